@@ -1,0 +1,56 @@
+# Two commands for a newcomer: `make demo` and `make test`. Everything runs in .venv.
+PY ?= python3.11
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test test-quick check lint fmt build install bench schemas lock clean
+
+demo: $(STAMP)
+	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
+
+# check first: it is quick and says most. Then every test, on all cores.
+test: check
+	$(BIN)/python -m pytest -n auto
+
+test-quick: $(STAMP)
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+check: lint $(STAMP)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/schemas.py --check
+
+lint: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+fmt: $(STAMP)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+build: $(STAMP)
+	$(BIN)/uv build --no-build-isolation --python $(BIN)/python --out-dir dist
+
+install:
+	$(PY) -m pip install .
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/csv_tasks.py
+
+schemas: $(STAMP)
+	$(BIN)/python scripts/schemas.py
+
+# Writes requirements/dev.txt anew from pyproject.toml.
+lock: $(STAMP)
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --extra dev pyproject.toml -o requirements/dev.txt
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	$(PY) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e '.[dev]'
+	$(BIN)/python -m compileall -q src
+	touch $@
+
+clean:
+	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""Evaluate AI agent skills and custom agents from YAML suites."""

@@ -1,0 +1,57 @@
+"""The exception tree of waza, and the exit codes of its commands.
+
+::
+
+    WazaError                 something a person can mend; shown as one message, never as a traceback
+    ├── UsageError            wrong arguments or nothing to do                        exit 2
+    ├── SuiteError            mistakes in people's files; carries a list of Problems   exit 2
+    ├── RunError              the run as a whole could not go on (hook, executor)      exit 2
+    ├── GraderError           a grader could not reach a verdict; becomes an errored Verdict
+    └── ExecutorError         an agent engine could not do a turn; becomes an errored run
+
+Exit codes: 0 success, 1 a task failed, 2 bad usage or configuration, 130 and 143 interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from waza.problem import Problem
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+
+
+class WazaError(Exception):
+    """A mistake or breakdown that is told to the person in one message."""
+
+    exit_code = EXIT_ERROR
+
+
+class UsageError(WazaError):
+    """The command was called in a way that cannot be served."""
+
+
+class SuiteError(WazaError):
+    """Files of a suite have mistakes; `problems` lists every one of them."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class RunError(WazaError):
+    """The run as a whole cannot go on."""
+
+
+class GraderError(WazaError):
+    """A grader could not reach a verdict; never a crash, and never a pass."""
+
+
+class ExecutorError(WazaError):
+    """An agent engine could not start, hold or finish a turn."""

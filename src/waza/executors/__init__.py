@@ -1,0 +1,7 @@
+"""The agent engines of waza: a table of names, so that listing them imports nothing."""
+
+from __future__ import annotations
+
+TYPES = {
+    "mock": "waza.executors.mock:MockExecutor",
+}

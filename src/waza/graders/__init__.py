@@ -1,0 +1,19 @@
+"""The grader types of waza: a table of names, so that listing them imports nothing."""
+
+from __future__ import annotations
+
+TYPES = {
+    "action_sequence": "waza.graders.action_sequence:ActionSequence",
+    "behavior": "waza.graders.behavior:Behavior",
+    "code": "waza.graders.code:Code",
+    "diff": "waza.graders.diff:Diff",
+    "file": "waza.graders.file:File",
+    "json_schema": "waza.graders.json_schema:JsonSchema",
+    "program": "waza.graders.program:Program",
+    "prompt": "waza.graders.prompt:Prompt",
+    "skill_invocation": "waza.graders.skill_invocation:SkillInvocation",
+    "text": "waza.graders.text:Text",
+    "tool_calls": "waza.graders.tool_calls:ToolCalls",
+    "tool_constraint": "waza.graders.tool_constraint:ToolConstraint",
+    "trigger": "waza.graders.trigger:Trigger",
+}

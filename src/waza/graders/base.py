@@ -1,0 +1,62 @@
+"""What a grader is: a struct whose fields are the keys of its `config`, with one method.
+
+A new grader is one file beside this one, and one line in `waza.graders.TYPES`. Its fields are read from
+YAML, checked and documented; what types and limits cannot say goes into `check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+
+from waza.model.base import Keys
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A mistake in a grader's config: the key it is at, what is wrong and how to mend it."""
+
+    path: tuple[str | int, ...] = ()
+    message: str
+    hint: str = ""
+    warning: bool = False
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a grader is declared: paths in its config are sought in `base`, then in the current directory.
+
+    `fixtures` is the suite's fixtures directory (`--context-dir`).
+    """
+
+    base: Path = Path()
+    fixtures: Path = Path()
+
+    def find(self, path: str) -> Path | None:
+        """Return the existing file or directory that a path in a config means, or None."""
+        given = Path(path).expanduser()
+        candidates = [given] if given.is_absolute() else [self.base / given, Path.cwd() / given]
+        return next((candidate for candidate in candidates if candidate.exists()), None)
+
+
+class Grader(Keys, frozen=True, kw_only=True):
+    """Base of all graders. Subclass it, add the config keys as fields, and write `grade`."""
+
+    strict_keys: ClassVar[bool] = True
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Yield the mistakes that types cannot say, without running anything. Default: none."""
+        del around
+        yield from ()
+
+    def placed(self, around: Surroundings) -> Grader:
+        """Return the grader with its paths made absolute. Called once, after `check` found no error."""
+        del around
+        return self
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict | Awaitable[Verdict]:
+        """Judge what was seen. Raise GraderError where no verdict can be reached."""
+        raise NotImplementedError

@@ -1,0 +1,72 @@
+"""`behavior`: limits on how many calls, tokens and milliseconds the agent may take, and on its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.model.base import NonNegative
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+
+class Behavior(Grader, frozen=True, kw_only=True):
+    """One check for each limit that is set and for each tool that is listed. Limits are inclusive.
+
+    Tool names match exactly. A limit of 0 is no limit. Without reported usage the token check passes.
+    """
+
+    max_tool_calls: NonNegative = 0
+    max_tokens: NonNegative = 0
+    max_duration_ms: NonNegative = 0
+    required_tools: list[str] = []
+    forbidden_tools: list[str] = []
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse a grader that would check nothing."""
+        del around
+        if not (
+            self.max_tool_calls
+            or self.max_tokens
+            or self.max_duration_ms
+            or self.required_tools
+            or self.forbidden_tools
+        ):
+            yield Finding(
+                message="checks nothing",
+                hint="set max_tool_calls, max_tokens, max_duration_ms, required_tools or forbidden_tools",
+            )
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Compare what the agent did with the limits."""
+        del helpers
+        if not seen.has_session:
+            return Verdict.failed("no session was recorded, so nothing can be counted")
+        used, tokens = seen.tools_used, seen.tokens
+        limits = [
+            ("tool calls", len(used), self.max_tool_calls),
+            ("tokens", tokens or 0, self.max_tokens),
+            ("ms", seen.duration_ms, self.max_duration_ms),
+        ]
+        failures = [
+            f"{n} {what}, at most {limit} allowed" for what, n, limit in limits if limit and n > limit
+        ]
+        failures += [
+            f"required tool {tool!r} was not used" for tool in self.required_tools if tool not in used
+        ]
+        failures += [f"forbidden tool {tool!r} was used" for tool in self.forbidden_tools if tool in used]
+        enabled = sum(1 for _, _, limit in limits if limit)
+        counted = {} if tokens is None else {"tokens_total": tokens}
+        return Verdict.of_checks(
+            enabled + len(self.required_tools) + len(self.forbidden_tools),
+            failures,
+            max_tool_calls=self.max_tool_calls,
+            max_tokens=self.max_tokens,
+            max_duration_ms=self.max_duration_ms,
+            required_tools=self.required_tools,
+            forbidden_tools=self.forbidden_tools,
+            tool_call_count=len(used),
+            tools_used=used,
+            actual_duration=seen.duration_ms,
+            **counted,
+        )

@@ -1,0 +1,335 @@
+"""Turning a tree of YAML nodes into a typed value, and every mistake in it into a Problem.
+
+The wanted shape is a msgspec Struct: its fields are the keys people may write, their types and
+`msgspec.Meta` limits are the rules. All mistakes of a document are collected; each is placed at the
+line of its key. A key that nobody knows is told with the nearest key that is known.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import types
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from waza.kit import yaml
+from waza.problem import Problem, Severity
+
+T = TypeVar("T")
+Path = tuple[str | int, ...]
+_BAD: Any = object()  # stands for a value that could not be read; its Problem is on the list
+
+
+class Document(msgspec.Struct, frozen=True):
+    """One file in people's hands: the name they know it by, and its nodes."""
+
+    file: str
+    root: yaml.Node
+
+    def problem(
+        self, node: yaml.Node, path: Path, message: str, hint: str = "", severity: Severity = "error"
+    ) -> Problem:
+        """Return a Problem at the place of `node`."""
+        return Problem(
+            file=self.file,
+            line=node.line,
+            column=node.column,
+            path=dotted(path),
+            message=message,
+            hint=hint,
+            severity=severity,
+        )
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """What to say of a key that its level does not have."""
+
+    severity: Severity
+    hint: str
+
+
+UnknownKey = Callable[[type, str, Path], Unknown]
+
+
+def dotted(path: Path) -> str:
+    """Return `("graders", 0, "config")` as `graders[0].config`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that `word` was probably meant to be, or an empty text."""
+    lowered = {name.lower().replace("-", "_"): name for name in known}
+    close = difflib.get_close_matches(word.lower().replace("-", "_"), lowered, n=1, cutoff=0.6)
+    return lowered[close[0]] if close else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `did you mean 'x'?`, or the list of known words when none is near."""
+    names = sorted(known)
+    guess = nearest(word, names)
+    return f"did you mean {guess!r}?" if guess else f"known: {', '.join(names)}"
+
+
+def always_error(struct: type, key: str, _path: Path) -> Unknown:
+    """Treat every unknown key as an error."""
+    return Unknown("error", did_you_mean(key, (field.key for field in fields_of(struct))))
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One key of a struct: the key in the file, the attribute, its type, and whether it may be left out."""
+
+    key: str
+    name: str
+    type: Any
+    required: bool
+
+
+@cache
+def fields_of(struct: type) -> tuple[Field, ...]:
+    """Return the keys of a msgspec Struct."""
+    hints = get_type_hints(struct, include_extras=True)
+    return tuple(
+        Field(item.encode_name, item.name, hints[item.name], item.required)
+        for item in msgspec.structs.fields(struct)
+        if not item.name.startswith("_")
+    )
+
+
+class Decoder:
+    """Reads typed values out of one Document and collects its Problems."""
+
+    def __init__(self, document: Document, unknown: UnknownKey = always_error) -> None:
+        self.document, self.unknown = document, unknown
+        self.problems: list[Problem] = []
+
+    def read(self, wanted: type[T], node: yaml.Node | None = None, path: Path = ()) -> T | None:
+        """Return `node` (default: the root) as `wanted`, or None after a mistake; see `problems`."""
+        before = len(self.problems)
+        value = self._value(wanted, self.document.root if node is None else node, path)
+        if value is _BAD or any(p.severity == "error" for p in self.problems[before:]):
+            return None
+        return value  # type: ignore[no-any-return]  # _value answers by the type it was handed
+
+    def complain(self, node: yaml.Node, path: Path, message: str, hint: str = "") -> Any:
+        """Note an error at `node`."""
+        self.problems.append(self.document.problem(node, path, message, hint))
+        return _BAD
+
+    def _value(self, wanted: Any, node: yaml.Node, path: Path, meta: msgspec.Meta | None = None) -> Any:
+        origin = get_origin(wanted)
+        if origin is Annotated:
+            inner, *extras = get_args(wanted)
+            found = next((extra for extra in extras if isinstance(extra, msgspec.Meta)), meta)
+            return self._value(inner, node, path, found)
+        if wanted is Any or wanted is object:
+            return self._anything(node, path)
+        if origin is Literal:
+            return self._choice(get_args(wanted), node, path)
+        if origin in (Union, types.UnionType):
+            return self._union(get_args(wanted), node, path, meta)
+        if origin in (list, tuple):
+            return self._list(origin, get_args(wanted), node, path, meta)
+        if origin is dict:
+            return self._dict(get_args(wanted)[1], node, path)
+        if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+            return self._struct(wanted, node, path)
+        return self._scalar(wanted, node, path, meta)
+
+    def _struct(self, wanted: type[msgspec.Struct], node: yaml.Node, path: Path) -> Any:
+        if not isinstance(node, yaml.Mapping):
+            return self.complain(node, path, f"{_found(node)} stands where a mapping of keys belongs")
+        known = {field.key: field for field in fields_of(wanted)}
+        values: dict[str, Any] = {}
+        bad = False
+        for key, child in node.entries.items():
+            field = known.get(key)
+            if field is None:
+                bad |= self._unknown_key(wanted, node.keys[key], (*path, key))
+                continue
+            if isinstance(child, yaml.Scalar) and child.value is None and not _takes_none(field.type):
+                continue  # a key without a value is a key left out
+            value = self._value(field.type, child, (*path, key))
+            bad |= value is _BAD
+            values[field.name] = value
+        for field in known.values():
+            if field.required and field.name not in values:
+                bad = True
+                self.complain(node, path, f"{field.key!r} is missing")
+        return _BAD if bad else wanted(**values)
+
+    def _unknown_key(self, wanted: type, key: yaml.Scalar, path: Path) -> bool:
+        said = self.unknown(wanted, key.text, path)
+        message = f"unknown key {key.text!r}" + (", ignored" if said.severity == "warning" else "")
+        self.problems.append(self.document.problem(key, path, message, said.hint, said.severity))
+        return said.severity == "error"
+
+    def _list(self, kind: type, args: tuple[Any, ...], node: yaml.Node, path: Path, meta: Any) -> Any:
+        if not isinstance(node, yaml.Sequence):
+            return self.complain(
+                node, path, f"{_found(node)} stands where a list belongs", "start each item with '- '"
+            )
+        least, most = (
+            (getattr(meta, "min_length", None), getattr(meta, "max_length", None)) if meta else (None, None)
+        )
+        if kind is tuple and args[-1] is not Ellipsis:
+            least = most = len(args)
+        size = len(node.items)
+        if least is not None and size < least:
+            return self.complain(node, path, f"the list has {size} items, at least {least} belong here")
+        if most is not None and size > most:
+            return self.complain(node, path, f"the list has {size} items, at most {most} belong here")
+        items = [self._value(args[0], item, (*path, i)) for i, item in enumerate(node.items)]
+        return _BAD if any(item is _BAD for item in items) else kind(items)
+
+    def _dict(self, wanted: Any, node: yaml.Node, path: Path) -> Any:
+        if not isinstance(node, yaml.Mapping):
+            return self.complain(node, path, f"{_found(node)} stands where a mapping belongs")
+        values = {key: self._value(wanted, child, (*path, key)) for key, child in node.entries.items()}
+        return _BAD if any(value is _BAD for value in values.values()) else values
+
+    def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: Path) -> Any:
+        if isinstance(node, yaml.Scalar):
+            value = node.value if node.value in choices and type(node.value) is not bool else node.text
+            if value in choices:
+                return value
+        names = ", ".join(str(choice) for choice in choices)
+        return self.complain(node, path, f"{_found(node)} is not one of: {names}")
+
+    def _union(self, options: tuple[Any, ...], node: yaml.Node, path: Path, meta: Any) -> Any:
+        if isinstance(node, yaml.Scalar) and node.value is None and types.NoneType in options:
+            return None
+        others = [option for option in options if option is not types.NoneType]
+        for option in others:
+            if _fits(option, node):
+                return self._value(option, node, path, meta)
+        return self._value(others[0], node, path, meta)
+
+    def _anything(self, node: yaml.Node, path: Path) -> Any:
+        if isinstance(node, yaml.Scalar) and isinstance(node.value, float) and not math.isfinite(node.value):
+            return self.complain(node, path, f"{node.text} is not a finite number")
+        if isinstance(node, yaml.Sequence):
+            return self._list(list, (Any,), node, path, None)
+        if isinstance(node, yaml.Mapping):
+            return self._dict(Any, node, path)
+        return node.value
+
+    def _scalar(self, wanted: type, node: yaml.Node, path: Path, meta: Any) -> Any:
+        if not isinstance(node, yaml.Scalar):
+            return self.complain(node, path, f"{_found(node)} stands where {_NAMES[wanted]} belongs")
+        if wanted is str:
+            return self._text(node, path, meta)
+        value: Any = node.value
+        if wanted is bool:
+            fits = isinstance(value, bool)
+        elif wanted is int:
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            fits = isinstance(value, int) and not isinstance(value, bool)
+        else:
+            fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not fits:
+            return self.complain(
+                node, path, f"{_found(node)} stands where {_NAMES[wanted]} belongs{_rule(meta)}"
+            )
+        return self._limited(value, node, path, meta)
+
+    def _text(self, node: yaml.Scalar, path: Path, meta: Any) -> Any:
+        text = "" if node.value is None else node.text
+        if meta is not None and meta.min_length is not None and len(text.strip()) < meta.min_length:
+            return self.complain(node, path, "must not be empty")
+        return text
+
+    def _limited(self, value: float, node: yaml.Node, path: Path, meta: Any) -> Any:
+        if meta is None:
+            return value
+        low = (meta.ge is not None and value < meta.ge) or (meta.gt is not None and value <= meta.gt)
+        high = (meta.le is not None and value > meta.le) or (meta.lt is not None and value >= meta.lt)
+        if low or high:
+            shown = node.text if isinstance(node, yaml.Scalar) else str(value)
+            return self.complain(node, path, f"is {shown[:40]}{_rule(meta, ', but must be')}")
+        return value
+
+
+_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _rule(meta: Any, start: str = ", which must be") -> str:
+    if meta is None:
+        return ""
+    rules = [
+        f"{words} {limit:g}" if isinstance(limit, float) else f"{words} {limit}"
+        for words, limit in (
+            ("at least", meta.ge),
+            ("above", meta.gt),
+            ("at most", meta.le),
+            ("below", meta.lt),
+        )
+        if limit is not None
+    ]
+    return f"{start} {' and '.join(rules)}" if rules else ""
+
+
+def _found(node: yaml.Node) -> str:
+    if isinstance(node, yaml.Sequence):
+        return "a list"
+    if isinstance(node, yaml.Mapping):
+        return "a mapping"
+    if node.value is None:
+        return "nothing"
+    kind = {bool: "the boolean ", int: "the number ", float: "the number "}.get(type(node.value), "")
+    shown = node.text if len(node.text) <= 60 else node.text[:57] + "..."
+    return f"{kind}{shown}" if kind else f"the text {shown!r}"
+
+
+@cache
+def _takes_none(wanted: Any) -> bool:
+    if get_origin(wanted) is Annotated:
+        return _takes_none(get_args(wanted)[0])
+    return wanted is Any or (
+        get_origin(wanted) in (Union, types.UnionType) and types.NoneType in get_args(wanted)
+    )
+
+
+def _fits(wanted: Any, node: yaml.Node) -> bool:
+    """Tell whether a member of a union is of the node's kind."""
+    origin = get_origin(wanted)
+    if origin is Annotated:
+        return _fits(get_args(wanted)[0], node)
+    if isinstance(node, yaml.Sequence):
+        return origin in (list, tuple)
+    if isinstance(node, yaml.Mapping):
+        return origin is dict or (isinstance(wanted, type) and issubclass(wanted, msgspec.Struct))
+    if wanted is float:
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if origin is Literal:
+        return node.text in get_args(wanted)
+    return wanted is Any or (isinstance(wanted, type) and isinstance(node.value, wanted))
+
+
+def struct_keys(struct: type, seen: frozenset[type] = frozenset()) -> Mapping[str, tuple[str, ...]]:
+    """Return every key in a struct and its nested structs, with the dotted levels where it is known.
+
+    A level of `""` is the struct itself. Used to say where a key at the wrong depth belongs.
+    """
+    levels: dict[str, list[str]] = {}
+    for field in fields_of(struct):
+        levels.setdefault(field.key, []).append("")
+        for nested in _structs_in(field.type):
+            if nested in seen:
+                continue
+            for key, below in struct_keys(nested, seen | {struct}).items():
+                levels.setdefault(key, []).extend(f"{field.key}.{level}".rstrip(".") for level in below)
+    return {key: tuple(dict.fromkeys(places)) for key, places in levels.items()}
+
+
+def _structs_in(wanted: Any) -> list[type]:
+    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+        return [wanted]
+    return [struct for arg in get_args(wanted) if arg is not Ellipsis for struct in _structs_in(arg)]

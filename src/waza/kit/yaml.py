@@ -1,0 +1,296 @@
+"""Reading YAML 1.2: a tree of nodes that know their line, column and source text.
+
+PyYAML's own loader follows YAML 1.1 (`on` is a boolean, `012` is 10, `12:30:00` is 45000), merges
+duplicate keys in silence and forgets where things stood. So this reader takes the events of libyaml
+and builds its own tree: scalars by the core schema of YAML 1.2, duplicate keys are mistakes, and
+every node keeps its place. It is the only module that imports yaml.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import TypeAlias, cast
+
+import msgspec
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+MAX_NODES = 1_000_000  # after aliases are followed; an alias bomb grows past any number
+MAX_DEPTH = 100  # of nesting; people's files need about ten
+MAX_DIGITS = 400  # of a number; above, it can be no count, limit or id
+
+_INT = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_SPECIAL = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+}
+_STRING_TAG = "tag:yaml.org,2002:str"
+_MERGE = "<<"
+
+Plain: TypeAlias = str | int | float | bool | None
+
+
+class YamlError(ValueError):
+    """A file that cannot be read as YAML: what is wrong, and where (`line` and `column` count from 1)."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.line, self.column = message, line, column
+
+
+class Scalar(msgspec.Struct, gc=False):
+    """One value, with `text` as it stands in the source (`1.10` stays `1.10`)."""
+
+    value: Plain
+    text: str
+    line: int
+    column: int
+
+
+class Sequence(msgspec.Struct):
+    """A list of nodes."""
+
+    items: list[Node]
+    line: int
+    column: int
+
+
+class Mapping(msgspec.Struct):
+    """A mapping. `entries` holds the values, `keys` the node of each key, in the order of the file."""
+
+    entries: dict[str, Node]
+    keys: dict[str, Scalar]
+    line: int
+    column: int
+
+
+Node: TypeAlias = Scalar | Sequence | Mapping
+
+
+def load(data: bytes, first_line: int = 1) -> Node:
+    """Read the first document of `data` (UTF-8, with or without BOM) into nodes.
+
+    `first_line` is the number of the first line in its file (frontmatter starts later than 1).
+    An empty document is a Scalar of None. Raises YamlError for anything that is not YAML 1.2.
+    """
+    text = _decoded(data)
+    try:
+        return _Builder(first_line - 1).build(yaml.parse(text, Loader=yaml.CLoader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise _located(_wording(error, text, mark), mark, first_line) from None
+    except yaml.YAMLError as error:
+        raise YamlError(str(error)) from None
+
+
+def plain(node: Node) -> object:
+    """Return the node as plain dicts, lists and scalars."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Sequence):
+        return [plain(item) for item in node.items]
+    return {key: plain(value) for key, value in node.entries.items()}
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        raise YamlError("the file is not UTF-8 text; save it as UTF-8", line, column) from None
+    bad = _FORBIDDEN.search(text)
+    if bad:
+        line = text.count("\n", 0, bad.start()) + 1
+        column = bad.start() - (text.rfind("\n", 0, bad.start()) + 1) + 1
+        code = ord(bad.group())
+        raise YamlError(
+            f"the control character U+{code:04X} may not stand in YAML; remove it, or write it as an escape in double quotes",
+            line,
+            column,
+        )
+    return text
+
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
+
+
+def _located(message: str, mark: yaml.Mark | None, first_line: int) -> YamlError:
+    if mark is None:
+        return YamlError(message)
+    return YamlError(message, mark.line + first_line, mark.column + 1)
+
+
+def _wording(error: yaml.MarkedYAMLError, text: str, mark: yaml.Mark | None) -> str:
+    problem = str(error.problem or error.context or "not valid YAML")
+    if "cannot start any token" in problem and mark is not None and text[mark.index : mark.index + 1] == "\t":
+        return "a tab stands where YAML wants blanks; indent with spaces"
+    if "mapping values are not allowed" in problem:
+        return "not valid YAML: a second ': ' on one line; put the value in quotes, or start a new line for the key"
+    context = f" ({error.context})" if error.context and error.problem else ""
+    return f"not valid YAML: {problem}{context}"
+
+
+class _Builder:
+    """Builds nodes from events, without recursion."""
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset + 1
+        self.anchors: dict[str, tuple[Node, int]] = {}
+        self.nodes = 0
+
+    def build(self, events: Iterator[Event]) -> Node:
+        stack: list[_Frame] = []
+        for event in events:
+            if isinstance(event, ScalarEvent):
+                node: Node = self._scalar(event)
+            elif isinstance(event, AliasEvent):
+                node = self._alias(event)
+            elif isinstance(event, MappingStartEvent | SequenceStartEvent):
+                stack.append(self._open(event, len(stack)))
+                continue
+            elif isinstance(event, MappingEndEvent | SequenceEndEvent):
+                frame = stack.pop()
+                node = frame.node
+                if frame.anchor:
+                    self.anchors[frame.anchor] = (node, self.nodes - frame.nodes_before)
+            elif isinstance(event, DocumentEndEvent):
+                break
+            else:
+                continue
+            if not stack:
+                return node
+            stack[-1].add(node)
+        return Scalar(None, "", self.offset, 1)
+
+    def _count(self, more: int, event: Event) -> None:
+        self.nodes += more
+        if self.nodes > MAX_NODES:
+            raise self._error(f"aliases make this file larger than {MAX_NODES:,} values", event)
+
+    def _error(self, message: str, event: Event) -> YamlError:
+        return YamlError(message, *self._place(event))
+
+    def _place(self, event: Event) -> tuple[int, int]:
+        mark = cast("yaml.Mark", event.start_mark)  # the parser always sets it; its type allows None
+        return mark.line + self.offset, mark.column + 1
+
+    def _scalar(self, event: ScalarEvent) -> Scalar:
+        self._count(1, event)
+        text = event.value
+        value = _resolve(text) if event.implicit[0] and event.tag in (None, "") else text
+        if value is _TOO_LONG:
+            raise self._error(
+                f"a number of more than {MAX_DIGITS} digits; put it in quotes if it is a text", event
+            )
+        node = Scalar(value, text, *self._place(event))
+        if event.tag not in (None, "", _STRING_TAG, "!"):
+            node.value = _tagged(event.tag, text)
+        if event.anchor:
+            self.anchors[event.anchor] = (node, 1)
+        return node
+
+    def _alias(self, event: AliasEvent) -> Node:
+        known = self.anchors.get(event.anchor or "")
+        if known is None:
+            raise self._error(f"the alias *{event.anchor} has no anchor &{event.anchor} before it", event)
+        self._count(known[1], event)
+        return known[0]
+
+    def _open(self, event: MappingStartEvent | SequenceStartEvent, depth: int) -> _Frame:
+        self._count(1, event)
+        if depth >= MAX_DEPTH:
+            raise self._error(f"nested deeper than {MAX_DEPTH} levels", event)
+        line, column = self._place(event)
+        if isinstance(event, MappingStartEvent):
+            return _Frame(Mapping({}, {}, line, column), event.anchor, self.nodes - 1)
+        return _Frame(Sequence([], line, column), event.anchor, self.nodes - 1)
+
+
+class _Frame:
+    """A collection that is still open."""
+
+    def __init__(self, node: Mapping | Sequence, anchor: str | None, nodes_before: int) -> None:
+        self.node, self.anchor, self.nodes_before = node, anchor, nodes_before
+        self.key: Scalar | None = None
+        self.merged: set[str] = set()
+
+    def add(self, node: Node) -> None:
+        if isinstance(self.node, Sequence):
+            self.node.items.append(node)
+        elif self.key is None:
+            if not isinstance(node, Scalar):
+                raise YamlError("a key must be a plain text, not a list or a mapping", node.line, node.column)
+            self.key = node
+        else:
+            self._entry(self.node, self.key, node)
+            self.key = None
+
+    def _entry(self, mapping: Mapping, key: Scalar, value: Node) -> None:
+        name = key.text
+        if name == _MERGE and key.value == _MERGE:
+            self._merge(mapping, value)
+            return
+        if name in mapping.entries and name not in self.merged:
+            first = mapping.keys[name].line
+            raise YamlError(
+                f"the key {name!r} stands twice, on lines {first} and {key.line}; keep one of them",
+                key.line,
+                key.column,
+            )
+        self.merged.discard(name)
+        mapping.entries[name] = value
+        mapping.keys[name] = key
+
+    def _merge(self, mapping: Mapping, value: Node) -> None:
+        for source in value.items if isinstance(value, Sequence) else [value]:
+            if not isinstance(source, Mapping):
+                raise YamlError("'<<' takes a mapping or a list of mappings", value.line, value.column)
+            for name, node in source.entries.items():
+                if name not in mapping.entries:
+                    mapping.entries[name] = node
+                    mapping.keys[name] = source.keys[name]
+                    self.merged.add(name)
+
+
+_TOO_LONG = "\0too long"  # no scalar can equal it: control characters are refused before parsing
+
+
+def _resolve(text: str) -> Plain:
+    """Return what a plain scalar means by the core schema of YAML 1.2."""
+    if text in _SPECIAL:
+        return _SPECIAL[text]
+    first = text[0]
+    if not (first.isdigit() or first in "-+."):
+        return text
+    if _INT.match(text):
+        return _TOO_LONG if len(text) > MAX_DIGITS else int(text, 0 if text[:2] in ("0o", "0x") else 10)
+    if _FLOAT.match(text):
+        return _TOO_LONG if len(text) > MAX_DIGITS else float(text)
+    return text
+
+
+def _tagged(tag: str, text: str) -> Plain:
+    """Return a scalar with an explicit core tag (`!!int`); an unknown tag leaves the text."""
+    if tag.startswith("tag:yaml.org,2002:"):
+        value = _resolve(text) if text else None
+        if tag.endswith(":float") and isinstance(value, int):
+            return float(value)
+        return value
+    return text

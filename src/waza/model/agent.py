@@ -1,0 +1,131 @@
+"""The protocols between the engine and agents: Executor, Session, Judge, Interview, and what passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from waza.model.observation import Turn, Usage
+
+if TYPE_CHECKING:
+    from waza.model.trial import Attempt
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one turn, in seconds; 0 switches a limit off."""
+
+    turn: float = 300
+    first_event: float = 0
+    idle: float = 0
+    cancel_on_skill: bool = False
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """A file that was put into the workspace for the agent: its path there, and its bytes."""
+
+    path: str
+    content: bytes
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an attempt happens: the workspace, the agent's directory in it, and what was put there."""
+
+    workspace: Path | None
+    workdir: Path | None
+    resources: tuple[Resource, ...] = ()
+    instructions: tuple[Resource, ...] = ()
+    environment: Mapping[str, str] = {}
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that a question offers: its name, what it is for, and a JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that was called in answer to a question."""
+
+    name: str
+    args: dict[str, Any]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a judge or responder. `asker` is the grader's name, or `responder`."""
+
+    asker: str
+    text: str
+    tools: tuple[Tool, ...] = ()
+    model: str = ""
+    effort: str = ""
+    timeout: float = 120
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back: text, the calls in order, and an error if the turn ended in one."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    error: str = ""
+    usage: Usage | None = None
+    session_id: str = ""
+
+
+class Interview(Protocol):
+    """A conversation with a judge or responder; it remembers what was asked."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask, and wait for the answer. Never raises for a broken turn: see `Answer.error`."""
+        ...
+
+    async def aclose(self) -> None:
+        """End the conversation."""
+        ...
+
+
+class Judge(Protocol):
+    """Whoever can answer questions about an attempt."""
+
+    async def open(self, workdir: Path | None, resume_id: str = "") -> Interview:
+        """Start a conversation; with `resume_id` in the agent's own session."""
+        ...
+
+
+class Session(Protocol):
+    """One conversation with an agent."""
+
+    async def send(self, prompt: str, limits: Limits) -> Turn:
+        """Send a prompt and wait for the turn to end, in whatever way. ExecutorError: nothing was sent."""
+        ...
+
+    async def aclose(self) -> None:
+        """End the session and all that belongs to it."""
+        ...
+
+
+Emit = Callable[[object], None]
+
+
+class Executor(Protocol):
+    """An agent engine; one per suite and model."""
+
+    async def start(self) -> None:
+        """Get ready. ExecutorError: the engine, a login or a model is missing, and how to get it."""
+        ...
+
+    async def open(self, attempt: Attempt, place: Place) -> Session:
+        """Start a session for an attempt."""
+        ...
+
+    def judge(self, attempt: Attempt) -> Judge | None:
+        """Return whoever answers the questions of graders and the responder; None: nobody can."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop the engine; nothing of it stays."""
+        ...

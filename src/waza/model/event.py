@@ -1,0 +1,140 @@
+"""What happens during a run, told to listeners (console, session log, progress) as it happens."""
+
+from __future__ import annotations
+
+import msgspec
+
+from waza.model.result import CheckpointRecord, RunResult, TaskStatus
+
+
+class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Something happened in a run."""
+
+
+class SuiteStarted(RunEvent, frozen=True, kw_only=True):
+    """A suite starts on one model and in one arm. `workers` is 1 when tasks run one after another."""
+
+    suite: str
+    path: str
+    skill: str
+    executor: str
+    model: str
+    judge_model: str
+    workers: int
+    tasks: int
+    arm: str = "main"
+    run_id: str = ""
+    resumed: int = 0
+    notes: tuple[str, ...] = ()
+    selected: tuple[tuple[str, str], ...] = ()
+
+
+class TaskStarted(RunEvent, frozen=True, kw_only=True):
+    """A task starts; `index` counts from 1."""
+
+    task_id: str
+    name: str
+    index: int
+    total: int
+
+
+class TrialStarted(RunEvent, frozen=True, kw_only=True):
+    """A trial of a task starts."""
+
+    task_id: str
+    name: str
+    trial: int
+    trials: int
+
+
+class PromptSent(RunEvent, frozen=True, kw_only=True):
+    """A prompt goes to the agent; `turn` counts from 1."""
+
+    task_id: str
+    name: str
+    turn: int
+    text: str
+
+
+class ResponseSeen(RunEvent, frozen=True, kw_only=True):
+    """The agent's turn ended."""
+
+    task_id: str
+    name: str
+    turn: int
+    text: str
+    tool_calls: int
+    error: str = ""
+
+
+class CheckpointGraded(RunEvent, frozen=True, kw_only=True):
+    """A checkpoint was graded."""
+
+    task_id: str
+    name: str
+    checkpoint: CheckpointRecord
+
+
+class AttemptRetried(RunEvent, frozen=True, kw_only=True):
+    """An attempt failed and another follows; `attempt` is the one that failed."""
+
+    task_id: str
+    name: str
+    attempt: int
+    attempts: int
+    failed_graders: tuple[str, ...]
+
+
+class TrialFinished(RunEvent, frozen=True, kw_only=True):
+    """A trial ended."""
+
+    task_id: str
+    name: str
+    trials: int
+    run: RunResult
+
+
+class TaskFinished(RunEvent, frozen=True, kw_only=True):
+    """A task ended with all its trials. `score` is the mean weighted score."""
+
+    task_id: str
+    name: str
+    index: int
+    total: int
+    status: TaskStatus
+    score: float
+    duration_ms: int
+    cached: bool = False
+    note: str = ""
+
+
+class HookRan(RunEvent, frozen=True, kw_only=True):
+    """A hook ran; `ok` tells whether its exit code was acceptable."""
+
+    point: str
+    command: str
+    output: str
+    ok: bool
+
+
+class Warned(RunEvent, frozen=True, kw_only=True):
+    """Something that does not stop the run but should be known."""
+
+    message: str
+
+
+class SuiteStopped(RunEvent, frozen=True, kw_only=True):
+    """No new task starts (`fail_fast` or an interrupt)."""
+
+    reason: str
+
+
+class SuiteFinished(RunEvent, frozen=True, kw_only=True):
+    """All tasks of the suite ended, on one model and in one arm."""
+
+    total: int
+    passed: int
+    failed: int
+    errors: int
+    skipped: int
+    duration_ms: int

@@ -1,0 +1,246 @@
+"""What was seen of an agent: events, tool calls, usage, and Observation, the sole input of graders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One event of a session, in the form of `runs[].transcript`.
+
+    `at_ms` (milliseconds on any monotonic clock) is for durations; it is not part of the transcript.
+    """
+
+    type: str
+    content: Any = None
+    message: Any = None
+    arguments: Any = None
+    success: bool | None = None
+    tool_call_id: str = ""
+    tool_name: str = ""
+    tool_result: Any = None
+    at_ms: float | None = None
+
+
+class ToolEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool call with its result, in the form of `runs[].tool_events`.
+
+    `turn` counts assistant messages from 1; `sequence` counts calls from 1 in the order they started.
+    """
+
+    turn: int
+    sequence: int
+    tool_call_id: str = ""
+    tool_name: str
+    args: Any = None
+    result: Any = None
+    success: bool
+    error: str = ""
+    duration_ms: int = 0
+    truncated: bool = False
+    result_bytes: int = 0
+
+
+class SkillInvocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A skill that the agent loaded."""
+
+    name: str
+    path: str = ""
+
+
+class CommandInvocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A call of a mocked program; `args` are sanitised, `response_index` -1 means that none matched."""
+
+    command: str
+    args: list[str] = []
+    exit_code: int = msgspec.field()
+    response_index: int = msgspec.field()
+
+
+class Denial(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that the agent's tool policy denied."""
+
+    tool: str
+    kind: str
+    reason: str
+
+
+class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one model cost."""
+
+    input_tokens: int = msgspec.field()
+    output_tokens: int = msgspec.field()
+    cache_read_tokens: int = msgspec.field()
+    cache_write_tokens: int = msgspec.field()
+    request_count: float = msgspec.field()
+    request_cost: float = msgspec.field()
+    ai_credits: float | None = None
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens and requests. `ai_credits` None means not reported; it is never estimated."""
+
+    turns: int = msgspec.field()
+    input_tokens: int = msgspec.field()
+    output_tokens: int = msgspec.field()
+    cache_read_tokens: int = msgspec.field()
+    cache_write_tokens: int = msgspec.field()
+    premium_requests: float = msgspec.field()
+    ai_credits: float | None = None
+    provider: str = ""
+    provider_host: str = ""
+    model_metrics: dict[str, ModelUsage] = {}
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """What one prompt led to. `error` non-empty: the turn broke, and holds what was seen until then."""
+
+    output: str = ""
+    events: tuple[Event, ...] = ()
+    skills: tuple[SkillInvocation, ...] = ()
+    usage: Usage | None = None
+    duration_ms: int = 0
+    error: str = ""
+    timed_out: bool = False
+    session_id: str = ""
+    denials: tuple[Denial, ...] = ()
+    commands: tuple[CommandInvocation, ...] = ()
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was seen of one attempt: all that a grader may judge by.
+
+    `output` is the final text of the last turn; events, calls and usage are those of all turns.
+    `workspace` is the directory that the agent worked in, or empty. `prompt` is empty at checkpoints.
+    """
+
+    task_id: str = ""
+    task_name: str = ""
+    prompt: str = ""
+    expected_outcome: str = ""
+    trial: int = 1
+    output: str = ""
+    transcript: tuple[Event, ...] = ()
+    tool_events: tuple[ToolEvent, ...] = ()
+    skill_invocations: tuple[SkillInvocation, ...] = ()
+    command_invocations: tuple[CommandInvocation, ...] = ()
+    usage: Usage | None = None
+    duration_ms: int = 0
+    session_id: str = ""
+    workspace: str = ""
+    environment: dict[str, str] = {}
+    has_session: bool = True
+    has_task: bool = True
+    baseline_output: str | None = None
+
+    @property
+    def tools_used(self) -> list[str]:
+        """The name of every call in order, duplicates kept."""
+        return [event.tool_name for event in self.tool_events]
+
+    @property
+    def tokens(self) -> int | None:
+        """Input and output tokens, or None where no usage was reported."""
+        return None if self.usage is None else self.usage.input_tokens + self.usage.output_tokens
+
+
+START, COMPLETE, MESSAGE = "tool.execution_start", "tool.execution_complete", "assistant.message"
+
+
+def tool_events(events: Iterable[Event]) -> tuple[ToolEvent, ...]:
+    """Pair the start and completion events of tool calls, in the order in which the calls started.
+
+    A start without a name or an id is skipped; a call that never completed has `success` false.
+    """
+    started: dict[str, tuple[int, Event]] = {}
+    completed: dict[str, Event] = {}
+    turn, messages = 1, 0
+    for event in events:
+        if event.type == MESSAGE:
+            messages += 1
+            turn = max(1, messages)
+        elif event.type == START and event.tool_name and event.tool_call_id:
+            started.setdefault(event.tool_call_id, (turn, event))
+        elif event.type == COMPLETE and event.tool_call_id in started:
+            completed.setdefault(event.tool_call_id, event)
+    return tuple(
+        _tool_event(number, turn, start, completed.get(call_id))
+        for number, (call_id, (turn, start)) in enumerate(started.items(), 1)
+    )
+
+
+def _tool_event(number: int, turn: int, start: Event, end: Event | None) -> ToolEvent:
+    result = end.tool_result if end else None
+    success = bool(end and end.success)
+    took = 0.0
+    if end and end.at_ms is not None and start.at_ms is not None:
+        took = end.at_ms - start.at_ms
+    failed = not success and result is not None
+    return ToolEvent(
+        turn=turn,
+        sequence=number,
+        tool_call_id=start.tool_call_id,
+        tool_name=start.tool_name,
+        args=start.arguments,
+        result=result,
+        success=success,
+        error=msgspec.json.encode(result).decode() if failed else "",
+        duration_ms=max(0, round(took)),
+    )
+
+
+def add_usage(parts: Sequence[Usage | None]) -> Usage | None:
+    """Add usages up. None when nothing was used; credits only where every part reported them."""
+    known = [part for part in parts if part is not None]
+    models = {name for part in known for name in part.model_metrics}
+    total = Usage(
+        turns=sum(part.turns for part in known),
+        input_tokens=sum(part.input_tokens for part in known),
+        output_tokens=sum(part.output_tokens for part in known),
+        cache_read_tokens=sum(part.cache_read_tokens for part in known),
+        cache_write_tokens=sum(part.cache_write_tokens for part in known),
+        premium_requests=sum(part.premium_requests for part in known),
+        ai_credits=_credits([part.ai_credits for part in known]),
+        **_provider(known),
+        model_metrics={name: _add_model(name, known) for name in sorted(models)},
+    )
+    empty = not models and not (
+        total.turns
+        or total.input_tokens
+        or total.output_tokens
+        or total.cache_read_tokens
+        or total.cache_write_tokens
+        or total.premium_requests
+        or total.ai_credits
+    )
+    return None if empty else total
+
+
+def _credits(parts: Sequence[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if known and len(known) == len(parts) else None
+
+
+def _provider(parts: Sequence[Usage]) -> dict[str, str]:
+    found = {(part.provider, part.provider_host) for part in parts}
+    if len(found) == 1:
+        provider, host = found.pop()
+        return {"provider": provider, "provider_host": host}
+    return {"provider": "mixed" if found else "", "provider_host": ""}
+
+
+def _add_model(name: str, parts: Sequence[Usage]) -> ModelUsage:
+    rows = [part.model_metrics[name] for part in parts if name in part.model_metrics]
+    every_part_lists_models = all(part.model_metrics for part in parts)
+    return ModelUsage(
+        input_tokens=sum(row.input_tokens for row in rows),
+        output_tokens=sum(row.output_tokens for row in rows),
+        cache_read_tokens=sum(row.cache_read_tokens for row in rows),
+        cache_write_tokens=sum(row.cache_write_tokens for row in rows),
+        request_count=sum(row.request_count for row in rows),
+        request_cost=sum(row.request_cost for row in rows),
+        ai_credits=_credits([row.ai_credits for row in rows]) if every_part_lists_models else None,
+    )

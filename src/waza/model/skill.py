@@ -1,0 +1,83 @@
+"""Skills and custom agents: what may be put in front of an agent, and which tools it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+# Names of one and the same tool. Qualified names (`mcp:`, `custom:`) have no aliases.
+ALIASES = (
+    ("read", "readfile", "fileread", "view"),
+    ("write", "writefile", "filewrite", "edit"),
+    ("bash", "runcommand"),
+    ("fetch", "web_fetch"),
+)
+_CANONICAL = {name: group[0] for group in ALIASES for name in group}
+
+PolicyMode = Literal["unrestricted", "deny_all", "allow_list"]
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """The skill or custom agent under test, as found on disk.
+
+    `tools` of an agent: None where the key is absent (no restriction), empty (no tool at all), or a list.
+    `body` is the Markdown without its frontmatter.
+    """
+
+    kind: Literal["skill", "agent"]
+    name: str
+    path: Path
+    description: str = ""
+    body: str = ""
+    tools: tuple[str, ...] | None = None
+
+    @property
+    def directory(self) -> Path:
+        """The directory that relative links of the body start from."""
+        return self.path.parent
+
+    @property
+    def instructions(self) -> str:
+        """The text that is injected: the base directory, a blank line, the body."""
+        return f"Base directory for this skill: {self.directory}\n\n{self.body}"
+
+    @property
+    def policy(self) -> PolicyMode | None:
+        """How an agent's tools are restricted; None for a skill, which restricts nothing."""
+        if self.kind == "skill":
+            return None
+        if self.tools is None:
+            return "unrestricted"
+        return "allow_list" if self.tools else "deny_all"
+
+
+def canonical_tool(name: str) -> str:
+    """Return the name under which aliases of a tool are equal.
+
+    Qualified names keep their qualifier and have no aliases; `builtin:` is dropped.
+    """
+    lowered = name.strip().lower()
+    if lowered.startswith(("mcp:", "custom:")):
+        return lowered
+    lowered = lowered.removeprefix("builtin:")
+    return _CANONICAL.get(lowered, lowered)
+
+
+def allows(declared: str, observed: str) -> bool:
+    """Tell whether a declared tool name stands for an observed one.
+
+    Names match exactly but for case and the fixed aliases. An observed name without a qualifier, as
+    transcripts have it, also matches the literal part of a declared `mcp:` or `custom:` name.
+    """
+    entry, seen = declared.strip().lower(), observed.strip().lower()
+    if ":" not in seen and entry.startswith(("mcp:", "custom:")):
+        return entry.split(":", 1)[1] == seen
+    return canonical_tool(declared) == canonical_tool(observed)
+
+
+def allowed_by(declared: Iterable[str], observed: str) -> bool:
+    """Tell whether any of the declared names stands for the observed one."""
+    return any(allows(entry, observed) for entry in declared)

@@ -1,0 +1,96 @@
+"""Verdicts: what a grader says of an observation; and graders that are ready to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from waza.model.agent import Judge
+from waza.model.observation import Observation
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One grader's answer. `error` non-empty: it could not reach a verdict, which is never a pass."""
+
+    score: float
+    passed: bool
+    feedback: str = ""
+    details: dict[str, Any] = {}
+    error: str = ""
+
+    @classmethod
+    def of_checks(
+        cls, total: int, failures: list[str], passed_note: str = "all checks passed", **details: Any
+    ) -> Verdict:
+        """Return the common verdict: score = passed checks / all checks, passed = none failed.
+
+        `details` gets `failures` besides what is given. No checks at all is a pass with score 1.
+        """
+        score = (total - len(failures)) / total if total else 1.0
+        feedback = "; ".join(failures) or passed_note
+        return cls(
+            score=score, passed=not failures, feedback=feedback, details={**details, "failures": failures}
+        )
+
+    @classmethod
+    def failed(cls, reason: str, **details: Any) -> Verdict:
+        """Return a plain failure: score 0 with a reason."""
+        return cls(score=0.0, passed=False, feedback=reason, details=details)
+
+    @classmethod
+    def errored(cls, reason: str) -> Verdict:
+        """Return the verdict of a grader that could not reach one."""
+        return cls(score=0.0, passed=False, feedback=reason, details={"error": reason}, error=reason)
+
+
+class Interpreters(Protocol):
+    """Child interpreters that evaluate `code` assertions."""
+
+    async def evaluate(self, language: Any, names: Any, assertions: Any, timeout: float) -> list[str | None]:
+        """Return None for each assertion that holds, else why it does not."""
+        ...
+
+
+class Helpers(msgspec.Struct, frozen=True, kw_only=True):
+    """What a grader may use but not build itself.
+
+    `judge` answers questions (None: this executor has no judge); `interpreters` evaluate assertions.
+    `program_timeout` and `code_timeout` are the project's limits in seconds. `update_snapshots` lets
+    `diff` rewrite its expected files.
+    """
+
+    judge: Judge | None = None
+    interpreters: Interpreters | None = None
+    program_timeout: float = 30
+    code_timeout: float = 30
+    update_snapshots: bool = False
+
+
+class GraderLike(Protocol):
+    """A grader: a value with one method. The method may be plain or async."""
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict | Awaitable[Verdict]:
+        """Judge what was seen. GraderError: no verdict could be reached."""
+        ...
+
+
+class GraderSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A grader as the suite declares it. `weight` is the effective one; `base` is the suite's directory."""
+
+    type: str
+    name: str
+    weight: float = 1.0
+    config: dict[str, Any] = {}
+    base: Path = Path()
+    file: str = ""
+    line: int = 0
+
+
+class BuiltGrader(msgspec.Struct, frozen=True):
+    """A grader that is built and checked, and the spec that it was built from."""
+
+    spec: GraderSpec
+    grader: GraderLike

@@ -1,0 +1,41 @@
+"""Problem: one mistake in one of people's files, with the place and the way to mend it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+Severity = Literal["error", "warning"]
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One mistake. `str()` gives the line people see: `file:line:col: path: message; hint`.
+
+    `line` and `column` count from 1; 0 means that the place is the file as a whole. `path` is the
+    place inside the document (`graders[0].config.contains`), empty for the document itself.
+    """
+
+    file: str
+    message: str
+    line: int = 0
+    column: int = 0
+    path: str = ""
+    hint: str = ""
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        parts = [place, *([self.path] if self.path else [])]
+        warning = "warning: " if self.severity == "warning" else ""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{': '.join(parts)}: {warning}{self.message}{hint}"
+
+
+def shown(file: Path) -> str:
+    """Return the path as people typed it would see it: relative to the current directory if inside it."""
+    try:
+        return str(file.relative_to(Path.cwd()))
+    except ValueError:
+        return str(file)
