@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.model.base import NonNegative
 from waza.model.observation import Observation
@@ -56,17 +58,12 @@ class Behavior(Grader, frozen=True, kw_only=True):
         ]
         failures += [f"forbidden tool {tool!r} was used" for tool in self.forbidden_tools if tool in used]
         enabled = sum(1 for _, _, limit in limits if limit)
-        counted = {} if tokens is None else {"tokens_total": tokens}
-        return Verdict.of_checks(
-            enabled + len(self.required_tools) + len(self.forbidden_tools),
-            failures,
-            max_tool_calls=self.max_tool_calls,
-            max_tokens=self.max_tokens,
-            max_duration_ms=self.max_duration_ms,
-            required_tools=self.required_tools,
-            forbidden_tools=self.forbidden_tools,
-            tool_call_count=len(used),
-            tools_used=used,
-            actual_duration=seen.duration_ms,
-            **counted,
-        )
+        details = {
+            **msgspec.structs.asdict(self),
+            "tool_call_count": len(used),
+            "tools_used": used,
+            "actual_duration": seen.duration_ms,
+            **({} if tokens is None else {"tokens_total": tokens}),
+        }
+        checks = enabled + len(self.required_tools) + len(self.forbidden_tools)
+        return Verdict.of_checks(checks, failures, details)

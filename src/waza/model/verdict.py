@@ -23,14 +23,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_checks(
-        cls, total: int, failures: list[str], passed_note: str = "all checks passed", **details: Any
+        cls, total: int, failures: list[str], details: dict[str, Any], note: str = "all checks passed"
     ) -> Verdict:
         """Return the common verdict: score = passed checks / all checks, passed = none failed.
 
         `details` gets `failures` besides what is given. No checks at all is a pass with score 1.
         """
         score = (total - len(failures)) / total if total else 1.0
-        feedback = "; ".join(failures) or passed_note
+        feedback = "; ".join(failures) or note
         return cls(
             score=score, passed=not failures, feedback=feedback, details={**details, "failures": failures}
         )

@@ -1,0 +1,1 @@
+"""From recorded trials to results: statistics, summaries, comparisons, and the file format."""
