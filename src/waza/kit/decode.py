@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -313,18 +313,19 @@ def _fits(wanted: Any, node: yaml.Node) -> bool:
     return wanted is Any or (isinstance(wanted, type) and isinstance(node.value, wanted))
 
 
-def struct_keys(struct: type, seen: frozenset[type] = frozenset()) -> Mapping[str, tuple[str, ...]]:
+def struct_keys(struct: type, skip: frozenset[type] = frozenset()) -> dict[str, tuple[str, ...]]:
     """Return every key in a struct and its nested structs, with the dotted levels where it is known.
 
-    A level of `""` is the struct itself. Used to say where a key at the wrong depth belongs.
+    A level of `""` is the struct itself; structs in `skip` are left out. Used to say where a key at the
+    wrong depth belongs.
     """
     levels: dict[str, list[str]] = {}
     for field in fields_of(struct):
         levels.setdefault(field.key, []).append("")
         for nested in _structs_in(field.type):
-            if nested in seen:
+            if nested in skip:
                 continue
-            for key, below in struct_keys(nested, seen | {struct}).items():
+            for key, below in struct_keys(nested, skip | {struct}).items():
                 levels.setdefault(key, []).extend(f"{field.key}.{level}".rstrip(".") for level in below)
     return {key: tuple(dict.fromkeys(places)) for key, places in levels.items()}
 

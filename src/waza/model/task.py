@@ -140,7 +140,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """One task, with everything that it inherits from its suite already decided.
 
     `prompt`, `follow_ups`, `variables` (the `.Vars` of templates) are unrendered: they are rendered for each
-    attempt. `fixtures` is the directory of `files` and `instruction_files`. `skill_paths` are the absolute
+    attempt. `home` is the suite's directory, `fixtures` is the directory of `files` and `instruction_files`. `skill_paths` are the absolute
     roots that the agent may load skills from; empty with `no_skills`. `graders` are in the order in which
     they run: the suite's, the implicit tool constraint, the task's own.
     """
@@ -155,6 +155,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     timeout: float = 300
     first_event_timeout: float = 0
+    home: Path
     fixtures: Path
     inputs: Inputs = Inputs()
     follow_ups: tuple[str, ...] = ()

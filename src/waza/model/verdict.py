@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -59,9 +58,13 @@ class Helpers(msgspec.Struct, frozen=True, kw_only=True):
 
     `judge` answers questions (None: this executor has no judge); `interpreters` evaluate assertions.
     `program_timeout` and `code_timeout` are the project's limits in seconds. `update_snapshots` lets
-    `diff` rewrite its expected files.
+    `diff` rewrite its expected files. `name` is the grader's own name, by which a scripted judge knows it;
+    `judge_model` and `judge_effort` are the suite's defaults, for graders that name none themselves.
     """
 
+    name: str = ""
+    judge_model: str = ""
+    judge_effort: str = ""
     judge: Judge | None = None
     interpreters: Interpreters | None = None
     program_timeout: float = 30
@@ -78,15 +81,13 @@ class GraderLike(Protocol):
 
 
 class GraderSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader as the suite declares it. `weight` is the effective one; `base` is the suite's directory."""
+    """A grader as the suite declares it, or as it follows from the agent. `weight` is the effective one."""
 
     type: str
     name: str
     weight: float = 1.0
     config: dict[str, Any] = {}
-    base: Path = Path()
-    file: str = ""
-    line: int = 0
+    implicit: bool = False  # made from an agent's `tools:`, not written in the suite
 
 
 class BuiltGrader(msgspec.Struct, frozen=True):

@@ -1,0 +1,149 @@
+"""Persistent python and node children that evaluate the assertions of `code` graders.
+
+An assertion may loop, print, exit or eat memory, so none runs in waza's own process. A child serves
+many gradings, one at a time; after any trouble it is killed and the next grading gets a fresh one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from waza.errors import GraderError
+from waza.kit.line_process import LineProcess
+from waza.kit.process import ProcessDied
+
+Language = Literal["python", "javascript"]
+
+FALSY = "falsy"
+"""What `Interpreters.evaluate` says of an assertion that is simply not true."""
+
+ASSERTION_MS = 5000  # limit of one JavaScript assertion
+
+_HERE = Path(__file__).parent
+_ARGV: Mapping[Language, Sequence[str]] = {
+    "python": (sys.executable, "-I", "-S", "-W", "ignore", str(_HERE / "_assertions.py")),
+    # V8 reserves far more addresses than it uses, so its heap is limited and not its address space.
+    "javascript": ("node", "--max-old-space-size=2048", str(_HERE / "_assertions.js")),
+}
+_INSTALL: Mapping[Language, str] = {
+    "python": "run waza with an ordinary Python interpreter",
+    "javascript": "install Node.js and put `node` on PATH, or write the assertions in Python",
+}
+
+
+class _Answer(msgspec.Struct):
+    id: int
+    results: list[str | None]
+
+
+class Interpreters:
+    """At most `limit` children of each language, started when needed and used again and again."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        """`limit` defaults to the number of cores."""
+        limit = limit or os.cpu_count() or 1
+        self._pools = {language: _Pool(language, limit) for language in _ARGV}
+        self._ids = itertools.count(1)
+
+    async def evaluate(
+        self, language: Language, names: Mapping[str, object], assertions: Sequence[str], timeout: float
+    ) -> list[str | None]:
+        """Evaluate the assertions of one grading, in order and in one scope.
+
+        `names` are what they see, as data that JSON can carry; `output_length` and `errors` are derived
+        from `output` and `transcript`. Returned for each: None for a pass, `FALSY`, or `ClassName:
+        message` of the exception. `timeout`, in seconds, covers all of them, but not the wait for a free
+        child. Raises GraderError when there is no verdict; the child is dead then.
+        """
+        number = next(self._ids)
+        line = _line(language, id=number, names=names, assertions=list(assertions), limit_ms=ASSERTION_MS)
+        try:
+            answer = await self._pools[language].ask(line, timeout, (number, len(assertions)))
+        except TimeoutError:
+            raise GraderError(
+                f"the {language} assertions did not end within {timeout:g} s; simplify them or raise the timeout"
+            ) from None
+        except ProcessDied as error:
+            raise GraderError(f"the {language} interpreter failed: {error}") from None
+        return [text if text is None else _printable(text) for text in answer.results]
+
+    async def aclose(self) -> None:
+        """End the children. Call it when no evaluation is under way."""
+        for pool in self._pools.values():
+            await pool.aclose()
+
+
+class _Pool:
+    """The children of one language."""
+
+    def __init__(self, language: Language, limit: int) -> None:
+        self._language = language
+        self._free = asyncio.Semaphore(limit)
+        self._idle: list[LineProcess] = []
+
+    async def ask(self, line: bytes, timeout: float, expected: tuple[int, int]) -> _Answer:
+        """Have the line answered by a child; `expected` are the number and the length of the answer."""
+        async with self._free:
+            child = await self._child()
+            answer = _read(await child.ask(line, timeout))
+            if answer is None or (answer.id, len(answer.results)) != expected:
+                await child.aclose()
+                raise GraderError(
+                    f"the {self._language} interpreter answered nonsense; do assertions write to it?"
+                )
+            self._idle.append(child)
+            return answer
+
+    async def aclose(self) -> None:
+        """End the idle children."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(child.aclose() for child in idle))
+
+    async def _child(self) -> LineProcess:
+        """Return an idle child that still lives, else a new one."""
+        while self._idle:
+            child = self._idle.pop()
+            if child.alive:
+                return child
+            await child.aclose()
+        child = LineProcess(_ARGV[self._language], env=_environment())
+        try:
+            await child.start()
+        except ProcessDied as error:
+            raise GraderError(f"{error}; {_INSTALL[self._language]}") from None
+        return child
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment without the options that would make node print or load something first."""
+    return {name: value for name, value in os.environ.items() if name != "NODE_OPTIONS"}
+
+
+def _line(language: Language, **question: object) -> bytes:
+    """Return the question as ASCII, in which lone surrogates survive. JavaScript's JSON knows no NaN."""
+    try:
+        return json.dumps(question, allow_nan=language == "python").encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise GraderError(f"what was seen cannot be handed to {language} assertions: {error}") from None
+
+
+def _read(line: bytes) -> _Answer | None:
+    """Return the answer, or None when it is not of the agreed form."""
+    try:
+        return msgspec.convert(json.loads(line), _Answer)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _printable(text: str) -> str:
+    """Replace lone surrogates, which no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,192 @@
+"""Matchers on the arguments of tool calls, shared by `tool_calls` and `tool_constraint`."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, ClassVar
+
+import msgspec
+
+from waza.graders.base import Finding
+from waza.kit.pattern import PatternError, compile_pattern
+from waza.kit.schema import SchemaError, compile_schema
+from waza.model.base import Keys
+from waza.model.observation import ToolEvent
+
+MISSING: Any = msgspec.UNSET  # stands for an argument that a call does not have; None is a real value
+
+_ONE_OF = (
+    "give one of equals, regex, contains, range, json_schema; use a second grader for a second condition"
+)
+_BOUNDS = {"gte": operator.ge, "lte": operator.le, "gt": operator.gt, "lt": operator.lt}
+
+
+class Range(Keys, frozen=True, kw_only=True, omit_defaults=True):
+    """Bounds of a number; at least one is given."""
+
+    strict_keys: ClassVar[bool] = True
+
+    gte: float | None = None
+    lte: float | None = None
+    gt: float | None = None
+    lt: float | None = None
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether `value` is a number within all bounds. Booleans and texts are no numbers."""
+        if not _is_number(value):
+            return False
+        bounds = msgspec.structs.asdict(self).items()
+        return all(_BOUNDS[name](value, bound) for name, bound in bounds if bound is not None)
+
+
+class Matcher(Keys, frozen=True, kw_only=True, omit_defaults=True):
+    """One condition on one argument: exactly one of the keys is given."""
+
+    strict_keys: ClassVar[bool] = True
+
+    equals: Any = MISSING
+    regex: str | None = None
+    contains: str | None = None
+    range: Range | None = None
+    json_schema: dict[str, Any] | None = None
+
+    def check(self, path: tuple[str | int, ...]) -> Iterator[Finding]:
+        """Yield what makes the matcher unusable: not one key, an empty condition, one that does not compile."""
+        given = msgspec.to_builtins(self)
+        if len(given) != 1:
+            yield Finding(
+                path=path,
+                message=f"a matcher has exactly one key, here are {', '.join(given) or 'none'}",
+                hint=_ONE_OF,
+            )
+            return
+        ((key, condition),) = given.items()
+        if key != "equals" and condition in ("", {}):
+            yield Finding(
+                path=(*path, key), message="must not be empty", hint="an empty one matches anything"
+            )
+        elif self.regex is not None:
+            yield from check_pattern(self.regex, (*path, key), ignore_case=False)
+        elif self.json_schema is not None:
+            yield from _check_schema(self.json_schema, (*path, key))
+
+    def mismatch(self, value: Any) -> str:
+        """Return why `value` does not match, or an empty text. MISSING matches nothing."""
+        if value is MISSING:
+            return "is missing"
+        if self._holds(value):
+            return ""
+        ((key, condition),) = msgspec.to_builtins(self).items()
+        return f"is {_cut(_json(value))}, which does not satisfy {key} {_cut(_json(condition))}"
+
+    def _holds(self, value: Any) -> bool:
+        if self.regex is not None:
+            return compile_pattern(self.regex).search(as_text(value))
+        if self.contains is not None:
+            return self.contains in as_text(value)
+        if self.range is not None:
+            return self.range.holds(value)
+        if self.json_schema is not None:
+            return compile_schema(self.json_schema).valid(value)
+        return _same(self.equals, value)
+
+
+def arguments(call: ToolEvent) -> Mapping[str, Any]:
+    """Return the arguments of a call; a call whose arguments are no object has none."""
+    return call.args if isinstance(call.args, dict) else {}
+
+
+def mismatch(matchers: dict[str, Matcher], call: ToolEvent) -> str:
+    """Return why a call does not satisfy all matchers (the first by argument name), or an empty text."""
+    given = arguments(call)
+    for name in sorted(matchers):
+        why = matchers[name].mismatch(given.get(name, MISSING))
+        if why:
+            return f"argument {name!r} {why}"
+    return ""
+
+
+def check_matchers(matchers: dict[str, Matcher], path: tuple[str | int, ...]) -> Iterator[Finding]:
+    """Yield the mistakes in a map of argument names to matchers."""
+    for name, matcher in matchers.items():
+        yield from matcher.check((*path, name))
+
+
+def as_text(value: Any) -> str:
+    """Return the text that `regex` and `contains` look at: a text itself, null as nothing, else JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else _json(value)
+
+
+def check_pattern(
+    pattern: str, path: tuple[str | int, ...], *, ignore_case: bool = True
+) -> Iterator[Finding]:
+    """Yield an error if the pattern does not compile."""
+    try:
+        compile_pattern(pattern, ignore_case=ignore_case)
+    except PatternError as error:
+        yield Finding(path=path, message=str(error))
+
+
+def _check_schema(schema: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Finding]:
+    try:
+        compile_schema(schema)
+    except SchemaError as error:
+        yield Finding(path=path, message=str(error))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _same(expected: Any, actual: Any) -> bool:
+    """Tell whether two JSON values are equal. Numbers compare as doubles; true is not 1."""
+    if _is_number(expected) and _is_number(actual):
+        return _double(expected) == _double(actual)
+    if isinstance(expected, list) and isinstance(actual, list):
+        return len(expected) == len(actual) and all(map(_same, expected, actual))
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return expected.keys() == actual.keys() and all(_same(expected[key], actual[key]) for key in expected)
+    return type(expected) is type(actual) and bool(expected == actual)
+
+
+def _double(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return number  # a whole number beyond the doubles equals itself only
+
+
+def _json(value: Any) -> str:
+    """Return compact JSON in the form of Go's encoder: sorted keys, `<`, `>` and `&` escaped, 1.0 as 1."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_quoted(str(key))}:{_json(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_json, value)) + "]"
+    if _is_number(value):
+        return _number(value)
+    return json.dumps(value) if value is None or isinstance(value, bool) else _quoted(str(value))
+
+
+_ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
+
+
+def _number(value: float) -> str:
+    if isinstance(value, int) or not math.isfinite(value):
+        return str(Decimal(value))  # str(int) refuses more than 4,300 digits
+    if value and not 1e-6 <= abs(value) < 1e21:
+        return repr(value).replace("e-0", "e-")
+    return format(Decimal(repr(value)), "f").removesuffix(".0")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."

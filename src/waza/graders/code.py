@@ -1,0 +1,108 @@
+"""`code`: expressions in Python or JavaScript that must hold for what was seen."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from waza.errors import GraderError
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.model.base import NonBlank, Seconds
+from waza.model.observation import CommandInvocation, Event, Observation, ToolEvent
+from waza.model.verdict import Helpers, Verdict
+
+# Every call in `tool_calls` has these arguments, empty when unused, so that an assertion need not ask.
+_COMMON_ARGUMENTS = ("path", "file_text", "command", "description", "skill")
+
+
+class Code(Grader, frozen=True, kw_only=True):
+    """One check for each assertion; it passes when the expression is true (in JavaScript: truthy).
+
+    Assertions run in a child process with the user's rights and see `output`, `outcome`, `transcript`,
+    `tool_calls`, `errors`, `duration_ms`, `output_length` and `command_invocations`. An exception is a
+    failed check. `timeout` is the limit of all assertions together, in seconds (default: the project's).
+    """
+
+    assertions: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
+    language: Literal["python", "javascript"] = "python"
+    timeout: Seconds | None = None
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Warn of Python that cannot be parsed; when it runs, it is one failed check."""
+        del around
+        for index, assertion in enumerate(self.assertions if self.language == "python" else []):
+            mistake = _mistake(assertion)
+            if mistake:
+                yield Finding(
+                    path=("assertions", index),
+                    message=f"is not a Python expression ({mistake}), so this check will always fail",
+                    hint="write one expression, without statements; or set language: javascript",
+                    warning=True,
+                )
+
+    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Evaluate the assertions. GraderError: the interpreter is missing, broke or took too long."""
+        if helpers.interpreters is None:
+            raise GraderError("code assertions cannot be evaluated here: no interpreters were handed in")
+        reasons = await helpers.interpreters.evaluate(
+            self.language, _names(seen), self.assertions, self.timeout or helpers.code_timeout
+        )
+        failures = [
+            f"{assertion.strip()}: {reason}"
+            for assertion, reason in zip(self.assertions, reasons, strict=True)
+            if reason is not None
+        ]
+        total = len(self.assertions)
+        details = {"total_assertions": total, "passed_assertions": total - len(failures)}
+        return Verdict.of_checks(total, failures, details, note="all assertions hold")
+
+
+def _mistake(assertion: str) -> str:
+    """Return why a text is no Python expression, or nothing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(assertion.strip(), mode="eval")
+    except (SyntaxError, ValueError) as error:
+        return error.msg if isinstance(error, SyntaxError) else str(error)
+    except (RecursionError, MemoryError):
+        return "nested too deeply"
+    return ""
+
+
+def _names(seen: Observation) -> dict[str, Any]:
+    """Return what assertions can see, as plain data; the interpreter adds what follows from it."""
+    return {
+        "output": seen.output,
+        "outcome": {},
+        "transcript": [_event(event) for event in seen.transcript],
+        "tool_calls": [_call(event) for event in seen.tool_events],
+        "duration_ms": seen.duration_ms,
+        "command_invocations": [_invocation(call) for call in seen.command_invocations],
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    """Return an event as in the transcript of a results file: the keys that are set."""
+    keys: dict[str, Any] = msgspec.to_builtins(event)
+    keys.pop("at_ms", None)
+    return keys
+
+
+def _call(event: ToolEvent) -> dict[str, Any]:
+    arguments = event.args if isinstance(event.args, dict) else {}
+    return {
+        "id": event.tool_call_id,
+        "name": event.tool_name,
+        "arguments": {**dict.fromkeys(_COMMON_ARGUMENTS, ""), **arguments},
+        "result": event.result,
+        "success": event.success,
+    }
+
+
+def _invocation(call: CommandInvocation) -> dict[str, Any]:
+    return msgspec.structs.asdict(call)

@@ -1,0 +1,87 @@
+"""`program`: a program of the user's own judges; exit status 0 is a pass."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit import process
+from waza.kit.process import Finished
+from waza.model.base import NonBlank, SecondsOrOff
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+_KEPT_BYTES = 1024 * 1024  # of each of stdout and stderr, for the details
+
+
+class Program(Grader, frozen=True, kw_only=True):
+    """Runs `command` with `args`, without a shell. Exit status 0: score 1, passed; anything else: 0, failed.
+
+    The program gets the agent's output on stdin, the task's environment and `WAZA_WORKSPACE_DIR`; it
+    runs in the current directory. `command` and `args` that are files beside the suite (or in the current
+    directory) are handed over as absolute paths. `timeout` is in seconds; 0: the project's limit.
+    """
+
+    command: NonBlank
+    args: list[str] = []
+    timeout: SecondsOrOff = 0
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse what no system can pass to a program."""
+        del around
+        if "\0" in self.command:
+            yield Finding(path=("command",), message="holds a NUL character", hint="remove it")
+        for index, arg in enumerate(self.args):
+            if "\0" in arg:
+                yield Finding(path=("args", index), message="holds a NUL character", hint="remove it")
+
+    def placed(self, around: Surroundings) -> Program:
+        """Make those words absolute paths that are files near the suite."""
+        command, *args = [_placed(word, around) for word in (self.command, *self.args)]
+        return msgspec.structs.replace(self, command=command, args=args)
+
+    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Run the program and judge by its end, never by what it prints."""
+        limit = self.timeout or helpers.program_timeout
+        finished = await process.run(
+            [self.command, *self.args],
+            stdin=seen.output.encode("utf-8", "replace"),
+            env={**os.environ, **seen.environment, "WAZA_WORKSPACE_DIR": seen.workspace},
+            timeout=limit,
+            max_output=_KEPT_BYTES,
+        )
+        stdout, stderr = _text(finished.stdout), _text(finished.stderr)
+        details = {
+            "command": self.command,
+            "args": self.args,
+            "stdout": stdout,
+            "stderr": stderr,
+            "workspace_dir": seen.workspace,
+        }
+        if finished.ok:
+            return Verdict(score=1.0, passed=True, feedback=stdout or "exit status 0", details=details)
+        ending = _ending(finished, limit)
+        feedback = f"{ending}: {stderr}" if stderr else ending
+        return Verdict.failed(feedback, **details, exit_error=ending)
+
+
+def _placed(word: str, around: Surroundings) -> str:
+    """Return the absolute path of the file that `word` names near the suite, else `word` itself."""
+    for directory in (around.base, Path.cwd()):
+        path = os.path.join(directory, word)  # noqa: PTH118 - `word` may be any text, such as a whole script
+        if os.path.isfile(path):  # noqa: PTH113 - as above: False where Path.is_file raises (name too long)
+            return os.path.abspath(path)  # noqa: PTH100 - keeps symlinks, so a program finds its neighbours
+    return word
+
+
+def _ending(finished: Finished, limit: float) -> str:
+    return f"the time limit of {limit:g} s was reached" if finished.timed_out else finished.ending
+
+
+def _text(data: bytes) -> str:
+    text = data.decode("utf-8", "replace").strip()
+    return text + "\n[the rest was not kept]" if len(data) >= _KEPT_BYTES else text

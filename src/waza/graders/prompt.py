@@ -1,0 +1,170 @@
+"""`prompt`: a judge, that is a model, judges by instructions or a rubric, and says so with tool calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+
+from waza.errors import GraderError
+from waza.graders import _judging, _pairwise, _rubric
+from waza.graders._rubric import Rubric
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.model.agent import Answer, Call, Question, Tool
+from waza.model.base import Effort
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+PASS, FAIL = "set_waza_grade_pass", "set_waza_grade_fail"
+
+_ARGUMENTS = {
+    "type": "object",
+    "properties": {
+        "description": {"type": "string", "description": "What was checked, in a few words."},
+        "reason": {"type": "string", "description": "Why this is the verdict."},
+    },
+}
+TOOLS = (
+    Tool(name=PASS, description="Record that a criterion is met.", parameters=_ARGUMENTS),
+    Tool(name=FAIL, description="Record that a criterion is not met, and why.", parameters=_ARGUMENTS),
+)
+_CLOSING = (
+    f"Give your verdict as the instructions at the top ask: call {PASS} or {FAIL}, each time with a reason."
+)
+_SHOWN = 500  # characters of an answer that holds no verdict
+
+
+class Prompt(Grader, frozen=True, kw_only=True):
+    """Score = passes / (passes + fails) among the judge's calls; passed = a pass, no fail, and `threshold`.
+
+    The judge gets `prompt`, else the text of `rubric` (a built-in name or a path), and then the task's
+    input and the agent's output; with `continue_session` or `include_output: false` the text alone.
+    `continue_session` asks in the agent's own session. `mode: pairwise` compares the output with that of
+    the baseline run where there is one. `model` and `reasoning_effort` are by default the suite's.
+    """
+
+    prompt: str = ""
+    rubric: str = ""
+    model: str = ""
+    reasoning_effort: Effort | None = None
+    continue_session: bool = False
+    mode: Literal["independent", "pairwise"] = "independent"
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    include_output: bool = True
+    _loaded: Rubric | None = None
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse a grader without instructions, and a rubric with mistakes."""
+        if not self.prompt.strip() and not self.rubric.strip():
+            yield Finding(
+                message="has no instructions for the judge",
+                hint=f"set prompt, or rubric to a file or one of: {', '.join(_rubric.built_in())}",
+            )
+        if self.rubric.strip():
+            for problem in _rubric.load(self.rubric, around)[1]:
+                told = msgspec.structs.replace(problem, hint="", severity="error")
+                warning = problem.severity == "warning"
+                yield Finding(path=("rubric",), message=str(told), hint=problem.hint, warning=warning)
+        limit = os.environ.get(_judging.TIME_LIMIT, "")
+        if limit.strip() and _judging.duration(limit) is None:
+            yield Finding(
+                message=f"{_judging.TIME_LIMIT} is {limit!r}, which is no time; a judge gets "
+                f"{_judging.DEFAULT_TIME_LIMIT:g} s",
+                hint="write a duration such as 300s or 5m",
+                warning=True,
+            )
+
+    def placed(self, around: Surroundings) -> Prompt:
+        """Take the rubric along, so that its file is read once."""
+        return msgspec.structs.replace(self, _loaded=self._load(around))
+
+    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Ask the judge. GraderError: there is none, or it broke before a verdict."""
+        rubric = self._loaded or self._load(Surroundings())
+        question = Question(
+            asker=helpers.name,
+            text=(self.prompt if rubric is None or self.prompt.strip() else rubric.body).strip(),
+            model=self.model or helpers.judge_model,
+            effort=self.reasoning_effort or helpers.judge_effort,
+            timeout=_judging.time_limit(),
+        )
+        if self.mode == "pairwise" and seen.baseline_output:
+            context = [*_task_input(seen), *_expectation(seen, rubric)]
+            verdict = await _pairwise.compare(question, seen, helpers, context)
+        else:
+            verdict = await self._independent(question, seen, helpers, _expectation(seen, rubric))
+        return self._finished(verdict, rubric)
+
+    async def _independent(
+        self, question: Question, seen: Observation, helpers: Helpers, expectation: list[tuple[str, str]]
+    ) -> Verdict:
+        if self.continue_session and not seen.session_id:
+            raise GraderError(
+                "continue_session: true asks in the agent's own session, but no session was recorded; "
+                "leave it out, or use an executor that keeps sessions"
+            )
+        material = expectation
+        if self.include_output and not self.continue_session:
+            material = [*_task_input(seen), *expectation, _candidate(seen)]
+        text = _judging.with_material(question.text, material, _CLOSING) if material else question.text
+        question = msgspec.structs.replace(question, text=text, tools=TOOLS)
+        resume_id = seen.session_id if self.continue_session else ""
+        return _verdict(await _judging.ask(question, seen, helpers, resume_id), text)
+
+    def _load(self, around: Surroundings) -> Rubric | None:
+        if not self.rubric.strip():
+            return None
+        rubric, problems = _rubric.load(self.rubric, around)
+        if rubric is None:
+            raise GraderError("; ".join(str(problem) for problem in problems))
+        return rubric
+
+    def _finished(self, verdict: Verdict, rubric: Rubric | None) -> Verdict:
+        """Hold a verdict to the threshold, and note the rubric."""
+        details = {**verdict.details, "rubric": rubric.details} if rubric else verdict.details
+        if not verdict.passed or verdict.score >= self.threshold:
+            return msgspec.structs.replace(verdict, details=details)
+        feedback = f"score {verdict.score:g} is below the threshold {self.threshold:g}; {verdict.feedback}"
+        return msgspec.structs.replace(verdict, passed=False, feedback=feedback, details=details)
+
+
+def _task_input(seen: Observation) -> list[tuple[str, str]]:
+    return [("Task input", seen.prompt)] if seen.prompt.strip() else []
+
+
+def _expectation(seen: Observation, rubric: Rubric | None) -> list[tuple[str, str]]:
+    shown = rubric is not None and seen.expected_outcome.strip()
+    return [("What the task expects", seen.expected_outcome)] if shown else []
+
+
+def _candidate(seen: Observation) -> tuple[str, str]:
+    return ("Candidate output" if seen.output.strip() else "Candidate output (it is empty)", seen.output)
+
+
+def _verdict(answer: Answer, text: str) -> Verdict:
+    """Return the verdict that the judge's calls amount to; `text` is what it was asked."""
+    passes = [_entry(call) for call in answer.calls if call.name == PASS]
+    fails = [_entry(call) for call in answer.calls if call.name == FAIL]
+    ignored = f"\n[its turn then broke, which is ignored: {answer.error}]" if answer.error else ""
+    details = {
+        "response": (answer.text or "(the judge wrote no text)") + ignored,
+        "prompt": text,
+        "passes": "; ".join(passes),
+        "failures": "; ".join(fails),
+    }
+    if not passes and not fails:
+        said = f"; it said: {answer.text[:_SHOWN]}" if answer.text else ""
+        return Verdict.failed(
+            f"the judge gave no verdict: it called neither {PASS} nor {FAIL}{said}", **details
+        )
+    total = len(passes) + len(fails)
+    feedback = "; ".join(fails) or f"the judge passed {total} of {total} criteria"
+    return Verdict(score=len(passes) / total, passed=not fails, feedback=feedback, details=details)
+
+
+def _entry(call: Call) -> str:
+    """Return a call's description and reason; a call whose arguments cannot be read still counts."""
+    parts = [call.args.get(key) for key in ("description", "reason")]
+    return ": ".join(part for part in parts if isinstance(part, str) and part) or "no reason given"

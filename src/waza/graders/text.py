@@ -1,0 +1,89 @@
+"""`text`: texts and patterns that the final output must hold, or must not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit.pattern import PatternError, compile_pattern
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+
+class Text(Grader, frozen=True, kw_only=True):
+    """One check for each entry. `_cs` lists are case-sensitive, the others are not.
+
+    Patterns are RE2, found anywhere, with flags inside (`(?i)`). One that does not compile is a failed check.
+    """
+
+    contains: list[str] = []
+    not_contains: list[str] = []
+    contains_cs: list[str] = []
+    not_contains_cs: list[str] = []
+    regex_match: list[str] = []
+    regex_not_match: list[str] = []
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse a grader that would check nothing; warn of patterns that do not compile."""
+        del around
+        lists = msgspec.structs.asdict(self)
+        if not any(lists.values()):
+            yield Finding(message="checks nothing", hint=f"set one of {', '.join(lists)}")
+        for key, entries in lists.items():
+            yield from check_entries(entries, (key,), patterns=key.startswith("regex_"))
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Look for every entry in the final output."""
+        del helpers
+        lists = msgspec.structs.asdict(self)
+        output, lowered = seen.output, seen.output.lower()
+        failures = [
+            *(f"no {entry!r} in the output" for entry in self.contains if entry.lower() not in lowered),
+            *(f"{entry!r} is in the output" for entry in self.not_contains if entry.lower() in lowered),
+            *(
+                f"no {entry!r} (case-sensitive) in the output"
+                for entry in self.contains_cs
+                if entry not in output
+            ),
+            *(
+                f"{entry!r} (case-sensitive) is in the output"
+                for entry in self.not_contains_cs
+                if entry in output
+            ),
+            *match_failures(self.regex_match, output, wanted=True),
+            *match_failures(self.regex_not_match, output, wanted=False),
+        ]
+        return Verdict.of_checks(sum(map(len, lists.values())), failures, lists)
+
+
+def check_entries(
+    entries: Iterable[str], path: tuple[str | int, ...], *, patterns: bool = False
+) -> Iterator[Finding]:
+    """Yield an error for each empty entry, and for `patterns` a warning for each that does not compile."""
+    for index, entry in enumerate(entries):
+        if not entry:
+            yield Finding(
+                path=(*path, index), message="must not be empty", hint="every text holds the empty one"
+            )
+        elif patterns and (fault := _pattern_fault(entry)):
+            yield Finding(path=(*path, index), message=f"{fault}; until then the check fails", warning=True)
+
+
+def match_failures(patterns: Iterable[str], text: str, *, wanted: bool) -> Iterator[str]:
+    """Yield one note for each pattern whose match in `text` is not as wanted, or that does not compile."""
+    for pattern in patterns:
+        fault = _pattern_fault(pattern)
+        if fault:
+            yield fault
+        elif compile_pattern(pattern).search(text) != wanted:
+            yield f"no match for the pattern {pattern!r}" if wanted else f"the pattern {pattern!r} matches"
+
+
+def _pattern_fault(pattern: str) -> str:
+    try:
+        compile_pattern(pattern)
+    except PatternError as error:
+        return str(error)
+    return ""

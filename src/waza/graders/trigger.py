@@ -1,0 +1,141 @@
+"""`trigger`: whether the task's prompt is, by its words, one for the skill. What the agent did plays no part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from waza.errors import GraderError
+from waza.graders._keywords import Keywords, keywords
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit import frontmatter, yaml
+from waza.model.base import NonBlank
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+from waza.problem import shown
+
+Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class Trigger(Grader, frozen=True, kw_only=True):
+    """`positive` passes when the prompt is as near as `threshold` or nearer, `negative` when it is not.
+
+    The score is the nearness in both modes, so a good negative result has a low score. `skill_path` is a
+    SKILL.md, an `.agent.md`, or the directory of one.
+    """
+
+    skill_path: NonBlank
+    mode: NonBlank
+    threshold: Share = 0.6
+    _keywords: Keywords | None = None
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse an unknown mode, and a skill that cannot be read or has no words."""
+        if self._mode not in ("positive", "negative"):
+            yield Finding(
+                path=("mode",),
+                message=f"{self.mode!r} is not a mode",
+                hint="write positive (the skill should fire) or negative (it should not)",
+            )
+        read = _read(self.skill_path, around)
+        if isinstance(read, Finding):
+            yield read
+
+    def placed(self, around: Surroundings) -> Trigger:
+        """Take the skill's keywords along, so that its file is read once."""
+        return msgspec.structs.replace(self, _keywords=self._skill(around))
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Compare the prompt with the skill's words."""
+        del helpers
+        if not seen.has_task:
+            return Verdict.failed("there is no task here, so there is no prompt to compare")
+        skill = self._keywords or self._skill(Surroundings())
+        match = skill.match(seen.prompt)
+        near = match.score >= self.threshold
+        return Verdict(
+            score=match.score,
+            passed=near == (self._mode == "positive"),
+            feedback=self._feedback(match.score, near),
+            details={
+                "mode": self._mode,
+                "threshold": self.threshold,
+                "skill_path": self.skill_path,
+                "matched_keywords": match.matched,
+                "matched_count": len(match.matched),
+                "keyword_count": len(skill.words),
+                "phrase_score": match.phrase_score,
+            },
+        )
+
+    @property
+    def _mode(self) -> str:
+        return self.mode.strip().lower()
+
+    def _skill(self, around: Surroundings) -> Keywords:
+        read = _read(self.skill_path, around)
+        if isinstance(read, Finding):
+            raise GraderError(f"{read.message}; {read.hint}")
+        return read
+
+    def _feedback(self, score: float, near: bool) -> str:
+        side = "at or above" if near else "below"
+        fires = "near enough to fire" if near else "too far to fire"
+        return f"the prompt is {fires}: nearness {score:.2f} is {side} the threshold {self.threshold:g}"
+
+
+def _read(skill_path: str, around: Surroundings) -> Keywords | Finding:
+    """Return the keywords of the skill that a path means, or what is wrong with it."""
+    file = _file(skill_path, around)
+    if isinstance(file, Finding):
+        return file
+    try:
+        data = file.read_bytes()
+        document = frontmatter.split(data)
+    except OSError as error:
+        return _finding(f"{shown(file)} cannot be read: {error.strerror}", "check its permissions")
+    except yaml.YamlError as error:
+        return _finding(f"{shown(file)}:{error.line}: {error.message}", "mend the skill's file")
+    if not data.strip():
+        return _finding(f"{shown(file)} is empty", "write the skill first")
+    if isinstance(document.meta, yaml.Sequence) or (
+        isinstance(document.meta, yaml.Scalar) and document.meta.text
+    ):
+        return _finding(
+            f"{shown(file)}: the frontmatter is not a mapping of keys", "write name: and description:"
+        )
+    found = keywords(_text(document.meta, "name"), _text(document.meta, "description"), document.body)
+    if not found.words:
+        return _finding(
+            f"{shown(file)} has no words to compare a prompt with", "give the skill a description and a body"
+        )
+    return found
+
+
+def _file(skill_path: str, around: Surroundings) -> Path | Finding:
+    found = around.find(skill_path.strip())
+    if found is None:
+        return _finding(
+            f"{skill_path!r} does not exist",
+            "write the path of a SKILL.md relative to the suite's directory or to the current directory",
+        )
+    if not found.is_dir():
+        return found
+    candidates = [found / "SKILL.md", *sorted(found.glob("*.agent.md"))]
+    file = next((candidate for candidate in candidates if candidate.is_file()), None)
+    return file or _finding(
+        f"{skill_path!r} holds neither a SKILL.md nor an .agent.md", "name the skill's own directory"
+    )
+
+
+def _text(meta: yaml.Node | None, key: str) -> str:
+    """Return a text of the frontmatter; a file without frontmatter has none."""
+    value = meta.entries.get(key) if isinstance(meta, yaml.Mapping) else None
+    return value.text if isinstance(value, yaml.Scalar) else ""
+
+
+def _finding(message: str, hint: str) -> Finding:
+    return Finding(path=("skill_path",), message=message, hint=hint)

@@ -1,0 +1,111 @@
+"""A long-lived child that answers one line of JSON with one line of JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import PIPE
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from waza.kit import process
+from waza.kit._child import Child
+from waza.kit.process import ProcessDied
+
+_LAST_WORDS = 4096  # bytes of stderr that are kept for messages
+_EXIT = 0.2  # seconds between the end of the output and the end of the process
+
+
+class LineProcess:
+    """A child that is asked over stdin and answers over stdout, one line each, one question at a time.
+
+    Whatever goes wrong with a question ends the child with its whole tree, since a late answer would
+    be taken for the answer to the next question. `max_reply` is the longest answer, in bytes.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        max_reply: int = process.MAX_OUTPUT,
+    ) -> None:
+        self._argv = argv
+        self._cwd = cwd
+        self._env = env
+        self._max_reply = max_reply
+        self._child: Child | None = None
+        self._stdout = bytearray()
+        self._stdout_closed = False
+        self._stderr = b""
+        self._news = asyncio.Event()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._child is not None and not self._child.exited.is_set() and not self._stdout_closed
+
+    @property
+    def pid(self) -> int | None:
+        """The process id; None before the start and after the end."""
+        return self._child.pid if self._child else None
+
+    @property
+    def last_words(self) -> str:
+        """The end of what it wrote to stderr."""
+        return self._stderr.decode("utf-8", "replace").strip()
+
+    async def start(self) -> None:
+        """Start the child. Raises ProcessDied when that is not possible."""
+        self._child = await process.start(self._argv, self._keep, stdin=PIPE, cwd=self._cwd, env=self._env)
+
+    async def ask(self, line: bytes, timeout: float) -> bytes:
+        """Send one line and return the line that comes back, both without their line end.
+
+        Raises TimeoutError after `timeout` seconds, and ProcessDied when the child ends, closes its
+        stdout or answers more than `max_reply` bytes. After either the child is dead.
+        """
+        if not self._child:
+            raise ProcessDied("the process is not running")
+        try:
+            async with asyncio.timeout(timeout):
+                self._child.write(line + b"\n")
+                return await self._next_line(self._child)
+        except BaseException:  # also when cancelled
+            await self.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        """End the child with its whole tree; harmless when it is dead already."""
+        child, self._child = self._child, None
+        if child:
+            await process.end(child)
+
+    def _keep(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self._stderr = (self._stderr + data)[-_LAST_WORDS:]
+            return
+        self._stdout_closed = self._stdout_closed or not data
+        if len(self._stdout) <= self._max_reply:
+            self._stdout += data
+        self._news.set()
+
+    async def _next_line(self, child: Child) -> bytes:
+        while (length := self._stdout.find(b"\n")) < 0:
+            if len(self._stdout) > self._max_reply:
+                break
+            if self._stdout_closed:
+                raise ProcessDied(await self._why_it_died(child))
+            self._news.clear()
+            await self._news.wait()
+        if not 0 <= length <= self._max_reply:
+            raise ProcessDied(f"the process answered more than {self._max_reply} bytes in one line")
+        line = bytes(self._stdout[:length])
+        del self._stdout[: length + 1]
+        return line
+
+    async def _why_it_died(self, child: Child) -> str:
+        exited = await process.within(_EXIT, child.exited)
+        how = process.ending(*child.status()) if exited else "it closed its output"
+        said = f": {self.last_words}" if self.last_words else ""
+        return f"the process gave no answer ({how}){said}"

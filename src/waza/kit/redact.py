@@ -1,0 +1,234 @@
+"""Secrets out of text, before it is stored or shown.
+
+Two levels. `text` and `value`, for results, journal and cache: the values of environment variables whose
+names look secret, and unmistakable shapes of credentials. `full_text` and `full_value`, for snapshots,
+transcripts, session logs and failure artifacts: besides these, long hex words, `basic` headers and mail
+addresses, and whatever stands under a key with a secret-looking name.
+
+Redact before cutting: half of a secret is not recognised. Done twice it changes nothing more.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import is_
+from typing import Any
+
+from waza.kit.pattern import Pattern, compile_alternatives, compile_pattern, literal, substitute
+
+PLACEHOLDER = "[REDACTED]"
+
+_AT_WORD_START = r"(?:\b|\\[nrt])"  # a line end escaped in JSON hides the start of a word
+_PEM_LABEL = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+
+RESULT_RULES: Mapping[str, str] = {
+    "url_credentials": r"""://[^\s/?#:@"'<>]*:[^\s/?#"'<>]+@""",
+    "github_pat": r"gh[pousr]_\w{36,}|github_pat_\w{22,}",
+    "openai_key": _AT_WORD_START + r"sk-(?:proj-)?[A-Za-z0-9_-]{20,}",
+    "aws_access_key": r"AKIA[A-Z0-9]{16}|\bASIA[A-Z0-9]{16}\b",
+    "aws_secret_key": r"""(?i:aws[_\s-]?secret[_\s-]?(?:access[_\s-]?)?key)["'\s:=\\]+[A-Za-z0-9/+=]{40}""",
+    "jwt": r"eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+",
+    "bearer_header": _AT_WORD_START + r"(?i:bearer)\s+[A-Za-z0-9._~+/=-]{16,}",
+    "basic_authorization": r"""(?i:authorization["'\s:=\\]+basic)\s+[A-Za-z0-9+/=_-]{8,}""",
+    "private_key_pem": (
+        rf"-----BEGIN {_PEM_LABEL}(?:-?[^-])*-----END {_PEM_LABEL}"
+        rf"|-----BEGIN {_PEM_LABEL}[A-Za-z0-9+/=\s\\]{{40,}}"  # the end was cut off
+    ),
+    "azure_key": r"(?i:accountkey|sharedaccesskey)=[A-Za-z0-9+/=]{40,}|[?&]sig=[A-Za-z0-9%+/=]{20,}",
+    "google_key": r"AIza[A-Za-z0-9_-]{35}",
+    "service_token": (
+        r"xox[abeoprs]-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,}"
+        r"|\bhf_[A-Za-z0-9]{30,}|\b[rs]k_live_[A-Za-z0-9]{20,}"
+    ),
+}
+FULL_RULES: Mapping[str, str] = {
+    **RESULT_RULES,
+    "azure_openai_key": _AT_WORD_START + r"[0-9A-Fa-f]{32,64}\b",
+    "basic_auth_header": _AT_WORD_START + r"(?i:basic)\s+[A-Za-z0-9+/=]{16,}",
+    "email": r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}",
+}
+KEY_DENY_LIST = ("SECRET", "TOKEN", "PASSWORD", "PASSWD", "PWD", "KEY", "CREDENTIAL", "API_KEY", "AUTH")
+
+# Names of options and variables, in lower case with dashes: secret as a whole or as the last words.
+_SECRET_WORDS = frozenset({
+    "secret", "token", "password", "passwd", "credential", "credentials", "key", "auth", "authorization", "sig",
+    "signature", "connection", "connection-string", "connectionstring", "apikey", "accesskey", "privatekey",
+    "clientsecret", "clientpassword", "accesstoken", "refreshtoken",
+})  # fmt: skip
+# Environment variables are secret, besides, with these anywhere in the name or as its last word.
+_SECRET_FRAGMENTS = (
+    "secret", "token", "password", "passwd", "passphrase", "credential", "api-key", "apikey", "access-key",
+    "accesskey", "private-key", "privatekey", "connection-string", "connectionstring",
+)  # fmt: skip
+_SECRET_ENDINGS = ("-pwd", "-pass", "-pat")
+
+_SHORTEST = 6  # no rule matches a shorter text
+_SHORTEST_SECRET = 8
+_LONGEST_ENCODED = 4096
+_DEEPEST = 200
+
+# Of recorded arguments these are replaced in any case, upper or lower.
+_ARGUMENT_RULES = ("github_pat", "openai_key", "aws_access_key", "jwt", "bearer_header")
+
+
+class Redactor:
+    """Replaces secrets by `[REDACTED]`. Make one per process with `for_environment`."""
+
+    def __init__(self, secrets: Sequence[str], *, extra_rules: Mapping[str, str] | None = None) -> None:
+        """`secrets` are exact values; `extra_rules` (name to RE2 pattern) join the full level.
+
+        Raises PatternError for an extra rule that cannot be compiled.
+        """
+        for pattern in (extra_rules or {}).values():
+            compile_pattern(pattern)
+        exact = [form for secret in secrets for form in _forms(secret)]
+        self._results = compile_alternatives([*exact, *RESULT_RULES.values()])
+        self._full = compile_alternatives([*exact, *FULL_RULES.values(), *(extra_rules or {}).values()])
+
+    @classmethod
+    def for_environment(cls, env: Mapping[str, str]) -> Redactor:
+        """Take the values of the variables of `env` whose names look secret.
+
+        Not taken, because they would be found in harmless text: values shorter than 8 characters,
+        numbers, and absolute paths that exist. Of a taken value its JSON-escaped and base64 forms are
+        found, too.
+        """
+        values = {value.strip() for name, value in env.items() if _is_secret_variable(name)}
+        return cls(sorted(value for value in values if not _is_harmless(value)))
+
+    def text(self, text: str) -> str:
+        """Return the text for results; the same object if nothing was found."""
+        return _redacted(self._results, text)
+
+    def value(self, value: Any) -> Any:
+        """Return JSON-like data for results, strings and keys redacted; the same object if nothing was found.
+
+        Data nested deeper than 200 levels is replaced there as a whole.
+        """
+        return _walk(value, self.text, ())
+
+    def full_text(self, text: str) -> str:
+        """Return the text for snapshots, logs and artifacts; the same object if nothing was found."""
+        return _redacted(self._full, text)
+
+    def full_value(self, value: Any) -> Any:
+        """Return JSON-like data for snapshots, logs and artifacts.
+
+        As `value`, and what stands under a key that contains SECRET, TOKEN, KEY and so on, in any case, is
+        replaced as a whole.
+        """
+        return _walk(value, self.full_text, KEY_DENY_LIST)
+
+
+def sanitise_args(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """Return the arguments of a recorded command without secrets.
+
+    An option with a secret name (`--api-token`, `-password`) loses its value: with `=` what follows the
+    sign, otherwise the option and the next argument as a whole. In every other argument secret values of
+    `env` and shapes of credentials are replaced.
+    """
+    redactor = Redactor.for_environment(env)
+    tokens = compile_alternatives(f"(?i){RESULT_RULES[name]}" for name in _ARGUMENT_RULES)
+    clean: list[str] = []
+    hide_next = False
+    for arg in args:
+        option, equals, _ = arg.partition("=")
+        secret = option.startswith("-") and _ends_secret(_dashed(option.lstrip("-")))
+        if hide_next or (secret and not equals):
+            clean.append(PLACEHOLDER)
+        elif secret:
+            clean.append(f"{option}={PLACEHOLDER}")
+        else:
+            clean.append(_redacted(tokens, redactor.text(arg)))
+        hide_next = secret and not equals
+    return clean
+
+
+def _redacted(pattern: Pattern, text: str) -> str:
+    return substitute(pattern, _placeholder, text) if len(text) >= _SHORTEST else text
+
+
+def _placeholder(found: str) -> str:
+    return f"://{PLACEHOLDER}@" if found.startswith("://") else PLACEHOLDER
+
+
+def _walk(value: Any, redact: Callable[[str], str], deny_list: Sequence[str], depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if not isinstance(value, dict | list | tuple) or not value:
+        return value
+    if depth >= _DEEPEST:
+        return PLACEHOLDER
+    if isinstance(value, dict):
+        return _walk_map(value, redact, deny_list, depth)
+    items = [_walk(item, redact, deny_list, depth + 1) for item in value]
+    return value if all(map(is_, items, value)) else type(value)(items)
+
+
+def _walk_map(
+    value: dict[Any, Any], redact: Callable[[str], str], deny_list: Sequence[str], depth: int
+) -> Any:
+    clean: dict[Any, Any] = {}
+    changed = False
+    for key, item in value.items():
+        clean_key = redact(key) if isinstance(key, str) else key
+        denied = bool(deny_list) and any(part in str(key).upper() for part in deny_list)
+        clean_item = PLACEHOLDER if denied else _walk(item, redact, deny_list, depth + 1)
+        clean[clean_key] = clean_item
+        changed = changed or clean_key is not key or clean_item is not item
+    return clean if changed else value
+
+
+def _is_secret_variable(name: str) -> bool:
+    dashed = _dashed(name).rstrip("0123456789").rstrip("-")
+    return (
+        _ends_secret(dashed)
+        or dashed.endswith(_SECRET_ENDINGS)
+        or any(fragment in dashed for fragment in _SECRET_FRAGMENTS)
+    )
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-").lower()
+
+
+def _ends_secret(dashed: str) -> bool:
+    words = dashed.split("-")
+    return bool(_SECRET_WORDS & {words[-1], "-".join(words[-2:])})
+
+
+def _is_harmless(value: str) -> bool:
+    if len(value) < _SHORTEST_SECRET or value.replace(".", "", 1).isdecimal():
+        return True
+    # Not Path.exists, which raises where a value is too long for a file name.
+    return os.path.isabs(value) and os.path.exists(value)  # noqa: PTH110, PTH117  see above
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Return patterns for a secret as it is, escaped as in a JSON string, and in base64."""
+    in_json = json.dumps(secret)[1:-1]
+    for form in {secret, in_json, json.dumps(secret, ensure_ascii=False)[1:-1], _html_safe(in_json)}:
+        yield literal(form)
+    if len(secret) <= _LONGEST_ENCODED:
+        for stable in _base64_cores(secret.encode("utf-8", "surrogatepass")):
+            yield f"{literal(stable)}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}"
+
+
+def _html_safe(in_json: str) -> str:
+    return in_json.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+
+
+def _base64_cores(secret: bytes) -> Iterator[str]:
+    """Return what base64 makes of the secret wherever it stands in the encoded bytes.
+
+    Three bytes make four characters, so there are three ways; of each, the characters that also depend
+    on the bytes before or after are left out.
+    """
+    for before in range(3):
+        padded = b"\0" * before + secret
+        first, last = -(-before * 8 // 6), len(padded) * 8 // 6
+        for alphabet in (base64.b64encode, base64.urlsafe_b64encode):
+            yield alphabet(padded).decode()[first:last]

@@ -1,0 +1,146 @@
+"""Variables in prompts and commands: `{{.Vars.key}}`, `{{.TaskName}}` and their like.
+
+One rule everywhere: only exact references are replaced. These are
+
+* `{{.Vars.key}}` with any key that holds no blanks, braces or `|`; `{{index .Vars "any key"}}` for the others;
+* `{{.JobID}}`, `{{.TaskName}}`, `{{.Iteration}}`, `{{.Attempt}}`, `{{.Timestamp}}`;
+* the same with blanks inside the braces, and with trim marks: `{{- .Vars.key -}}` takes the blanks and line
+  ends around it away.
+
+Every other brace stays byte for byte, so text for Jinja, Helm or GitHub Actions survives. A value goes
+in as it is: it is never rendered again and never escaped.
+
+Variables are named as in the template, without the leading dot: `Vars.key`, `TaskName`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from waza.errors import WazaError
+from waza.problem import Severity
+
+_BLANKS = " \t\r\n"
+_VARIABLE = r"""
+    \.Vars\.(?P<key>[^\s{}|]++)
+  | index[ \t\r\n]++\.Vars[ \t\r\n]++(?:"(?P<quoted>[^"\\\n]*+)"|`(?P<raw>[^`\n]*+)`)
+  | \.(?P<name>JobID|TaskName|Iteration|Attempt|Timestamp)(?![\w.])
+"""
+# Repetitions are possessive (`++`), so each of these patterns takes one pass.
+_REFERENCE = re.compile(
+    rf"\{{\{{(?:(?P<left>-)[ \t\r\n]++|[ \t\r\n]*+)(?:{_VARIABLE})(?:[ \t\r\n]++(?P<right>-)|[ \t\r\n]*+)\}}\}}",
+    re.VERBOSE,
+)
+_ACTION = re.compile(r"\{\{[^{}]*+\}\}")
+_MENTION = re.compile(rf"(?<![\w.])(?:{_VARIABLE})", re.VERBOSE)
+
+
+class TemplateError(WazaError):
+    """A template names a variable that does not exist."""
+
+
+class TemplateMistake(NamedTuple):
+    """One reference that will not do what its author expects.
+
+    `offset` counts characters from the start of the text. `nearest` is the known name most like
+    `name`, or empty. An "error" is a variable that does not exist; a "warning" is a known variable
+    inside a template action that is not evaluated, such as `{{if .Vars.x}}`.
+    """
+
+    name: str
+    offset: int
+    nearest: str
+    severity: Severity
+
+    @property
+    def message(self) -> str:
+        """The sentence for people."""
+        if self.severity == "warning":
+            return (
+                f"`{self.name}` is used inside a template action that is not evaluated; the action stays as "
+                f"written, only references such as {_written(self.name)} are replaced"
+            )
+        hint = f"; did you mean `{self.nearest}`?" if self.nearest else ""
+        return f"there is no variable `{self.name}`{hint}"
+
+
+def render(text: str, variables: Mapping[str, str]) -> str:
+    """Return the text with every exact reference replaced by its value from `variables`.
+
+    Raises TemplateError if a reference names a variable that is not there.
+    """
+    if "{{" not in text:
+        return text
+    pieces: list[str] = []
+    at, trim = 0, False
+    for reference in _REFERENCE.finditer(text):
+        between = _between(text[at : reference.start()], trim, reference["left"] is not None)
+        pieces += between, _value(reference, variables)
+        at, trim = reference.end(), reference["right"] is not None
+    pieces.append(_between(text[at:], trim, False))
+    return "".join(pieces)
+
+
+def check(text: str, known: Collection[str]) -> list[TemplateMistake]:
+    """Return what is wrong with the references of a text, in the order of the text.
+
+    `known` are the names that will be there when the text is rendered.
+    """
+    if "{{" not in text:
+        return []
+    mistakes = [*_unknown(text, known), *_unevaluated(text, known)]
+    return sorted(mistakes, key=lambda mistake: mistake.offset)
+
+
+def _between(text: str, trim_left: bool, trim_right: bool) -> str:
+    text = text.lstrip(_BLANKS) if trim_left else text
+    return text.rstrip(_BLANKS) if trim_right else text
+
+
+def _value(reference: re.Match[str], variables: Mapping[str, str]) -> str:
+    name = _name(reference)
+    try:
+        return variables[name]
+    except KeyError:
+        mistake = TemplateMistake(name, reference.start(), _nearest(name, variables), "error")
+        raise TemplateError(f"{reference[0]}: {mistake.message}") from None
+
+
+def _name(mention: re.Match[str]) -> str:
+    if mention["name"] is not None:
+        return mention["name"]
+    keys = (mention["key"], mention["quoted"], mention["raw"])
+    return "Vars." + next(key for key in keys if key is not None)
+
+
+def _unknown(text: str, known: Collection[str]) -> Iterator[TemplateMistake]:
+    for reference in _REFERENCE.finditer(text):
+        name = _name(reference)
+        if name not in known:
+            yield TemplateMistake(name, reference.start(), _nearest(name, known), "error")
+
+
+def _unevaluated(text: str, known: Collection[str]) -> Iterator[TemplateMistake]:
+    for action in _ACTION.finditer(text):
+        if _REFERENCE.fullmatch(action[0]):
+            continue
+        for mention in _MENTION.finditer(action[0]):
+            name = _name(mention)
+            if name in known:
+                yield TemplateMistake(name, action.start(), "", "warning")
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    # Imported here: difflib is slow to import and only mistakes need it.
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, known, n=1)), "")
+
+
+def _written(name: str) -> str:
+    key = name.removeprefix("Vars.")
+    if key != name and re.search(r"[\s{}|]", key):
+        return f'{{{{index .Vars "{key}"}}}}'
+    return f"{{{{.{name}}}}}"

@@ -1,0 +1,58 @@
+"""What the figures mean, in plain language (`--interpret`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from waza.model.result import SuiteResult
+from waza.report.rows import Row
+from waza.report.words import counted, duration, one_line, percent, status_mark
+
+
+def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines of the plain-language section: the suite as a whole, then each task."""
+    summary = head.summary
+    yield f"Overall score: {percent(summary.aggregate_score)}, {label(summary.aggregate_score)}"
+    if abs(summary.weighted_score - summary.aggregate_score) > 1e-9:
+        yield f"Weighted score: {percent(summary.weighted_score)}, {label(summary.weighted_score)}"
+    yield f"{_share(summary.success_rate)} ({percent(summary.success_rate)}), in {duration(summary.duration_ms)}."
+    yield (
+        f"{counted(summary.total_tests, 'task')}: {summary.succeeded} passed, {summary.failed} failed,"
+        f" {counted(summary.errors, 'error')}, {summary.skipped} skipped."
+    )
+    for row in found:
+        yield f"{status_mark(row.status)} {one_line(row.name)} [{row.status}]: score {_score(row)}"
+        yield f"    {_steadiness(row)}"
+
+
+def label(score: float) -> str:
+    """Return the word for a score: above 0.9 Excellent, from 0.7 Good, from 0.5 Needs Work, below Poor."""
+    if score > 0.9:
+        return "Excellent"
+    if score >= 0.7:
+        return "Good"
+    return "Needs Work" if score >= 0.5 else "Poor"
+
+
+def _share(rate: float) -> str:
+    if rate >= 1:
+        return "All tasks passed"
+    if rate >= 0.8:
+        return "Most tasks passed"
+    return "About half of the tasks passed" if rate >= 0.5 else "Few tasks passed"
+
+
+def _score(row: Row) -> str:
+    return f"{percent(row.score)}, {label(row.score)}" if row.stats else "none, it did not run"
+
+
+def _steadiness(row: Row) -> str:
+    if row.retried and not (row.stats and row.stats.flaky):
+        rate = percent(row.first_tries / row.runs)
+        return f"Flaky: it passed only after a retry (pass@1 {rate}); run more trials before you trust it."
+    if row.flaky and row.stats:
+        rate = percent(row.stats.pass_rate)
+        return f"Flaky: it passed in {rate} of its runs; run more trials to see how it really does."
+    if row.runs > 1:
+        return f"Steady: all {row.runs} runs ended alike."
+    return "One run says nothing about steadiness." if row.runs else "Nothing can be said of it."

@@ -1,0 +1,203 @@
+"""What reports say of a task, taken from its results while they pass by, without the transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from waza.model.result import RunResult, SkillImpact, TaskResult, TaskStats, Validation
+from waza.report.words import one_line, shortened
+
+LONGEST = 4000  # characters of a feedback that a report keeps
+EXCERPT = 200  # characters of what was expected and found
+
+# Where graders put what they wanted and what they saw instead, in order of preference.
+_EXPECTED = ("expected", "expected_actions", "required_skills", "expect_tools")
+_FOUND = ("found", "actual", "actual_actions", "actual_skills", "exit_error", "tools_used")
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A grader's verdict in a run that did not pass.
+
+    `after_turn` is the checkpoint that it belongs to, 0 for the end of the run. `expected`, `found` and
+    `where` are empty if the grader did not say.
+    """
+
+    grader: str
+    type: str
+    score: float
+    passed: bool
+    feedback: str
+    after_turn: int = 0
+    expected: str = ""
+    found: str = ""
+    where: str = ""
+
+    @property
+    def label(self) -> str:
+        """The grader's name and type, and the step at which it was asked."""
+        step = f", after turn {self.after_turn}" if self.after_turn else ""
+        kind = f" ({self.type}{step})" if self.type or step else ""
+        return self.grader + kind.replace("(, ", "(")
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that failed or errored; `output` is the beginning of its final output in one line."""
+
+    number: int
+    status: str
+    attempts: int
+    error: str
+    output: str
+    checks: tuple[Check, ...]
+
+    @property
+    def misses(self) -> list[Check]:
+        """The checks that did not pass."""
+        return [check for check in self.checks if not check.passed]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A task. `bad_runs` are those that failed or errored; `first_tries` counts runs passed without retry."""
+
+    id: str
+    name: str
+    status: str
+    runs: int
+    group: str = ""
+    golden: bool = False
+    cached: bool = False
+    stats: TaskStats | None = None
+    impact: SkillImpact | None = None
+    graders: tuple[str, ...] = ()
+    bad_runs: tuple[Run, ...] = ()
+    passed_runs: int = 0
+    first_tries: int = 0
+    triage: str = ""
+    snapshots: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """The mean score of the runs; 0 for a task without figures."""
+        return self.stats.avg_score if self.stats else 0.0
+
+    @property
+    def retried(self) -> bool:
+        """Whether a run passed only on a later attempt."""
+        return self.first_tries < self.passed_runs
+
+    @property
+    def flaky(self) -> bool:
+        """Whether the task sometimes passes: in some of its runs, or only on a later attempt."""
+        return self.retried or bool(self.stats and self.stats.flaky)
+
+    @property
+    def never_passed(self) -> bool:
+        """Whether every one of several runs failed or errored."""
+        return self.runs > 1 and len(self.bad_runs) == self.runs
+
+    @property
+    def failed(self) -> bool:
+        """Whether the task failed or errored."""
+        return self.status in ("failed", "error")
+
+
+def row(task: TaskResult) -> Row:
+    """Return what reports say of a task."""
+    passed = [run for run in task.runs if run.status == "passed"]
+    return Row(
+        id=task.test_id,
+        name=task.display_name or task.test_id,
+        status=task.status,
+        runs=len(task.runs),
+        group=task.group,
+        golden=task.golden,
+        cached=task.cached,
+        stats=task.stats,
+        impact=task.skill_impact,
+        graders=tuple(sorted(task.runs[0].validations or ())) if task.runs else (),
+        bad_runs=tuple(_run(run) for run in task.runs if run.status in ("failed", "error")),
+        passed_runs=len(passed),
+        first_tries=sum(1 for run in passed if run.attempts <= 1),
+        triage=_triage(task.runs),
+        snapshots=tuple(line for run in task.runs for line in _snapshots(run.validations or {})),
+    )
+
+
+def rows(tasks: Iterable[TaskResult]) -> list[Row]:
+    """Return the rows of all tasks, going through them once."""
+    return [row(task) for task in tasks]
+
+
+def _run(run: RunResult) -> Run:
+    checks = list(_checks(run.validations or {}))
+    for checkpoint in run.checkpoints:
+        checks += _checks(checkpoint.validations, checkpoint.after_turn)
+    return Run(
+        number=run.run_number,
+        status=run.status,
+        attempts=run.attempts,
+        error=shortened(run.error_msg, LONGEST),
+        output=one_line(run.final_output[: 2 * EXCERPT], EXCERPT),
+        checks=tuple(checks),
+    )
+
+
+def _checks(validations: Mapping[str, Validation], after_turn: int = 0) -> Iterator[Check]:
+    for name in sorted(validations):
+        said = validations[name]
+        yield Check(
+            grader=said.identifier or name,
+            type=said.type,
+            score=said.score,
+            passed=said.passed,
+            feedback=shortened(said.feedback, LONGEST),
+            after_turn=after_turn,
+            expected=_first(said.details, _EXPECTED),
+            found=_first(said.details, _FOUND),
+            where=_where(said.details),
+        )
+
+
+def _first(details: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    found = next((details[key] for key in keys if details.get(key) not in (None, "", [])), None)
+    return "" if found is None else one_line(_plain(found), EXCERPT)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return msgspec.json.encode(value).decode()
+
+
+def _where(details: Mapping[str, Any]) -> str:
+    evidence = details.get("evidence")
+    if not isinstance(evidence, list):
+        return ""
+    refs = [str(item["ref"]) for item in evidence if isinstance(item, dict) and item.get("ref")]
+    return one_line(", ".join(refs), EXCERPT)
+
+
+def _triage(runs: Iterable[RunResult]) -> str:
+    """Return the first bullet of the first triage summary, else its first 160 characters."""
+    for run in runs:
+        summary = run.failure_artifacts.triage_summary if run.failure_artifacts else ""
+        if summary:
+            bullet = next((line for line in summary.splitlines() if line.startswith("- ")), "")
+            return one_line(bullet) or one_line(summary[:160])
+    return ""
+
+
+def _snapshots(validations: Mapping[str, Validation]) -> Iterator[str]:
+    for said in validations.values():
+        for update in said.details.get("snapshot_updates") or []:
+            if not isinstance(update, dict):
+                continue
+            status = str(update.get("status", ""))
+            changed = update.get("lines_changed", 0)
+            words = {"updated": f"updated ({changed} lines)", "unchanged": "no changes"}.get(status, status)
+            yield f"{update.get('snapshot') or update.get('path')}: {words}"

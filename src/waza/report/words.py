@@ -1,0 +1,138 @@
+"""How numbers, durations and marks are written, and a way to print them that never fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, Protocol
+
+Write = Callable[[str], None]
+"""Takes one line, or several joined by newlines, without the last newline."""
+
+PASSED, FAILED, ERROR, SKIPPED = "✓", "✗", "⚠", "○"
+UP, DOWN = "↑", "↓"
+BULLET = "•"
+
+_STATUS_MARKS: Final = {"passed": PASSED, "failed": FAILED, "error": ERROR, "skipped": SKIPPED}
+
+# What stands for our own signs where the console's encoding does not have them.
+_ASCII = str.maketrans(
+    {
+        PASSED: "+",
+        FAILED: "x",
+        ERROR: "!",
+        SKIPPED: "-",
+        UP: "^",
+        DOWN: "v",
+        BULLET: "*",
+        "✅": "[+]",
+        "❌": "[x]",
+        "±": "+/-",
+        "…": "...",
+        "—": "-",
+    }
+)
+_COLOURS = str.maketrans(
+    {
+        PASSED: f"\x1b[32m{PASSED}\x1b[0m",
+        FAILED: f"\x1b[31m{FAILED}\x1b[0m",
+        ERROR: f"\x1b[33m{ERROR}\x1b[0m",
+    }
+)
+# Control characters besides tab and newline, and those that reverse the direction of writing: the text
+# of a model must not be able to steer the terminal.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class Stream(Protocol):
+    """What is printed to: a text stream such as `sys.stderr`."""
+
+    def write(self, text: str, /) -> object:
+        """Write the text."""
+        ...
+
+
+def printer(stream: Stream, *, colour: bool = False) -> Write:
+    """Return a function that prints one line with one call of `stream.write`.
+
+    It never raises UnicodeEncodeError: where the stream's encoding lacks a character, our own signs become
+    ASCII and others become escapes such as `\\u4f60`. Control characters become escapes as well. With
+    `colour` the marks of passed, failed and errored get ANSI colours.
+    """
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+
+    def say(line: str) -> None:
+        text = encodable(visible(line), encoding)
+        stream.write((text.translate(_COLOURS) if colour else text) + "\n")
+
+    return say
+
+
+def encodable(text: str, encoding: str) -> str:
+    """Return the text in characters that the encoding has."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+    return text
+
+
+def visible(text: str) -> str:
+    r"""Return the text with control characters written as escapes such as `\x1b`; tabs and newlines stay."""
+    return _UNSEEN.sub(escape_character, text.replace("\r\n", "\n"))
+
+
+def escape_character(match: re.Match[str]) -> str:
+    r"""Return the matched character as `\x1b` or `\u202e`."""
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def status_mark(status: str) -> str:
+    """Return the mark of a status: passed, failed, error or skipped."""
+    return _STATUS_MARKS.get(status, "?")
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """Return the text with every run of blanks and newlines as one blank, cut at `limit` characters."""
+    line = " ".join(text.split())
+    return shortened(line, limit) if limit else line
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return at most `limit` characters of the text; `…` at the end says that there was more."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def indented(text: str, by: str) -> str:
+    """Return the text with its second and later lines moved right by `by`."""
+    return text.replace("\n", "\n" + by)
+
+
+def duration(milliseconds: float) -> str:
+    """Return a duration as people read it: `0s`, `850ms`, `1.234s`, `2m3s`, `1h0m5s`."""
+    whole = round(milliseconds)
+    if abs(whole) < 1000:
+        return f"{whole}ms" if whole else "0s"
+    sign, whole = ("-", -whole) if whole < 0 else ("", whole)
+    minutes, rest = divmod(whole, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{rest / 1000:.3f}".rstrip("0").rstrip(".") + "s"
+    if hours:
+        return f"{sign}{hours}h{minutes}m{seconds}"
+    return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
+
+
+def percent(rate: float, digits: int = 1) -> str:
+    """Return a rate between 0 and 1 as a percentage."""
+    return f"{rate * 100:.{digits}f}%"
+
+
+def grouped(count: float) -> str:
+    """Return a whole number with thousands separators."""
+    return f"{count:,.0f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 call`, `3 calls`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,164 @@
+"""Digests of everything that can change a verdict: the keys of resume and of the result cache.
+
+Templates are digested before they are rendered, so that a timestamp does not change them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.kit.files import safe_join
+from waza.model.loaded import Suite
+from waza.model.task import Task
+from waza.model.verdict import BuiltGrader
+from waza.version import __version__
+
+_SKIPPED = {".git", "node_modules", "vendor", "__pycache__", ".venv"}
+# Settings that order work but change no verdict.
+_ORDERING = {"parallel", "workers", "fail_fast", "group_by", "model"}
+
+
+def suite_digest(suite: Suite) -> str:
+    """Return the digest of a suite with its tasks, as hex."""
+    head = {
+        "version": __version__,
+        "name": suite.file.name,
+        "skill": suite.file.skill,
+        "config": _config(suite),
+        "metrics": suite.file.metrics,
+        "hooks": suite.file.hooks,
+        "baseline": suite.file.baseline,
+    }
+    digest = hashlib.sha256(_encoded(head))
+    for task in suite.tasks:
+        digest.update(task.digest.encode())
+    return digest.hexdigest()
+
+
+def cache_key(suite: Suite, task: Task, model: str, arm: str) -> str:
+    """Return the key under which the result of a task is cached, as hex."""
+    own = [
+        __version__,
+        suite.file.name,
+        suite.file.skill,
+        model,
+        arm,
+        _config(suite),
+        suite.file.hooks,
+        task.digest,
+    ]
+    return hashlib.sha256(_encoded(own)).hexdigest()
+
+
+def task_digest(task: Task) -> str:
+    """Return the digest of a task: its keys and the contents of all files that it brings, as hex."""
+    digest = hashlib.sha256(row_digest(task))
+    for path in _files(task):
+        digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + _content(path))
+    fixture = task.inputs.context.get("fixture")
+    if fixture:
+        path = safe_join(task.home, fixture)
+        digest.update(_tree(path) if path.is_dir() else _content(path))
+    return digest.hexdigest()
+
+
+def row_digest(task: Task, common: bytes = b"") -> bytes:
+    """Return the digest of a task without its files. `common` stands for all but a row's own columns."""
+    if common:
+        own = _encoded([task.id, task.name, task.prompt, task.variables])
+        return hashlib.sha256(common + own).digest()
+    graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
+    parts = {
+        "task": [task.id, task.name, task.prompt, task.description, task.expected_outcome, task.variables],
+        "limits": [task.timeout, task.first_event_timeout],
+        "inputs": [task.inputs, task.follow_ups, task.instruction_files],
+        "expected": task.expected,
+        "graders": [_grader(grader) for grader in graders],
+        "checkpoints": [[point.after_turn, point.stop] for point in task.checkpoints],
+        "mocks": [task.command_mocks, task.mcp_mocks, task.mock],
+        "skills": [task.no_skills, _skills(task)],
+    }
+    return hashlib.sha256(_encoded(parts)).digest()
+
+
+def _config(suite: Suite) -> dict[str, Any]:
+    config = msgspec.to_builtins(suite.file.config)
+    return {key: value for key, value in config.items() if key not in _ORDERING}
+
+
+def _encoded(value: Any) -> bytes:
+    return msgspec.json.encode(value, enc_hook=str, order="sorted")
+
+
+def _grader(grader: BuiltGrader) -> list[Any]:
+    """Return what a grader depends on: its spec, and every file that its placed paths name."""
+    files = sorted(set(_paths(msgspec.to_builtins(grader.grader, enc_hook=str))))
+    spec = grader.spec
+    return [spec.type, spec.name, spec.weight, spec.config, [_content(path).hex() for path in files]]
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    if isinstance(value, str):
+        if len(value) < 4096 and "\0" not in value and os.path.isabs(value):  # noqa: PTH117  # cheaper than a Path for each text
+            path = Path(value)
+            if path.is_file():
+                yield path
+            elif path.is_dir():
+                yield from (found for found in (path / "SKILL.md",) if found.is_file())
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _paths(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _paths(item)
+
+
+def _files(task: Task) -> Iterator[Path]:
+    for file in task.inputs.files:
+        if file.content is None and file.path:
+            yield safe_join(task.fixtures, file.path)
+    for name in task.instruction_files:
+        yield safe_join(task.fixtures, name)
+
+
+def _skills(task: Task) -> list[str]:
+    found = [_tree(path).hex() for path in task.skill_paths]
+    if task.target is not None:
+        found.append(_content(task.target.path).hex())
+    return found
+
+
+def _tree(root: Path) -> bytes:
+    digest = hashlib.sha256()
+    for directory, names, files in os.walk(root):
+        names[:] = sorted(name for name in names if name not in _SKIPPED)
+        for file in sorted(files):
+            path = Path(directory, file)
+            digest.update(
+                str(path.relative_to(root)).encode("utf-8", "surrogateescape") + b"\0" + _content(path)
+            )
+    return digest.digest()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        status = path.stat()
+    except OSError:
+        return b"missing"
+    return _hashed(str(path), status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _hashed(path: str, _changed: int, _size: int) -> bytes:
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").digest()
+    except OSError:
+        return b"unreadable"

@@ -1,0 +1,150 @@
+"""From grader entries to built graders: every grader of every task is built before an agent starts."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+from waza.graders.base import Grader, Surroundings
+from waza.kit import yaml
+from waza.kit.decode import Decoder, Document
+from waza.model.suite import GraderEntry
+from waza.model.verdict import BuiltGrader, GraderSpec
+from waza.plugins import load as load_plugin
+from waza.plugins import names as plugin_names
+from waza.suite.loading import Loading
+from waza.suite.read import child
+
+REPLACED = {
+    "regex": "use type: text with config: {regex_match: [...]}",
+    "keyword": "use type: text with config: {contains: [...]}",
+    "llm": "use type: prompt",
+    "llm_comparison": "use type: prompt with config: {mode: pairwise}",
+    "script": "use type: program",
+    "human": "a person cannot grade a run: use type: prompt",
+    "human_calibration": "a person cannot grade a run: use type: prompt",
+}
+_WITHOUT_EFFECT = ("script", "rubric", "model", "assertions")
+
+
+def build_graders(
+    loading: Loading, document: Document, entries: Sequence[GraderEntry], path: tuple[str | int, ...]
+) -> tuple[BuiltGrader, ...]:
+    """Build the graders of one list, which stands at `path` of the document; mistakes are collected."""
+    built = [_build(loading, document, entry, (*path, i)) for i, entry in enumerate(entries)]
+    return tuple(grader for grader in built if grader is not None)
+
+
+def build_spec(spec: GraderSpec, around: Surroundings) -> BuiltGrader:
+    """Build a grader from a spec that no person wrote, so that it has no mistakes."""
+    document = Document("", yaml.load(_as_yaml(spec.config)))
+    grader = Decoder(document).read(_class(spec.type))
+    if grader is None:
+        raise ValueError(f"the grader {spec.name} cannot be built")
+    return BuiltGrader(spec, grader.placed(around))
+
+
+def duplicate_names(
+    loading: Loading, document: Document, graders: Sequence[BuiltGrader], path: tuple[str | int, ...]
+) -> None:
+    """Complain of two graders of one name in a task: their results would overwrite each other."""
+    seen: set[str] = set()
+    for grader in graders:
+        name = grader.spec.name
+        if name in seen:
+            loading.say(document, path, f"two graders are named {name!r}", "give each its own name")
+        seen.add(name)
+
+
+def _build(
+    loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...]
+) -> BuiltGrader | None:
+    if entry.ref:
+        hint = "this version runs local graders only: replace 'ref' by 'type' and 'config'"
+        loading.say(document, (*path, "ref"), f"{entry.ref!r} is a remote grader", hint)
+        return None
+    kind = _known_class(loading, document, entry, path)
+    if kind is None:
+        return None
+    for key in _WITHOUT_EFFECT:
+        if getattr(entry, key):
+            hint = "put it under 'config:'"
+            loading.say(document, (*path, key), f"{key!r} has no effect here", hint, warning=True)
+    grader = _decode(loading, document, kind, path)
+    if grader is None or not _checked(loading, document, grader, path):
+        return None
+    spec = GraderSpec(
+        type=entry.type,
+        name=entry.name or entry.type,
+        weight=entry.weight if entry.weight > 0 else 1.0,
+        config=entry.config or {},
+    )
+    return BuiltGrader(spec, grader.placed(_around(loading)))
+
+
+def _known_class(
+    loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...]
+) -> type[Grader] | None:
+    if not entry.type:
+        loading.say(
+            document, path, "the grader has no 'type'", f"types: {', '.join(plugin_names('waza.graders'))}"
+        )
+        return None
+    kind = load_plugin("waza.graders", entry.type)
+    if kind is None:
+        known = plugin_names("waza.graders")
+        close = difflib.get_close_matches(entry.type, known, n=1)
+        hint = (
+            REPLACED.get(entry.type)
+            or (f"did you mean {close[0]!r}? " if close else "") + f"types: {', '.join(known)}"
+        )
+        loading.say(document, (*path, "type"), f"there is no grader type {entry.type!r}", hint)
+        return None
+    return kind  # type: ignore[no-any-return]  # plugins are typed by their group
+
+
+def _class(name: str) -> type[Grader]:
+    return load_plugin("waza.graders", name)  # type: ignore[return-value]  # a name of our own table
+
+
+def _decode(
+    loading: Loading, document: Document, kind: type[Grader], path: tuple[str | int, ...]
+) -> Grader | None:
+    node = child(document.root, *path, "config")
+    if node is None or (isinstance(node, yaml.Scalar) and node.value is None):
+        place = child(document.root, *path) or document.root
+        node = yaml.Mapping({}, {}, place.line, place.column)
+    decoder = Decoder(document, loading.keys.of(document, type(loading.file)))
+    grader = decoder.read(kind, node, (*path, "config"))
+    loading.problems.extend(decoder.problems)
+    return grader
+
+
+def _checked(loading: Loading, document: Document, grader: Grader, path: tuple[str | int, ...]) -> bool:
+    errors = 0
+    for finding in grader.check(_around(loading)):
+        errors += not finding.warning
+        place = (*path, "config", *finding.path)
+        loading.say(document, place, finding.message, finding.hint, warning=finding.warning)
+    effort = getattr(grader, "reasoning_effort", None)
+    if effort and loading.file.config.executor != "copilot-sdk" and not loading.request.executor:
+        place = (*path, "config", "reasoning_effort")
+        loading.say(
+            document,
+            place,
+            "a reasoning effort needs executor: copilot-sdk",
+            "remove it, or change the executor",
+        )
+        errors += 1
+    return not errors
+
+
+def _around(loading: Loading) -> Surroundings:
+    return Surroundings(base=loading.directory, fixtures=loading.fixtures)
+
+
+def _as_yaml(config: dict[str, Any]) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode(config)  # JSON is YAML

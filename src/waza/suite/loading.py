@@ -1,0 +1,72 @@
+"""What the parts of the loader share: where they are, what was asked for, and the list of mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from waza.kit.decode import Document
+from waza.model.mock import MockScript
+from waza.model.suite import SuiteFile
+from waza.model.verdict import BuiltGrader
+from waza.problem import Problem, Severity
+from waza.suite.read import Keys, at
+from waza.suite.version import Version
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line asks of a suite, over what its file says. None and empty: nothing asked."""
+
+    executor: str = ""
+    models: tuple[str, ...] = ()
+    judge_model: str = ""
+    trials: int | None = None
+    timeout: int | None = None
+    parallel: bool = False
+    workers: int = 0
+    baseline: bool = False
+    no_skills: bool = False
+    context_dir: str = ""
+    default_skill_dirs: tuple[Path, ...] = ()
+    tasks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+class Loading(msgspec.Struct, kw_only=True):
+    """A suite while it is being loaded. `problems` grows; nothing else changes after it was set."""
+
+    path: Path
+    document: Document
+    request: Request
+    version: Version
+    keys: Keys
+    file: SuiteFile = SuiteFile()
+    fixtures: Path = Path()
+    graders: tuple[BuiltGrader, ...] = ()
+    mock: MockScript | None = None
+    skills_off: bool = False
+    problems: list[Problem] = []
+
+    @property
+    def directory(self) -> Path:
+        """The suite's directory."""
+        return self.path.parent
+
+    @property
+    def hooks_may_create(self) -> bool:
+        """Whether missing inputs may still be made by a hook before the run."""
+        return bool(self.file.hooks.before_run)
+
+    def say(
+        self,
+        document: Document,
+        path: tuple[str | int, ...],
+        message: str,
+        hint: str = "",
+        *,
+        warning: bool = False,
+    ) -> None:
+        """Note a problem at a place of a document."""
+        severity: Severity = "warning" if warning else "error"
+        self.problems.append(document.problem(at(document, *path), path, message, hint, severity))

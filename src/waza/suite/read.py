@@ -1,0 +1,129 @@
+"""Reading one of people's files into a Document, and saying which unknown keys matter."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from waza.kit import yaml
+from waza.kit.decode import Document, Unknown, UnknownKey, did_you_mean, fields_of, nearest, struct_keys
+from waza.model.mock import MockBlock
+from waza.model.mocks import CommandMock, McpMock
+from waza.model.suite import GraderEntry, SuiteFile
+from waza.model.task import TaskFile
+from waza.plugins import load as load_plugin
+from waza.problem import Problem, shown
+
+MAX_FILE = 20 * 1024 * 1024  # bytes of a YAML file
+
+# Words that describe rather than command: at the wrong place they change nothing.
+_DESCRIPTIVE = {"name", "description", "type", "id", "version", "model", "weight", "category", "enabled"}
+_OWN_WORLDS = frozenset({MockBlock, McpMock, CommandMock})  # their keys mean something only inside them
+
+
+def read_document(path: Path, what: str) -> Document | Problem:
+    """Read a YAML file. `what` names the kind of file in messages (`suite`, `task`)."""
+    file = shown(path)
+    try:
+        status = path.stat()
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+            return Problem(file=file, message=f"is no regular file, so no {what} file")
+        if stat.S_ISREG(status.st_mode) and status.st_size > MAX_FILE:
+            return Problem(file=file, message=f"this {what} file is larger than {MAX_FILE // 2**20} MB")
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        return Problem(file=file, message=_unreadable(path, what, error))
+    try:
+        return Document(file, yaml.load(data))
+    except yaml.YamlError as error:
+        return Problem(file=file, line=error.line, column=error.column, message=error.message)
+
+
+def _unreadable(path: Path, what: str, error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"there is no such {what} file"
+    if isinstance(error, IsADirectoryError) or path.is_dir():
+        return f"is a directory, not a {what} file"
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return f"the {what} file cannot be read ({reason})"
+
+
+def child(node: yaml.Node | None, *path: str | int) -> yaml.Node | None:
+    """Return the node below `node` at a path, or None where there is none."""
+    for part in path:
+        if isinstance(part, int) and isinstance(node, yaml.Sequence):
+            node = node.items[part] if part < len(node.items) else None
+        elif isinstance(part, str) and isinstance(node, yaml.Mapping):
+            node = node.entries.get(part)
+        else:
+            return None
+    return node
+
+
+def at(document: Document, *path: str | int) -> yaml.Node:
+    """Return the key that stands at a path, else the nearest node above it: the place of a Problem."""
+    node: yaml.Node = document.root
+    for part in path:
+        below = child(node, part)
+        if below is None:
+            return node
+        node = node.keys[part] if isinstance(node, yaml.Mapping) and part == path[-1] else below  # type: ignore[index]  # a mapping's part is a text
+    return node
+
+
+class Keys:
+    """The rule for unknown keys of a suite and its tasks: a warning, or an error where a check would be lost.
+
+    `strict`: scenario suites refuse every unknown key. `newer`: the suite declares a later minor version
+    than ours, so that unknown keys are expected.
+    """
+
+    def __init__(self, *, strict: bool = False, newer: bool = False) -> None:
+        self.strict, self.newer = strict, newer
+
+    def of(self, document: Document, root: type) -> UnknownKey:
+        """Return the rule for one document, whose root is a `SuiteFile` or a `TaskFile`."""
+        places = struct_keys(root, skip=_OWN_WORLDS)
+        other = struct_keys(TaskFile if root is SuiteFile else SuiteFile, skip=_OWN_WORLDS)
+        other_name = "a task file" if root is SuiteFile else "eval.yaml"
+
+        def unknown(struct: type, key: str, path: tuple[str | int, ...]) -> Unknown:
+            hint = _belongs(document, struct, key, path, places, other, other_name)
+            misplaced = bool(hint) and key not in _DESCRIPTIVE
+            known = did_you_mean(key, (field.key for field in fields_of(struct)))
+            if self.newer:
+                return Unknown("warning", hint or known)
+            strict = self.strict or getattr(struct, "strict_keys", False)
+            close = nearest(key, (field.key for field in fields_of(struct)))
+            return Unknown("error" if strict or misplaced else "warning", (not close and hint) or known)
+
+        return unknown
+
+
+def _belongs(
+    document: Document,
+    struct: type,
+    key: str,
+    path: tuple[str | int, ...],
+    places: Mapping[str, tuple[str, ...]],
+    other: Mapping[str, tuple[str, ...]],
+    other_name: str,
+) -> str:
+    """Say where a key belongs that is known elsewhere, or nothing."""
+    if struct is GraderEntry:
+        kind = child(document.root, *path[:-1], "type")
+        grader = load_plugin("waza.graders", kind.text) if isinstance(kind, yaml.Scalar) else None
+        if grader is not None and key in {field.key for field in fields_of(grader)}:
+            return "it belongs under 'config:' of this grader"
+        return ""
+    if key in places:
+        return f"it belongs {_under(places[key])}"
+    if key in other:
+        return f"it belongs in {other_name}, {_under(other[key])}"
+    return ""
+
+
+def _under(levels: Iterable[str]) -> str:
+    words = ["at the top level" if not level else f"under '{level}'" for level in levels]
+    return " or ".join(words[:3])

@@ -1,0 +1,57 @@
+"""Which tasks of a suite are run: `--task` and `--tags`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from waza.kit.glob import matches
+from waza.model.task import Task
+from waza.problem import Problem
+from waza.suite.loading import Loading
+
+
+def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
+    """Return the tasks that any `--task` pattern (name or id) and any `--tags` pattern match.
+
+    A pattern that matches nothing is a warning, no task at all an error.
+    """
+    request = loading.request
+    kept = list(tasks)
+    if request.tasks:
+        kept = _matching(loading, kept, "--task", request.tasks, lambda task: (task.id, task.name))
+    if request.tags:
+        kept = _matching(loading, kept, "--tags", request.tags, lambda task: task.tags)
+    if not kept and not loading.problems:
+        filters = [f"--task {pattern}" for pattern in request.tasks] + [
+            f"--tags {tag}" for tag in request.tags
+        ]
+        message = "0 tasks selected" + (
+            f": none matches {' '.join(filters)}" if filters else ": all are disabled"
+        )
+        loading.problems.append(Problem(file=loading.document.file, message=message))
+    return kept
+
+
+def _matching(
+    loading: Loading,
+    tasks: list[Task],
+    flag: str,
+    patterns: Sequence[str],
+    words: Callable[[Task], Sequence[str]],
+) -> list[Task]:
+    kept: set[str] = set()
+    for pattern in patterns:
+        try:
+            found = {task.id for task in tasks if any(_fits(pattern, word) for word in words(task))}
+        except ValueError as error:
+            loading.problems.append(Problem(file=flag, message=str(error)))
+            continue
+        if not found:
+            message = f"{pattern!r} matches no task"
+            loading.problems.append(Problem(file=flag, message=message, severity="warning"))
+        kept |= found
+    return [task for task in tasks if task.id in kept]
+
+
+def _fits(pattern: str, word: str) -> bool:
+    return pattern == word or matches(pattern, word)

@@ -1,0 +1,219 @@
+"""From task files to tasks: reading, checking, inheriting what the suite decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from waza.kit.decode import Decoder, Document
+from waza.kit.files import safe_join
+from waza.kit.glob import expand
+from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile
+from waza.model.verdict import BuiltGrader
+from waza.problem import Problem, shown
+from waza.suite import skills
+from waza.suite.digest import task_digest
+from waza.suite.graders import build_graders, build_spec, duplicate_names
+from waza.suite.inputs import check_file, check_inputs, check_templates
+from waza.suite.loading import Loading
+from waza.suite.mock import mock_script
+from waza.suite.mocks import check_mocks
+from waza.suite.policy import implicit_tool_constraint
+from waza.suite.read import read_document
+
+
+def file_tasks(loading: Loading, base: Task) -> list[Task]:
+    """Return the tasks of all files that the suite's patterns match, disabled ones left out."""
+    tasks: list[Task] = []
+    seen: set[Path] = set()
+    for i, pattern in enumerate(loading.file.tasks):
+        try:
+            found = expand(loading.directory, pattern)
+        except ValueError as error:
+            loading.say(loading.document, ("tasks", i), str(error))
+            continue
+        for path in found:
+            if path.resolve() not in seen:
+                seen.add(path.resolve())
+                tasks += _read(loading, path, base)
+    if not seen and not loading.problems:
+        patterns = ", ".join(loading.file.tasks)
+        message = f"0 tasks selected: no file matches {patterns}" if patterns else "the suite names no tasks"
+        hint = f"patterns are relative to {loading.directory}" if patterns else "add tasks: ['tasks/*.yaml']"
+        loading.say(loading.document, ("tasks",), message, hint)
+    return tasks
+
+
+def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
+    document = read_document(path, "task")
+    if isinstance(document, Problem):
+        loading.problems.append(document)
+        return []
+    decoder = Decoder(document, loading.keys.of(document, TaskFile))
+    file = decoder.read(TaskFile)
+    loading.problems.extend(decoder.problems)
+    if file is None or not file.enabled:
+        return []
+    return _tasks(loading, document, path, _plain_form(loading, document, path, file), base)
+
+
+def _plain_form(loading: Loading, document: Document, path: Path, file: TaskFile) -> TaskFile:
+    """Return the task with its defaults filled in, the prompt read from its file, the short form resolved."""
+    name = file.name or file.id or path.stem
+    inputs = file.inputs
+    if file.triggers:
+        if inputs.prompt or inputs.prompt_file:
+            loading.say(
+                document, ("triggers",), "stands beside a prompt", "keep either triggers or inputs.prompt"
+            )
+        inputs = msgspec.structs.replace(inputs, prompt=file.triggers[0])
+    if file.fixtures:
+        files = [*inputs.files, *(InputFile(path=fixture) for fixture in file.fixtures)]
+        inputs = msgspec.structs.replace(inputs, files=files)
+    inputs = _with_prompt_file(loading, document, path, inputs)
+    if not inputs.prompt.strip():
+        loading.say(document, ("inputs",), "the prompt is empty", "write inputs.prompt", warning=True)
+    return msgspec.structs.replace(file, id=file.id or name, name=name, inputs=inputs)
+
+
+def _with_prompt_file(loading: Loading, document: Document, path: Path, inputs: Inputs) -> Inputs:
+    if not inputs.prompt_file:
+        return inputs
+    where = ("inputs", "prompt_file")
+    if inputs.prompt:
+        loading.say(document, where, "stands beside 'prompt'", "keep one of them")
+        return inputs
+    before = len(loading.problems)
+    check_file(loading, document, path.parent, inputs.prompt_file, where)
+    if len(loading.problems) > before:
+        return inputs
+    try:
+        text = safe_join(path.parent, inputs.prompt_file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        loading.say(document, where, f"{inputs.prompt_file!r} is not UTF-8 text")
+        return inputs
+    return msgspec.structs.replace(inputs, prompt=text)
+
+
+def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, base: Task) -> list[Task]:
+    fixtures = _fixtures(loading, document, file)
+    _check(loading, document, file, fixtures, base)
+    off = skills.task_skills_off(loading, file.skill_directories)
+    paths = () if off else skills.task_paths(loading, file.skill_directories, base.skill_paths)
+    target = None if off else skills.target(loading, paths)
+    own = build_graders(loading, document, file.graders, ("graders",))
+    graders = with_implicit(base.graders, own, target)
+    duplicate_names(loading, document, graders, ("graders",))
+    asked = loading.request.timeout
+    task = msgspec.structs.replace(
+        base,
+        id=file.id,
+        name=file.name,
+        file=shown(path),
+        prompt=file.inputs.prompt,
+        description=file.description,
+        expected_outcome=file.expected_outcome,
+        golden=file.golden,
+        tags=tuple(file.tags),
+        timeout=asked or file.timeout_seconds or base.timeout,
+        first_event_timeout=base.first_event_timeout
+        if file.first_event_timeout_seconds is None
+        else file.first_event_timeout_seconds,
+        fixtures=fixtures,
+        inputs=file.inputs,
+        follow_ups=tuple(file.inputs.follow_up_prompts),
+        instruction_files=(*base.instruction_files, *file.instruction_files),
+        skill_paths=paths,
+        no_skills=off,
+        target=target,
+        expected=file.expected,
+        graders=graders,
+        checkpoints=_checkpoints(loading, document, file),
+        requirements=tuple(file.requirements),
+        command_mocks=base.command_mocks if file.command_mocks is None else tuple(file.command_mocks),
+        mcp_mocks=base.mcp_mocks if file.mcp_mocks is None else tuple(file.mcp_mocks),
+    )
+    own_mock = mock_script(loading, document, file.mock)
+    task = msgspec.structs.replace(task, mock=own_mock.over(base.mock) if own_mock else base.mock)
+    check_templates(loading, document, task.mock, _known(task), ("mock",))
+    return [
+        _numbered(task, number, prompt) for number, prompt in enumerate(file.triggers or [task.prompt], 1)
+    ]
+
+
+def with_implicit(
+    inherited: tuple[BuiltGrader, ...], own: tuple[BuiltGrader, ...], target: object
+) -> tuple[BuiltGrader, ...]:
+    """Return the graders of a task in their order, with the one that an agent's `tools:` implies."""
+    declared = [*inherited, *own]
+    has_constraint = any(grader.spec.type == "tool_constraint" for grader in declared)
+    names = {grader.spec.name for grader in declared}
+    spec = implicit_tool_constraint(target, names, has_constraint)  # type: ignore[arg-type]  # a Target or None
+    if spec is None:
+        return tuple(declared)
+    from waza.graders.base import Surroundings
+
+    return (*inherited, build_spec(spec, Surroundings()), *own)
+
+
+def _numbered(task: Task, number: int, prompt: str) -> Task:
+    """Return the task for one of several triggers: the second is `<name>-2`."""
+    if number > 1:
+        task = msgspec.structs.replace(
+            task, id=f"{task.id}-{number}", name=f"{task.name}-{number}", prompt=prompt
+        )
+    return msgspec.structs.replace(task, digest=task_digest(task))
+
+
+def _fixtures(loading: Loading, document: Document, file: TaskFile) -> Path:
+    if not file.context_dir:
+        return loading.fixtures
+    given = Path(file.context_dir.replace("\\", "/")).expanduser()
+    here, beside = Path.cwd() / given, loading.directory / given
+    chosen = here if here.is_dir() else beside
+    if not chosen.is_dir() and not loading.hooks_may_create:
+        loading.say(document, ("context_dir",), f"there is no directory {file.context_dir!r}")
+    return chosen
+
+
+def _check(loading: Loading, document: Document, file: TaskFile, fixtures: Path, base: Task) -> None:
+    check_inputs(loading, document, file.inputs, fixtures)
+    for i, name in enumerate(file.instruction_files):
+        check_file(loading, document, fixtures, name, ("instruction_files", i))
+    for name in base.instruction_files:
+        if fixtures != loading.fixtures:
+            check_file(loading, document, fixtures, name, ("context_dir",))
+    check_mocks(loading, document, file.mcp_mocks, file.command_mocks)
+    known = {f"Vars.{key}": "" for key in base.variables}
+    check_templates(loading, document, file.inputs.prompt, known, ("inputs", "prompt"))
+    check_templates(loading, document, file.inputs.follow_up_prompts, known, ("inputs", "follow_up_prompts"))
+    check_templates(loading, document, file.triggers, known, ("triggers",))
+    if file.inputs.responder and file.inputs.follow_up_prompts:
+        message = "stands beside follow_up_prompts"
+        loading.say(document, ("inputs", "responder"), message, "keep one way to go on with the conversation")
+
+
+def _known(task: Task) -> dict[str, str]:
+    return {f"Vars.{key}": "" for key in task.variables}
+
+
+def _checkpoints(loading: Loading, document: Document, file: TaskFile) -> tuple[Checkpoint, ...]:
+    checkpoints, turns = [], set()
+    last = None if file.inputs.responder else 1 + len(file.inputs.follow_up_prompts)
+    for i, entry in enumerate(file.checkpoints):
+        path = ("checkpoints", i)
+        if entry.after_turn in turns:
+            loading.say(document, (*path, "after_turn"), f"turn {entry.after_turn} has a checkpoint already")
+        if last is not None and entry.after_turn > last:
+            message = f"is {entry.after_turn}, but the task has only {last} turns"
+            loading.say(
+                document, (*path, "after_turn"), message, "add follow_up_prompts, or name an earlier turn"
+            )
+        turns.add(entry.after_turn)
+        graders = build_graders(loading, document, entry.graders, (*path, "graders"))
+        duplicate_names(loading, document, graders, (*path, "graders"))
+        checkpoints.append(
+            Checkpoint(after_turn=entry.after_turn, graders=graders, stop=entry.on_failure == "stop")
+        )
+    return tuple(checkpoints)

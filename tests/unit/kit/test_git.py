@@ -1,0 +1,169 @@
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from waza.errors import WazaError
+from waza.kit.git import GitError, rev_parse, worktree_add, worktree_prune, worktree_remove
+from waza.kit.process import leftovers
+
+AUTHOR = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
+
+
+def git(directory: Path, *args: str) -> str:
+    done = subprocess.run(["git", *AUTHOR, *args], cwd=directory, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit(repo: Path, text: str) -> str:
+    (repo / "note ü.txt").write_text(text, encoding="utf-8")
+    git(repo, "add", ".")
+    git(repo, "commit", "-m", text)
+    return git(repo, "rev-parse", "HEAD")
+
+
+def worktrees(repo: Path) -> list[str]:
+    lines = git(repo, "worktree", "list", "--porcelain").splitlines()
+    return [line.removeprefix("worktree ") for line in lines if line.startswith("worktree ")]
+
+
+def note(place: Path) -> str:
+    return (place / "note ü.txt").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    path = tmp_path / "source repo"
+    path.mkdir()
+    git(path, "init", "--initial-branch=main")
+    commit(path, "one")
+    git(path, "tag", "-a", "v1", "-m", "first")
+    commit(path, "two")
+    return path
+
+
+def test_head_by_default_and_detached(repo: Path, tmp_path: Path):
+    target = tmp_path / "tree"
+    asyncio.run(worktree_add(repo, target))
+    assert note(target) == "two"
+    assert git(target, "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
+
+
+@pytest.mark.parametrize("rev", ["v1", "main~1"])
+def test_commit_into_an_existing_empty_directory(repo: Path, tmp_path: Path, rev: str):
+    target = tmp_path / "tree ä"
+    target.mkdir()
+    asyncio.run(worktree_add(repo, target, rev))
+    assert note(target) == "one"
+
+
+def test_target_relative_to_the_current_directory(repo: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asyncio.run(worktree_add(repo, Path("here")))
+    assert note(tmp_path / "here") == "two"
+
+
+def test_many_at_once(repo: Path, tmp_path: Path):
+    targets = [tmp_path / str(number) / "repo" for number in range(6)]
+
+    async def scenario() -> None:
+        await asyncio.gather(*(worktree_add(repo, target) for target in targets))
+        assert [note(target) for target in targets] == ["two"] * 6
+        await asyncio.gather(*(worktree_remove(repo, target) for target in targets))
+
+    asyncio.run(scenario())
+    assert worktrees(repo) == [str(repo)]
+    assert not any(target.exists() for target in targets)
+
+
+def test_remove_although_it_was_changed(repo: Path, tmp_path: Path):
+    target = tmp_path / "tree"
+    asyncio.run(worktree_add(repo, target))
+    (target / "note ü.txt").write_text("changed", encoding="utf-8")
+    (target / "new").write_text("new", encoding="utf-8")
+    asyncio.run(worktree_remove(repo, target))
+    assert not target.exists()
+    assert worktrees(repo) == [str(repo)]
+
+
+def test_prune_forgets_what_is_gone(repo: Path, tmp_path: Path):
+    target = tmp_path / "tree"
+    asyncio.run(worktree_add(repo, target))
+    target.rename(tmp_path / "moved away")
+    assert len(worktrees(repo)) == 2
+    asyncio.run(worktree_prune(repo))
+    assert worktrees(repo) == [str(repo)]
+
+
+def test_removing_what_is_no_worktree_is_told(repo: Path, tmp_path: Path):
+    with pytest.raises(GitError, match="is not a working tree"):
+        asyncio.run(worktree_remove(repo, tmp_path))
+
+
+def test_error_carries_what_git_said(repo: Path, tmp_path: Path):
+    with pytest.raises(WazaError, match=r"git worktree add in .*source repo: fatal: .*no-such-branch"):
+        asyncio.run(worktree_add(repo, tmp_path / "tree", "no-such-branch"))
+
+
+def test_directory_that_is_no_repository(tmp_path: Path):
+    with pytest.raises(GitError, match="not a git repository"):
+        asyncio.run(worktree_add(tmp_path, tmp_path / "tree"))
+
+
+def test_directory_that_does_not_exist(tmp_path: Path):
+    with pytest.raises(GitError, match="gone does not exist"):
+        asyncio.run(worktree_add(tmp_path / "gone", tmp_path / "tree"))
+
+
+def test_target_that_is_not_empty(repo: Path, tmp_path: Path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(GitError, match="already exists"):
+        asyncio.run(worktree_add(repo, tmp_path / "full"))
+
+
+@pytest.mark.parametrize("rev", ["-f", "--detach", ""])
+def test_what_looks_like_an_option_is_no_commit(repo: Path, tmp_path: Path, rev: str):
+    with pytest.raises(GitError, match="is not a commit"):
+        asyncio.run(worktree_add(repo, tmp_path / "tree", rev))
+    with pytest.raises(GitError, match="is not a commit"):
+        asyncio.run(rev_parse(repo, rev))
+
+
+def test_nul_in_a_commit(repo: Path, tmp_path: Path):
+    with pytest.raises(GitError, match="null byte"):
+        asyncio.run(worktree_add(repo, tmp_path / "tree", "a\0b"))
+
+
+def test_git_that_is_not_installed(repo: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GitError, match="'git' cannot be started"):
+        asyncio.run(rev_parse(repo, "HEAD"))
+
+
+def test_rev_parse_gives_the_commit_of_a_branch_and_of_an_annotated_tag(repo: Path):
+    assert asyncio.run(rev_parse(repo, "main")) == git(repo, "rev-parse", "HEAD")
+    assert asyncio.run(rev_parse(repo, "v1")) == git(repo, "rev-parse", "HEAD~1")
+
+
+def test_hooks_of_the_repository_are_not_run(repo: Path, tmp_path: Path):
+    hook = repo / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch '{tmp_path}/hooked'\n", encoding="utf-8")
+    hook.chmod(0o755)
+    asyncio.run(worktree_add(repo, tmp_path / "tree"))
+    assert not (tmp_path / "hooked").exists()
+    git(repo, "checkout", "--detach", "v1")
+    assert (tmp_path / "hooked").exists()  # the hook itself works
+
+
+def test_repository_of_a_surrounding_hook_is_not_taken(repo: Path, tmp_path: Path, monkeypatch):
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init")
+    commit(other, "another")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    asyncio.run(worktree_add(repo, tmp_path / "tree"))
+    assert note(tmp_path / "tree") == "two"
+    assert leftovers() == []
