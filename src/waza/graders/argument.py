@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from waza.graders.base import Finding
+from waza.graders.json_schema import compiled
 from waza.kit.pattern import PatternError, compile_pattern
-from waza.kit.schema import SchemaError, compile_schema
 from waza.model.base import Keys
 from waza.model.observation import ToolEvent
 
@@ -91,7 +91,7 @@ class Matcher(Keys, frozen=True, kw_only=True, omit_defaults=True):
         if self.range is not None:
             return self.range.holds(value)
         if self.json_schema is not None:
-            return compile_schema(self.json_schema).valid(value)
+            return compiled(self.json_schema).valid(value)
         return _same(self.equals, value)
 
 
@@ -135,8 +135,8 @@ def check_pattern(
 
 def _check_schema(schema: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Finding]:
     try:
-        compile_schema(schema)
-    except SchemaError as error:
+        compiled(schema)
+    except ValueError as error:
         yield Finding(path=path, message=str(error))
 
 

@@ -46,6 +46,7 @@ class Grader(Keys, frozen=True, kw_only=True):
     """Base of all graders. Subclass it, add the config keys as fields, and write `grade`."""
 
     strict_keys: ClassVar[bool] = True
+    reads_workspace: ClassVar[bool] = False  # True: a workspace is made for every task that is graded so
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Yield the mistakes that types cannot say, without running anything. Default: none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +11,7 @@ import msgspec
 from waza.model.observation import Turn, Usage
 
 if TYPE_CHECKING:
+    from waza.model.task import Task
     from waza.model.trial import Attempt
 
 
@@ -24,10 +25,18 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """A file that was put into the workspace for the agent: its path there, and its bytes."""
+    """A file that was put into the workspace for the agent: its path there, its size and how it begins."""
 
     path: str
-    content: bytes
+    size: int
+    head: bytes
+
+
+class Instruction(msgspec.Struct, frozen=True):
+    """An instruction file: its path in the workspace, and its text for the system message."""
+
+    path: str
+    text: str
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +45,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Path | None
     workdir: Path | None
     resources: tuple[Resource, ...] = ()
-    instructions: tuple[Resource, ...] = ()
+    instructions: tuple[Instruction, ...] = ()
     environment: Mapping[str, str] = {}
 
 
@@ -108,14 +117,15 @@ class Session(Protocol):
         ...
 
 
-Emit = Callable[[object], None]
-
-
 class Executor(Protocol):
     """An agent engine; one per suite and model."""
 
     async def start(self) -> None:
         """Get ready. ExecutorError: the engine, a login or a model is missing, and how to get it."""
+        ...
+
+    def works_in(self, task: Task) -> bool:
+        """Tell whether the agent needs a workspace for a task that brings no files itself."""
         ...
 
     async def open(self, attempt: Attempt, place: Place) -> Session:

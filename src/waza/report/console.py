@@ -231,7 +231,6 @@ def _usage(usage: Usage | None) -> Iterator[str]:
         return
     host = f" ({usage.provider_host})" if usage.provider_host else ""
     requests = "Provider requests" if usage.provider else "Premium requests"
-    tokens = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     yield from facts(
         [
             *([("Provider", usage.provider + host)] if usage.provider else []),
@@ -242,7 +241,7 @@ def _usage(usage: Usage | None) -> Iterator[str]:
             ("Output tokens", grouped(usage.output_tokens)),
             ("Cached tokens read", grouped(usage.cache_read_tokens)),
             ("Cached tokens written", grouped(usage.cache_write_tokens)),
-            ("Total tokens", grouped(tokens)),
+            ("Total tokens", grouped(usage.input_tokens + usage.output_tokens)),
         ]
     )
     if len(usage.model_metrics) > 1:

@@ -54,5 +54,5 @@ def _steadiness(row: Row) -> str:
         rate = percent(row.stats.pass_rate)
         return f"Flaky: it passed in {rate} of its runs; run more trials to see how it really does."
     if row.runs > 1:
-        return f"Steady: all {row.runs} runs ended alike."
+        return f"Steady: {'every one' if row.passed_runs else 'none'} of its {row.runs} runs passed."
     return "One run says nothing about steadiness." if row.runs else "Nothing can be said of it."

@@ -121,8 +121,7 @@ def _task(
                 column=1,
                 path=f"row {n}, prompt",
                 message=mistake.message,
-                hint=mistake.hint,
-                severity="warning" if mistake.warning else "error",
+                severity=mistake.severity,
             )
         )
     task = msgspec.structs.replace(

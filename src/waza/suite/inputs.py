@@ -125,9 +125,7 @@ def check_templates(
     """Note unknown variables in a text, or in all texts of a struct, list or mapping."""
     for where, text in _texts(value, path):
         for mistake in check(text, known):
-            loading.say(
-                document, where, mistake.message, mistake.hint, "warning" if mistake.warning else "error"
-            )
+            loading.say(document, where, mistake.message, warning=mistake.severity == "warning")
 
 
 def _texts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:

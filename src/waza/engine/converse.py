@@ -1,0 +1,213 @@
+"""The conversation of an attempt: first prompt, follow-ups or responder, checkpoints between turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from waza.engine.responder import Responding
+from waza.errors import ExecutorError
+from waza.model.agent import Limits, Session
+from waza.model.observation import (
+    CommandInvocation,
+    Denial,
+    Event,
+    Observation,
+    SkillInvocation,
+    Turn,
+    Usage,
+    add_usage,
+    tool_events,
+)
+from waza.model.result import CheckpointRecord, ResponderRecord
+from waza.model.task import Checkpoint, Task
+
+GRACE = 5.0  # seconds that a session gets to notice its own limit, before it is given up
+
+GradeCheckpoint = Callable[[Checkpoint, Observation], Awaitable[CheckpointRecord]]
+Tell = Callable[[int, str, Turn | None], None]
+
+
+class Conversation:
+    """All turns of one attempt, added up."""
+
+    def __init__(self, task: Task, trial: int, workspace: str) -> None:
+        self.task, self.trial, self.workspace = task, trial, workspace
+        self.output = ""
+        self.events: list[Event] = []
+        self.skills: list[SkillInvocation] = []
+        self.usages: list[Usage | None] = []
+        self.denials: list[Denial] = []
+        self.commands: tuple[CommandInvocation, ...] = ()
+        self.duration_ms = 0
+        self.session_id = ""
+        self.error = ""
+        self.timed_out = False
+        self.checkpoints: list[CheckpointRecord] = []
+        self.responder: ResponderRecord | None = None
+        self.turns = 0
+
+    def add(self, turn: Turn) -> None:
+        """Add a turn: its output replaces the last one, the rest adds up."""
+        self.turns += 1
+        self.output = turn.output
+        self.events += turn.events
+        self.skills += turn.skills
+        self.usages.append(turn.usage)
+        self.denials += turn.denials
+        self.commands = turn.commands or self.commands
+        self.duration_ms += turn.duration_ms
+        self.session_id = turn.session_id or self.session_id
+        self.timed_out = self.timed_out or turn.timed_out
+
+    def fail(self, reason: str) -> None:
+        """Note what broke the conversation; an earlier reason stays in front."""
+        self.error = f"{self.error}; {reason}" if self.error else reason
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage of all turns."""
+        return add_usage(self.usages)
+
+    def observation(self, *, final: bool) -> Observation:
+        """Return what was seen so far. Checkpoints (`final` false) do not see the prompt."""
+        return Observation(
+            task_id=self.task.id,
+            task_name=self.task.name,
+            prompt=self.task.prompt if final else "",
+            expected_outcome=self.task.expected_outcome,
+            trial=self.trial,
+            output=self.output,
+            transcript=tuple(self.events),
+            tool_events=tool_events(self.events),
+            skill_invocations=tuple(self.skills),
+            command_invocations=self.commands,
+            usage=self.usage,
+            duration_ms=self.duration_ms,
+            session_id=self.session_id,
+            workspace=self.workspace,
+            environment=self.task.inputs.environment,
+        )
+
+
+class Driver(msgspec.Struct):
+    """What a conversation is driven with."""
+
+    session: Session
+    limits: Limits
+    tell: Tell
+    grade_checkpoint: GradeCheckpoint | None
+    responding: Responding | None
+
+
+async def converse(talk: Conversation, driver: Driver) -> None:
+    """Send the prompt of the task and go on as it says, until the end or until something breaks.
+
+    ExecutorError propagates when the very first turn could not be sent: then nothing was seen.
+    """
+    turn = await _send(driver, 1, talk.task.prompt)
+    talk.add(turn)
+    if turn.error:
+        talk.fail(turn.error)
+    elif turn.denials:
+        talk.fail(_violation(turn))
+    stopped = False if talk.error else await _checkpoint(talk, driver)
+    if talk.error or stopped:
+        return
+    if driver.responding is not None:
+        await _respond(talk, driver, driver.responding)
+    else:
+        await _follow_up(talk, driver)
+
+
+async def _send(driver: Driver, number: int, prompt: str) -> Turn:
+    """Send one prompt. A session that does not keep its own limit is given up."""
+    driver.tell(number, prompt, None)
+    limit = driver.limits.turn + GRACE if driver.limits.turn else None
+    try:
+        async with asyncio.timeout(limit):
+            turn = await driver.session.send(prompt, driver.limits)
+    except TimeoutError:
+        seconds = driver.limits.turn
+        turn = Turn(
+            error=f"the agent did not answer within {seconds:g} s",
+            timed_out=True,
+            duration_ms=int(seconds * 1000),
+        )
+    driver.tell(number, prompt, turn)
+    return turn
+
+
+async def _next(talk: Conversation, driver: Driver, prompt: str, what: str) -> bool:
+    """Send a later prompt; tell whether the conversation may go on. A broken turn is not added."""
+    try:
+        turn = await _send(driver, talk.turns + 1, prompt)
+    except ExecutorError as error:
+        talk.fail(f"{what}: {error}")
+        return False
+    if turn.error:
+        talk.timed_out = talk.timed_out or turn.timed_out
+        talk.usages.append(turn.usage)
+        talk.fail(f"{what}: {turn.error}")
+        return False
+    talk.add(turn)
+    if turn.denials:
+        talk.fail(_violation(turn))
+        return False
+    return not await _checkpoint(talk, driver)
+
+
+async def _follow_up(talk: Conversation, driver: Driver) -> None:
+    prompts = talk.task.follow_ups
+    for i, prompt in enumerate(prompts, 1):
+        if not await _next(talk, driver, prompt, f"follow-up {i}/{len(prompts)}"):
+            return
+
+
+async def _respond(talk: Conversation, driver: Driver, responding: Responding) -> None:
+    sent = 0
+
+    def record(outcome: str, reason: str = "") -> None:
+        talk.responder = ResponderRecord(followups_sent=sent, outcome=outcome, reason=reason)  # type: ignore[arg-type]  # one of the four words
+
+    record("error")
+    while sent < responding.most:
+        decision = await responding.decide(talk.output)
+        if decision.error:
+            talk.fail(f"responder: {decision.error}")
+            return record("error", decision.error)
+        if decision.stop:
+            return record("stopped")
+        if decision.abstain:
+            talk.fail(f"the responder abstained: {decision.abstain}")
+            return record("abstained", decision.abstain)
+        before = talk.error
+        turns = talk.turns
+        goes_on = await _next(talk, driver, decision.reply, f"responder reply {sent + 1}")
+        sent += talk.turns - turns
+        if not goes_on:
+            broke = talk.error != before and not (talk.checkpoints and talk.checkpoints[-1].stopped)
+            return record("error" if broke else "stopped", talk.error if broke else "")
+    return record("cap_exhausted")
+
+
+async def _checkpoint(talk: Conversation, driver: Driver) -> bool:
+    """Grade the checkpoint of the turn that just ended, if there is one; tell whether it stops the talk."""
+    point = next((point for point in talk.task.checkpoints if point.after_turn == talk.turns), None)
+    if point is None or driver.grade_checkpoint is None:
+        return False
+    graded = await driver.grade_checkpoint(point, talk.observation(final=False))
+    talk.checkpoints.append(graded)
+    if graded.stopped:
+        failed = sorted(name for name, validation in graded.validations.items() if not validation.passed)
+        talk.fail(
+            f"the checkpoint after turn {point.after_turn} stopped the run; failed: {', '.join(failed)}"
+        )
+    return graded.stopped
+
+
+def _violation(turn: Turn) -> str:
+    tools = ", ".join(sorted({denial.tool for denial in turn.denials}))
+    return f"tool policy violation: {len(turn.denials)} denied call(s) of {tools}"

@@ -1,0 +1,83 @@
+"""`expected`: the checks that a task asks for without declaring graders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from waza.graders.behavior import Behavior
+from waza.model.mock import MockScript
+from waza.model.observation import MESSAGE, Observation
+from waza.model.task import ExpectedBehavior, Task
+from waza.model.verdict import Helpers, Verdict
+
+
+class Said:
+    """What an executor can tell about the agent. The mock tells only what its script says."""
+
+    def __init__(self, executor: str, script: MockScript | None) -> None:
+        turns = script.turns if script else None
+        self.acts = executor != "mock" or turns is not None
+        self.skills = executor != "mock" or any(turn.skills is not None for turn in turns or ())
+
+
+def expected_checks(
+    task: Task, seen: Observation, said: Said, *, skill: str, enforce: bool, body_injected: bool
+) -> Iterator[tuple[str, str, Verdict]]:
+    """Yield name, type and verdict of each check. The text checks ignore case.
+
+    `skill` is the suite's, `enforce` is `config.enforce_expected`. An injected skill body needs no invocation, so
+    `should_trigger` is only checked without it.
+    """
+    expected, output = task.expected, seen.output.lower()
+    if expected.output_contains:
+        missing = [text for text in expected.output_contains if text.lower() not in output]
+        notes = [f"the output does not contain {text!r}" for text in missing]
+        yield "_output_contains", "", Verdict.of_checks(len(expected.output_contains), notes, {})
+    if expected.output_not_contains:
+        found = [text for text in expected.output_not_contains if text.lower() in output]
+        notes = [f"the output contains {text!r}" for text in found]
+        yield "_output_not_contains", "", Verdict.of_checks(len(expected.output_not_contains), notes, {})
+    if expected.output_contains_any:
+        hit = any(text.lower() in output for text in expected.output_contains_any)
+        notes = [] if hit else [f"the output contains none of {expected.output_contains_any}"]
+        yield "_output_contains_any", "", Verdict.of_checks(1, notes, {})
+    if enforce and expected.behavior and said.acts:
+        yield "_behavior", "behavior", _behavior(expected.behavior, seen)
+    if enforce and expected.should_trigger is not None and said.skills and not body_injected and skill:
+        yield (
+            "_should_trigger",
+            "skill_invocation",
+            _should_trigger(skill, seen, wanted=expected.should_trigger),
+        )
+
+
+def _behavior(limits: ExpectedBehavior, seen: Observation) -> Verdict:
+    grader = Behavior(
+        max_tool_calls=limits.max_tool_calls,
+        max_tokens=limits.max_tokens,
+        max_duration_ms=limits.max_response_time_ms,
+        required_tools=limits.required_tools,
+        forbidden_tools=limits.forbidden_tools,
+    )
+    verdict = grader.grade(seen, Helpers())
+    if not limits.max_iterations:
+        return verdict
+    messages = sum(event.type == MESSAGE for event in seen.transcript)
+    failures = list(verdict.details["failures"])
+    checks = _count(grader) + 1
+    if messages > limits.max_iterations:
+        failures.append(f"{messages} assistant messages, at most {limits.max_iterations} allowed")
+    details = {**verdict.details, "max_iterations": limits.max_iterations, "iterations": messages}
+    return Verdict.of_checks(checks, failures, details)
+
+
+def _count(grader: Behavior) -> int:
+    limits = (grader.max_tool_calls, grader.max_tokens, grader.max_duration_ms)
+    return sum(1 for limit in limits if limit) + len(grader.required_tools) + len(grader.forbidden_tools)
+
+
+def _should_trigger(name: str, seen: Observation, *, wanted: bool) -> Verdict:
+    fired = any(skill.name == name for skill in seen.skill_invocations)
+    word = "was" if fired else "was not"
+    notes = [] if fired == wanted else [f"the skill {name!r} {word} invoked"]
+    return Verdict.of_checks(1, notes, {"skill": name, "should_trigger": wanted})

@@ -1,0 +1,100 @@
+"""The one caller of graders: it measures them, checks what they return, and turns exceptions into verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from waza.errors import GraderError
+from waza.graders.base import Grader
+from waza.model.observation import Observation
+from waza.model.result import Validation, number
+from waza.model.verdict import BuiltGrader, Helpers, Verdict
+
+LARGE = 256 * 1024  # characters of output from which on a grader is run in a thread
+
+
+class Grading(msgspec.Struct, frozen=True):
+    """What all graders said, by name; `errors` names those that reached no verdict, and why."""
+
+    validations: dict[str, Validation]
+    errors: tuple[str, ...] = ()
+    pairwise: dict[str, object] | None = None
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of graders that did not pass."""
+        return tuple(name for name, validation in self.validations.items() if not validation.passed)
+
+
+async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Helpers) -> Grading:
+    """Ask every grader in order. A grader that errs keeps its place with score 0, and never passes."""
+    validations: dict[str, Validation] = {}
+    errors: list[str] = []
+    pairwise: dict[str, object] | None = None
+    for built in graders:
+        started = time.monotonic()
+        verdict = await _ask(built, seen, helpers)
+        took = round((time.monotonic() - started) * 1000)
+        validations[built.spec.name] = validation(
+            built.spec.name, built.spec.type, verdict, built.spec.weight, took
+        )
+        if verdict.error:
+            errors.append(f"{built.spec.name}: {verdict.error}")
+        pairwise = verdict.details.get("pairwise", pairwise)
+    return Grading(validations, tuple(errors), pairwise)
+
+
+def validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took: int = 0) -> Validation:
+    """Return a verdict in the form of the results file."""
+    return Validation(
+        identifier=name,
+        type=kind,
+        score=number(verdict.score),
+        weight=number(weight),
+        passed=verdict.passed,
+        feedback=verdict.feedback,
+        details=verdict.details,
+        duration_ms=took,
+    )
+
+
+async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdict:
+    helpers = msgspec.structs.replace(helpers, name=built.spec.name)
+    try:
+        return _checked(await _call(built, seen, helpers))
+    except GraderError as error:
+        return Verdict.errored(str(error))
+    except Exception as error:  # noqa: BLE001 - graders are other people's code: whatever they raise is their error
+        return Verdict.errored(f"the grader broke: {type(error).__name__}: {error}")
+
+
+async def _call(built: BuiltGrader, seen: Observation, helpers: Helpers) -> object:
+    grader = built.grader
+    if inspect.iscoroutinefunction(grader.grade):
+        return await grader.grade(seen, helpers)
+    slow = len(seen.output) > LARGE or (isinstance(grader, Grader) and grader.reads_workspace)
+    answer = await asyncio.to_thread(grader.grade, seen, helpers) if slow else grader.grade(seen, helpers)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _checked(verdict: object) -> Verdict:
+    """Return the verdict if it is one: a boolean and a finite score from 0 to 1."""
+    if not isinstance(verdict, Verdict):
+        raise GraderError(f"the grader returned {type(verdict).__name__}, not a Verdict")
+    if not isinstance(verdict.passed, bool):
+        raise GraderError(f"the grader's 'passed' is {verdict.passed!r}, not true or false")
+    score = verdict.score
+    if (
+        isinstance(score, bool)
+        or not isinstance(score, int | float)
+        or not math.isfinite(score)
+        or not 0 <= score <= 1
+    ):
+        raise GraderError(f"the grader's score is {score!r}, not a number from 0 to 1")
+    return verdict

@@ -1,0 +1,236 @@
+"""From what was seen and said to the record of a run: redacted, cut to size, in the form of the results file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from waza.kit.redact import Redactor
+from waza.model.observation import Denial, Event, ToolEvent, Usage
+from waza.model.result import (
+    DigestArguments,
+    DigestCall,
+    FailureArtifacts,
+    RunResult,
+    RunStatus,
+    SessionDigest,
+    Validation,
+)
+
+HUGE = 1_000_000  # bytes of a text, from which on only its ends are stored
+ENDS = 100_000  # bytes that are stored of each end
+ARTIFACT = 10_000  # bytes of the two texts in failure artifacts
+_CUT = "\n[cut here]"
+_FIELDS = tuple(DigestArguments.__struct_fields__)
+_PATTERN = re.compile(r"\b(?:error|failed|panic|fatal|exception)[:\s][^\n]{0,200}")
+_PHRASES = ("timeout", "out of memory", "permission denied", "file not found", "connection refused")
+
+
+def digest(
+    events: Sequence[ToolEvent],
+    usage: Usage | None = None,
+    session_id: str = "",
+    mode: str = "",
+    denials: Sequence[Denial] = (),
+) -> SessionDigest:
+    """Return a session in short."""
+    return SessionDigest(
+        tool_call_count=len(events),
+        tools_used=[event.tool_name for event in events],
+        tool_calls=[digest_call(event) for event in events],
+        errors=[],
+        usage=usage,
+        session_id=session_id,
+        tool_policy_mode=mode,
+        tool_policy_denials=list(denials),
+    )
+
+
+def digest_call(event: ToolEvent) -> DigestCall:
+    """Return a call in the older, shorter form: only five arguments, always all of them."""
+    given = event.args if isinstance(event.args, dict) else {}
+    kept = {name: given[name] for name in _FIELDS if isinstance(given.get(name), str)}
+    return DigestCall(
+        id=event.tool_call_id,
+        name=event.tool_name,
+        arguments=DigestArguments(**kept),
+        result=event.result,
+        success=event.success,
+    )
+
+
+def empty_digest() -> SessionDigest:
+    """Return the digest of a run that never got as far as a session."""
+    return SessionDigest(tool_call_count=0, tools_used=None, errors=None)
+
+
+def stored(run: RunResult, redactor: Redactor) -> RunResult:
+    """Return the run as it may be stored: secrets out of it first, then huge texts cut."""
+    output = redactor.text(run.final_output)
+    size = len(output.encode("utf-8", "replace"))
+    cut = size > HUGE
+    changes: dict[str, Any] = {
+        "final_output": _ends(output) if cut else output,
+        "truncated": cut,
+        "output_bytes": size if cut else 0,
+        "prompt": redactor.text(run.prompt),
+        "error_msg": redactor.text(run.error_msg),
+        "transcript": [_stored_event(event, redactor) for event in run.transcript],
+        "tool_events": [_stored_call(event, redactor) for event in run.tool_events],
+        "session_digest": _stored_digest(run.session_digest, redactor),
+        "grader_sessions": [_stored_digest(session, redactor) for session in run.grader_sessions],
+        "validations": _stored_validations(run.validations, redactor),
+        "failure_artifacts": _redacted(run.failure_artifacts, redactor),
+        "attempt_history": [_redacted(attempt, redactor) for attempt in run.attempt_history],
+        "responder": _redacted(run.responder, redactor),
+        "checkpoints": [
+            msgspec.structs.replace(point, validations=_stored_validations(point.validations, redactor))
+            for point in run.checkpoints
+        ],
+    }
+    return msgspec.structs.replace(run, **changes)
+
+
+def _redacted(part: Any, redactor: Redactor) -> Any:
+    """Return a small struct with its texts redacted."""
+    if part is None:
+        return None
+    plain = msgspec.to_builtins(part)
+    clean = redactor.value(plain)
+    return part if clean is plain or clean == plain else msgspec.convert(clean, type(part))
+
+
+def _stored_validations(
+    validations: dict[str, Validation] | None, redactor: Redactor
+) -> dict[str, Validation] | None:
+    if validations is None:
+        return None
+    return {
+        name: msgspec.structs.replace(
+            validation,
+            feedback=redactor.text(validation.feedback),
+            details=_value(validation.details, redactor),
+        )
+        for name, validation in sorted(validations.items())
+    }
+
+
+def _stored_digest(session: SessionDigest, redactor: Redactor) -> SessionDigest:
+    if not session.tool_calls:
+        return session
+    calls = [
+        msgspec.structs.replace(
+            call,
+            arguments=_value(msgspec.to_builtins(call.arguments), redactor),
+            result=_value(call.result, redactor),
+        )
+        for call in session.tool_calls
+    ]
+    return msgspec.structs.replace(session, tool_calls=calls)
+
+
+def _stored_event(event: Event, redactor: Redactor) -> Event:
+    return Event(
+        type=event.type,
+        content=_value(event.content, redactor),
+        message=_value(event.message, redactor),
+        arguments=_value(event.arguments, redactor),
+        success=event.success,
+        tool_call_id=event.tool_call_id,
+        tool_name=event.tool_name,
+        tool_result=_value(event.tool_result, redactor),
+    )
+
+
+def _stored_call(event: ToolEvent, redactor: Redactor) -> ToolEvent:
+    result = redactor.value(event.result)
+    size = _size(result)
+    if size > HUGE:
+        text = result if isinstance(result, str) else msgspec.json.encode(result).decode()
+        cut = {"truncated": True, "result_bytes": size, "result": _ends(text)}
+    else:
+        cut = {"result": result}
+    return msgspec.structs.replace(
+        event, args=_value(event.args, redactor), error=_value(event.error, redactor), **cut
+    )
+
+
+def _value(value: Any, redactor: Redactor) -> Any:
+    """Return a free value without secrets, and with huge texts inside it cut."""
+    clean = redactor.value(value)
+    return _cut_texts(clean) if _size(clean) > HUGE else clean
+
+
+def _cut_texts(value: Any) -> Any:
+    if isinstance(value, str):
+        return _ends(value) if len(value) > HUGE // 4 and _size(value) > HUGE else value
+    if isinstance(value, dict):
+        return {key: _cut_texts(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cut_texts(item) for item in value]
+    return value
+
+
+def _size(value: Any) -> int:
+    """Return the bytes of a text or of the JSON of a value; small things are not measured exactly."""
+    if isinstance(value, str):
+        return len(value) if len(value) < HUGE // 4 else len(value.encode("utf-8", "replace"))
+    if value is None or isinstance(value, int | float):
+        return 8
+    return len(msgspec.json.encode(value, enc_hook=str))
+
+
+def _ends(text: str) -> str:
+    data = text.encode("utf-8", "replace")
+    head, tail = data[:ENDS].decode("utf-8", "ignore"), data[-ENDS:].decode("utf-8", "ignore")
+    return f"{head}\n[... {len(data)} bytes in all, the middle is not stored ...]\n{tail}"
+
+
+def failure_artifacts(
+    status: RunStatus, output: str, error: str, failed_graders: Sequence[str]
+) -> FailureArtifacts | None:
+    """Return what helps to understand a run that did not pass; None for one that did."""
+    if status not in ("failed", "error"):
+        return None
+    stderr, stderr_cut = _artifact(error)
+    stdout, stdout_cut = _artifact(output)
+    patterns = _patterns(f"{stderr}\n{stdout}")
+    names = sorted(failed_graders)
+    return FailureArtifacts(
+        stderr=stderr,
+        stdout=stdout,
+        exit_code=1 if status == "failed" else 2,
+        failed_graders=names,
+        error_patterns=patterns,
+        triage_summary=_triage(status, names, patterns, error),
+        captured_at=datetime.now().astimezone().isoformat(),
+        context={"stderr_truncated": str(stderr_cut).lower(), "stdout_truncated": str(stdout_cut).lower()},
+    )
+
+
+def _artifact(text: str) -> tuple[str, bool]:
+    data = text.encode("utf-8", "replace")
+    if len(data) <= ARTIFACT:
+        return text, False
+    return data[: ARTIFACT - len(_CUT)].decode("utf-8", "ignore") + _CUT, True
+
+
+def _patterns(text: str) -> list[str]:
+    lowered = text.lower()
+    found = {match.strip() for match in _PATTERN.findall(lowered)}
+    return sorted(found | {phrase for phrase in _PHRASES if phrase in lowered})
+
+
+def _triage(status: str, names: Sequence[str], patterns: Sequence[str], error: str) -> str:
+    lines = [f"**Status:** {status}", ""]
+    lines += [f"- failed grader: {name}" for name in names]
+    lines += [f"- seen in the output: {pattern}" for pattern in patterns[:5]]
+    if error:
+        lines += ["", f"**Last error:** {error[:500]}"]
+    advice = "look at the error first; graders may have judged a partial output" if error else ""
+    lines += ["", f"**Next:** {advice or 'compare the output with what these graders expect; run with -v'}"]
+    return "\n".join(lines)

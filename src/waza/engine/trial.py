@@ -1,0 +1,350 @@
+"""`run_trial`: the only place where a trial happens. Workspace, attempts, conversation, grading, record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from waza.engine.converse import Conversation, Driver, converse
+from waza.engine.expected import Said, expected_checks
+from waza.engine.grade import Grading, grade, validation
+from waza.engine.record import digest, empty_digest, failure_artifacts, stored
+from waza.engine.responder import Responding
+from waza.errors import ExecutorError
+from waza.graders.base import Grader
+from waza.kit.redact import Redactor
+from waza.kit.template import render
+from waza.model.agent import Executor, Judge, Limits, Place
+from waza.model.event import (
+    AttemptRetried,
+    CheckpointGraded,
+    PromptSent,
+    ResponseSeen,
+    RunEvent,
+    TrialStarted,
+)
+from waza.model.loaded import Suite
+from waza.model.mock import MockScript
+from waza.model.observation import Observation, Turn
+from waza.model.result import AttemptRecord, CheckpointRecord, RunResult, RunStatus
+from waza.model.task import Checkpoint, Task
+from waza.model.trial import Attempt, Trial
+from waza.model.verdict import BuiltGrader, Helpers
+from waza.workspace.prepare import close_place, open_place
+from waza.workspace.room import Room
+
+IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against the arm without skills
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that trials of one suite on one model share."""
+
+    suite: Suite
+    model: str
+    executor: Executor
+    room: Room
+    helpers: Helpers
+    redactor: Redactor
+    emit: Callable[[RunEvent], None]
+    run_id: str
+    skip_graders: bool = False
+    ab_run: bool = False
+
+
+async def run_trial(world: World, trial: Trial, baseline_output: str | None = None) -> RunResult:
+    """Run one trial: attempts until one does not fail, and the record of the last.
+
+    `baseline_output` is what the arm without skills answered, for pairwise graders. The record is ready to
+    be stored: redacted, and cut where it is huge.
+    """
+    task, discarded = trial.task, list[AttemptRecord]()
+    world.emit(
+        TrialStarted(
+            task_id=task.id,
+            name=task.name,
+            trial=trial.number,
+            trials=world.suite.file.config.trials_per_task,
+        )
+    )
+    for number in range(1, trial.max_attempts + 1):
+        attempt = _attempt(world, trial, number)
+        run = await _run_attempt(world, attempt, baseline_output)
+        if run.status != "failed" or number == trial.max_attempts:
+            break
+        discarded.append(_discarded(run, number))
+        failed = tuple(discarded[-1].failed_graders)
+        world.emit(
+            AttemptRetried(
+                task_id=task.id,
+                name=task.name,
+                attempt=number,
+                attempts=trial.max_attempts,
+                failed_graders=failed,
+            )
+        )
+    return stored(msgspec.structs.replace(run, attempts=number, attempt_history=discarded), world.redactor)
+
+
+def _attempt(world: World, trial: Trial, number: int) -> Attempt:
+    """Return an attempt: the task with the templates of its prompts and of its script rendered."""
+    task = trial.task
+    variables = variables_of(task, world.run_id, trial.number, number)
+    return Attempt(
+        trial=trial,
+        number=number,
+        task=msgspec.structs.replace(
+            task,
+            prompt=render(task.prompt, variables),
+            follow_ups=tuple(render(prompt, variables) for prompt in task.follow_ups),
+            mock=_rendered(task.mock, variables),
+        ),
+    )
+
+
+def variables_of(task: Task, run_id: str, iteration: int = 0, attempt: int = 0) -> dict[str, str]:
+    """Return the variables of templates, named as in the template without its leading dot."""
+    return {
+        "JobID": run_id,
+        "TaskName": task.name,
+        "Iteration": str(iteration),
+        "Attempt": str(attempt),
+        "Timestamp": datetime.now().astimezone().isoformat(timespec="seconds"),
+        **{f"Vars.{key}": value for key, value in task.variables.items()},
+    }
+
+
+def _rendered(script: MockScript | None, variables: Mapping[str, str]) -> MockScript | None:
+    if script is None:
+        return None
+    plain = msgspec.to_builtins(script)
+    filled = _filled(plain, variables)
+    return script if filled == plain else msgspec.convert(filled, MockScript)
+
+
+def _filled(value: Any, variables: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return render(value, variables)
+    if isinstance(value, dict):
+        return {key: _filled(item, variables) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, variables) for item in value]
+    return value
+
+
+def _discarded(run: RunResult, number: int) -> AttemptRecord:
+    failed = [name for name, found in (run.validations or {}).items() if not found.passed]
+    return AttemptRecord(
+        attempt=number,
+        status=run.status,
+        failed_graders=sorted(failed),
+        error_msg=run.error_msg,
+        duration_ms=run.duration_ms,
+        usage=run.session_digest.usage,
+    )
+
+
+async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | None) -> RunResult:
+    started = time.monotonic()
+    try:
+        place = await open_place(world.room, attempt.task, wanted=_needs_workspace(world, attempt.task))
+    except ExecutorError as error:
+        return _unseen(attempt, error, started)
+    try:
+        return await _in_place(world, attempt, place, baseline_output)
+    except ExecutorError as error:
+        return _unseen(attempt, error, started)
+    finally:
+        await close_place(world.room, place)
+
+
+def _needs_workspace(world: World, task: Task) -> bool:
+    graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
+    reads = any(isinstance(built.grader, Grader) and built.grader.reads_workspace for built in graders)
+    return reads or world.room.keep or world.executor.works_in(task)
+
+
+def _unseen(attempt: Attempt, error: Exception, started: float) -> RunResult:
+    """Return the record of an attempt in which no agent was seen."""
+    return RunResult(
+        run_number=attempt.trial.number,
+        attempts=attempt.number,
+        prompt=attempt.task.prompt,
+        status="error",
+        duration_ms=round((time.monotonic() - started) * 1000),
+        validations=None,
+        session_digest=empty_digest(),
+        final_output="",
+        error_msg=str(error),
+        failure_artifacts=failure_artifacts("error", "", str(error), ()),
+    )
+
+
+async def _in_place(world: World, attempt: Attempt, place: Place, baseline_output: str | None) -> RunResult:
+    task = attempt.task
+    talk = Conversation(task, attempt.trial.number, str(place.workspace or ""))
+    judge = world.executor.judge(attempt)
+    helpers = msgspec.structs.replace(world.helpers, judge=judge)
+    session = await world.executor.open(attempt, place)
+    try:
+        responding = await _responding(world, task, judge)
+        try:
+            driver = Driver(
+                session=session,
+                limits=_limits(world, task),
+                tell=_teller(world, task),
+                grade_checkpoint=None if world.skip_graders else _checkpoint_grader(world, task, helpers),
+                responding=responding,
+            )
+            await converse(talk, driver)
+        finally:
+            if responding is not None:
+                await responding.interview.aclose()
+        seen = msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
+        graded = None if world.skip_graders else await grade_run(world, attempt, seen, helpers)
+    finally:
+        await session.aclose()
+    return _record(world, attempt, talk, seen, graded)
+
+
+async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:
+    if task.responder is None:
+        return None
+    if judge is None:
+        raise ExecutorError("this executor has nobody to play the user, so inputs.responder cannot work")
+    interview = await judge.open(None)
+    return Responding(
+        interview, task.responder, world.model, world.suite.file.config.reasoning_effort or "", task.timeout
+    )
+
+
+def _limits(world: World, task: Task) -> Limits:
+    idle = world.suite.file.config.idle_timeout_seconds
+    default = 120 if world.suite.file.config.executor == "copilot-sdk" else 0
+    return Limits(
+        turn=task.timeout, first_event=task.first_event_timeout, idle=default if idle is None else idle
+    )
+
+
+def _teller(world: World, task: Task) -> Callable[[int, str, Turn | None], None]:
+    def tell(number: int, prompt: str, turn: Turn | None) -> None:
+        if turn is None:
+            world.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt))
+            return
+        calls = sum(event.type == "tool.execution_start" for event in turn.events)
+        world.emit(
+            ResponseSeen(
+                task_id=task.id,
+                name=task.name,
+                turn=number,
+                text=turn.output,
+                tool_calls=calls,
+                error=turn.error,
+            )
+        )
+
+    return tell
+
+
+def _checkpoint_grader(world: World, task: Task, helpers: Helpers) -> Any:
+    async def grade_checkpoint(point: Checkpoint, seen: Observation) -> CheckpointRecord:
+        graded = await grade(point.graders, seen, helpers)
+        status = "error" if graded.errors else "failed" if graded.failed else "passed"
+        record = CheckpointRecord(
+            after_turn=point.after_turn,
+            status=status,  # type: ignore[arg-type]  # one of the three words
+            validations=graded.validations,
+            stopped=point.stop and status != "passed",
+        )
+        world.emit(CheckpointGraded(task_id=task.id, name=task.name, checkpoint=record))
+        return record
+
+    return grade_checkpoint
+
+
+async def grade_run(world: World, attempt: Attempt, seen: Observation, helpers: Helpers) -> Grading:
+    """Grade a finished attempt by the graders of its task and by what it expects."""
+    return await grade_observation(
+        world.suite, attempt.task, attempt.execution, seen, helpers, attempt.task.graders
+    )
+
+
+async def grade_observation(
+    suite: Suite,
+    task: Task,
+    execution: int,
+    seen: Observation,
+    helpers: Helpers,
+    graders: Sequence[BuiltGrader],
+) -> Grading:
+    """Grade what was seen: first the graders, then the checks under `expected`."""
+    graded = await grade(graders, seen, helpers)
+    config = suite.file.config
+    said = Said(config.executor, task.mock.execution(execution) if task.mock else None)
+    checks = expected_checks(
+        task,
+        seen,
+        said,
+        skill=suite.file.skill,
+        enforce=config.enforce_expected,
+        body_injected=config.inject_skill_body,
+    )
+    extra = {name: validation(name, kind, verdict) for name, kind, verdict in checks}
+    return msgspec.structs.replace(graded, validations={**graded.validations, **extra})
+
+
+def status_of(
+    error: str, graded: Grading | None, checkpoints: Sequence[CheckpointRecord], *, ab_run: bool
+) -> RunStatus:
+    """Return the status of a run: broken, not graded, not passed, or passed; checkpoints can only worsen it."""
+    if error or (graded and graded.errors) or any(point.status == "error" for point in checkpoints):
+        return "error"
+    if any(point.status == "failed" for point in checkpoints):
+        return "failed"
+    if graded is None:
+        return "skipped"
+    counted = [
+        found for found in graded.validations.values() if not (ab_run and found.type == IGNORED_IN_BASELINE)
+    ]
+    return "passed" if all(found.passed for found in counted) else "failed"
+
+
+def grading_error(graded: Grading | None) -> str:
+    """Return the error message of graders that reached no verdict, or nothing."""
+    return f"running graders: {'; '.join(graded.errors)}" if graded and graded.errors else ""
+
+
+def _record(
+    world: World, attempt: Attempt, talk: Conversation, seen: Observation, graded: Grading | None
+) -> RunResult:
+    status = status_of(talk.error, graded, talk.checkpoints, ab_run=world.ab_run)
+    error = "; ".join(part for part in (talk.error, grading_error(graded)) if part)
+    if status == "error" and not error:
+        broken = [str(point.after_turn) for point in talk.checkpoints if point.status == "error"]
+        error = f"graders of the checkpoint after turn {', '.join(broken)} reached no verdict"
+    policy = attempt.task.target.policy if attempt.task.target else None
+    enforced = policy if world.suite.file.config.executor != "mock" else None
+    validations = graded.validations if graded else {}
+    return RunResult(
+        run_number=attempt.trial.number,
+        attempts=attempt.number,
+        prompt=attempt.task.prompt,
+        status=status,
+        duration_ms=talk.duration_ms,
+        validations=validations,
+        session_digest=digest(seen.tool_events, talk.usage, talk.session_id, enforced or "", talk.denials),
+        transcript=talk.events,
+        final_output=talk.output,
+        error_msg=error,
+        skill_invocations=talk.skills,
+        workspace_dir=talk.workspace,
+        failure_artifacts=failure_artifacts(status, talk.output, error, graded.failed if graded else ()),
+        responder=talk.responder,
+        checkpoints=sorted(talk.checkpoints, key=lambda point: point.after_turn),
+        tool_events=list(seen.tool_events),
+        command_invocations=list(talk.commands),
+        timed_out=talk.timed_out,
+    )

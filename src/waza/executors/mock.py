@@ -1,0 +1,258 @@
+"""`executor: mock`: a deterministic agent that follows a script, or echoes its prompt without one."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.errors import ExecutorError
+from waza.kit.files import inside, safe_join
+from waza.model.agent import Answer, Call, Limits, Place, Question
+from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedSkill
+from waza.model.observation import COMPLETE, MESSAGE, START, Event, SkillInvocation, Turn, Usage
+from waza.model.task import Task
+from waza.model.trial import Attempt
+
+PREVIEW = 1024  # bytes of a file that the echo shows
+PASS, FAIL, WINNER = "set_waza_grade_pass", "set_waza_grade_fail", "set_pairwise_winner"
+REPLY, STOP, ABSTAIN = "responder_reply", "responder_stop", "responder_abstain"
+
+_sessions = itertools.count(1)
+
+
+class MockExecutor:
+    """The agent engine that needs no agent. Runs share nothing."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        del options  # the script stands in the suite
+
+    async def start(self) -> None:
+        """Nothing to get ready."""
+
+    def works_in(self, task: Task) -> bool:
+        """Tell whether the script writes or deletes files."""
+        scripts = [task.mock, *task.mock.executions] if task.mock else []
+        return any(turn.files or turn.delete for script in scripts if script for turn in script.turns or ())
+
+    async def open(self, attempt: Attempt, place: Place) -> MockSession:
+        """Start a scripted session."""
+        return MockSession(attempt.task, place, _script(attempt))
+
+    def judge(self, attempt: Attempt) -> MockJudge:
+        """Return the judge and responder that the script describes."""
+        return MockJudge(_script(attempt))
+
+    async def aclose(self) -> None:
+        """Nothing to stop."""
+
+
+def _script(attempt: Attempt) -> MockScript:
+    return attempt.task.mock.execution(attempt.execution) if attempt.task.mock else MockScript()
+
+
+class MockSession:
+    """A scripted conversation: one scripted turn a prompt, then echoes."""
+
+    def __init__(self, task: Task, place: Place, script: MockScript) -> None:
+        self.task, self.place, self.script = task, place, script
+        self.session_id = f"mock-session-{time.time_ns()}-{next(_sessions)}"
+        self.turns = 0
+
+    async def send(self, prompt: str, limits: Limits) -> Turn:
+        """Play the next turn."""
+        scripted = self.script.turns or ()
+        number, self.turns = self.turns, self.turns + 1
+        if number >= len(scripted):
+            return Turn(output=_echo(self.task, self.place, prompt), session_id=self.session_id)
+        turn = scripted[number]
+        started = time.monotonic()
+        timed_out = await self._delay(turn.delay_ms / 1000, limits.turn)
+        took = round((time.monotonic() - started) * 1000)
+        if timed_out:
+            error = f"the turn did not end within {limits.turn:g} s"
+            return Turn(error=error, timed_out=True, duration_ms=took, session_id=self.session_id)
+        return self._play(turn, prompt, number, took)
+
+    async def aclose(self) -> None:
+        """Nothing to end."""
+
+    async def _delay(self, seconds: float, limit: float) -> bool:
+        """Wait, and tell whether the turn's limit came first."""
+        if seconds:
+            await asyncio.sleep(min(seconds, limit))
+        return seconds > limit
+
+    def _play(self, turn: MockTurn, prompt: str, number: int, took: int) -> Turn:
+        self._change_files(turn)
+        skills = tuple(_invocation(skill) for skill in turn.skills or ())
+        usage = turn.usage
+        return Turn(
+            output=turn.output,
+            events=_events(turn, prompt, number, skills),
+            skills=skills,
+            usage=Usage(
+                turns=1,
+                input_tokens=usage.input_tokens if usage else 0,
+                output_tokens=usage.output_tokens if usage else 0,
+                cache_read_tokens=usage.cache_read_tokens if usage else 0,
+                cache_write_tokens=usage.cache_write_tokens if usage else 0,
+                premium_requests=usage.premium_requests if usage else 0,
+            ),
+            duration_ms=took,
+            error=turn.error or "",
+            session_id=self.session_id,
+        )
+
+    def _change_files(self, turn: MockTurn) -> None:
+        for file in turn.files:
+            path = self._inside(file.path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content.encode("utf-8", "surrogatepass"))
+        for name in turn.delete:
+            self._inside(name).unlink(missing_ok=True)
+
+    def _inside(self, name: str) -> Path:
+        root = self.place.workspace
+        if root is None:
+            raise ExecutorError("the script changes files, but there is no workspace")
+        try:
+            path = safe_join(root, name)
+        except ValueError as error:
+            raise ExecutorError(f"the script cannot touch {name!r}: {error}") from error
+        if not inside(root, path):
+            raise ExecutorError(f"the script cannot touch {name!r}: it leads outside of the workspace")
+        return path
+
+
+def _invocation(skill: ScriptedSkill | str) -> SkillInvocation:
+    if isinstance(skill, str):
+        return SkillInvocation(name=skill)
+    return SkillInvocation(name=skill.name, path=skill.path)
+
+
+def _events(
+    turn: MockTurn, prompt: str, number: int, skills: tuple[SkillInvocation, ...]
+) -> tuple[Event, ...]:
+    events = [Event(type="user.message", content=prompt), Event(type="assistant.turn_start")]
+    events += [Event(type="skill.invoked", content=skill.name) for skill in skills]
+    events.append(Event(type=MESSAGE, content=turn.output))
+    at = 0.0
+    for i, call in enumerate(turn.tool_calls, 1):
+        call_id = f"call-{number + 1}-{i}"
+        events.append(
+            Event(type=START, tool_call_id=call_id, tool_name=call.name, arguments=call.args, at_ms=at)
+        )
+        at += call.duration_ms
+        events.append(
+            Event(
+                type=COMPLETE, tool_call_id=call_id, success=call.success, tool_result=call.result, at_ms=at
+            )
+        )
+    if turn.error:
+        events.append(Event(type="session.error", message=turn.error))
+    else:
+        events.append(Event(type="session.idle"))
+    return tuple(events)
+
+
+def _echo(task: Task, place: Place, prompt: str) -> str:
+    """Return the text of an unscripted turn: what the agent was given, so that suites can be tried out."""
+    lines = [f"Mock response for: {prompt}"]
+    if task.name:
+        lines.append(f"Task: {task.name}")
+    if task.description:
+        lines.append(f"Description: {task.description}")
+    if task.inputs.context:
+        lines.append("Context:")
+        lines += [f"  {key}: {_shown(value)}" for key, value in task.inputs.context.items()]
+    if place.resources:
+        lines.append(f"Analyzed {len(place.resources)} file(s):")
+        for resource in place.resources:
+            lines.append(f"  - {resource.path}")
+            if resource.size:
+                preview = resource.head[:PREVIEW].decode("utf-8", "replace")
+                lines.append(preview + ("...(truncated)" if resource.size > PREVIEW else ""))
+    return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+class MockJudge:
+    """The judge and the responder of a script. Pairwise passes are counted by grader."""
+
+    def __init__(self, script: MockScript) -> None:
+        self.script = script
+        self.passes: Counter[str] = Counter()
+
+    async def open(self, workdir: Path | None, resume_id: str = "") -> MockInterview:
+        """Start a scripted interview."""
+        del workdir, resume_id
+        return MockInterview(self)
+
+
+class MockInterview:
+    """A scripted conversation with the judge or the responder."""
+
+    def __init__(self, judge: MockJudge) -> None:
+        self.judge = judge
+        self.asked = 0
+
+    async def ask(self, question: Question) -> Answer:
+        """Answer as the script says."""
+        if question.asker == "responder":
+            return self._decide()
+        steps = (self.judge.script.judge or {}).get(question.asker)
+        if steps is None:
+            return Answer(
+                error=f"the script has no judge for {question.asker!r}; add mock.judge.{question.asker}"
+            )
+        if any(tool.name == WINNER for tool in question.tools):
+            number = self.judge.passes[question.asker]
+            self.judge.passes[question.asker] += 1
+            steps = steps[number : number + 1]
+        return _answer(steps)
+
+    async def aclose(self) -> None:
+        """Nothing to end."""
+
+    def _decide(self) -> Answer:
+        steps = self.judge.script.responder or ()
+        if self.asked >= len(steps):
+            return Answer(error=f"the script's responder has no step {self.asked + 1}")
+        step = steps[self.asked]
+        self.asked += 1
+        if step.reply is not None:
+            return Answer(calls=(Call(name=REPLY, args={"answer": step.reply}),))
+        if step.abstain is not None:
+            return Answer(calls=(Call(name=ABSTAIN, args={"reason": step.abstain}),))
+        return Answer(calls=(Call(name=STOP, args={}),))
+
+
+def _answer(steps: list[JudgeStep]) -> Answer:
+    """Return what a judge says that takes these steps; an error ends its turn."""
+    calls: list[Call] = []
+    text: list[str] = []
+    for step in steps:
+        if step.error is not None:
+            return Answer(text="\n".join(text), calls=tuple(calls), error=step.error)
+        if step.reply is not None:
+            text.append(step.reply)
+        elif step.winner is not None:
+            args = {"winner": step.winner, "magnitude": step.magnitude, "reasoning": step.reasoning}
+            calls.append(Call(name=WINNER, args=args))
+        elif step.passes is not None:
+            calls.append(Call(name=PASS, args={"reason": step.passes}))
+        else:
+            calls.append(Call(name=FAIL, args={"reason": step.fail or ""}))
+    return Answer(text="\n".join(text), calls=tuple(calls))

@@ -1,0 +1,78 @@
+"""What `file` and `diff` share: paths that name a place in the workspace, and reading from there."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from pathlib import Path
+
+from waza.errors import GraderError
+from waza.kit.files import inside, read_rooted, safe_join
+from waza.model.observation import Observation
+
+MAX_BYTES = 50 * 1024 * 1024  # of a file that is looked into
+
+
+def cleaned(path: str) -> str:
+    """Return a workspace path without `.` and `..`, with `/` as separator.
+
+    Raises ValueError with a sentence if it names the workspace itself or a place outside of it.
+    """
+    normal = posixpath.normpath(path.replace("\\", "/"))
+    if normal == ".":
+        raise ValueError(f"the path {path!r} names the workspace itself; name a place inside")
+    safe_join(Path(), normal)
+    return normal
+
+
+def path_fault(path: str) -> str:
+    """Return why a path in a config cannot be used, or an empty text."""
+    try:
+        cleaned(path)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def opened(seen: Observation, paths: Iterable[str]) -> Path | None:
+    """Return the directory that the agent worked in, or None where there was none.
+
+    Raises GraderError if one of the paths leads out of it, or if it is no directory any more.
+    """
+    for path in paths:
+        if fault := path_fault(path):
+            raise GraderError(fault)
+    if not seen.workspace:
+        return None
+    root = Path(seen.workspace)
+    if not root.is_dir():
+        raise GraderError(f"the workspace {seen.workspace} cannot be opened; it is not a directory")
+    return root
+
+
+def exists(root: Path, path: str) -> bool:
+    """Tell whether a workspace path is there. Raises ValueError with a sentence where that cannot be told."""
+    place = safe_join(root, cleaned(path))
+    if not inside(root, place):
+        raise ValueError(f"{path!r} leads out of the workspace through a symbolic link")
+    try:
+        place.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise ValueError(f"{path!r} cannot be looked up: {error.strerror}") from error
+    return True
+
+
+def content(root: Path, path: str) -> bytes:
+    """Return the content of a workspace file. Raises ValueError with a sentence if it cannot be read."""
+    normal = cleaned(path)
+    try:
+        size = safe_join(root, normal).stat().st_size
+        if size > MAX_BYTES:
+            raise ValueError(f"{path!r} has {size:,} bytes, too large to look into (limit {MAX_BYTES:,})")
+        return read_rooted(root, normal)
+    except FileNotFoundError:
+        raise ValueError(f"{path!r} does not exist") from None
+    except OSError as error:
+        raise ValueError(f"{path!r} cannot be read: {error.strerror}") from error

@@ -1,0 +1,103 @@
+"""`file`: files that must be in the workspace, or must not, and patterns on their content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+
+from waza.graders._workspace import content, exists, opened, path_fault
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.text import check_entries, match_failures
+from waza.model.base import Keys
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+
+class ContentPattern(Keys, frozen=True, kw_only=True):
+    """A file and the patterns that its content must match, and must not."""
+
+    strict_keys: ClassVar[bool] = True
+
+    path: str
+    must_match: list[str] = []
+    must_not_match: list[str] = []
+
+
+class File(Grader, frozen=True, kw_only=True):
+    """One check for each path, and for each content entry one that it can be read and one a pattern.
+
+    Paths are relative to the workspace and literal. A directory exists, too. Content is taken as UTF-8.
+    """
+
+    must_exist: list[str] = []
+    must_not_exist: list[str] = []
+    content_patterns: list[ContentPattern] = []
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse a grader that would check nothing and paths that leave the workspace; warn of bad patterns."""
+        del around
+        if not (self.must_exist or self.must_not_exist or self.content_patterns):
+            yield Finding(
+                message="checks nothing", hint="set must_exist, must_not_exist or content_patterns"
+            )
+        for at, path in self._paths():
+            if fault := path_fault(path):
+                yield Finding(path=at, message=fault)
+        for index, entry in enumerate(self.content_patterns):
+            at = ("content_patterns", index)
+            if not (entry.must_match or entry.must_not_match):
+                yield Finding(
+                    path=at,
+                    message="has no pattern",
+                    hint="set must_match or must_not_match, or put the path into must_exist",
+                )
+            yield from check_entries(entry.must_match, (*at, "must_match"), patterns=True)
+            yield from check_entries(entry.must_not_match, (*at, "must_not_match"), patterns=True)
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Look into the workspace as the agent left it."""
+        del helpers
+        root = opened(seen, (path for _, path in self._paths()))
+        if root is None:
+            return Verdict.failed("there is no workspace, so no file can be looked at")
+        patterns = sum(len(entry.must_match) + len(entry.must_not_match) for entry in self.content_patterns)
+        paths = len(self.must_exist) + len(self.must_not_exist) + len(self.content_patterns)
+        failures = [
+            *_existence_failures(root, self.must_exist, wanted=True),
+            *_existence_failures(root, self.must_not_exist, wanted=False),
+            *(failure for entry in self.content_patterns for failure in _content_failures(root, entry)),
+        ]
+        details = {**msgspec.to_builtins(self), "workspace_dir": seen.workspace}
+        return Verdict.of_checks(paths + patterns, failures, details)
+
+    def _paths(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        for key in ("must_exist", "must_not_exist"):
+            for index, path in enumerate(getattr(self, key)):
+                yield (key, index), path
+        for index, entry in enumerate(self.content_patterns):
+            yield ("content_patterns", index, "path"), entry.path
+
+
+def _existence_failures(root: Path, paths: list[str], *, wanted: bool) -> Iterator[str]:
+    for path in paths:
+        try:
+            if exists(root, path) != wanted:
+                yield f"{path!r} does not exist" if wanted else f"{path!r} exists"
+        except ValueError as error:
+            yield str(error)
+
+
+def _content_failures(root: Path, entry: ContentPattern) -> Iterator[str]:
+    try:
+        text = content(root, entry.path).decode("utf-8", "replace")
+    except ValueError as error:
+        yield str(error)
+        for pattern in (*entry.must_match, *entry.must_not_match):
+            yield f"{entry.path!r}: could not be searched for the pattern {pattern!r}"
+        return
+    for wanted, patterns in ((True, entry.must_match), (False, entry.must_not_match)):
+        for failure in match_failures(patterns, text, wanted=wanted):
+            yield f"{entry.path!r}: {failure}"

@@ -1,0 +1,105 @@
+"""`json_schema`: whether the final output is JSON that fits a schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.errors import GraderError
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit.schema import Schema, compile_schema, extract_json, strict_json
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+
+class JsonSchema(Grader, frozen=True, kw_only=True):
+    """Score 1 or 0. `schema` wins over `schema_file`.
+
+    With `extract_json` the output may hold other text around exactly one JSON object or array.
+    """
+
+    schema: dict[str, Any] | None = None
+    schema_file: str = ""
+    extract_json: bool = False
+
+    _text: str = ""  # the schema as it was read when the suite was loaded
+    _file: Path | None = None  # where relative references in it start from
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse a schema that is missing, cannot be read or does not compile."""
+        if self.schema is None and not self.schema_file:
+            yield Finding(message="checks nothing", hint="set schema or schema_file")
+            return
+        if self.schema is not None and self.schema_file:
+            yield Finding(
+                path=("schema_file",), message="is not used, because schema is given", warning=True
+            )
+        try:
+            _compiled(*self._source(around))
+        except ValueError as error:
+            key = "schema_file" if self.schema is None else "schema"
+            yield Finding(path=(key,), message=str(error))
+
+    def placed(self, around: Surroundings) -> JsonSchema:
+        """Return the grader with its schema read, so that a run cannot change it."""
+        text, file = self._source(around)
+        return msgspec.structs.replace(self, _text=text, _file=file)
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Read the output as JSON, then hold it against the schema."""
+        del helpers
+        try:
+            value = self._value(seen.output)
+        except ValueError as error:
+            return Verdict.failed(f"the output is not JSON: {error}", error=str(error))
+        try:
+            text, file = (self._text, self._file) if self._text else self._source(Surroundings())
+            errors = _compiled(text, file).errors(value)
+        except ValueError as error:
+            raise GraderError(str(error)) from error
+        if errors:
+            failure = f"the output does not fit the schema: {'; '.join(errors)}"
+            return Verdict.failed(failure, failures=[failure])
+        return Verdict(score=1.0, passed=True, feedback="the output fits the schema")
+
+    def _value(self, output: str) -> object:
+        try:
+            return strict_json(output)
+        except ValueError:
+            if not self.extract_json:
+                raise
+        return extract_json(output)
+
+    def _source(self, around: Surroundings) -> tuple[str, Path | None]:
+        """Return the schema as text, and the file that relative references start from."""
+        if self.schema is not None:
+            return json.dumps(self.schema), around.base / "schema"
+        file = around.find(self.schema_file)
+        if file is None:
+            raise ValueError(f"{self.schema_file!r} is not there; it is sought {_PLACES}")
+        try:
+            return file.read_text(encoding="utf-8-sig"), file.absolute()
+        except OSError as error:
+            raise ValueError(f"{self.schema_file!r} cannot be read: {error.strerror}") from error
+
+
+_PLACES = "beside the suite, then in the current directory"
+
+
+def compiled(schema: dict[str, Any]) -> Schema:
+    """Return a schema compiled; equal ones are compiled once. Raises ValueError with a sentence."""
+    return _compiled(json.dumps(schema), None)
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str, file: Path | None) -> Schema:
+    try:
+        schema = strict_json(text)
+    except ValueError as error:
+        raise ValueError(f"the schema is not JSON: {error}") from error
+    return compile_schema(schema, file=file)

@@ -1,0 +1,363 @@
+"""Files that survive a crash, and paths that stay where they belong.
+
+* `write_atomic`: a file is there as a whole or not at all.
+* `LineFile`: an append-only file of lines (NDJSON) that one process writes; a line once appended is on disk.
+* `safe_join`, `inside`, `read_rooted`: names from suites and agents, which must not lead out of a folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from waza.errors import WazaError
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        # Windows locks a range of bytes against reading, too: take one far behind any line.
+        os.lseek(descriptor, 2**62, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_LOCKED_ELSEWHERE = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends round
+_BLOCK = 1 << 16
+_sync_data = getattr(os, "fdatasync", os.fsync)
+
+# What component-wise opening needs; Windows has neither.
+_CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+_MOST_LINKS = 40
+
+
+def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write a file so that readers see the old content or all of the new one, also after a crash.
+
+    Parent directories are made. A symbolic link is followed. What is no regular file (`/dev/stdout`, a
+    pipe) is written to directly. Raises WazaError naming the file; nothing half-written is left.
+    """
+    chunks = (data,) if isinstance(data, bytes) else data
+    try:
+        if _is_stream(path):
+            _write_stream(path, chunks)
+        else:
+            _replace(Path(os.path.realpath(path)), chunks)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _is_stream(path: Path) -> bool:
+    # By name first: a redirected /dev/stdout is a regular file, but not one to put another in its place.
+    if str(path).startswith(_STREAMS):
+        return True
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _write_stream(path: Path, chunks: Iterable[bytes]) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _BINARY)
+    try:
+        for chunk in chunks:
+            _write_all(descriptor, chunk)
+    finally:
+        os.close(descriptor)
+
+
+def _replace(path: Path, chunks: Iterable[bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.parent / f".waza-{secrets.token_hex(8)}.tmp"
+    try:
+        with temporary.open("xb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def append_line(descriptor: int, line: bytes) -> None:
+    """Append one line (given without its newline) and wait until it is on disk.
+
+    The descriptor must be open for appending. Raises ValueError for a line with a newline in it, OSError.
+    """
+    if b"\n" in line:
+        raise ValueError("a line of an append-only file cannot hold a newline; encode it as one line of JSON")
+    _write_all(descriptor, line + b"\n")
+    _sync_data(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+class LineFile:
+    """An append-only file of lines that this process alone writes. Make one with `LineFile.open`.
+
+    The lock belongs to the open file: the kernel frees it when the process ends, however that happens.
+    """
+
+    def __init__(self, path: Path, descriptor: int, size: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._size = size
+        self._reader = path.open("rb")
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the file, made with its parents if absent, and lock it; cut a torn last line off.
+
+        Raises WazaError if another process holds it or it cannot be opened.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        try:
+            _lock_or_refuse(descriptor, path)
+            return cls(path, descriptor, _cut_torn_tail(descriptor))
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def append(self, line: bytes) -> int:
+        """Append a line (without its newline), wait until it is on disk, and return the offset of its first byte.
+
+        Raises WazaError naming the file if it cannot be written; the file then ends where it did before.
+        """
+        offset = self._size
+        try:
+            append_line(self._descriptor, line)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, offset)
+            raise _cannot_write(self.path, error) from error
+        self._size += len(line) + 1
+        return offset
+
+    def read_at(self, offset: int) -> bytes:
+        """Return the line that begins at this offset, without its newline. Raises ValueError if none does."""
+        self._reader.seek(offset)
+        line = self._reader.readline()
+        if not line.endswith(b"\n"):
+            raise ValueError(f"{self.path} has no line at byte {offset}")
+        return line[:-1]
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the offset and the text of every line."""
+        return read_lines(self.path)
+
+    def close(self) -> None:
+        """Close the file and free the lock; doing it twice is harmless."""
+        self._reader.close()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and text of every whole line of a file, which another process may be appending to.
+
+    A last line without newline is not finished and is left out. Raises OSError.
+    """
+    offset = 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield offset, line[:-1]
+            offset += len(line)
+
+
+def _lock_or_refuse(descriptor: int, path: Path) -> None:
+    try:
+        _lock(descriptor)
+    except OSError as error:
+        if error.errno not in _LOCKED_ELSEWHERE:
+            raise WazaError(f"cannot lock {path}: {_reason(error)}; use a local disk for it") from error
+        raise WazaError(f"{path} is in use by another run; wait until that run has ended") from error
+
+
+def _cut_torn_tail(descriptor: int) -> int:
+    """Cut what stands after the last newline, the trace of a crash in mid-write; return the size left."""
+    end = whole = os.lseek(descriptor, 0, os.SEEK_END)
+    while whole:
+        start = max(0, whole - _BLOCK)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        newline = os.read(descriptor, whole - start).rfind(b"\n")
+        whole = start + newline + 1
+        if newline >= 0:
+            break
+    if whole < end:
+        os.ftruncate(descriptor, whole)
+    return whole
+
+
+def _cannot_write(path: Path, error: OSError) -> WazaError:
+    return WazaError(f"cannot write {path}: {_reason(error)}; make room there or choose another place")
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def safe_join(root: Path, relative: str) -> Path:
+    r"""Return the path below `root` that a relative path names; `/` and `\` both separate.
+
+    Looks at the text only, not at the disk: symbolic links are the business of `inside` and `read_rooted`.
+    An empty path or `.` names the root itself. Raises ValueError with a sentence for a path that is
+    absolute (of any system), has a `..` segment, or holds a NUL character.
+    """
+    return root.joinpath(*_segments(relative))
+
+
+def _segments(relative: str) -> list[str]:
+    if "\0" in relative:
+        raise ValueError(f"the path {relative!r} holds a NUL character; remove it")
+    segments = relative.replace("\\", "/").split("/")
+    absolute = not segments[0] and len(segments) > 1
+    if absolute or any(_is_drive(segment) for segment in segments):
+        raise ValueError(f"the path {relative!r} is absolute; give it relative to the folder it belongs to")
+    # Windows takes blanks off the end, so `.. ` climbs as well.
+    if any(segment.rstrip(" ") == ".." for segment in segments):
+        raise ValueError(
+            f"the path {relative!r} climbs with `..`; name a place inside the folder it belongs to"
+        )
+    return [segment for segment in segments if segment not in {"", "."}]
+
+
+def _is_drive(segment: str) -> bool:
+    return segment[1:2] == ":" and segment[0].isascii() and segment[0].isalpha()
+
+
+def inside(root: Path, path: Path) -> bool:
+    """Return whether the path, all symbolic links followed, lies in the root or is the root itself."""
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError, ValueError):  # a loop of links (RuntimeError before 3.13), a NUL
+        return False
+
+
+def read_rooted(root: Path, relative: str) -> bytes:
+    """Return the content of a regular file below `root` without ever leaving the root.
+
+    Every component is opened relative to the one before and no link is followed by the system: we read
+    each link ourselves and go on below the root. So there is no moment between check and use in which a
+    link could be put in the way, as there is in resolving a path first and opening it afterwards. (Where
+    the system cannot do that, which is Windows, it has to be resolve, check, open.)
+
+    Raises ValueError for a path or link that leads out of the root, FileNotFoundError, and other OSErrors
+    (a directory, a pipe, no permission, a loop of links).
+    """
+    segments = _segments(relative)
+    try:
+        descriptor = _walk(root, segments) if _CAN_WALK else _open_checked(root, segments)
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read()
+    except OSError as error:
+        error.filename = relative
+        raise
+
+
+def _walk(root: Path, segments: list[str]) -> int:
+    """Open the file that the segments name; `trail` holds the open directories from the root downwards."""
+    trail = [os.open(root, os.O_RDONLY)]
+    ahead, links = deque(segments), 0
+    try:
+        while ahead:
+            segment = ahead.popleft()
+            if segment == "..":  # only a link brings these
+                os.close(trail.pop())
+                if not trail:
+                    raise _leads_out(segments)
+                continue
+            target = _link_target(segment, trail[-1])
+            if target is None:
+                trail.append(_open_below(trail[-1], segment))
+                continue
+            links += 1
+            if links > _MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            if target.startswith("/"):
+                target = _below_root(root, target, segments)
+                while len(trail) > 1:
+                    os.close(trail.pop())
+            ahead.extendleft(reversed([part for part in target.split("/") if part not in {"", "."}]))
+        _refuse_special(trail[-1])
+        return trail.pop()
+    finally:
+        for descriptor in trail:
+            os.close(descriptor)
+
+
+def _open_below(directory: int, segment: str) -> int:
+    # Not blocking: opening a pipe would wait for its writer.
+    return os.open(segment, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+
+
+def _link_target(segment: str, directory: int) -> str | None:
+    try:
+        return os.readlink(segment, dir_fd=directory)
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # there, and no link
+            return None
+        raise
+
+
+def _below_root(root: Path, target: str, segments: list[str]) -> str:
+    for base in (root.absolute(), root.resolve()):
+        if Path(target).is_relative_to(base):
+            return str(Path(target).relative_to(base))
+    raise _leads_out(segments)
+
+
+def _leads_out(segments: list[str]) -> ValueError:
+    name = "/".join(segments)
+    return ValueError(f"{name!r} leads out of its folder through a symbolic link, so it is not read")
+
+
+def _refuse_special(descriptor: int) -> None:
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+
+
+def _open_checked(root: Path, segments: list[str]) -> int:
+    path = root.joinpath(*segments).resolve()
+    if not path.is_relative_to(root.resolve()):
+        raise _leads_out(segments)
+    return os.open(path, os.O_RDONLY | _BINARY)

@@ -1,0 +1,95 @@
+"""A comparison of results files as plain text (`waza compare`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from waza.report.console import section
+from waza.report.table import table
+from waza.report.words import DOWN, UP, Write, duration, one_line, percent, shortened
+from waza.results.compare import Comparison, TaskDelta, ToolMetrics
+
+_NAME = 25  # characters of a task's name
+
+
+def print_comparison(found: Comparison, out: Write) -> None:
+    """Print the files, their figures, tool use if there is any, and each task with its change."""
+    numbers = [f"[{i}]" for i in range(1, len(found.files) + 1)]
+    files = [
+        f"{number} {file} ({model or 'default model'})"
+        for number, file, model in zip(numbers, found.files, found.models, strict=True)
+    ]
+    section("FILES", files, out)
+    section("AGGREGATE", list(_aggregate(found, numbers)), out)
+    if any(metrics.total_calls for metrics in found.tool_metrics):
+        section("TOOL USE", list(_tools(found.tool_metrics, numbers)), out)
+    section("PER-TASK DELTAS", list(_tasks(found.task_deltas, numbers)), out)
+
+
+def _aggregate(found: Comparison, numbers: list[str]) -> Iterator[str]:
+    lines = [
+        (
+            "Score",
+            *(f"{score:.4f}" for score in found.aggregate_scores),
+            _signed(found.aggregate_score_delta, 4),
+        ),
+        (
+            "Success rate",
+            *(percent(rate) for rate in found.success_rates),
+            _signed(found.success_rate_delta * 100, 1) + " pp",
+        ),
+        ("Tests", *(str(total) for total in found.total_tests), ""),
+        (
+            "Duration",
+            *(duration(time) for time in found.durations_ms),
+            duration(found.duration_delta_ms),
+        ),
+        ("Normalized gain", *("" for _ in numbers), _signed(found.normalized_gain, 4)),
+    ]
+    yield from table(("", *numbers, "Delta"), lines)
+
+
+def _tools(metrics: list[ToolMetrics], numbers: list[str]) -> Iterator[str]:
+    lines = [
+        ("Calls", *(str(m.total_calls) for m in metrics)),
+        ("Tasks with tools", *(str(m.tasks_with_tools) for m in metrics)),
+        ("Calls per task", *(_optional(m.avg_calls_per_task, ".2f") for m in metrics)),
+        ("Successful calls", *(_optional(m.success_rate, ".1%") for m in metrics)),
+        ("Tool graders passed", *(_optional(m.selection_accuracy, ".1%") for m in metrics)),
+        (
+            "Tasks by 0/1/2/3+ calls",
+            *("/".join(str(count) for count in m.call_count_histogram.values()) for m in metrics),
+        ),
+    ]
+    yield from table(("", *numbers), lines)
+
+
+def _tasks(deltas: list[TaskDelta], numbers: list[str]) -> Iterator[str]:
+    lines = [
+        (
+            shortened(one_line(task.display_name), _NAME),
+            *(
+                f"{_optional(score, '.2f')} {status}"
+                for score, status in zip(task.scores, task.statuses, strict=True)
+            ),
+            _arrow(task.score_delta),
+        )
+        for task in deltas
+    ]
+    if lines:
+        yield from table(("Task", *numbers, "Delta"), lines)
+
+
+def _optional(value: float | None, form: str) -> str:
+    return "n/a" if value is None else format(value, form)
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{value:+.{digits}f}"
+
+
+def _arrow(delta: float | None) -> str:
+    if delta is None:
+        return "n/a"
+    sign = UP if delta > 1e-9 else DOWN if delta < -1e-9 else ""
+    return f"{sign} {_signed(delta, 2)}".strip()

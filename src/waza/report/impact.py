@@ -1,0 +1,67 @@
+"""What the skills changed: the run with them against the run without (`--baseline`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from waza.model.result import SkillImpact
+from waza.report.console import facts, section
+from waza.report.words import Write, one_line, percent
+from waza.results.outcome import Outcome
+
+_LEAST = 1e-9  # a smaller difference is noise of floating point
+
+
+def baseline(outcome: Outcome, out: Write) -> None:
+    """Print the skill impact report; nothing without a baseline. Goes through the tasks once.
+
+    The overall rates are the success rates of the two passes; the verdict goes by them alone.
+    """
+    without = outcome.head.baseline_outcome
+    if without is None:
+        return
+    before, after = without.summary.success_rate, outcome.head.summary.success_rate
+    lines = facts(
+        [
+            ("With skills", percent(after)),
+            ("Without skills", percent(before)),
+            ("Delta", points(after - before)),
+        ]
+    )
+    lines += ["", *_tasks(outcome), "", f"Verdict: {_verdict(after - before)}"]
+    section("SKILL IMPACT", lines, out)
+
+
+def _tasks(outcome: Outcome) -> Iterator[str]:
+    for task in outcome.tasks():
+        impact = task.skill_impact
+        if impact:
+            yield f"{_label(impact.delta)} {one_line(task.display_name)}: {_rates(impact)}"
+            if impact.pairwise:
+                said = impact.pairwise
+                doubt = "" if said.position_consistent else ", but not when asked the other way round"
+                yield f"    judged: {said.winner} ({said.magnitude}){doubt}"
+
+
+def _rates(impact: SkillImpact) -> str:
+    before, after = percent(impact.pass_rate_baseline), percent(impact.pass_rate_with_skills)
+    return f"{before} without, {after} with skills ({points(impact.delta)})"
+
+
+def points(delta: float) -> str:
+    """Return a difference of rates in percentage points, with its sign."""
+    return f"{delta * 100:+.1f} pp"
+
+
+def _label(delta: float) -> str:
+    if delta > _LEAST:
+        return "[IMPROVED]"
+    return "[REGRESSED]" if delta < -_LEAST else "[NEUTRAL]"
+
+
+def _verdict(delta: float) -> str:
+    if delta > _LEAST:
+        return "positive: more tasks pass with the skills than without them"
+    if delta < -_LEAST:
+        return "negative: fewer tasks pass with the skills than without them"
+    return "neutral: the skills change nothing in how many tasks pass"

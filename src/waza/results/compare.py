@@ -1,0 +1,158 @@
+"""Comparing results files: scores, success rates, tasks and tool use, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from waza.model.result import RunResult, SuiteResult, TaskResult, number
+
+# The graders that judge which tools an agent took.
+_TOOL_GRADERS = frozenset({"tool_calls", "tool_constraint", "action_sequence"})
+
+
+class TaskDelta(msgspec.Struct, frozen=True, kw_only=True):
+    """A task in every file; None and the status `n/a` where it is missing. Deltas are last minus first."""
+
+    task_id: str
+    display_name: str
+    scores: list[float | None]
+    pass_rates: list[float | None]
+    statuses: list[str]
+    score_delta: float | None
+    pass_rate_delta: float | None
+
+
+class ToolMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """Tool use in one file.
+
+    `success_rate` is over calls, `selection_accuracy` the share of passed verdicts among the graders that
+    judge tools; None without calls or such graders. The histogram counts tasks by calls in all their runs.
+    """
+
+    total_calls: int
+    tasks_with_tools: int
+    avg_calls_per_task: float | None
+    success_rate: float | None
+    selection_accuracy: float | None
+    call_count_histogram: dict[str, int]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Several results files side by side, in the order given. Deltas are last minus first."""
+
+    files: list[str]
+    models: list[str]
+    aggregate_scores: list[float]
+    success_rates: list[float]
+    aggregate_score_delta: float
+    success_rate_delta: float
+    task_deltas: list[TaskDelta]
+    total_tests: list[int]
+    durations_ms: list[int]
+    duration_delta_ms: int
+    tool_metrics: list[ToolMetrics]
+    normalized_gain: float
+
+
+def compare(results: Sequence[tuple[str, SuiteResult]]) -> Comparison:
+    """Compare at least two results, each given with its name; tasks come in order of first appearance."""
+    found = [result for _, result in results]
+    scores = [number(result.summary.aggregate_score) for result in found]
+    success = [number(result.summary.success_rate) for result in found]
+    durations = [result.summary.duration_ms for result in found]
+    return Comparison(
+        files=[name for name, _ in results],
+        models=[result.config.model_id for result in found],
+        aggregate_scores=scores,
+        success_rates=success,
+        aggregate_score_delta=number(scores[-1] - scores[0]),
+        success_rate_delta=number(success[-1] - success[0]),
+        task_deltas=list(_task_deltas(found)),
+        total_tests=[result.summary.total_tests for result in found],
+        durations_ms=durations,
+        duration_delta_ms=durations[-1] - durations[0],
+        tool_metrics=[_tool_metrics(result.tasks) for result in found],
+        normalized_gain=number(normalized_gain(scores[0], scores[-1])),
+    )
+
+
+def normalized_gain(before: float, after: float) -> float:
+    """Return Hake's gain: the share of what was still to be gained, (after - before) / (1 - before).
+
+    0 where nothing was left to gain or nothing changed.
+    """
+    if before >= 1 or abs(after - before) < 1e-12:
+        return 0.0
+    return 1.0 if after >= 1 else (after - before) / (1 - before)
+
+
+def _task_deltas(results: Sequence[SuiteResult]) -> Iterator[TaskDelta]:
+    tables = [{task.test_id: task for task in result.tasks} for result in results]
+    names = {task.test_id: task.display_name for result in reversed(results) for task in result.tasks}
+    for task_id in dict.fromkeys(task.test_id for result in results for task in result.tasks):
+        tasks = [table.get(task_id) for table in tables]
+        scores, rates = [_score(task) for task in tasks], [_pass_rate(task) for task in tasks]
+        yield TaskDelta(
+            task_id=task_id,
+            display_name=names[task_id],
+            scores=scores,
+            pass_rates=rates,
+            statuses=[task.status if task else "n/a" for task in tasks],
+            score_delta=_delta(scores),
+            pass_rate_delta=_delta(rates),
+        )
+
+
+def _score(task: TaskResult | None) -> float | None:
+    if task is None or task.status == "skipped":
+        return None
+    return number(task.stats.avg_score) if task.stats else 0
+
+
+def _pass_rate(task: TaskResult | None) -> float | None:
+    if task is None or task.status == "skipped":
+        return None
+    return number(task.stats.pass_rate) if task.stats else 0
+
+
+def _delta(values: Sequence[float | None]) -> float | None:
+    first, last = values[0], values[-1]
+    return None if first is None or last is None else number(last - first)
+
+
+def _tool_metrics(tasks: Sequence[TaskResult]) -> ToolMetrics:
+    calls = [[success for run in task.runs for success in _calls(run)] for task in tasks]
+    every = [success for found in calls for success in found]
+    histogram = dict.fromkeys(("0", "1", "2", "3+"), 0)
+    for found in calls:
+        histogram[str(len(found)) if len(found) < 3 else "3+"] += 1
+    return ToolMetrics(
+        total_calls=len(every),
+        tasks_with_tools=sum(1 for found in calls if found),
+        avg_calls_per_task=_share(len(every), len(tasks)),
+        success_rate=_share(sum(every), len(every)),
+        selection_accuracy=_selection(tasks),
+        call_count_histogram=histogram,
+    )
+
+
+def _calls(run: RunResult) -> list[bool]:
+    """Return for each tool call of a run whether it succeeded; older files have only the digest."""
+    return [call.success for call in run.tool_events or run.session_digest.tool_calls]
+
+
+def _selection(tasks: Sequence[TaskResult]) -> float | None:
+    verdicts = [
+        said.passed
+        for task in tasks
+        for run in task.runs
+        for said in (run.validations or {}).values()
+        if said.type in _TOOL_GRADERS
+    ]
+    return _share(sum(verdicts), len(verdicts))
+
+
+def _share(part: int, whole: int) -> float | None:
+    return number(part / whole) if whole else None

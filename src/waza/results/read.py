@@ -1,0 +1,111 @@
+"""Reading results files: ours, and those of other programs that write the same format."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from waza.errors import SuiteError
+from waza.model.result import SuiteResult
+from waza.model.suite import SCHEMA_VERSION
+from waza.problem import Problem, shown
+from waza.results.lenient import Lenient
+from waza.suite.version import parse
+
+_SIGNS = ("eval_id", "runId", "eval_name", "summary", "tasks")
+_BYTE = re.compile(r" \(byte (\d+)\)$")
+_AT = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
+
+
+def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
+    """Return the results in a file, and warnings about it.
+
+    Any 1.x version is read, a missing one counts as the current one; fields that we do not know give one
+    warning, which names the first. SuiteError: the file cannot be read, is not JSON, is not a results
+    file or has another major version.
+    """
+    file = shown(path)
+    data = _parse(path, file)
+    _check_kind(data, file)
+    _check_version(data, file)
+    lenient = Lenient()
+    try:
+        result = msgspec.convert(lenient.fit(SuiteResult, data), SuiteResult)
+    except msgspec.ValidationError as error:
+        _refuse_value(file, str(error))
+    return result, _warnings(file, lenient.unknown)
+
+
+def _parse(path: Path, file: str) -> Any:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        _refuse(file, f"cannot be read: {error.strerror or error}", hint="give the path of a results file")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = data.decode()
+        return msgspec.json.decode(text)
+    except UnicodeDecodeError as error:
+        _refuse_at(file, data[: error.start], "is not UTF-8 text")
+    except msgspec.ValidationError as error:
+        _refuse_value(file, str(error))
+    except msgspec.DecodeError as error:
+        found = _BYTE.search(str(error))
+        before = data[: int(found[1])] if found else data
+        _refuse_at(file, before, f"is not valid JSON: {_BYTE.sub('', str(error))}")
+    except RecursionError:
+        _refuse(file, "is nested too deeply")
+
+
+def _check_kind(data: Any, file: str) -> None:
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(kind, str) and (kind == "waza.preflight" or kind.startswith("waza.release-")):
+        _refuse(file, f"is a {kind} report, not a results file", hint="write one with `waza run -o FILE`")
+    if not isinstance(data, dict) or not any(sign in data for sign in _SIGNS):
+        _refuse(file, "is not a results file", hint="write one with `waza run -o FILE`")
+
+
+def _check_version(data: dict[str, Any], file: str) -> None:
+    """Refuse other major versions; fill a missing version in."""
+    declared = data.get("schemaVersion")
+    if declared is None or (isinstance(declared, str) and not declared.strip()):
+        data["schemaVersion"] = SCHEMA_VERSION
+        return
+    if not isinstance(declared, str):
+        _refuse(file, "must be a text such as '1.4'", "schemaVersion", "put quotes around it")
+    try:
+        major, _ = parse(declared)
+    except ValueError as error:
+        _refuse(file, str(error), "schemaVersion")
+    if major != parse(SCHEMA_VERSION)[0]:
+        message = f"version {declared} is not readable here, which reads 1.x ({SCHEMA_VERSION})"
+        _refuse(file, message, "schemaVersion", f"run `waza migrate {file}`")
+
+
+def _warnings(file: str, unknown: str) -> list[Problem]:
+    if not unknown:
+        return []
+    hint = "a newer waza may have written it; further ones are not listed"
+    return [
+        Problem(file=file, path=unknown, message="unknown field, ignored", hint=hint, severity="warning")
+    ]
+
+
+def _refuse_value(file: str, message: str) -> NoReturn:
+    found = _AT.match(message)
+    _refuse(file, found[1] if found else message, found[2] if found else "")
+
+
+def _refuse_at(file: str, before: bytes, message: str) -> NoReturn:
+    """Refuse the file for what comes after the given bytes."""
+    line = before.count(b"\n") + 1
+    column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+    raise SuiteError([Problem(file=file, line=line, column=column, message=message)])
+
+
+def _refuse(file: str, message: str, path: str = "", hint: str = "") -> NoReturn:
+    raise SuiteError([Problem(file=file, path=path, message=message, hint=hint)])

@@ -1,0 +1,96 @@
+"""Which of several models to take: a weighted sum of four figures, each scaled to 0..10."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from waza.model.result import SuiteResult, number
+
+WEIGHTS = {"aggregate_score": 0.40, "pass_rate": 0.30, "consistency": 0.20, "speed": 0.10}
+
+
+def recommend(heads: Sequence[SuiteResult]) -> dict[str, Any] | None:
+    """Return the recommendation for `metadata.recommendation`; None for fewer than two results.
+
+    Each figure is scaled so that the best model has 10 and the worst 0; where all are equal each has 5.
+    Standard deviation and duration count the other way round. The weighted sum is rounded to one decimal;
+    models with equal sums keep the order of the run. The margin is the winner's lead in percent of the
+    second's sum, 0 if that is 0.
+    """
+    if len(heads) < 2:
+        return None
+    scaled = _scaled(heads)
+    sums = [_rounded(sum(WEIGHTS[key] * parts[key] for key in WEIGHTS)) for parts in scaled]
+    order = sorted(range(len(heads)), key=lambda i: -sums[i])
+    first, second = order[0], order[1]
+    margin = _rounded((sums[first] - sums[second]) / sums[second] * 100) if sums[second] else 0.0
+    return {
+        "recommended_model": heads[first].config.model_id,
+        "heuristic_score": number(sums[first]),
+        "reason": _reason(heads, first, second, tied=sums[first] == sums[second]),
+        "winner_margin_pct": number(margin),
+        "weights": dict(WEIGHTS),
+        "all_models": [
+            {
+                "model_id": heads[i].config.model_id,
+                "heuristic_score": number(sums[i]),
+                "rank": rank,
+                "component_scores": {f"{key}_normalized": number(scaled[i][key]) for key in WEIGHTS},
+            }
+            for rank, i in enumerate(order, 1)
+        ],
+    }
+
+
+def _scaled(heads: Sequence[SuiteResult]) -> list[dict[str, float]]:
+    """Return each model's four figures on a scale from 0 to 10, by name of the weight."""
+    columns = {
+        "aggregate_score": [head.summary.aggregate_score for head in heads],
+        "pass_rate": [head.summary.success_rate for head in heads],
+        "consistency": [-head.summary.std_dev for head in heads],
+        "speed": [float(-head.summary.duration_ms) for head in heads],
+    }
+    scales = {key: _scale(values) for key, values in columns.items()}
+    return [{key: scales[key][i] for key in WEIGHTS} for i in range(len(heads))]
+
+
+def _scale(values: Sequence[float]) -> list[float]:
+    low, high = min(values), max(values)
+    return [5.0 if high == low else (value - low) / (high - low) * 10 for value in values]
+
+
+def _rounded(value: float) -> float:
+    """Return a value of at least 0 rounded to one decimal, halves upwards."""
+    return math.floor(value * 10 + 0.5) / 10
+
+
+def _reason(heads: Sequence[SuiteResult], first: int, second: int, *, tied: bool) -> str:
+    winner, other = heads[first].summary, heads[second].summary
+    name = heads[second].config.model_id or "the default model"
+    if tied:
+        return f"it has the same total as {name} and ran first"
+    leads = [
+        words
+        for words, ahead in (
+            (
+                f"a higher aggregate score ({winner.aggregate_score:.2f} against {other.aggregate_score:.2f})",
+                winner.aggregate_score > other.aggregate_score,
+            ),
+            (
+                f"a higher pass rate ({winner.success_rate:.1%} against {other.success_rate:.1%})",
+                winner.success_rate > other.success_rate,
+            ),
+        )
+        if ahead
+    ]
+    leads = leads or [
+        words
+        for words, ahead in (
+            ("more even scores", winner.std_dev < other.std_dev),
+            ("a shorter duration", winner.duration_ms < other.duration_ms),
+        )
+        if ahead
+    ]
+    return f"{' and '.join(leads) or 'the best total'} than {name}"

@@ -1,0 +1,144 @@
+"""Making the workspace of an attempt, and taking it away again.
+
+Nothing is copied wholesale: a workspace holds what the task names, in this order: git worktrees, the context
+fixture, `inputs.files`, instruction files. A later file replaces an earlier one at the same path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from waza.errors import ExecutorError
+from waza.kit.files import inside, safe_join
+from waza.model.agent import Instruction, Place, Resource
+from waza.model.task import Repo, Task
+from waza.workspace.room import Room
+
+HEAD = 1025  # bytes of a resource that are kept for showing it: one more than the mock executor shows
+
+
+class Item(msgspec.Struct, frozen=True):
+    """A file to be put at `path` of the workspace: from `source`, else with `content`."""
+
+    path: str
+    source: Path | None = None
+    content: bytes = b""
+
+
+async def open_place(room: Room, task: Task, *, wanted: bool) -> Place:
+    """Return the place of an attempt. Without files, and unless `wanted`, there is no workspace at all.
+
+    Raises ExecutorError where an input is missing or leads outside of its directory.
+    """
+    try:
+        items = [*_fixture(task), *_files(task)]
+        instructions = [
+            Item(name, _source(task.fixtures, name)) for name in dict.fromkeys(task.instruction_files)
+        ]
+    except (OSError, ValueError) as error:
+        raise ExecutorError(f"the workspace cannot be made: {error}") from error
+    if not (wanted or items or instructions or task.inputs.repos):
+        return Place(workspace=None, workdir=None, environment=task.inputs.environment)
+    root = room.new_directory(task.id)
+    for repo in task.inputs.repos:
+        target = safe_join(root, repo.dest) if repo.dest else root
+        await room.add_worktree(_repository(task, repo), target, repo.commit or None)
+    try:
+        resources = [_put(root, item) for item in [*items, *instructions]]
+        return Place(
+            workspace=root,
+            workdir=_workdir(root, task.inputs.workdir),
+            resources=tuple({resource.path: resource for resource in resources}.values()),
+            instructions=tuple(_instruction(root, item) for item in instructions),
+            environment=task.inputs.environment,
+        )
+    except (OSError, ValueError) as error:
+        raise ExecutorError(f"the workspace cannot be made: {error}") from error
+
+
+def _repository(task: Task, repo: Repo) -> Path:
+    """Return where a repository is: beside the suite if it is there, else from the current directory."""
+    source = Path(repo.source).expanduser()
+    beside = task.home / source
+    return beside if beside.exists() else source.absolute()
+
+
+async def close_place(room: Room, place: Place) -> None:
+    """Remove the workspace of an attempt, unless workspaces are kept."""
+    if place.workspace is not None:
+        await room.remove_directory(place.workspace)
+
+
+def _fixture(task: Task) -> Iterator[Item]:
+    """Yield the files of `inputs.context.fixture`, sorted by path; links inside are skipped."""
+    name = task.inputs.context.get("fixture")
+    if not name:
+        return
+    source = safe_join(task.home, name)
+    if not source.exists():
+        raise FileNotFoundError(f"there is no fixture {name!r} beside the suite")
+    if not inside(task.home, source):
+        raise ValueError(f"the fixture {name!r} leads outside of the suite's directory")
+    if source.is_file():
+        yield Item(source.name, source)
+        return
+    for path in sorted(_regular_files(source)):
+        yield Item(path.relative_to(source).as_posix(), path)
+
+
+def _regular_files(directory: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(directory, followlinks=False):
+        for name in names:
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _files(task: Task) -> Iterable[Item]:
+    for file in task.inputs.files:
+        if not file.path:
+            continue
+        if file.content is None:
+            yield Item(file.path, _source(task.fixtures, file.path))
+        else:
+            yield Item(file.path, content=file.content.encode("utf-8", "surrogatepass"))
+
+
+def _source(root: Path, name: str) -> Path:
+    path = safe_join(root, name)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {name!r} in {root}")
+    if not inside(root, path):
+        raise ValueError(f"{name!r} leads outside of {root}")
+    return path
+
+
+def _put(root: Path, item: Item) -> Resource:
+    """Write one file. A link in a worktree never leads the write out of the workspace."""
+    target = safe_join(root, item.path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not inside(root, target.parent):
+        raise ValueError(f"{item.path!r} leads outside of the workspace")
+    with contextlib.suppress(FileNotFoundError):
+        target.unlink()
+    if item.source is None:
+        target.write_bytes(item.content)
+    else:
+        shutil.copyfile(item.source, target)
+    with target.open("rb") as stream:
+        head = stream.read(HEAD)
+    return Resource(target.relative_to(root).as_posix(), target.stat().st_size, head)
+
+
+def _instruction(root: Path, item: Item) -> Instruction:
+    return Instruction(item.path, safe_join(root, item.path).read_text(encoding="utf-8", errors="replace"))
+
+
+def _workdir(root: Path, name: str) -> Path:
+    return safe_join(root, name) if name else root

@@ -1,0 +1,140 @@
+"""Room: the temporary directory that all workspaces of a run stand in, and the git worktrees in them.
+
+A run that is killed leaves its room behind. Each room therefore holds a lock, which the kernel frees when
+its process ends, and a list of its worktrees; the next run clears rooms whose lock is free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from waza.errors import ExecutorError, WazaError
+from waza.kit import git
+from waza.kit.files import LineFile
+
+PREFIX = "waza-run-"
+_LIST = "room.ndjson"  # locked while the run lives; a line for each worktree
+_KEPT = "kept"  # its presence says that the room is to stay
+
+
+class Worktree(msgspec.Struct, frozen=True):
+    """A git worktree: the repository that it belongs to, and where it is."""
+
+    source: str
+    target: str
+
+
+class Room:
+    """The workspaces of one run. Nothing is created before the first one is asked for."""
+
+    def __init__(self, *, keep: bool = False) -> None:
+        self.keep = keep
+        self._root: Path | None = None
+        self._list: LineFile | None = None
+        self._numbers = itertools.count(1)
+        self._worktrees: dict[Path, list[Worktree]] = {}
+        # git locks a repository while it adds a worktree; asking twice at once fails.
+        self._git = asyncio.Lock()
+
+    @property
+    def kept(self) -> Path | None:
+        """The directory that stays behind, if workspaces are kept and there are any."""
+        return self._root if self.keep else None
+
+    @property
+    def kept_worktrees(self) -> list[Worktree]:
+        """The worktrees that stay behind."""
+        return [tree for trees in self._worktrees.values() for tree in trees]
+
+    def new_directory(self, label: str) -> Path:
+        """Make an empty directory for an attempt."""
+        name = f"{next(self._numbers):05d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', label)[:40]}"
+        directory = self._opened() / name
+        directory.mkdir()
+        return directory
+
+    async def add_worktree(self, source: Path, target: Path, commit: str | None) -> None:
+        """Check out `commit` (default: HEAD) of the repository at `source`, an absolute path. Raises ExecutorError."""
+        tree = Worktree(str(source), str(target))
+        root = self._opened()
+        workspace = root / target.relative_to(root).parts[0]
+        if self._list is not None:
+            self._list.append(msgspec.json.encode(tree))
+        self._worktrees.setdefault(workspace, []).append(tree)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            async with self._git:
+                await git.worktree_add(Path(tree.source), target, commit)
+        except WazaError as error:
+            raise ExecutorError(f"the worktree of {source} cannot be made: {error}") from error
+
+    async def remove_directory(self, directory: Path) -> None:
+        """Remove the directory of an attempt with its worktrees, unless workspaces are kept."""
+        if self.keep:
+            return
+        async with self._git:
+            for tree in self._worktrees.pop(directory, []):
+                await _remove_worktree(tree)
+        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+    async def close(self) -> list[str]:
+        """Remove everything, unless it is kept; return what could not be removed."""
+        if self._root is None:
+            return []
+        if self.keep:
+            (self._root / _KEPT).touch()
+        else:
+            for directory in list(self._worktrees):
+                await self.remove_directory(directory)
+            await asyncio.to_thread(shutil.rmtree, self._root, ignore_errors=True)
+        if self._list is not None:
+            self._list.close()
+        return [] if self.keep or not self._root.exists() else [str(self._root)]
+
+    def _opened(self) -> Path:
+        if self._root is None:
+            self._root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+            self._list = LineFile.open(self._root / _LIST)
+        return self._root
+
+
+async def clear_stale_rooms() -> int:
+    """Remove what killed runs left behind; return how many rooms that were."""
+    cleared = 0
+    for root in _rooms():
+        with contextlib.suppress(OSError, WazaError):
+            if (root / _KEPT).exists():
+                continue
+            lines = LineFile.open(root / _LIST)  # refused while its run lives
+            try:
+                trees = [msgspec.json.decode(line, type=Worktree) for _, line in lines]
+            finally:
+                lines.close()
+            for tree in trees:
+                await _remove_worktree(tree)
+            await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
+            for source in {tree.source for tree in trees}:
+                await git.worktree_prune(Path(source))
+            cleared += 1
+    return cleared
+
+
+def _rooms() -> Iterator[Path]:
+    for root in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if (root / _LIST).is_file():
+            yield root
+
+
+async def _remove_worktree(tree: Worktree) -> None:
+    # A worktree that git no longer knows, or whose repository is gone, has nothing to be removed.
+    with contextlib.suppress(WazaError):
+        await git.worktree_remove(Path(tree.source), Path(tree.target))
