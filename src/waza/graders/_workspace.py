@@ -54,7 +54,7 @@ def exists(root: Path, path: str) -> bool:
     """Tell whether a workspace path is there. Raises ValueError with a sentence where that cannot be told."""
     place = safe_join(root, cleaned(path))
     if not inside(root, place):
-        raise ValueError(f"{path!r} leads out of the workspace through a symbolic link")
+        raise ValueError(f"{path!r} leads out of the workspace, or in a circle, through a symbolic link")
     try:
         place.stat()
     except FileNotFoundError:

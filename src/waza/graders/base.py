@@ -37,9 +37,12 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     def find(self, path: str) -> Path | None:
         """Return the existing file or directory that a path in a config means, or None."""
-        given = Path(path).expanduser()
-        candidates = [given] if given.is_absolute() else [self.base / given, Path.cwd() / given]
-        return next((candidate for candidate in candidates if candidate.exists()), None)
+        try:
+            given = Path(path).expanduser() if path == "~" or path.startswith("~/") else Path(path)
+            candidates = [given] if given.is_absolute() else [self.base / given, Path.cwd() / given]
+            return next((candidate for candidate in candidates if candidate.exists()), None)
+        except (OSError, RuntimeError, ValueError):
+            return None  # no file can have such a name
 
 
 class Grader(Keys, frozen=True, kw_only=True):

@@ -40,9 +40,7 @@ class File(Grader, frozen=True, kw_only=True):
         """Refuse a grader that would check nothing and paths that leave the workspace; warn of bad patterns."""
         del around
         if not (self.must_exist or self.must_not_exist or self.content_patterns):
-            yield Finding(
-                message="checks nothing", hint="set must_exist, must_not_exist or content_patterns"
-            )
+            yield Finding(message="checks nothing", hint="set must_exist, must_not_exist or content_patterns")
         for at, path in self._paths():
             if fault := path_fault(path):
                 yield Finding(path=at, message=fault)

@@ -36,9 +36,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
             yield Finding(message="checks nothing", hint="set schema or schema_file")
             return
         if self.schema is not None and self.schema_file:
-            yield Finding(
-                path=("schema_file",), message="is not used, because schema is given", warning=True
-            )
+            yield Finding(path=("schema_file",), message="is not used, because schema is given", warning=True)
         try:
             _compiled(*self._source(around))
         except ValueError as error:
@@ -79,10 +77,10 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
         """Return the schema as text, and the file that relative references start from."""
         if self.schema is not None:
             return json.dumps(self.schema), around.base / "schema"
-        file = around.find(self.schema_file)
-        if file is None:
-            raise ValueError(f"{self.schema_file!r} is not there; it is sought {_PLACES}")
         try:
+            file = around.find(self.schema_file)
+            if file is None:
+                raise ValueError(f"{self.schema_file!r} is not there; it is sought {_PLACES}")
             return file.read_text(encoding="utf-8-sig"), file.absolute()
         except OSError as error:
             raise ValueError(f"{self.schema_file!r} cannot be read: {error.strerror}") from error

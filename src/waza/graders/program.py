@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
@@ -26,6 +27,7 @@ class Program(Grader, frozen=True, kw_only=True):
     directory) are handed over as absolute paths. `timeout` is in seconds; 0: the project's limit.
     """
 
+    reads_workspace: ClassVar[bool] = True
     command: NonBlank
     args: list[str] = []
     timeout: SecondsOrOff = 0

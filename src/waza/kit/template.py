@@ -136,7 +136,9 @@ def _nearest(name: str, known: Collection[str]) -> str:
     # Imported here: difflib is slow to import and only mistakes need it.
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name, known, n=1)), "")
+    kind = "Vars." if name.startswith("Vars.") else ""
+    keys = [other.removeprefix(kind) for other in known if other.startswith(kind)]
+    return next((kind + key for key in get_close_matches(name.removeprefix(kind), keys, n=1)), "")
 
 
 def _written(name: str) -> str:

@@ -89,7 +89,10 @@ def load(data: bytes, first_line: int = 1) -> Node:
     `first_line` is the number of the first line in its file (frontmatter starts later than 1).
     An empty document is a Scalar of None. Raises YamlError for anything that is not YAML 1.2.
     """
-    text = _decoded(data)
+    try:
+        text = _decoded(data)
+    except YamlError as error:
+        raise YamlError(error.message, error.line + first_line - 1, error.column) from None
     try:
         return _Builder(first_line - 1).build(yaml.parse(text, Loader=yaml.CLoader))
     except yaml.MarkedYAMLError as error:
@@ -112,8 +115,10 @@ def _decoded(data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        # The decoder counts from behind a byte order mark.
+        start = error.start + (len(data) - len(error.object))
+        line = data.count(b"\n", 0, start) + 1
+        column = start - (data.rfind(b"\n", 0, start) + 1) + 1
         raise YamlError("the file is not UTF-8 text; save it as UTF-8", line, column) from None
     bad = _FORBIDDEN.search(text)
     if bad:

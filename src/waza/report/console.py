@@ -173,7 +173,11 @@ def _reasons(row: Row, limit: int) -> Iterator[str]:
             seen.add(check.label)
             feedback = indented(shortened(check.feedback, limit), "      ")
             yield f"  {BULLET} {check.label} {check.score:.2f}: {feedback}{note}"
-            told = (("expected", check.expected), ("found", check.found or run.output), ("where", check.where))
+            told = (
+                ("expected", check.expected),
+                ("found", check.found or run.output),
+                ("where", check.where),
+            )
             yield from (f"      {name}: {value}" for name, value in told if value)
 
 

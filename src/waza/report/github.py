@@ -24,8 +24,14 @@ def comment(outcome: Outcome) -> str:
         "",
         "---",
         "",
-        f"Benchmark: {text(head.eval_name)} {BULLET} Skill: {text(head.skill or '-')}"
-        f" {BULLET} Model: {text(head.config.model_id or '(default)')}",
+        f" {BULLET} ".join(
+            f"{name}: {text(value)}"
+            for name, value in (
+                ("Benchmark", head.eval_name),
+                ("Skill", head.skill or "-"),
+                ("Model", head.config.model_id or "(default)"),
+            )
+        ),
     ]
     top = [*_summary(head), *_cut(_table(found), LONGEST // 2, "tasks"), *_flaky(found)]
     blocks = ["\n".join(_details(row)) for row in found if row.failed]
@@ -60,7 +66,7 @@ def _summary(head: SuiteResult) -> Iterator[str]:
     )
     yield from (f"- {name}: {value}" for name, value in rates(head))
     yield (
-        f"- Score range: {summary.min_score:.2f} to {summary.max_score:.2f} (σ = {summary.std_dev:.4f})"
+        f"- Score range: {summary.min_score:.2f} to {summary.max_score:.2f} (\u03c3 = {summary.std_dev:.4f})"
     )
 
 

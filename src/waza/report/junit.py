@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import escape
 
 from waza.model.result import SuiteResult, TaskResult
@@ -15,9 +16,9 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 
 
 def document(outcome: Outcome) -> bytes:
-    """Return the JUnit document: one test case a task. Goes through the tasks once.
+    r"""Return the JUnit document: one test case a task. Goes through the tasks once.
 
-    Characters that XML 1.0 forbids are written as escapes such as `\\x1b`. `time` is in seconds.
+    Characters that XML 1.0 forbids are written as escapes such as `\x1b`. `time` is in seconds.
     """
     cases: list[str] = []
     counts = {"passed": 0, "failed": 0, "error": 0, "skipped": 0}
@@ -97,7 +98,7 @@ def _body(found: Row) -> str:
     return "\n".join(f"[FAIL] {check.label}: score={check.score:.2f} — {check.feedback}" for check in misses)
 
 
-def _open(tag: str, fields: dict[str, str | int], *, close: bool = False) -> str:
+def _open(tag: str, fields: Mapping[str, object], *, close: bool = False) -> str:
     written = "".join(f' {name}="{_attribute(str(value))}"' for name, value in fields.items())
     return f"<{tag}{written}{'/' if close else ''}>"
 

@@ -50,17 +50,17 @@ def _summary(head: SuiteResult) -> Iterator[str]:
     yield ""
     yield "| | |"
     yield "|---|---|"
+    counts = (
+        f"{summary.total_tests}: {summary.succeeded} passed, {summary.failed} failed,"
+        f" {summary.errors} errors, {summary.skipped} skipped"
+    )
     for name, value in (
         ("Skill", head.skill or "-"),
         ("Model", head.config.model_id or "(default)"),
         ("Engine", head.config.engine_type),
         ("Started", head.timestamp),
         ("Duration", duration(summary.duration_ms)),
-        (
-            "Tasks",
-            f"{summary.total_tests}: {summary.succeeded} passed, {summary.failed} failed,"
-            f" {summary.errors} errors, {summary.skipped} skipped",
-        ),
+        ("Tasks", counts),
         *rates(head),
         ("Aggregate score", f"{summary.aggregate_score:.2f}"),
         ("Weighted score", f"{summary.weighted_score:.2f}"),

@@ -32,7 +32,16 @@ class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
 def comparison(outcomes: Sequence[Outcome], out: Write) -> None:
     """Print the MODEL COMPARISON table, sorted by model."""
     heads = sorted((outcome.head for outcome in outcomes), key=lambda head: head.config.model_id)
-    titles = ("Model", "Score", "Pass Rate", "Duration", "Turns", "Total Tokens", "Premium Reqs", "AI Credits")
+    titles = (
+        "Model",
+        "Score",
+        "Pass Rate",
+        "Duration",
+        "Turns",
+        "Total Tokens",
+        "Premium Reqs",
+        "AI Credits",
+    )
     section("MODEL COMPARISON", list(table(titles, [_model_line(head) for head in heads])), out)
 
 
@@ -70,9 +79,7 @@ def skills_summary(lines: Sequence[SkillLine], out: Write) -> None:
                 f"{sum(scores) / len(scores) if scores else 0.0:.2f}",
             )
         )
-    section(
-        "MULTI-SKILL RUN SUMMARY", list(table(("Skill", "Status", "Pass Rate", "Avg Score"), cells)), out
-    )
+    section("MULTI-SKILL RUN SUMMARY", list(table(("Skill", "Status", "Pass Rate", "Avg Score"), cells)), out)
 
 
 def recommendation(found: Mapping[str, Any], out: Write) -> None:

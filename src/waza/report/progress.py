@@ -2,42 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+import time
+from collections.abc import Callable
+from typing import Any
 
-from waza.model.event import (
-    RunEvent,
-    SuiteFinished,
-    SuiteStarted,
-    SuiteStopped,
-    TaskFinished,
-    TrialFinished,
-    Warned,
-)
-from waza.report import verbose_lines
+from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, TaskFinished
 from waza.report.bar import Bar
-from waza.report.lines import finished_line, header, hook_lines, run_error
-from waza.report.words import ERROR, indented, printer
-
-Redact = Callable[[Any], Any]
-
-
-class Console(Protocol):
-    """What progress is written to, such as `sys.stderr`."""
-
-    def write(self, text: str, /) -> object:
-        """Write text."""
-        ...
-
-    def flush(self) -> None:
-        """Show what was written."""
-        ...
-
-    def isatty(self) -> bool:
-        """Tell whether people look at it."""
-        ...
+from waza.report.event_lines import Detailed, brief
+from waza.report.terminal import Console
+from waza.report.words import printer
 
 
-def is_live(stream: Console, environ: Mapping[str, str]) -> bool:
-    """Tell whether a bar can be drawn: on a terminal that can move its cursor, and not in a CI job."""
-    return stream.isatty() and not environ.get("CI") and environ.get("TERM") != "dumb"
+class Progress:
+    """A listener that tells of a run on `stream` (stderr).
+
+    Without `verbose` it writes one line a finished task, and errors and warnings. `live` adds a bar; see
+    `waza.report.terminal` for where that can be. `redact` takes a text and returns it with the secrets
+    taken out. The lines of one event are written by one call, so those of parallel tasks do not mix.
+    """
+
+    def __init__(
+        self,
+        stream: Console,
+        *,
+        verbose: bool = False,
+        live: bool = False,
+        colour: bool = False,
+        redact: Callable[[Any], Any] = lambda text: text,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._bar = Bar(stream, clock) if live else None
+        self._say = printer(self._bar or stream, colour=colour)
+        self._redact = redact
+        self._detailed = Detailed(redact) if verbose else None
+
+    def handle(self, event: RunEvent) -> None:
+        """Tell of an event, or do nothing."""
+        if self._bar:
+            self._move(self._bar, event)
+        lines = list(self._detailed.lines(event) if self._detailed else brief(event, self._redact))
+        if lines:
+            self._say("\n".join(lines))
+
+    def close(self) -> None:
+        """Show what is still to be shown, and take the bar away."""
+        if self._bar:
+            self._bar.stop()
+
+    def _move(self, bar: Bar, event: RunEvent) -> None:
+        match event:
+            case SuiteStarted():
+                bar.start(event.tasks)
+            case TaskFinished():
+                bar.count(event.status)
+            case SuiteFinished():
+                bar.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -48,20 +48,20 @@ class SessionLog:
     def handle(self, event: RunEvent) -> None:
         """Write the lines of an event."""
         for kind, data in _lines(event):
-            self._write(self._file, kind, data)
+            self._write(kind, data)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def _write(self, file: BinaryIO, kind: str, data: dict[str, Any]) -> None:
+    def _write(self, kind: str, data: dict[str, Any]) -> None:
         if self.trouble:
             return
         stamp = self._now().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
         line = {"timestamp": stamp, "type": kind, "data": self._redact(msgspec.to_builtins(data))}
         try:
-            file.write(msgspec.json.encode(line) + b"\n")
-            file.flush()
+            self._file.write(msgspec.json.encode(line) + b"\n")
+            self._file.flush()
         except OSError as error:
             self.trouble = f"the session log {self.path} is not complete: {error.strerror}"
 

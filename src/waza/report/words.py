@@ -53,10 +53,10 @@ class Stream(Protocol):
 
 
 def printer(stream: Stream, *, colour: bool = False) -> Write:
-    """Return a function that prints one line with one call of `stream.write`.
+    r"""Return a function that prints one line with one call of `stream.write`.
 
     It never raises UnicodeEncodeError: where the stream's encoding lacks a character, our own signs become
-    ASCII and others become escapes such as `\\u4f60`. Control characters become escapes as well. With
+    ASCII and others become escapes such as `\u4f60`. Control characters become escapes as well. With
     `colour` the marks of passed, failed and errored get ANSI colours.
     """
     encoding = getattr(stream, "encoding", None) or "utf-8"

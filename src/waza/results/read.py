@@ -54,11 +54,18 @@ def _parse(path: Path, file: str) -> Any:
     except msgspec.ValidationError as error:
         _refuse_value(file, str(error))
     except msgspec.DecodeError as error:
-        found = _BYTE.search(str(error))
-        before = data[: int(found[1])] if found else data
-        _refuse_at(file, before, f"is not valid JSON: {_BYTE.sub('', str(error))}")
+        _refuse_at(file, data[: _good_bytes(str(error), len(data))], f"is not valid JSON: {error}")
     except RecursionError:
         _refuse(file, "is nested too deeply")
+
+
+def _good_bytes(message: str, size: int) -> int:
+    """Return how many bytes come before the fault that the decoder tells of; all if it found the end."""
+    found = _BYTE.search(message)
+    if found is None:
+        return size
+    after = 1 if "trailing" in message else 0  # there the decoder has gone one byte further
+    return int(found[1]) - after
 
 
 def _check_kind(data: Any, file: str) -> None:
@@ -90,9 +97,7 @@ def _warnings(file: str, unknown: str) -> list[Problem]:
     if not unknown:
         return []
     hint = "a newer waza may have written it; further ones are not listed"
-    return [
-        Problem(file=file, path=unknown, message="unknown field, ignored", hint=hint, severity="warning")
-    ]
+    return [Problem(file=file, path=unknown, message="unknown field, ignored", hint=hint, severity="warning")]
 
 
 def _refuse_value(file: str, message: str) -> NoReturn:

@@ -28,9 +28,7 @@ def encode(outcome: Outcome) -> Iterator[bytes]:
     yield from _suite(outcome.head, outcome.tasks(), outcome.baseline_tasks())
 
 
-def _suite(
-    head: SuiteResult, tasks: Iterable[TaskResult], baseline: Iterable[TaskResult]
-) -> Iterator[bytes]:
+def _suite(head: SuiteResult, tasks: Iterable[TaskResult], baseline: Iterable[TaskResult]) -> Iterator[bytes]:
     start = b"{"
     for field in msgspec.structs.fields(head):
         value = getattr(head, field.name)
@@ -82,22 +80,27 @@ def _tidier(wanted: Any) -> Tidier | None:
     if wanted is float:
         return number
     if origin in (Union, UnionType):
-        inner = _tidier(next(arg for arg in args if arg is not NoneType))
-        return inner and (lambda value: None if value is None else inner(value))
+        return _tidier(next(arg for arg in args if arg is not NoneType))
     if origin is list:
-        inner = _tidier(args[0])
-        return inner and (lambda items: [inner(item) for item in items])
+        return _list_tidier(_tidier(args[0]))
     if origin is dict:
-        inner = _tidier(args[1])
-        return lambda items: {key: inner(items[key]) if inner else items[key] for key in sorted(items)}
+        return _map_tidier(_tidier(args[1]))
     return _struct if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct) else None
+
+
+def _list_tidier(tidy: Tidier | None) -> Tidier | None:
+    return tidy and (lambda items: [tidy(item) for item in items])
+
+
+def _map_tidier(tidy: Tidier | None) -> Tidier:
+    return lambda items: {key: tidy(items[key]) if tidy else items[key] for key in sorted(items)}
 
 
 def _struct(value: msgspec.Struct) -> msgspec.Struct:
     changes = {}
     for name, tidy in _plan(type(value)):
         found = getattr(value, name)
-        if found:
+        if found is not None:
             changes[name] = tidy(found)
     return msgspec.structs.replace(value, **changes) if changes else value
 

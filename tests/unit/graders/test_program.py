@@ -51,6 +51,10 @@ def test_documented_example_without_a_readme(tmp_path: Path):
     assert verdict.details["exit_error"] == "exit status 1"
 
 
+def test_a_workspace_is_made_for_it():
+    assert Program.reads_workspace
+
+
 def test_output_comes_on_stdin_as_utf_8():
     echo = python("import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())")
     assert graded(echo, output="Grüße 🐍\n").feedback == "Grüße 🐍"

@@ -1,0 +1,62 @@
+"""From a suite to its plan: which tasks run, in which arms, on how many workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from waza.model.loaded import Suite
+from waza.model.task import Task
+from waza.model.trial import Arm
+
+AUTOMATIC = 8  # workers at most, when their number is left to us
+PAIRWISE = "pairwise"
+
+
+def workers_of(suite: Suite) -> tuple[int, str]:
+    """Return the number of workers, and a notice when fewer are used than were asked for."""
+    config, jobs = suite.file.config, max(1, len(suite.tasks))
+    if not config.parallel:
+        return 1, ""
+    if config.workers <= 0:
+        return min(os.cpu_count() or 1, jobs, AUTOMATIC), ""
+    if config.workers > jobs:
+        return jobs, f"{config.workers} workers were asked for, {jobs} are used: there are no more tasks"
+    return config.workers, ""
+
+
+def arms_of(suite: Suite) -> tuple[list[Arm], str]:
+    """Return the arms in the order in which they run, and a warning when an A/B run makes no sense.
+
+    Pairwise graders compare with the answers without skills, so that arm runs first where there are any.
+    """
+    if not suite.file.baseline:
+        return ["main"], ""
+    if not suite.skill_paths and not suite.file.config.required_skills:
+        return [
+            "main"
+        ], "--baseline needs config.skill_directories or required_skills; running once, with what there is"
+    return (["baseline", "main"] if any(map(has_pairwise, suite.tasks)) else ["main", "baseline"]), ""
+
+
+def has_pairwise(task: Task) -> bool:
+    """Tell whether a task is graded against the answer without skills."""
+    return any(grader.spec.config.get("mode") == PAIRWISE for grader in task.graders)
+
+
+def tasks_of(suite: Suite, arm: Arm) -> Sequence[Task]:
+    """Return the tasks of an arm. Without skills there is no target, no policy, and nothing to compare with."""
+    if arm == "main":
+        return suite.tasks
+    return [_without_skills(task) for task in suite.tasks]
+
+
+def _without_skills(task: Task) -> Task:
+    kept = [
+        grader
+        for grader in task.graders
+        if not grader.spec.implicit and grader.spec.config.get("mode") != PAIRWISE
+    ]
+    return msgspec.structs.replace(task, skill_paths=(), no_skills=True, target=None, graders=tuple(kept))

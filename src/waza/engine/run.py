@@ -1,0 +1,389 @@
+"""`run_model`: one suite on one model, from hooks to results. Everything that happens is told to listeners."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from waza.engine.cache import Cache
+from waza.engine.control import Control
+from waza.engine.plan import arms_of, has_pairwise, tasks_of, workers_of
+from waza.engine.store import Store, open_store
+from waza.engine.trial import World, run_trial, variables_of
+from waza.engine.trigger import run_trigger_tests
+from waza.errors import ExecutorError, RunError, WazaError
+from waza.graders._interpreter import Interpreters
+from waza.kit import stats
+from waza.kit.process import kill_leftovers, leftovers
+from waza.kit.redact import Redactor
+from waza.model.agent import Executor
+from waza.model.event import (
+    HookRan,
+    RunEvent,
+    SuiteFinished,
+    SuiteStarted,
+    SuiteStopped,
+    TaskFinished,
+    TaskStarted,
+    TrialFinished,
+    Warned,
+)
+from waza.model.loaded import Project, Suite
+from waza.model.result import RunResult
+from waza.model.suite import Hook
+from waza.model.task import Task
+from waza.model.trial import Arm, Trial
+from waza.model.verdict import Helpers
+from waza.plugins import load as load_plugin
+from waza.results.assemble import Triggers
+from waza.results.figures import task_status
+from waza.results.outcome import Outcome
+from waza.suite.discover import required_skills
+from waza.workspace.hooks import run_hooks
+from waza.workspace.room import Room, Worktree, clear_stale_rooms
+
+Emit = Callable[[RunEvent], None]
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a suite is run, besides what it says itself.
+
+    `resume`: None starts a new run, "" goes on with the newest one, else the run with that id. `cache` is the
+    directory of the result cache, or None. `save` false keeps the run in a temporary directory.
+    """
+
+    project: Project
+    skip_graders: bool = False
+    keep_workspace: bool = False
+    update_snapshots: bool = False
+    cache: Path | None = None
+    save: bool = True
+    resume: str | None = None
+
+
+class ModelRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that ended. Close `store` when its outcome has been read for the last time."""
+
+    outcome: Outcome
+    store: Store
+    interrupted: int | None = None
+    kept: Path | None = None
+    kept_worktrees: tuple[Worktree, ...] = ()
+
+
+async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, control: Control) -> ModelRun:
+    """Run a suite on one model and write its results. RunError: the run as a whole could not go on."""
+    arms, warning = arms_of(suite)
+    executor = make_executor(suite)
+    await clear_stale_rooms()
+    try:
+        await executor.start()
+    except ExecutorError as error:
+        await executor.aclose()
+        raise RunError(str(error)) from error
+    store = open_store(
+        suite, model, arms, options.project.directory, save=options.save, resume=options.resume
+    )
+    if warning:
+        emit(Warned(message=warning))
+    run = _Run(suite, model, options, emit, control, executor, store)
+    try:
+        interrupted = await run.go(arms)
+    except BaseException:
+        store.discard_if_empty()
+        raise
+    outcome = run.finish(interrupted)
+    kept = run.room.kept
+    return ModelRun(
+        outcome=outcome,
+        store=store,
+        interrupted=interrupted,
+        kept=kept,
+        kept_worktrees=tuple(run.room.kept_worktrees) if kept else (),
+    )
+
+
+def make_executor(suite: Suite) -> Executor:
+    """Return the agent engine of a suite. RunError: its package is not installed."""
+    config = suite.file.config
+    kind = load_plugin("waza.executors", config.executor)
+    if kind is None:
+        raise RunError(
+            f"the executor {config.executor!r} is not part of this installation. To try the suite without an "
+            "agent, run it with --executor mock"
+        )
+    return kind(config.executor_options)  # type: ignore[no-any-return]  # plugins are typed by their group
+
+
+class _Run:
+    """One run of one model while it lasts."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        model: str,
+        options: RunOptions,
+        emit: Emit,
+        control: Control,
+        executor: Executor,
+        store: Store,
+    ) -> None:
+        self.suite, self.options, self.emit, self.control = suite, options, emit, control
+        self.executor, self.store, self.fold = executor, store, store.fold
+        self.room = Room(keep=options.keep_workspace)
+        self.interpreters = Interpreters()
+        self.cache = Cache(options.cache, suite, model) if options.cache else None
+        self.triggers = store.triggers
+        self.workers, self.notice = workers_of(suite)
+        config, limits = suite.file.config, options.project.keys.graders
+        self.world = World(
+            suite=suite,
+            model=model,
+            executor=executor,
+            room=self.room,
+            helpers=Helpers(
+                judge_model=config.judge_model or model,
+                judge_effort=config.judge_reasoning_effort or "",
+                interpreters=self.interpreters,
+                program_timeout=limits.programTimeout,
+                code_timeout=limits.codeTimeout,
+                update_snapshots=options.update_snapshots,
+            ),
+            redactor=Redactor.for_environment(os.environ),
+            emit=emit,
+            run_id=store.journal.header.id,
+            skip_graders=options.skip_graders,
+            ab_run=len(store.journal.header.arms) > 1,
+        )
+
+    async def go(self, arms: Sequence[Arm]) -> int | None:
+        """Run all arms; return the exit code of an interrupt, or None."""
+        try:
+            with self.control.signals():
+                work = asyncio.create_task(self._work(arms))
+                self.control.watch(work)
+                try:
+                    await work
+                except asyncio.CancelledError:
+                    if self.control.exit_code is None:
+                        raise
+        finally:
+            await self._close()
+        return self.control.exit_code
+
+    async def _work(self, arms: Sequence[Arm]) -> None:
+        if self.store.complete:
+            return
+        for arm in arms:
+            await self._run_arm(arm)
+        if self.suite.trigger_tests and self.control.may_start:
+            self.triggers = await self._trigger_tests()
+
+    async def _trigger_tests(self) -> Triggers:
+        tests = self.suite.trigger_tests
+        if tests is None:
+            return Triggers()
+        try:
+            return await run_trigger_tests(self.world, tests, self.workers)
+        except ExecutorError as error:
+            self.emit(Warned(message=f"the trigger tests could not run: {error}"))
+            return Triggers()
+
+    async def _run_arm(self, arm: Arm) -> None:
+        started = time.monotonic()
+        tasks = tasks_of(self.suite, arm)
+        self.emit(self._suite_started(arm, tasks))
+        hooks = self.suite.file.hooks
+        try:
+            await self._hooks("before_run", hooks.before_run)
+            self._check_required(arm)
+            await self._run_tasks(arm, tasks)
+        finally:
+            await self._hooks("after_run", hooks.after_run)
+            self.fold.durations[arm] = round((time.monotonic() - started) * 1000)
+        self.emit(self._suite_finished(arm))
+
+    async def _run_tasks(self, arm: Arm, tasks: Sequence[Task]) -> None:
+        """Let workers take tasks from one iterator, until it or the run ends."""
+        left = iter(enumerate(tasks, 1))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.workers):
+                    group.create_task(self._worker(arm, left, len(tasks)))
+        except BaseExceptionGroup as broken:
+            raise broken.exceptions[0] from None
+        if self.control.failed_fast:
+            self.emit(SuiteStopped(reason="fail_fast: a task did not pass"))
+
+    async def _worker(self, arm: Arm, left: Iterator[tuple[int, Task]], total: int) -> None:
+        for index, task in left:
+            if not self.control.may_start:
+                return
+            await self._run_task(arm, task, index, total)
+
+    async def _run_task(self, arm: Arm, task: Task, index: int, total: int) -> None:
+        missing = [n for n in range(1, self._trials + 1) if n not in self.fold.trials(arm, task.id)]
+        if not missing:
+            return  # finished before this run was resumed
+        hooks = self.suite.file.hooks
+        variables = variables_of(task, self.world.run_id)
+        try:
+            await self._hooks("before_task", hooks.before_task, variables)
+        except RunError as error:
+            self.fold.stop(arm, task.id, str(error))
+            self._task_finished(arm, task, index, total, note=str(error))
+            return
+        self.emit(TaskStarted(task_id=task.id, name=task.name, index=index, total=total))
+        cached = await self._run_trials(arm, task, missing)
+        await self._hooks("after_task", hooks.after_task, variables)
+        self._task_finished(arm, task, index, total, cached=cached)
+
+    async def _run_trials(self, arm: Arm, task: Task, missing: Sequence[int]) -> bool:
+        """Run the missing trials of a task, or take them from the cache; tell whether it was the cache."""
+        known = self.cache.get(task, arm) if self.cache else None
+        if known is not None:
+            for run in known:
+                self._finished(arm, task, run, cached=True)
+            return True
+        runs: list[RunResult] = []
+        for number in missing:
+            trial = Trial(task=task, number=number, arm=arm, max_attempts=self.suite.file.config.max_attempts)
+            runs.append(await run_trial(self.world, trial, self._baseline_output(task, number)))
+            self._finished(arm, task, runs[-1])
+        if self.cache and len(runs) == self._trials:
+            try:
+                self.cache.put(task, arm, runs)
+            except WazaError as error:
+                self.emit(Warned(message=f"the result of {task.name} is not cached: {error}"))
+        return False
+
+    def _finished(self, arm: Arm, task: Task, run: RunResult, *, cached: bool = False) -> None:
+        offset = self.store.journal.append(arm, task.id, run, cached=cached)
+        self.fold.add(arm, task.id, run, offset, cached=cached)
+        if not cached:
+            self.emit(TrialFinished(task_id=task.id, name=task.name, trials=self._trials, run=run))
+
+    def _baseline_output(self, task: Task, number: int) -> str | None:
+        """Return what the arm without skills answered in the same trial, for graders that compare."""
+        if not self.world.ab_run or not has_pairwise(task):
+            return None
+        figures = self.fold.trials("baseline", task.id).get(number)
+        return self.store.journal.read(figures.offset).final_output if figures else None
+
+    @property
+    def _trials(self) -> int:
+        return self.suite.file.config.trials_per_task
+
+    async def _hooks(
+        self, point: str, hooks: Sequence[Hook], variables: dict[str, str] | None = None
+    ) -> None:
+        """Run the hooks of a point. RunError: one that matters failed, where that stops something."""
+        if not hooks:
+            return
+        if variables is None:
+            shared = {f"Vars.{key}": value for key, value in self.suite.file.inputs.items()}
+            now = datetime.now().astimezone().isoformat(timespec="seconds")
+            fixed = {
+                "JobID": self.world.run_id,
+                "TaskName": "",
+                "Iteration": "0",
+                "Attempt": "0",
+                "Timestamp": now,
+            }
+            variables = {**fixed, **shared}
+        for run in await run_hooks(hooks, self.suite.directory, variables):
+            self.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))
+            if run.ok:
+                continue
+            message = f"the {point} hook `{run.command}` failed ({run.reason})"
+            if run.fatal and point.startswith("before"):
+                last = run.output.strip().splitlines()[-1:]
+                raise RunError(": ".join([message, *last]))
+            self.emit(Warned(message=message))
+
+    def _check_required(self, arm: Arm) -> None:
+        """Look again for required skills that a hook was to create."""
+        names = self.suite.file.config.required_skills
+        if arm != "main" or not names or self.suite.skills_off or not self.suite.file.hooks.before_run:
+            return
+        missing = required_skills(names, self.suite.skill_paths).missing
+        if missing:
+            raise RunError(f"required skills are missing after the before_run hooks: {', '.join(missing)}")
+
+    def _task_finished(
+        self, arm: Arm, task: Task, index: int, total: int, *, cached: bool = False, note: str = ""
+    ) -> None:
+        trials = list(self.fold.trials(arm, task.id).values())
+        status = "error" if note else task_status(trials)
+        if status in ("failed", "error") and self.suite.file.config.fail_fast:
+            self.control.failed_fast = True
+        self.emit(
+            TaskFinished(
+                task_id=task.id,
+                name=task.name,
+                index=index,
+                total=total,
+                status=status,
+                score=stats.mean([trial.weighted for trial in trials]),
+                duration_ms=sum(trial.duration_ms for trial in trials),
+                cached=cached,
+                note=note,
+            )
+        )
+
+    def _suite_started(self, arm: Arm, tasks: Sequence[Task]) -> SuiteStarted:
+        config = self.suite.file.config
+        off = self.cache.why_off() if self.cache else ""
+        notes = [note for note in (self.notice, off and f"the cache is not used: {off}") if note]
+        return SuiteStarted(
+            suite=self.suite.name,
+            path=str(self.suite.path),
+            skill=self.suite.file.skill,
+            executor=config.executor,
+            model=self.world.model,
+            judge_model=config.judge_model,
+            workers=self.workers,
+            tasks=len(tasks),
+            arm=arm,
+            run_id=self.world.run_id,
+            resumed=self.store.resumed,
+            notes=tuple(notes),
+            selected=tuple((task.name, task.id) for task in tasks) if self.suite.filtered else (),
+        )
+
+    def _suite_finished(self, arm: Arm) -> SuiteFinished:
+        figures = self.fold.tasks[arm].values()
+        statuses = ["error" if one.stopped else task_status(one.ordered) for one in figures]
+        return SuiteFinished(
+            total=len(statuses),
+            passed=statuses.count("passed"),
+            failed=statuses.count("failed"),
+            errors=statuses.count("error"),
+            skipped=statuses.count("skipped"),
+            duration_ms=self.fold.durations.get(arm, 0),
+        )
+
+    def finish(self, interrupted: int | None) -> Outcome:
+        """Write the results of what finished, and say which metrics have no data."""
+        outcome, warnings = self.store.finish(self.triggers, interrupted=interrupted is not None)
+        for warning in warnings:
+            self.emit(Warned(message=warning))
+        return outcome
+
+    async def _close(self) -> None:
+        """Stop everything; what is left over is counted, told, and ended."""
+        await self.interpreters.aclose()
+        await self.executor.aclose()
+        left = await self.room.close()
+        processes = leftovers()
+        if processes:
+            kill_leftovers()
+            self.emit(Warned(message=f"{len(processes)} processes were left over and have been ended"))
+        for path in left:
+            self.emit(Warned(message=f"the temporary directory {path} could not be removed"))

@@ -1,0 +1,186 @@
+"""`diff`: files of the workspace against expected files (snapshots) and expected fragments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from waza.errors import WazaError
+from waza.graders._difference import difference, lines_changed
+from waza.graders._workspace import content, opened, path_fault
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit.files import inside, write_atomic
+from waza.model.base import Keys
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+
+class ExpectedFile(Keys, frozen=True, kw_only=True):
+    """What a file of the workspace must be: equal to a snapshot, and with or without fragments.
+
+    A fragment with `-` in front must not be in the file; one with `+` or nothing in front must be.
+    """
+
+    strict_keys: ClassVar[bool] = True
+
+    path: str
+    snapshot: str = ""
+    contains: list[str] = []
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    """An expected file: its name in the config, where it is, and the directory that it must not leave."""
+
+    name: str
+    file: Path
+    context: Path | None
+
+    def stray(self) -> str:
+        """Return what is wrong with the place, or an empty text."""
+        if self.context is None or inside(self.context, self.file):
+            return ""
+        return f"snapshot {self.name!r} leads out of its context_dir {self.context}"
+
+    def differs(self, data: bytes) -> str:
+        """Return how a file of the workspace differs, or why that cannot be told, or an empty text."""
+        try:
+            how = self.stray() or difference(self.file.read_bytes(), data)
+        except OSError as error:
+            return f"snapshot {self.name!r} cannot be read: {error.strerror}"
+        return how and f"compared with {self.name!r}: {how}"
+
+    def update(self, data: bytes) -> dict[str, Any]:
+        """Make the snapshot equal to `data` and return what that meant. Raises ValueError with a sentence."""
+        if stray := self.stray():
+            raise ValueError(stray)
+        try:
+            before = self.file.read_bytes() if self.file.exists() else None
+            if before != data:
+                write_atomic(self.file, data)
+        except OSError as error:
+            raise ValueError(f"snapshot {self.name!r} cannot be read: {error.strerror}") from error
+        except WazaError as error:
+            raise ValueError(f"snapshot {self.name!r}: {error}") from error
+        status = "created" if before is None else "unchanged" if before == data else "updated"
+        return {"snapshot": self.name, "status": status, "lines_changed": lines_changed(before or b"", data)}
+
+
+class Diff(Grader, frozen=True, kw_only=True):
+    """One check a file, one more for its snapshot and one for each fragment.
+
+    Snapshots are compared byte for byte. They are sought in `context_dir`; without it beside the suite,
+    then in the fixtures, then in the current directory.
+    """
+
+    expected_files: Annotated[list[ExpectedFile], msgspec.Meta(min_length=1)]
+    context_dir: str = ""
+    update_snapshots: bool = False
+
+    _snapshots: tuple[_Snapshot | None, ...] = ()  # one for each expected file, set by `placed`
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse entries that check nothing and paths that lead out; warn of snapshots that are missing."""
+        for index, (entry, snapshot) in enumerate(self._entries(around)):
+            at = ("expected_files", index)
+            if fault := path_fault(entry.path):
+                yield Finding(path=(*at, "path"), message=fault)
+            if not (entry.snapshot or entry.contains):
+                yield Finding(path=at, message="checks nothing", hint="set snapshot or contains")
+            if snapshot is None:
+                continue
+            if stray := snapshot.stray():
+                yield Finding(path=(*at, "snapshot"), message=stray)
+            elif not (snapshot.file.exists() or self.update_snapshots):
+                yield Finding(
+                    path=(*at, "snapshot"),
+                    message=f"there is no file {snapshot.file}",
+                    hint="correct the path, or let --update-snapshots write the file",
+                    warning=True,
+                )
+
+    def placed(self, around: Surroundings) -> Diff:
+        """Return the grader with its snapshots found; one that is not there yet gets the first place."""
+        snapshots = tuple(snapshot for _, snapshot in self._entries(around))
+        return msgspec.structs.replace(self, _snapshots=snapshots)
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Compare the workspace as the agent left it, or write the snapshots anew from it."""
+        root = opened(seen, (entry.path for entry in self.expected_files))
+        if root is None:
+            return Verdict.failed("there is no workspace, so no file can be compared")
+        update = self.update_snapshots or helpers.update_snapshots
+        failures: list[str] = []
+        updates: list[dict[str, Any]] = []
+        for entry, snapshot in self._entries(Surroundings()):
+            try:
+                data = content(root, entry.path)
+            except ValueError as error:
+                failures += _unread(entry, str(error))
+                continue
+            if snapshot and update:
+                try:
+                    updates.append({"path": entry.path, **snapshot.update(data)})
+                except ValueError as error:
+                    failures.append(str(error))
+            elif snapshot and (how := snapshot.differs(data)):
+                failures.append(f"{entry.path!r} {how}")
+            failures += _fragment_failures(entry, data)
+        details = {
+            "expected_files": msgspec.to_builtins(self.expected_files),
+            "workspace_dir": seen.workspace,
+            "snapshot_updates": updates,
+        }
+        checks = sum(1 + bool(entry.snapshot) + len(entry.contains) for entry in self.expected_files)
+        return Verdict.of_checks(checks, failures, details, _note(updates))
+
+    def _entries(self, around: Surroundings) -> Iterator[tuple[ExpectedFile, _Snapshot | None]]:
+        if self._snapshots:
+            yield from zip(self.expected_files, self._snapshots, strict=True)
+            return
+        context = None
+        if self.context_dir:
+            found = around.find(self.context_dir)
+            context = (found or around.base / Path(self.context_dir).expanduser()).absolute()
+        for entry in self.expected_files:
+            yield entry, _located(entry.snapshot, context, around)
+
+
+def _located(snapshot: str, context: Path | None, around: Surroundings) -> _Snapshot | None:
+    if not snapshot:
+        return None
+    given = Path(snapshot).expanduser()
+    bases = (around.base, around.fixtures, Path()) if context is None else (context,)
+    places = [(base / given).absolute() for base in bases]
+    file = next((place for place in places if place.exists()), places[0])
+    return _Snapshot(snapshot, file, context)
+
+
+def _unread(entry: ExpectedFile, reason: str) -> Iterator[str]:
+    """Yield one note for each check of an entry whose file cannot be read."""
+    yield reason
+    if entry.snapshot:
+        yield f"{entry.path!r}: not compared with {entry.snapshot!r}"
+    for fragment in entry.contains:
+        yield f"{entry.path!r}: not searched for {fragment!r}"
+
+
+def _fragment_failures(entry: ExpectedFile, data: bytes) -> Iterator[str]:
+    text = data.decode("utf-8", "replace")
+    for fragment in entry.contains:
+        wanted = not fragment.startswith("-")
+        sought = (fragment[1:] if fragment.startswith(("+", "-")) else fragment).strip()
+        if sought and (sought in text) != wanted:
+            yield f"{entry.path!r} {'does not contain' if wanted else 'contains'} {sought!r}"
+
+
+def _note(updates: list[dict[str, Any]]) -> str:
+    if not updates:
+        return "all checks passed"
+    counts = Counter(row["status"] for row in updates)
+    return "snapshots: " + ", ".join(
+        f"{counts[status]} {status}" for status in ("created", "updated", "unchanged")
+    )

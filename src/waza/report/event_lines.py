@@ -1,0 +1,181 @@
+"""What is told of each event of a run, as lines for the console."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+
+from waza.model.event import (
+    AttemptRetried,
+    CheckpointGraded,
+    HookRan,
+    PromptSent,
+    ResponseSeen,
+    RunEvent,
+    SuiteFinished,
+    SuiteStarted,
+    SuiteStopped,
+    TaskFinished,
+    TaskStarted,
+    TrialFinished,
+    TrialStarted,
+    Warned,
+)
+from waza.model.observation import CommandInvocation
+from waza.model.result import Validation
+from waza.report.words import (
+    BULLET,
+    ERROR,
+    counted,
+    duration,
+    indented,
+    one_line,
+    shortened,
+    status_mark,
+)
+
+RESPONSE = 200  # characters of a response that are shown
+_NAME = 60  # characters of a task's name before a line of its own
+_DEEP = "        "  # before the second and later lines of a text
+
+Clean = Callable[[str], str]
+"""Takes a text and returns it with the secrets taken out; called before anything is cut."""
+
+
+def header(event: SuiteStarted, *, verbose: bool) -> Iterator[str]:
+    """Yield the lines that say what is run, on what, and by how many workers; an empty one at the end."""
+    if event.arm == "baseline":
+        yield "Baseline: the same tasks without skills"
+    yield f"Benchmark: {one_line(event.suite)}"
+    yield f"Skill: {one_line(event.skill) or '-'}"
+    yield f"Engine: {event.executor}"
+    yield f"Model: {event.model or '(default)'}"
+    if event.judge_model:
+        yield f"Judge model: {event.judge_model}"
+    if event.workers > 1:
+        yield f"Parallel: {event.workers} workers"
+    if event.resumed:
+        yield f"Resumed: {event.run_id}, {counted(event.resumed, 'finished run')} kept"
+    if verbose:
+        yield from event.notes
+    if event.selected:
+        yield f"Selected: {counted(len(event.selected), 'task')}"
+        yield from (f"  {BULLET} {one_line(name)} ({task_id})" for task_id, name in event.selected)
+    yield ""
+
+
+def brief(event: RunEvent, clean: Clean) -> Iterator[str]:
+    """Yield what is always told of an event: finished tasks, errors, warnings, a run that stops."""
+    match event:
+        case SuiteStarted():
+            yield from header(event, verbose=False)
+        case TaskFinished():
+            yield _finished(event)
+        case TrialFinished() if event.run.error_msg:
+            yield _error(event, clean)
+        case HookRan() if not event.ok:
+            yield from _hook(event, clean)
+        case Warned():
+            yield f"{ERROR} {indented(clean(event.message), '  ')}"
+        case SuiteStopped():
+            yield f"{ERROR} stopped: {clean(event.reason)}"
+
+
+class Detailed:
+    """What is told with `--verbose`: every event, indented under its task.
+
+    Where several tasks run at once, each line starts with the name of its task.
+    """
+
+    def __init__(self, clean: Clean) -> None:
+        self._clean = clean
+        self._parallel = False
+
+    def lines(self, event: RunEvent) -> Iterator[str]:
+        """Yield the lines of an event."""
+        match event:
+            case SuiteStarted():
+                self._parallel = event.workers > 1
+                yield from header(event, verbose=True)
+                yield f"Running {counted(event.tasks, 'task')}"
+            case TaskStarted():
+                yield f"[{event.index}/{event.total}] running: {one_line(event.name)}"
+            case TrialStarted():
+                yield f"{self._at(event.name, 1)}Run {event.trial}/{event.trials}"
+            case PromptSent() | ResponseSeen() | CheckpointGraded() | AttemptRetried():
+                start = self._at(event.name, 2)
+                yield from (f"{start}{line}" for line in self._during(event))
+            case TrialFinished():
+                yield from self._trial(event)
+            case TaskFinished():
+                yield f"{_finished(event)}"
+                took = f"{event.score:.2f} in {duration(event.duration_ms)}"
+                yield f"Test {one_line(event.name)}: {event.status} ({took})"
+            case HookRan():
+                yield from _hook(event, self._clean)
+            case SuiteFinished():
+                yield f"Total duration: {duration(event.duration_ms)}"
+            case _:
+                yield from brief(event, self._clean)
+
+    def _at(self, name: str, depth: int) -> str:
+        return "  " * depth + (f"{one_line(name, _NAME)} | " if self._parallel else "")
+
+    def _during(self, event: PromptSent | ResponseSeen | CheckpointGraded | AttemptRetried) -> Iterator[str]:
+        match event:
+            case PromptSent():
+                yield f"[PROMPT] {indented(self._clean(event.text), _DEEP)}"
+            case ResponseSeen():
+                if event.text:
+                    yield f"[RESPONSE] {shortened(one_line(self._clean(event.text)), RESPONSE)}"
+                if event.tool_calls:
+                    yield f"[TOOLS] {counted(event.tool_calls, 'call')}"
+            case CheckpointGraded():
+                checkpoint = event.checkpoint
+                yield f"[CHECKPOINT] after turn {checkpoint.after_turn}: {checkpoint.status}"
+                yield from _graders(checkpoint.validations, self._clean)
+            case AttemptRetried():
+                failed = f" ({', '.join(event.failed_graders)})" if event.failed_graders else ""
+                yield f"[RETRY] attempt {event.attempt} of {event.attempts} failed{failed}, trying again"
+
+    def _trial(self, event: TrialFinished) -> Iterator[str]:
+        run, start = event.run, self._at(event.name, 2)
+        for line in (
+            *(_command(call, self._clean) for call in run.command_invocations),
+            *_graders(run.validations or {}, self._clean),
+        ):
+            yield f"{start}{line}"
+        if run.error_msg:
+            yield f"{start}{_error(event, self._clean)}"
+        if run.workspace_dir:
+            yield f"{start}[WORKSPACE] {run.workspace_dir}"
+        ending = f"{run.status} ({duration(run.duration_ms)})"
+        yield f"{self._at(event.name, 1)}Run {run.run_number}/{event.trials}: {ending}"
+
+
+def _finished(event: TaskFinished) -> str:
+    cached = " [cached]" if event.cached else ""
+    note = f" ({event.note})" if event.note else ""
+    return f"{status_mark(event.status)} [{event.index}/{event.total}] {one_line(event.name)}{cached}{note}"
+
+
+def _error(event: TrialFinished, clean: Clean) -> str:
+    return f"[ERROR] {one_line(event.name)}: {indented(clean(event.run.error_msg), _DEEP)}"
+
+
+def _hook(event: HookRan, clean: Clean) -> Iterator[str]:
+    ending = "" if event.ok else " failed"
+    yield f"[hook:{event.point}]{ending} {clean(event.command)}"
+    yield from (f"[hook:{event.point}] {line}" for line in clean(event.output).splitlines())
+
+
+def _graders(validations: Mapping[str, Validation], clean: Clean) -> Iterator[str]:
+    for name, said in sorted(validations.items()):
+        mark = status_mark("passed" if said.passed else "failed")
+        feedback = f": {indented(clean(said.feedback), _DEEP)}" if said.feedback else ""
+        yield f"[GRADER] {mark} {name} {said.score:.2f} ({duration(said.duration_ms)}){feedback}"
+
+
+def _command(call: CommandInvocation, clean: Clean) -> str:
+    unmatched = " (no response matched)" if call.response_index < 0 else ""
+    return f"[COMMAND] {clean(shlex.join((call.command, *call.args)))} -> exit {call.exit_code}{unmatched}"

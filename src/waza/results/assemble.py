@@ -1,0 +1,240 @@
+"""The fold from finished trials to results. Live, resumed and regraded runs all end here.
+
+It keeps figures only; the records themselves stay in the journal and are read again one task at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from waza.model.loaded import Suite
+from waza.model.observation import Usage
+from waza.model.result import (
+    MetricResult,
+    Pairwise,
+    RunConfig,
+    RunResult,
+    SkillImpact,
+    SuiteResult,
+    Summary,
+    TaskResult,
+    TriggerMetrics,
+    TriggerResult,
+    number,
+)
+from waza.model.suite import SCHEMA_VERSION, Metric
+from waza.model.task import Task
+from waza.model.trial import Arm
+from waza.results.figures import (
+    TaskFigures,
+    TrialFigures,
+    figures_of,
+    summary,
+    task_stats,
+    task_status,
+)
+from waza.results.outcome import Outcome
+
+Read = Callable[[int], RunResult]
+BEHAVIOURAL = ("behavior", "action_sequence", "tool_calls", "tool_constraint")
+
+
+class Triggers(msgspec.Struct, frozen=True):
+    """What the trigger tests gave."""
+
+    metrics: TriggerMetrics | None = None
+    results: tuple[TriggerResult, ...] = ()
+    usages: tuple[Usage | None, ...] = ()
+
+
+class Fold:
+    """Figures of all trials of one run: one suite on one model, one or two arms."""
+
+    def __init__(self, suite: Suite, model: str, arms: Sequence[Arm]) -> None:
+        self.suite, self.model = suite, model
+        self.tasks: dict[Arm, dict[str, TaskFigures]] = {
+            arm: {
+                task.id: TaskFigures(task_id=task.id, groups=groups_of(suite, task, model))
+                for task in suite.tasks
+            }
+            for arm in arms
+        }
+        self.durations: dict[Arm, int] = {}
+        self._sums: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def add(self, arm: Arm, task_id: str, run: RunResult, offset: int, *, cached: bool = False) -> None:
+        """Add a finished trial, whose record begins at `offset` of the journal."""
+        figures = self.tasks[arm][task_id]
+        if run.run_number in figures.trials:
+            return
+        figures.trials[run.run_number] = figures_of(run, offset)
+        figures.cached = cached
+        for one in (run.validations or {}).values():
+            figures.pairwise = one.details.get("pairwise", figures.pairwise)
+            if arm == "main":
+                for key in (("name", one.identifier), ("type", one.type)):
+                    total, count = self._sums.get(key, (0.0, 0))
+                    self._sums[key] = (total + one.score, count + 1)
+
+    def stop(self, arm: Arm, task_id: str, reason: str) -> None:
+        """Note that a task was aborted before its first trial."""
+        self.tasks[arm][task_id].stopped = reason
+
+    def trials(self, arm: Arm, task_id: str) -> dict[int, TrialFigures]:
+        """Return the figures of the finished trials of a task, by number."""
+        return self.tasks[arm][task_id].trials
+
+    def outcome(
+        self,
+        read: Read,
+        *,
+        run_id: str,
+        timestamp: str,
+        triggers: Triggers | None = None,
+        metadata: dict[str, Any] | None = None,
+        complete: bool = True,
+    ) -> tuple[Outcome, list[str]]:
+        """Return the outcome and warnings about metrics without data. `complete` false: leave out what never ran."""
+        triggers = triggers or Triggers()
+        figures = self._listed("main", complete=complete)
+        trials = self.suite.file.config.trials_per_task
+        total = summary(figures, trials, self.durations.get("main", 0), extra_usage=triggers.usages)
+        metrics, warnings = self._metrics(total, triggers.metrics)
+        head = SuiteResult(
+            schemaVersion=SCHEMA_VERSION,
+            eval_id=run_id,
+            skill=self.suite.file.skill,
+            eval_name=self.suite.name,
+            timestamp=timestamp,
+            config=run_config(self.suite, self.model),
+            summary=total,
+            metrics=dict(sorted(metrics.items())),
+            tasks=[],
+            trigger_metrics=triggers.metrics,
+            trigger_results=list(triggers.results),
+            metadata=metadata or {},
+        )
+        if "baseline" not in self.tasks:
+            return Outcome(head, lambda: self._results("main", read, complete=complete)), warnings
+        below = self._listed("baseline", complete=complete)
+        baseline = msgspec.structs.replace(
+            head,
+            summary=summary(below, trials, self.durations.get("baseline", 0)),
+            metrics={},
+            trigger_metrics=None,
+            trigger_results=[],
+            metadata={},
+        )
+        head = msgspec.structs.replace(head, is_baseline=True, baseline_outcome=baseline)
+        return Outcome(
+            head,
+            lambda: self._results("main", read, complete=complete),
+            lambda: self._results("baseline", read, complete=complete),
+        ), warnings
+
+    def _listed(self, arm: Arm, *, complete: bool) -> list[TaskFigures]:
+        found = self.tasks[arm].values()
+        return [task for task in found if complete or task.trials or task.stopped]
+
+    def _results(self, arm: Arm, read: Read, *, complete: bool) -> Iterator[TaskResult]:
+        for task in self.suite.tasks:
+            figures = self.tasks[arm][task.id]
+            if complete or figures.trials or figures.stopped:
+                yield self._result(arm, task, figures, read)
+
+    def _result(self, arm: Arm, task: Task, figures: TaskFigures, read: Read) -> TaskResult:
+        ordered = figures.ordered
+        return TaskResult(
+            cached=figures.cached,
+            test_id=task.id,
+            display_name=task.name,
+            group=", ".join(figures.groups),
+            golden=task.golden,
+            status="error" if figures.stopped and not ordered else task_status(ordered),
+            runs=[read(trial.offset) for trial in ordered],
+            stats=task_stats(task.id, ordered),
+            skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
+        )
+
+    def _impact(self, task_id: str) -> SkillImpact | None:
+        with_skills = task_stats(task_id, self.tasks["main"][task_id].ordered)
+        without = task_stats(task_id, self.tasks["baseline"][task_id].ordered)
+        if with_skills is None or without is None:
+            return None
+        delta = with_skills.pass_rate - without.pass_rate
+        pairwise = self.tasks["main"][task_id].pairwise
+        return SkillImpact(
+            pass_rate_with_skills=with_skills.pass_rate,
+            pass_rate_baseline=without.pass_rate,
+            delta=number(delta),
+            percent_change=number(delta / max(without.pass_rate, 0.01) * 100),
+            pairwise=msgspec.convert(pairwise, Pairwise) if pairwise else None,
+        )
+
+    def _metrics(
+        self, total: Summary, triggers: TriggerMetrics | None
+    ) -> tuple[dict[str, MetricResult], list[str]]:
+        results, warnings = {}, []
+        for metric in self.suite.file.metrics:
+            if not metric.enabled:
+                continue
+            value = self._value(metric, total, triggers)
+            if value is None:
+                warnings.append(f"the metric {metric.name!r} has no data: no grader or trigger test gives it")
+                continue
+            results[metric.name] = MetricResult(
+                identifier=metric.name,
+                value=number(value),
+                threshold=number(metric.threshold),
+                passed=metric.threshold <= 0 or value >= metric.threshold,
+                weight=number(metric.weight),
+            )
+        return results, warnings
+
+    def _value(self, metric: Metric, total: Summary, triggers: TriggerMetrics | None) -> float | None:
+        if metric.name.startswith("trigger_"):
+            key = metric.name.removeprefix("trigger_")
+            if key in ("accuracy", "precision", "recall"):
+                return getattr(triggers, key) if triggers else None
+        if metric.name == "task_completion":
+            return total.success_rate if total.total_tests else None
+        if metric.name == "behavior_quality":
+            return self._mean([("type", kind) for kind in BEHAVIOURAL])
+        return self._mean([("name", metric.name)])
+
+    def _mean(self, keys: Sequence[tuple[str, str]]) -> float | None:
+        found = [self._sums[key] for key in keys if key in self._sums]
+        count = sum(n for _, n in found)
+        return sum(total for total, _ in found) / count if count else None
+
+
+def run_config(suite: Suite, model: str) -> RunConfig:
+    """Return the settings that results name."""
+    config = suite.file.config
+    return RunConfig(
+        runs_per_test=config.trials_per_task,
+        model_id=model,
+        engine_type=config.executor,
+        timeout_sec=config.timeout_seconds,
+        judge_model=config.judge_model,
+        reasoning_effort=config.reasoning_effort or "",
+        judge_reasoning_effort=config.judge_reasoning_effort or "",
+    )
+
+
+def groups_of(suite: Suite, task: Task, model: str) -> tuple[str, ...]:
+    """Return the groups that a task belongs to by `config.group_by`."""
+    match suite.file.config.group_by:
+        case "model":
+            return (model,) if model else ()
+        case "skill":
+            return (suite.file.skill,) if suite.file.skill else ()
+        case "tags":
+            return task.tags or ("untagged",)
+        case "task_id":
+            return (task.id,)
+        case _:
+            return ()

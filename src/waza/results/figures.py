@@ -1,0 +1,203 @@
+"""Statistics of a task over its trials, and of a suite over its tasks, as formats 1.4 wants them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from waza.kit import stats
+from waza.model.observation import Usage, add_usage
+from waza.model.result import (
+    Group,
+    Interval,
+    RunResult,
+    RunStatus,
+    SuiteStatistics,
+    Summary,
+    TaskStats,
+    TaskStatus,
+    number,
+)
+
+
+class TrialFigures(msgspec.Struct, frozen=True):
+    """What statistics need of a trial, and where its record begins in the journal."""
+
+    offset: int
+    status: RunStatus
+    score: float
+    weighted: float
+    duration_ms: int
+    attempts: int
+    usage: Usage | None = None
+
+
+class TaskFigures(msgspec.Struct, kw_only=True):
+    """What is known of a task in one arm. `stopped`: its `before_task` hook aborted it."""
+
+    task_id: str
+    groups: tuple[str, ...] = ()
+    trials: dict[int, TrialFigures] = {}
+    stopped: str = ""
+    cached: bool = False
+    pairwise: dict[str, object] | None = None
+
+    @property
+    def ordered(self) -> list[TrialFigures]:
+        """The trials by number."""
+        return [self.trials[number] for number in sorted(self.trials)]
+
+
+def figures_of(run: RunResult, offset: int) -> TrialFigures:
+    """Return the figures of a run: the mean score of its graders, plain and weighted."""
+    found = list((run.validations or {}).values())
+    weights = [one.weight if one.weight > 0 else 1.0 for one in found]
+    score = sum(one.score for one in found) / len(found) if found else 0.0
+    total = sum(weights)
+    weighted = sum(one.score * w for one, w in zip(found, weights, strict=True)) / total if found else 0.0
+    usage = run.session_digest.usage
+    return TrialFigures(offset, run.status, score, weighted, run.duration_ms, run.attempts, usage)
+
+
+def task_status(trials: Sequence[TrialFigures]) -> TaskStatus:
+    """Return the status of a task: failed beats error beats passed; skipped when nothing was graded."""
+    found = {trial.status for trial in trials}
+    for status in ("failed", "error", "passed"):
+        if status in found:
+            return status
+    return "skipped"
+
+
+def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None:
+    """Return the statistics of a task; None without a trial."""
+    n = len(trials)
+    if not n:
+        return None
+    plain, weighted = [trial.score for trial in trials], [trial.weighted for trial in trials]
+    passed = sum(trial.status == "passed" for trial in trials)
+    interval = _bootstrap(task_id, weighted)
+    late = any(trial.status == "passed" and trial.attempts > 1 for trial in trials)
+    lower, upper = stats.wilson(passed, n)
+    spread = stats.std_dev(plain)
+    return TaskStats(
+        pass_rate=number(passed / n),
+        flakiness_percent=number(stats.flakiness_percent(passed, n)),
+        passed_runs=passed,
+        failed_runs=sum(trial.status == "failed" for trial in trials),
+        error_runs=sum(trial.status == "error" for trial in trials),
+        total_runs=n,
+        avg_score=number(stats.mean(plain)),
+        avg_weighted_score=number(stats.mean(weighted)),
+        min_score=number(min(plain)),
+        max_score=number(max(plain)),
+        std_dev_score=number(spread),
+        score_variance=number(stats.variance(plain)),
+        ci95_lo=interval.lower if n > 1 else 0,
+        ci95_hi=interval.upper if n > 1 else 0,
+        flaky=0 < passed < n or late,
+        avg_duration_ms=sum(trial.duration_ms for trial in trials) // n,
+        bootstrap_ci=interval if n > 1 else None,
+        is_significant=_significant(interval) if n > 1 else None,
+        pass_rate_ci=_interval(lower, upper, passed / n) if n > 1 else None,
+    )
+
+
+def summary(
+    tasks: Sequence[TaskFigures], trials: int, duration_ms: int, *, extra_usage: Sequence[Usage | None] = ()
+) -> Summary:
+    """Return the figures over all tasks that ran. A task without statistics counts with score 0.
+
+    Tasks that never started are counted as skipped and enter nothing else; `extra_usage` is that of
+    trigger tests.
+    """
+    ran = [task for task in tasks if task.trials or task.stopped]
+    statuses: list[TaskStatus] = ["error" if task.stopped else task_status(task.ordered) for task in ran]
+    plain = [stats.mean([trial.score for trial in task.ordered]) for task in ran]
+    weighted = [stats.mean([trial.weighted for trial in task.ordered]) for task in ran]
+    total, succeeded, errors = len(ran), statuses.count("passed"), statuses.count("error")
+    skipped = statuses.count("skipped")
+    graded = total - errors - skipped
+    usages = [trial.usage for task in ran for trial in task.ordered if trial.usage is not None]
+    return Summary(
+        total_tests=total,
+        succeeded=succeeded,
+        failed=statuses.count("failed"),
+        errors=errors,
+        skipped=skipped + len(tasks) - total,
+        success_rate=number(succeeded / total) if total else 0,
+        aggregate_score=number(stats.mean(plain)),
+        weighted_score=number(stats.mean(weighted)),
+        min_score=number(min(plain, default=0)),
+        max_score=number(max(plain, default=0)),
+        std_dev=number(stats.std_dev(plain)),
+        duration_ms=duration_ms,
+        groups=_groups(ran, statuses, plain),
+        usage=add_usage([*usages, *extra_usage]),
+        statistics=_statistics(ran, succeeded, weighted) if trials > 1 else None,
+        graded_success_rate=number(succeeded / graded) if graded else None,
+    )
+
+
+def _statistics(
+    ran: Sequence[TaskFigures], succeeded: int, weighted: Sequence[float]
+) -> SuiteStatistics | None:
+    with_trials = [(task, score) for task, score in zip(ran, weighted, strict=True) if task.trials]
+    if len(with_trials) < 2:
+        return None
+    everything = "\n".join(
+        f"{task.task_id}:{[trial.weighted for trial in task.ordered]!r}" for task, _ in with_trials
+    )
+    interval = _bootstrap(everything, [score for _, score in with_trials], seeded=True)
+    counts = [
+        (sum(trial.status == "passed" for trial in task.ordered), len(task.trials)) for task, _ in with_trials
+    ]
+    lower, upper = stats.wilson(succeeded, len(ran))
+    return SuiteStatistics(
+        bootstrap_ci=interval,
+        is_significant=_significant(interval),
+        success_rate_ci=_interval(lower, upper, succeeded / len(ran)),
+        pass_hat_k=[number(value) for value in stats.pass_hat_k(counts)],
+        pass_at_k=[number(value) for value in stats.pass_at_k(counts)],
+    )
+
+
+def _bootstrap(name: str, values: Sequence[float], *, seeded: bool = False) -> Interval:
+    """Return the bootstrap interval, seeded by what it is of, so that equal data gives equal intervals."""
+    material = name if seeded else f"{name}:{list(values)!r}"
+    found = stats.bootstrap(values, hashlib.sha256(material.encode("utf-8", "surrogatepass")).digest())
+    return Interval(
+        lower=number(found.lower),
+        upper=number(found.upper),
+        mean=number(found.mean),
+        confidence_level=found.confidence_level,
+        num_bootstraps=found.num_bootstraps,
+    )
+
+
+def _interval(lower: float, upper: float, mean: float) -> Interval:
+    return Interval(lower=number(lower), upper=number(upper), mean=number(mean), confidence_level=0.95)
+
+
+def _significant(interval: Interval) -> bool:
+    return interval.lower > 0 or interval.upper < 0
+
+
+def _groups(
+    ran: Sequence[TaskFigures], statuses: Sequence[TaskStatus], plain: Sequence[float]
+) -> list[Group]:
+    """Return the groups in the order in which they first occur; a task may be in several (tags)."""
+    members: dict[str, list[int]] = {}
+    for i, task in enumerate(ran):
+        for name in task.groups:
+            members.setdefault(name, []).append(i)
+    return [
+        Group(
+            name=name,
+            passed=sum(statuses[i] == "passed" for i in places),
+            total=len(places),
+            avg_score=number(stats.mean([plain[i] for i in places if ran[i].trials])),
+        )
+        for name, places in members.items()
+    ]

@@ -1,0 +1,208 @@
+"""Reading results files: versions, other writers, and what is refused and how."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.report.factory import outcome, run, task
+
+from waza.errors import SuiteError
+from waza.problem import Problem
+from waza.results.read import load
+from waza.results.write import encode
+
+# What another program may write: null for lists and maps, floats for ints, half of the fields.
+FOREIGN = {
+    "eval_id": "run-1789000000",
+    "eval_name": "greeter-eval",
+    "summary": {"total_tests": 2.0, "succeeded": 1, "success_rate": 0.5},
+    "metrics": None,
+    "tasks": [
+        {
+            "test_id": "a",
+            "status": "failed",
+            "runs": [
+                {
+                    "run_number": 1,
+                    "attempts": 1.0,
+                    "status": "error",
+                    "duration_ms": 3,
+                    "validations": None,
+                    "session_digest": {"tool_call_count": 0, "tools_used": None, "errors": None},
+                    "final_output": "",
+                    "tool_events": None,
+                    "failure_artifacts": {"captured_at": "x", "failed_graders": None},
+                }
+            ],
+        },
+        {
+            "test_id": "b",
+            "display_name": "B",
+            "status": "passed",
+            "runs": [
+                {
+                    "status": "passed",
+                    "validations": {
+                        "t": {"type": "text", "score": 1, "passed": True, "details": {"failures": None}},
+                        "u": {"type": "text", "score": 1, "passed": True, "details": None},
+                    },
+                }
+            ],
+        },
+    ],
+}
+
+
+def file(tmp_path: Path, content: Any) -> Path:
+    path = tmp_path / "results.json"
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return path
+
+
+def refusal(path: Path) -> Problem:
+    with pytest.raises(SuiteError) as caught:
+        load(path)
+    assert len(caught.value.problems) == 1
+    return caught.value.problems[0]
+
+
+def test_reads_what_we_write(tmp_path: Path) -> None:
+    path = file(tmp_path, b"".join(encode(outcome(task("A", run(1, "failed"), run(2))))))
+    result, problems = load(path)
+    assert problems == []
+    assert result.tasks[0].runs[0].status == "failed"
+    assert result.summary.duration_ms == 1234
+
+
+def test_reads_what_other_programs_write(tmp_path: Path) -> None:
+    result, problems = load(file(tmp_path, FOREIGN))
+    assert problems == []
+    assert result.schemaVersion == "1.4"
+    assert result.summary.total_tests == 2
+    assert result.metrics == {}
+    first, second = result.tasks
+    assert first.runs[0].attempts == 1
+    assert isinstance(first.runs[0].attempts, int)
+    assert first.runs[0].validations is None
+    assert first.runs[0].tool_events == []
+    assert first.runs[0].failure_artifacts is not None
+    assert first.runs[0].failure_artifacts.failed_graders == []
+    assert second.runs[0].validations is not None
+    assert second.runs[0].validations["t"].details == {"failures": None}
+    assert second.runs[0].validations["u"].details == {}
+    assert second.runs[0].session_digest.tool_call_count == 0
+
+
+def test_lists_that_are_null_at_the_top_are_empty(tmp_path: Path) -> None:
+    result, _ = load(file(tmp_path, {"summary": {}, "tasks": None}))
+    assert result.tasks == []
+
+
+@pytest.mark.parametrize("version", [None, "", " ", "1.0", "1.4", "1.99", "01.4"])
+def test_versions_that_are_read(tmp_path: Path, version: str | None) -> None:
+    result, problems = load(file(tmp_path, {**FOREIGN, "schemaVersion": version}))
+    assert problems == []
+    assert result.schemaVersion == ((version or "").strip() or "1.4")
+
+
+@pytest.mark.parametrize("version", ["2.0", "0.9"])
+def test_another_major_version_is_refused_with_the_way_out(tmp_path: Path, version: str) -> None:
+    problem = refusal(file(tmp_path, {**FOREIGN, "schemaVersion": version}))
+    assert problem.path == "schemaVersion"
+    assert version in problem.message
+    assert "1.4" in problem.message
+    assert "waza migrate" in problem.hint
+
+
+@pytest.mark.parametrize("version", ["1", "1.4.0", "x.y", 1.4])
+def test_a_version_that_is_none_is_refused(tmp_path: Path, version: object) -> None:
+    assert refusal(file(tmp_path, {**FOREIGN, "schemaVersion": version})).path == "schemaVersion"
+
+
+def test_unknown_fields_give_one_warning_that_names_the_first(tmp_path: Path) -> None:
+    content = json.loads(json.dumps(FOREIGN))
+    content["tasks"][0]["runs"][0]["evidence"] = {"version": "1.0"}
+    content["tasks"][1]["mood"] = "good"
+    _, problems = load(file(tmp_path, content))
+    assert [problem.path for problem in problems] == ["tasks[0].runs[0].evidence"]
+    assert problems[0].severity == "warning"
+
+
+def test_free_maps_have_no_unknown_fields(tmp_path: Path) -> None:
+    content = {**FOREIGN, "metadata": {"any": {"thing": [1, None]}}}
+    result, problems = load(file(tmp_path, content))
+    assert problems == []
+    assert result.metadata == {"any": {"thing": [1, None]}}
+
+
+@pytest.mark.parametrize("kind", ["waza.preflight", "waza.release-collection"])
+def test_other_reports_are_refused(tmp_path: Path, kind: str) -> None:
+    assert kind in refusal(file(tmp_path, {"kind": kind, "tasks": []})).message
+
+
+@pytest.mark.parametrize("content", [{}, [], 3, None, {"name": "x"}])
+def test_what_is_no_results_file_is_refused(tmp_path: Path, content: object) -> None:
+    assert "not a results file" in refusal(file(tmp_path, content)).message
+
+
+@pytest.mark.parametrize("missing", ["summary", "tasks"])
+def test_a_file_without_its_heart_is_refused(tmp_path: Path, missing: str) -> None:
+    content = {key: value for key, value in FOREIGN.items() if key != missing}
+    assert missing in str(refusal(file(tmp_path, content)))
+
+
+def test_a_value_of_the_wrong_type_is_named_with_its_place(tmp_path: Path) -> None:
+    content = json.loads(json.dumps(FOREIGN))
+    content["tasks"][0]["runs"][0]["attempts"] = 1.5
+    problem = refusal(file(tmp_path, content))
+    assert problem.path == "tasks[0].runs[0].attempts"
+    assert "int" in problem.message
+
+
+def test_an_unknown_status_is_refused(tmp_path: Path) -> None:
+    problem = refusal(file(tmp_path, {**FOREIGN, "tasks": [{"test_id": "a", "status": "great", "runs": []}]}))
+    assert problem.path == "tasks[0].status"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "column"),
+    [
+        (b'{\n  "a": NaN\n}', 2, 8),
+        (b'{"a": 1}\n x', 2, 2),
+        (b'{"a": [1,', 1, 10),
+        (b"", 1, 1),
+        ('{"é": x'.encode(), 1, 7),
+        (b'{\n"a": "\xff"}', 2, 7),
+    ],
+)
+def test_bad_json_is_refused_with_line_and_column(
+    tmp_path: Path, content: bytes, line: int, column: int
+) -> None:
+    problem = refusal(file(tmp_path, content))
+    assert (problem.line, problem.column) == (line, column)
+
+
+def test_numbers_that_no_float_can_hold_are_refused(tmp_path: Path) -> None:
+    assert "out of range" in refusal(file(tmp_path, b'{"tasks": [1e999]}')).message
+
+
+def test_nesting_without_end_is_refused(tmp_path: Path) -> None:
+    assert "too deeply" in refusal(file(tmp_path, b"[" * 100_000)).message
+
+
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
+    _, problems = load(file(tmp_path, b"\xef\xbb\xbf" + json.dumps(FOREIGN).encode()))
+    assert problems == []
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    problem = refusal(tmp_path / "none.json")
+    assert problem.file.endswith("none.json")
+    assert "cannot be read" in problem.message
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    assert "cannot be read" in refusal(tmp_path).message
