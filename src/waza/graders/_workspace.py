@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,17 +38,18 @@ def path_fault(path: str) -> str:
 def opened(seen: Observation, paths: Iterable[str]) -> Path | None:
     """Return the directory that the agent worked in, or None where there was none.
 
-    Raises GraderError if one of the paths leads out of it, or if it is no directory any more.
+    Raises GraderError if one of the paths leads out of it, or if it cannot be opened.
     """
     for path in paths:
         if fault := path_fault(path):
             raise GraderError(fault)
     if not seen.workspace:
         return None
-    root = Path(seen.workspace)
-    if not root.is_dir():
-        raise GraderError(f"the workspace {seen.workspace} cannot be opened; it is not a directory")
-    return root
+    try:
+        os.scandir(seen.workspace).close()
+    except OSError as error:
+        raise GraderError(f"the workspace {seen.workspace} cannot be opened: {error.strerror}") from error
+    return Path(seen.workspace)
 
 
 def exists(root: Path, path: str) -> bool:

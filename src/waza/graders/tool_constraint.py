@@ -103,7 +103,7 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
         strays = self._strays(calls)
         failures = [f"expected but not called: {label}" for label in missing]
         failures += [f"called but rejected: {label}" for label in rejected]
-        failures += [f"not allowed: {name}, called {count} times" for name, count in strays.items()]
+        failures += [f"not allowed: {name} ({count} of {len(calls)} calls)" for name, count in strays.items()]
         total = len(self.expect_tools) + len(self.reject_tools)
         if self.allow_only is not None:
             total += max(1, len(calls))

@@ -263,10 +263,15 @@ def _is_drive(segment: str) -> bool:
 
 
 def inside(root: Path, path: Path) -> bool:
-    """Return whether the path, all symbolic links followed, lies in the root or is the root itself."""
+    """Return whether the path, all symbolic links followed, lies in the root or is the root itself.
+
+    It need not exist. A path that cannot be followed (a loop of links, no permission, a NUL) is not inside.
+    """
     try:
-        return path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError, ValueError):  # a loop of links (RuntimeError before 3.13), a NUL
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.path.realpath(path, strict=True)  # only so does a loop raise, whatever the Python version
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+    except (OSError, ValueError):
         return False
 
 
@@ -337,7 +342,7 @@ def _link_target(segment: str, directory: int) -> str | None:
 
 
 def _below_root(root: Path, target: str, segments: list[str]) -> str:
-    for base in (root.absolute(), root.resolve()):
+    for base in (root.absolute(), Path(os.path.realpath(root))):
         if Path(target).is_relative_to(base):
             return str(Path(target).relative_to(base))
     raise _leads_out(segments)
@@ -357,7 +362,7 @@ def _refuse_special(descriptor: int) -> None:
 
 
 def _open_checked(root: Path, segments: list[str]) -> int:
-    path = root.joinpath(*segments).resolve()
-    if not path.is_relative_to(root.resolve()):
+    path = Path(os.path.realpath(root.joinpath(*segments)))
+    if not path.is_relative_to(os.path.realpath(root)):
         raise _leads_out(segments)
     return os.open(path, os.O_RDONLY | _BINARY)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from waza.errors import WazaError
 from waza.kit import process
@@ -24,6 +26,9 @@ _INHERITED = frozenset(
     }
 )
 
+# Git lists a repository's worktrees while it adds one, and trips over one that is only half made.
+_locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
 
 class GitError(WazaError):
     """Git refused, could not be started or did not end; the message carries what git said."""
@@ -36,25 +41,33 @@ async def worktree_add(source: Path, target: Path, commit: str | None = None) ->
     directory. Raises GitError.
     """
     revision = "HEAD" if commit is None else _revision(commit)
-    await _git(source, "worktree", "add", "--detach", _place(target), revision)
+    async with _alone(source):
+        await _git(source, "worktree", "add", "--detach", _place(target), revision)
 
 
 async def worktree_remove(source: Path, target: Path) -> None:
     """Remove a worktree with whatever changed in it, and git's notes of vanished ones. Raises GitError."""
     try:
-        await _git(source, "worktree", "remove", "--force", _place(target))
+        async with _alone(source):
+            await _git(source, "worktree", "remove", "--force", _place(target))
     finally:
         await worktree_prune(source)
 
 
 async def worktree_prune(source: Path) -> None:
     """Make git forget the worktrees of `source` whose directories are gone. Raises GitError."""
-    await _git(source, "worktree", "prune")
+    async with _alone(source):
+        await _git(source, "worktree", "prune")
 
 
 async def rev_parse(path: Path, rev: str) -> str:
     """Return the full hash of the commit that `rev` names in the repository at `path`. Raises GitError."""
     return await _git(path, "rev-parse", "--verify", f"{_revision(rev)}^{{commit}}")
+
+
+def _alone(source: Path) -> asyncio.Lock:
+    """Return the lock under which the worktrees of a repository are changed, one change at a time."""
+    return _locks.setdefault(source.resolve(), asyncio.Lock())
 
 
 def _place(target: Path) -> str:

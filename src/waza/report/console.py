@@ -168,17 +168,14 @@ def _reasons(row: Row, limit: int) -> Iterator[str]:
             seen.add(run.error)
             yield f"  {BULLET} error: {indented(shortened(run.error, limit), '      ')}{note}"
         for check in run.misses:
-            if check.label in seen:
-                continue
-            seen.add(check.label)
-            feedback = indented(shortened(check.feedback, limit), "      ")
-            yield f"  {BULLET} {check.label} {check.score:.2f}: {feedback}{note}"
-            told = (
-                ("expected", check.expected),
-                ("found", check.found or run.output),
-                ("where", check.where),
-            )
-            yield from (f"      {name}: {value}" for name, value in told if value)
+            if check.label not in seen:
+                seen.add(check.label)
+                feedback = indented(shortened(check.feedback, limit), "      ")
+                yield f"  {BULLET} {check.label} {check.score:.2f}: {feedback}{note}"
+                yield from (f"      {name}: {value}" for name, value in check.told)
+    output = next((run.output for run in row.bad_runs if run.output), "")
+    if output:
+        yield f"    output: {output}"
 
 
 def _never_passed(found: Sequence[Row]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from html import escape
 
 from waza.model.result import SuiteResult
 from waza.report.console import rates
-from waza.report.rows import Check, Row, Run, rows
+from waza.report.rows import Row, Run, rows
 from waza.report.words import duration, one_line, percent, status_mark, visible
 from waza.results.outcome import Outcome
 
@@ -111,14 +111,6 @@ def _run(run: Run, of: int) -> Iterator[str]:
         yield f"  - error: {code(run.error)}"
     for check in run.misses:
         yield f"  - **{text(check.label)}** ({check.score:.2f}) {code(check.feedback)}".rstrip()
-        yield from _told(check, run)
-
-
-def _told(check: Check, run: Run) -> Iterator[str]:
-    for name, value in (
-        ("expected", check.expected),
-        ("found", check.found or run.output),
-        ("where", check.where),
-    ):
-        if value:
-            yield f"    - {name}: {code(value)}"
+        yield from (f"    - {name}: {code(value)}" for name, value in check.told)
+    if run.output:
+        yield f"  - output: {code(run.output)}"

@@ -42,6 +42,12 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
         kind = f" ({self.type}{step})" if self.type or step else ""
         return self.grader + kind.replace("(, ", "(")
 
+    @property
+    def told(self) -> list[tuple[str, str]]:
+        """What the grader said besides its feedback, as names and values."""
+        pairs = (("expected", self.expected), ("found", self.found), ("where", self.where))
+        return [(name, value) for name, value in pairs if value]
+
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """A run that failed or errored; `output` is the beginning of its final output in one line."""

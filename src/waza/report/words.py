@@ -39,9 +39,9 @@ _COLOURS = str.maketrans(
         ERROR: f"\x1b[33m{ERROR}\x1b[0m",
     }
 )
-# Control characters besides tab and newline, and those that reverse the direction of writing: the text
-# of a model must not be able to steer the terminal.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Control characters besides tab and newline, line separators, signs that reverse the direction of
+# writing, and code points that are no characters: the text of a model must not steer the terminal.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 class Stream(Protocol):

@@ -25,11 +25,11 @@ class Lenient:
 
     def fit(self, wanted: Any, value: Any, place: str = "") -> Any:
         """Return the value as it must be for the type."""
-        origin, args = get_origin(wanted), get_args(wanted)
         if wanted is Any:
             return value
+        origin, args = _parts(wanted)
         if origin in (Union, UnionType):
-            return None if value is None else self.fit(_member(wanted), value, place)
+            return None if value is None else self.fit(args[0], value, place)
         if value is None:
             return _zero(wanted)
         if origin is list and isinstance(value, list):
@@ -46,10 +46,13 @@ class Lenient:
         fields = _fields(wanted)
         found: dict[str, Any] = {}
         for key, item in value.items():
-            if key not in fields:
+            field = fields.get(key)
+            if field is None:
                 self.unknown = self.unknown or _below(place, key)
-            elif not (item is None and not fields[key].required):
-                found[key] = self.fit(fields[key].type, item, _below(place, key))
+            elif type(item) is field.type:  # most are texts and numbers, and as they should be
+                found[key] = item
+            elif item is not None or field.required:
+                found[key] = self.fit(field.type, item, _below(place, key))
         for key, field in fields.items():
             if field.required and key not in found and key not in _NEEDED:
                 found[key] = self.fit(field.type, _zero(field.type), _below(place, key))
@@ -69,8 +72,10 @@ def _fields(struct: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo
     return {field.encode_name: field for field in msgspec.structs.fields(struct)}
 
 
-def _member(wanted: Any) -> Any:
-    return next(arg for arg in get_args(wanted) if arg is not NoneType)
+@cache
+def _parts(wanted: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return what a type is made from and of, without the None of optional ones."""
+    return get_origin(wanted), tuple(arg for arg in get_args(wanted) if arg is not NoneType)
 
 
 def _is_struct(wanted: Any) -> bool:

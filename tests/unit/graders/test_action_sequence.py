@@ -1,6 +1,6 @@
 import pytest
-
 from tests.unit.graders._configs import called, errors, read, refused
+
 from waza.graders.action_sequence import ActionSequence
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict

@@ -2,8 +2,8 @@ import os
 from pathlib import Path
 
 import pytest
-
 from tests.unit.graders._configs import errors, findings, read, refused, warnings
+
 from waza.errors import GraderError
 from waza.graders import _workspace
 from waza.graders.base import Surroundings

@@ -2,8 +2,8 @@ import os
 from pathlib import Path
 
 import pytest
-
 from tests.unit.graders._configs import errors, read, refused, warnings
+
 from waza.errors import GraderError
 from waza.graders import _workspace
 from waza.graders.file import ContentPattern, File
@@ -136,6 +136,9 @@ def test_without_a_workspace_it_fails():
 def test_a_workspace_that_is_gone_is_an_error(tmp_path):
     with pytest.raises(GraderError, match="cannot be opened"):
         graded(File(must_not_exist=["x"]), tmp_path / "gone")
+    (tmp_path / "file").touch()
+    with pytest.raises(GraderError, match="cannot be opened"):
+        graded(File(must_not_exist=["x"]), tmp_path / "file")
 
 
 def test_links_are_followed_inside_and_never_outside(workspace, tmp_path):

@@ -1,6 +1,6 @@
 import pytest
-
 from tests.unit.graders._configs import errors, findings, read, refused
+
 from waza.graders.skill_invocation import SkillInvocation
 from waza.model.observation import Observation
 from waza.model.observation import SkillInvocation as Invoked

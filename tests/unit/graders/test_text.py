@@ -1,6 +1,6 @@
 import pytest
-
 from tests.unit.graders._configs import errors, findings, read, refused, warnings
+
 from waza.graders.text import Text
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict

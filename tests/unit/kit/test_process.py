@@ -232,6 +232,13 @@ def test_detached_background_process_dies_with_a_child_that_ended_by_itself():
     assert survivors(duration) == []
 
 
+def test_background_process_without_a_mark_dies_with_its_group():
+    duration = nap()
+    finished = asyncio.run(shell(f"env -i sleep {duration} >/dev/null 2>&1 & echo started"))
+    assert finished.stdout == b"started\n"
+    assert survivors(duration) == []
+
+
 def test_late_words_of_a_background_process_are_heard():
     finished = asyncio.run(shell("(sleep 0.01; echo late) & echo early"))
     assert finished.stdout == b"early\nlate\n"
@@ -311,8 +318,9 @@ def test_kill_leftovers_finds_orphans_of_orphans():
     asyncio.run(scenario())
 
 
-def test_sweep_spares_the_other_children():
+def test_sweep_spares_the_other_children(monkeypatch):
     mine, other = nap(), nap()
+    monkeypatch.setattr(process, "_numbers", iter([31, 3]))
 
     async def scenario() -> None:
         spared = asyncio.create_task(run(["sleep", other]))

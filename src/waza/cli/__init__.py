@@ -1,0 +1,1 @@
+"""The commands of waza, one file each."""

@@ -1,0 +1,128 @@
+"""The table of commands. Help is printed from it, so that no command is imported to be listed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_INTERRUPTED, SuiteError, WazaError
+from waza.version import __version__
+
+COMMANDS = {
+    "run": ("waza.cli.run", "Run a suite and report what its graders say."),
+    "grade": ("waza.cli.grade", "Grade recorded results again, without running an agent."),
+    "compare": ("waza.cli.compare", "Compare results files."),
+    "schema": ("waza.cli.schema", "Print the JSON Schema of a file format."),
+}
+
+
+class Commands(click.Group):
+    """A group that imports a command only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; say which one was probably meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else f" Commands: {', '.join(COMMANDS)}."
+            raise click.UsageError(f"there is no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: waza run examples/code-explainer/eval.yaml -v",
+)
+@click.version_option(__version__, "-v", "--version", message="waza version %(version)s")
+@click.option("--debug", is_flag=True, help="Show tracebacks of unexpected errors.")
+@click.option("--no-update-check", is_flag=True, hidden=True, help="Accepted; there is no update check.")
+@click.pass_context
+def cli(ctx: click.Context, *, debug: bool, no_update_check: bool) -> None:
+    """Evaluate AI agent skills and custom agents from YAML suites."""
+    del no_update_check
+    ctx.ensure_object(dict)["debug"] = debug
+
+
+def run() -> NoReturn:
+    """Run the command line and exit; whatever a person can mend is told in one message on stderr."""
+    try:
+        sys.exit(_invoke())
+    except SuiteError as error:
+        count = len(error.problems)
+        _complain(
+            f"{error}\n{count} {'mistake' if count == 1 else 'mistakes'}; nothing was run", error.exit_code
+        )
+    except WazaError as error:
+        _complain(f"Error: {error}", error.exit_code)
+    except BrokenPipeError:
+        _silence(sys.stdout)  # the reader of our output had enough
+        sys.exit(EXIT_FAILED)
+    except OSError as error:
+        if "--debug" in sys.argv:
+            raise
+        where = (
+            f" {error.filename}" if error.filename else " the output" if error.errno == errno.ENOSPC else ""
+        )
+        _silence(sys.stdout)
+        _complain(f"Error: cannot write or read{where}: {error.strerror or error}", EXIT_ERROR)
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        _complain("interrupted", EXIT_INTERRUPTED)
+
+
+def _invoke() -> int:
+    try:
+        code = cli.main(prog_name="waza", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        hint = (
+            f"; see `{error.ctx.command_path} --help`"
+            if isinstance(error, click.UsageError) and error.ctx
+            else ""
+        )
+        _complain(f"Error: {error.format_message()}{hint}", EXIT_ERROR)
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str, code: int) -> NoReturn:
+    from waza.report.words import printer
+
+    with contextlib.suppress(OSError):  # nobody listens
+        printer(sys.stderr)(message)
+    sys.exit(code)
+
+
+def _silence(stream: Any) -> None:
+    """Point a stream to nowhere, so that the interpreter does not complain when it flushes at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,77 @@
+"""Who is told what happens in a run: progress on stderr, the session log, and the starts of tasks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from waza.kit.redact import Redactor
+from waza.model.event import RunEvent, TaskStarted
+from waza.report.progress import Progress
+from waza.report.session_log import SessionLog
+from waza.report.terminal import has_colour, is_live
+from waza.report.transcripts import write_transcript
+from waza.report.words import printer
+from waza.results.outcome import Outcome
+
+
+class Listeners:
+    """All listeners of one run. One that fails is told of and left out; the run goes on."""
+
+    def __init__(self, listeners: list[Progress | SessionLog], redactor: Redactor) -> None:
+        self._listeners, self._redactor = listeners, redactor
+        self._started: dict[str, datetime] = {}
+
+    @classmethod
+    def of(cls, *, verbose: bool, session_dir: Path | None) -> Listeners:
+        """Return the listeners that a command asks for."""
+        redactor = Redactor.for_environment(os.environ)
+        progress = Progress(
+            sys.stderr,
+            verbose=verbose,
+            live=is_live(sys.stderr, os.environ),
+            colour=has_colour(sys.stderr, os.environ),
+            redact=redactor.value,
+        )
+        listeners: list[Progress | SessionLog] = [progress]
+        if session_dir is not None:
+            listeners.append(SessionLog(session_dir, redactor.full_value))
+        return cls(listeners, redactor)
+
+    def emit(self, event: RunEvent) -> None:
+        """Tell every listener."""
+        if isinstance(event, TaskStarted):
+            self._started.setdefault(event.task_id, datetime.now().astimezone())
+        for listener in list(self._listeners):
+            try:
+                listener.handle(event)
+            except OSError as error:
+                self._listeners.remove(listener)
+                if not isinstance(listener, Progress):
+                    printer(sys.stderr)(
+                        f"warning: {type(listener).__name__} stopped: {error.strerror or error}"
+                    )
+
+    def write_transcripts(self, directory: Path, outcome: Outcome) -> None:
+        """Write a transcript of each task; one that cannot be written is a warning."""
+        for task in outcome.tasks():
+            started = self._started.get(task.test_id) or datetime.fromisoformat(outcome.head.timestamp)
+            try:
+                write_transcript(directory, task, started, self._redactor.full_value)
+            except OSError as error:
+                printer(sys.stderr)(
+                    f"warning: no transcript of {task.display_name}: {error.strerror or error}"
+                )
+                return
+
+    def close(self) -> None:
+        """Close all listeners."""
+        for listener in self._listeners:
+            listener.close()
+            trouble = getattr(listener, "trouble", "")
+            if trouble:
+                printer(sys.stderr)(f"warning: {trouble}")
+            if isinstance(listener, SessionLog):
+                printer(sys.stderr)(f"Session log: {listener.path}")

@@ -1,0 +1,86 @@
+"""`waza run`: its options. What they do is in `waza.cli.running`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+EPILOG = """
+\b
+Examples:
+  waza run eval.yaml -v                    one suite, with what the agent says and does
+  waza run eval.yaml --executor mock       try the suite without an agent
+  waza run eval.yaml --model a --model b   compare two models
+  waza run eval.yaml --resume              go on after an interrupt
+  waza run --discover skills --strict      every skill must have a suite
+
+Exit codes: 0 all tasks passed, 1 a task did not, 2 bad configuration, 130 and 143 interrupted.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("target", required=False, metavar="[EVAL.YAML | SKILL]")
+@click.option("--executor", metavar="NAME", default="", help="Agent engine, instead of config.executor.")
+@click.option("-m", "--model", "models", multiple=True, help="Model; several are run one after another.")
+@click.option("--judge-model", default="", help="Model of prompt graders that name none.")
+@click.option(
+    "--trials", type=click.IntRange(min=1), help="Trials a task, instead of config.trials_per_task."
+)
+@click.option(
+    "--timeout", type=click.IntRange(min=1, max=86_400), metavar="S", help="Seconds a turn may take."
+)
+@click.option("-t", "--task", "tasks", multiple=True, metavar="GLOB", help="Only tasks of this name or id.")
+@click.option("--tags", multiple=True, metavar="GLOB", help="Only tasks with such a tag.")
+@click.option(
+    "-c", "--context-dir", default="", metavar="DIR", help="Fixtures directory [default: fixtures]."
+)
+@click.option("--parallel", is_flag=True, help="Run tasks at the same time.")
+@click.option(
+    "-w", "--workers", type=click.IntRange(min=0), default=0, help="How many at once [0: automatic]."
+)
+@click.option("--baseline", is_flag=True, help="Run with and without skills, and compare.")
+@click.option("--no-skills", is_flag=True, help="Run without any skill.")
+@click.option("--skip-graders", is_flag=True, help="Run the agent and record, without grading.")
+@click.option("--update-snapshots", is_flag=True, help="Let diff graders rewrite their expected files.")
+@click.option("--keep-workspace", is_flag=True, help="Do not remove the workspaces.")
+@click.option(
+    "--resume", is_flag=False, flag_value="", default=None, metavar="[ID]", help="Go on with a run."
+)
+@click.option("--no-save", is_flag=True, help="Keep no run directory below .waza.")
+@click.option("--cache/--no-cache", default=None, help="Reuse results of tasks that did not change.")
+@click.option("--cache-dir", default="", metavar="DIR", help="Where the cache is [default: .waza-cache].")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the results file here.")
+@click.option(
+    "-d", "--output-dir", type=click.Path(path_type=Path), help="Write results into a folder of this run."
+)
+@click.option("--no-summary", is_flag=True, help="No combined summary file when several skills are run.")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["default", "github-comment"]),
+    default="default",
+    help="Report form.",
+)
+@click.option("--reporter", "reporters", multiple=True, help="json, json:PATH, junit:PATH or markdown:PATH.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, same as --reporter json.")
+@click.option("-v", "--verbose", is_flag=True, help="Show prompts, responses, tools and graders.")
+@click.option("--interpret", is_flag=True, help="Say in plain words what the figures mean.")
+@click.option("--recommend", is_flag=True, help="Recommend one of several models.")
+@click.option("--transcript-dir", type=click.Path(path_type=Path), help="Write a transcript of each task.")
+@click.option("--session-log", is_flag=True, help="Write what happens as NDJSON.")
+@click.option(
+    "--session-dir", type=click.Path(path_type=Path), default=Path(), help="Where the session log goes."
+)
+@click.option("--discover", is_flag=True, help="Run the suites of all skills below a directory.")
+@click.option("--strict", is_flag=True, help="A skill without suite, or a filter without match, is an error.")
+def command(**options: Any) -> int:
+    """Run a suite: every task in a workspace of its own, graded, repeated, counted.
+
+    Without an argument the suites of the skills around here are run; a name picks one of them.
+    """
+    from waza.cli.running import Arguments, run_command
+
+    return run_command(Arguments(**options))

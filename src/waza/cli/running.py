@@ -1,0 +1,292 @@
+"""`waza run`, step by step: choose suites, load them, run each on its models, report, write, decide."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from waza.cli.listening import Listeners
+from waza.cli.outputs import (
+    Done,
+    Reporter,
+    json_documents,
+    parse_reporter,
+    write_reports,
+    write_results,
+    write_tree,
+)
+from waza.cli.suites import Chosen, choose_suites
+from waza.engine.control import Control
+from waza.engine.run import ModelRun, RunOptions, run_model
+from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
+from waza.kit.files import write_atomic
+from waza.model.loaded import Project, Suite
+from waza.report import github, impact, overview
+from waza.report.console import report
+from waza.report.terminal import has_colour
+from waza.report.words import Write, printer
+from waza.results.gate import exit_code
+from waza.results.recommend import recommend
+from waza.results.write import encode
+from waza.suite.load import load
+from waza.suite.loading import Request
+from waza.suite.project import find_project
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `waza run`, named as in `waza.cli.run`."""
+
+    target: str | None
+    executor: str
+    models: tuple[str, ...]
+    judge_model: str
+    trials: int | None
+    timeout: int | None
+    tasks: tuple[str, ...]
+    tags: tuple[str, ...]
+    context_dir: str
+    parallel: bool
+    workers: int
+    baseline: bool
+    no_skills: bool
+    skip_graders: bool
+    update_snapshots: bool
+    keep_workspace: bool
+    resume: str | None
+    no_save: bool
+    cache: bool | None
+    cache_dir: str
+    output: Path | None
+    output_dir: Path | None
+    no_summary: bool
+    form: str
+    reporters: tuple[str, ...]
+    as_json: bool
+    verbose: bool
+    interpret: bool
+    recommend: bool
+    transcript_dir: Path | None
+    session_log: bool
+    session_dir: Path
+    discover: bool
+    strict: bool
+
+
+def run_command(arguments: Arguments) -> int:
+    """Run the command; return its exit code."""
+    reporters = [parse_reporter(text) for text in arguments.reporters]
+    if arguments.as_json:
+        reporters.append(Reporter("json"))
+    if arguments.output and arguments.output_dir:
+        raise UsageError("-o and --output-dir exclude each other; keep one")
+    project = find_project(Path.cwd())
+    tell = printer(sys.stderr)
+    for warning in project.warnings:
+        tell(str(warning))
+    chosen = choose_suites(
+        arguments.target, project, tell, discover=arguments.discover, strict=arguments.strict
+    )
+    command = _Command(with_defaults(arguments, project), project, reporters)
+    suites = [command.load(one) for one in chosen]
+    return asyncio.run(command.run(suites))
+
+
+def with_defaults(arguments: Arguments, project: Project) -> Arguments:
+    """Fill options that were not given from `.waza.yaml`."""
+    keys = project.keys
+    output_dir = arguments.output_dir
+    results = Path(keys.paths.results)
+    if not (output_dir or arguments.output) and keys.paths.results.rstrip("/") != "results":
+        escapes = results.is_absolute() or ".." in results.parts
+        output_dir = None if escapes else project.directory / results
+    cache_dir = Path(arguments.cache_dir) if arguments.cache_dir else project.directory / keys.cache.dir
+    return msgspec.structs.replace(
+        arguments,
+        judge_model=arguments.judge_model or keys.defaults.judgeModel,
+        parallel=arguments.parallel or keys.defaults.parallel,
+        workers=arguments.workers or keys.defaults.workers,
+        verbose=arguments.verbose or keys.defaults.verbose,
+        session_log=arguments.session_log or keys.defaults.sessionLog,
+        cache=keys.cache.enabled if arguments.cache is None else arguments.cache,
+        cache_dir=str(cache_dir),
+        output_dir=output_dir,
+    )
+
+
+class _Command:
+    """One call of `waza run`."""
+
+    def __init__(self, arguments: Arguments, project: Project, reporters: Sequence[Reporter]) -> None:
+        self.arguments, self.project, self.reporters = arguments, project, reporters
+        self.to_stdout = any(reporter.path is None for reporter in reporters)
+        self.out: Write = printer(sys.stdout, colour=has_colour(sys.stdout, os.environ))
+        self.tell = printer(sys.stderr)
+        self.control = Control()
+        self.done: list[Done] = []
+        self.runs: list[ModelRun] = []
+
+    def load(self, chosen: Chosen) -> tuple[Chosen, Suite]:
+        """Load a suite with what the command line asks of it; warnings go to stderr."""
+        given = self.arguments
+        suite = load(
+            chosen.path,
+            Request(
+                executor=given.executor,
+                models=given.models,
+                judge_model=given.judge_model,
+                trials=given.trials,
+                timeout=given.timeout,
+                parallel=given.parallel,
+                workers=given.workers,
+                baseline=given.baseline,
+                no_skills=given.no_skills,
+                context_dir=given.context_dir,
+                default_skill_dirs=self._default_skill_dirs(chosen),
+                tasks=given.tasks,
+                tags=given.tags,
+            ),
+        )
+        for warning in suite.warnings:
+            self.tell(str(warning))
+        unmatched = [warning for warning in suite.warnings if warning.file in ("--task", "--tags")]
+        if unmatched and given.strict:
+            raise UsageError(f"{unmatched[0].file}: {unmatched[0].message}; nothing was run (--strict)")
+        return chosen, suite
+
+    def _default_skill_dirs(self, chosen: Chosen) -> tuple[Path, ...]:
+        found = [chosen.skill_dir] if chosen.skill_dir else []
+        if self.project.found:
+            skills = (self.project.directory / self.project.keys.paths.skills).resolve()
+            found += [skills] if skills.is_dir() else []
+        return tuple(dict.fromkeys(found))
+
+    async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
+        """Run every suite on each of its models, report, write files; return the exit code."""
+        try:
+            for chosen, suite in suites:
+                for model in suite.models:
+                    if self.control.stopped_by is None:
+                        await self._run_one(chosen, suite, model)
+            self._recommend()
+            self._report_all(suites)
+            self._write_files()
+        finally:
+            for run in self.runs:
+                run.store.close()
+        if self.control.exit_code is not None:
+            return self.control.exit_code
+        return EXIT_OK if all(one.passed for one in self.done) else EXIT_FAILED
+
+    async def _run_one(self, chosen: Chosen, suite: Suite, model: str) -> None:
+        given = self.arguments
+        self.control.failed_fast = False
+        listeners = Listeners.of(
+            verbose=given.verbose, session_dir=given.session_dir if given.session_log else None
+        )
+        options = RunOptions(
+            project=self.project,
+            skip_graders=given.skip_graders,
+            keep_workspace=given.keep_workspace,
+            update_snapshots=given.update_snapshots,
+            cache=Path(given.cache_dir) if given.cache else None,
+            save=not given.no_save,
+            resume=given.resume,
+        )
+        try:
+            run = await run_model(suite, model, options, listeners.emit, self.control)
+        finally:
+            listeners.close()
+        self.runs.append(run)
+        passed = exit_code(run.outcome.head, suite.file.metrics) == EXIT_OK
+        skill = chosen.name or suite.file.skill or suite.name
+        self.done.append(Done(skill=skill, outcome=run.outcome, passed=passed))
+        if given.transcript_dir:
+            listeners.write_transcripts(given.transcript_dir, run.outcome)
+        self._report(self.done[-1])
+        self._after(run)
+
+    def _report(self, done: Done) -> None:
+        """Print the report of one outcome, unless standard output is for something else."""
+        if self.to_stdout:
+            return
+        if self.arguments.form == "github-comment":
+            self.out(github.comment(done.outcome).rstrip("\n"))
+            return
+        report(
+            done.outcome,
+            self.out,
+            verbose=self.arguments.verbose,
+            interpret=self.arguments.interpret,
+            snapshots=self.arguments.update_snapshots,
+        )
+        if done.outcome.head.is_baseline:
+            impact.baseline(done.outcome, self.out)
+
+    def _after(self, run: ModelRun) -> None:
+        """Say on stderr where things are, and how to go on."""
+        if run.store.temporary is None:
+            self.tell(f"Results saved to {run.store.journal.results}")
+        if run.interrupted is not None and run.store.temporary is None:
+            target = f" {self.arguments.target}" if self.arguments.target else ""
+            self.tell(f"Go on with: waza run{target} --resume={run.store.journal.header.id}")
+        if run.kept is not None:
+            self.tell(f"Workspaces kept in {run.kept}; remove them with: rm -r {run.kept}")
+            for tree in run.kept_worktrees:
+                self.tell(f"  git -C {tree.source} worktree remove --force {tree.target}")
+
+    def _recommend(self) -> None:
+        """Put the recommendation into the metadata of every outcome."""
+        found = recommend([one.outcome.head for one in self.done]) if self.arguments.recommend else None
+        if found is None:
+            return
+        for i, (one, run) in enumerate(zip(self.done, self.runs, strict=True)):
+            metadata = {**one.outcome.head.metadata, "recommendation": found}
+            head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
+            outcome = msgspec.structs.replace(one.outcome, head=head)
+            self.done[i] = msgspec.structs.replace(one, outcome=outcome)
+            if run.store.temporary is None:
+                write_atomic(run.store.journal.results, encode(outcome))
+
+    def _report_all(self, suites: Sequence[tuple[Chosen, Suite]]) -> None:
+        """Print what is said over several outcomes."""
+        if self.to_stdout:
+            for chunk in json_documents(self.done):
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+            return
+        if self.arguments.form != "default" or len(self.done) < 2:
+            return
+        if len({one.outcome.head.config.model_id for one in self.done}) > 1:
+            overview.comparison([one.outcome for one in self.done], self.out)
+        found = self.done[0].outcome.head.metadata.get("recommendation")
+        if found:
+            overview.recommendation(found, self.out)
+        if len(suites) > 1:
+            overview.skills_summary(_skill_lines(self.done), self.out)
+
+    def _write_files(self) -> None:
+        given, written = self.arguments, list[Path]()
+        if not self.done:
+            return
+        if given.output:
+            written += write_results(given.output, self.done, summary=not given.no_summary)
+        if given.output_dir:
+            written += write_tree(given.output_dir, self.done, datetime.now().astimezone())
+        written += write_reports(self.reporters, self.done)
+        for path in written:
+            self.tell(f"Written: {path}")
+
+
+def _skill_lines(done: Sequence[Done]) -> list[overview.SkillLine]:
+    lines = []
+    for skill in dict.fromkeys(one.skill for one in done):
+        own = [one for one in done if one.skill == skill]
+        heads = tuple(one.outcome.head for one in own)
+        lines.append(overview.SkillLine(skill=skill, heads=heads, passed=all(one.passed for one in own)))
+    return lines
