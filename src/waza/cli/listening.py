@@ -25,12 +25,13 @@ class Listeners:
         self._started: dict[str, datetime] = {}
 
     @classmethod
-    def of(cls, *, verbose: bool, session_dir: Path | None) -> Listeners:
+    def of(cls, *, verbose: bool, keep_workspace: bool, session_dir: Path | None) -> Listeners:
         """Return the listeners that a command asks for."""
         redactor = Redactor.for_environment(os.environ)
         progress = Progress(
             sys.stderr,
             verbose=verbose,
+            keep_workspace=keep_workspace,
             live=is_live(sys.stderr, os.environ),
             colour=has_colour(sys.stderr, os.environ),
             redact=redactor.value,

@@ -187,7 +187,9 @@ class _Command:
         given = self.arguments
         self.control.failed_fast = False
         listeners = Listeners.of(
-            verbose=given.verbose, session_dir=given.session_dir if given.session_log else None
+            verbose=given.verbose,
+            keep_workspace=given.keep_workspace,
+            session_dir=given.session_dir if given.session_log else None,
         )
         options = RunOptions(
             project=self.project,

@@ -37,6 +37,7 @@ from waza.model.verdict import BuiltGrader, Helpers
 from waza.workspace.prepare import close_place, open_place
 from waza.workspace.room import Room
 
+GRADING = "running graders: "  # how the error message of a run begins whose graders broke
 IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against the arm without skills
 
 
@@ -71,7 +72,7 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
         )
     )
     for number in range(1, trial.max_attempts + 1):
-        attempt = _attempt(world, trial, number)
+        attempt = attempt_of(world.run_id, trial, number)
         run = await _run_attempt(world, attempt, baseline_output)
         if run.status != "failed" or number == trial.max_attempts:
             break
@@ -89,10 +90,10 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
     return stored(msgspec.structs.replace(run, attempts=number, attempt_history=discarded), world.redactor)
 
 
-def _attempt(world: World, trial: Trial, number: int) -> Attempt:
+def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
     """Return an attempt: the task with the templates of its prompts and of its script rendered."""
     task = trial.task
-    variables = variables_of(task, world.run_id, trial.number, number)
+    variables = variables_of(task, run_id, trial.number, number)
     return Attempt(
         trial=trial,
         number=number,
@@ -314,7 +315,7 @@ def status_of(
 
 def grading_error(graded: Grading | None) -> str:
     """Return the error message of graders that reached no verdict, or nothing."""
-    return f"running graders: {'; '.join(graded.errors)}" if graded and graded.errors else ""
+    return f"{GRADING}{'; '.join(graded.errors)}" if graded and graded.errors else ""
 
 
 def _record(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 import types
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -233,7 +234,7 @@ class Decoder:
                 value = int(value)
             fits = isinstance(value, int) and not isinstance(value, bool)
         else:
-            fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
         if not fits:
             return self.complain(
                 node, path, f"{_found(node)} stands where {_NAMES[wanted]} belongs{_rule(meta)}"
@@ -257,6 +258,7 @@ class Decoder:
         return value
 
 
+_LARGEST = sys.float_info.max  # an int above it is no double, and neither are infinity and NaN
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 

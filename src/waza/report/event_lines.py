@@ -60,7 +60,7 @@ def header(event: SuiteStarted, *, verbose: bool) -> Iterator[str]:
         yield from event.notes
     if event.selected:
         yield f"Selected: {counted(len(event.selected), 'task')}"
-        yield from (f"  {BULLET} {one_line(name)} ({task_id})" for task_id, name in event.selected)
+        yield from (f"  {BULLET} {one_line(name)} ({task_id})" for name, task_id in event.selected)
     yield ""
 
 
@@ -84,11 +84,12 @@ def brief(event: RunEvent, clean: Clean) -> Iterator[str]:
 class Detailed:
     """What is told with `--verbose`: every event, indented under its task.
 
-    Where several tasks run at once, each line starts with the name of its task.
+    Where several tasks run at once, each line starts with the name of its task. `workspaces` says that
+    they are kept, and so worth telling of.
     """
 
-    def __init__(self, clean: Clean) -> None:
-        self._clean = clean
+    def __init__(self, clean: Clean, *, workspaces: bool = False) -> None:
+        self._clean, self._workspaces = clean, workspaces
         self._parallel = False
 
     def lines(self, event: RunEvent) -> Iterator[str]:
@@ -147,8 +148,8 @@ class Detailed:
             yield f"{start}{line}"
         if run.error_msg:
             yield f"{start}{_error(event, self._clean)}"
-        if run.workspace_dir:
-            yield f"{start}[WORKSPACE] {run.workspace_dir}"
+        if run.workspace_dir and self._workspaces:
+            yield f"{start}[WORKSPACE] kept: {run.workspace_dir}"
         ending = f"{run.status} ({duration(run.duration_ms)})"
         yield f"{self._at(event.name, 1)}Run {run.run_number}/{event.trials}: {ending}"
 

@@ -17,8 +17,9 @@ class Progress:
     """A listener that tells of a run on `stream` (stderr).
 
     Without `verbose` it writes one line a finished task, and errors and warnings. `live` adds a bar; see
-    `waza.report.terminal` for where that can be. `redact` takes a text and returns it with the secrets
-    taken out. The lines of one event are written by one call, so those of parallel tasks do not mix.
+    `waza.report.terminal` for where that can be. `keep_workspace`: with `verbose`, say where each workspace
+    is. `redact` takes a text and returns it with the secrets taken out. The lines of one event are written
+    by one call, so those of parallel tasks do not mix.
     """
 
     def __init__(
@@ -28,13 +29,14 @@ class Progress:
         verbose: bool = False,
         live: bool = False,
         colour: bool = False,
+        keep_workspace: bool = False,
         redact: Callable[[Any], Any] = lambda text: text,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._bar = Bar(stream, clock) if live else None
         self._say = printer(self._bar or stream, colour=colour)
         self._redact = redact
-        self._detailed = Detailed(redact) if verbose else None
+        self._detailed = Detailed(redact, workspaces=keep_workspace) if verbose else None
 
     def handle(self, event: RunEvent) -> None:
         """Tell of an event, or do nothing."""

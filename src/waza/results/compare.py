@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from waza.kit.stats import normalized_gain
 from waza.model.result import RunResult, SuiteResult, TaskResult, number
 
 # The graders that judge which tools an agent took.
@@ -76,16 +77,6 @@ def compare(results: Sequence[tuple[str, SuiteResult]]) -> Comparison:
         tool_metrics=[_tool_metrics(result.tasks) for result in found],
         normalized_gain=number(normalized_gain(scores[0], scores[-1])),
     )
-
-
-def normalized_gain(before: float, after: float) -> float:
-    """Return Hake's gain: the share of what was still to be gained, (after - before) / (1 - before).
-
-    0 where nothing was left to gain or nothing changed.
-    """
-    if before >= 1 or abs(after - before) < 1e-12:
-        return 0.0
-    return 1.0 if after >= 1 else (after - before) / (1 - before)
 
 
 def _task_deltas(results: Sequence[SuiteResult]) -> Iterator[TaskDelta]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from waza.kit.stats import round_half_away
 from waza.model.result import SuiteResult, number
 
 WEIGHTS = {"aggregate_score": 0.40, "pass_rate": 0.30, "consistency": 0.20, "speed": 0.10}
@@ -22,10 +22,10 @@ def recommend(heads: Sequence[SuiteResult]) -> dict[str, Any] | None:
     if len(heads) < 2:
         return None
     scaled = _scaled(heads)
-    sums = [_rounded(sum(WEIGHTS[key] * parts[key] for key in WEIGHTS)) for parts in scaled]
+    sums = [round_half_away(sum(WEIGHTS[key] * parts[key] for key in WEIGHTS), 1) for parts in scaled]
     order = sorted(range(len(heads)), key=lambda i: -sums[i])
     first, second = order[0], order[1]
-    margin = _rounded((sums[first] - sums[second]) / sums[second] * 100) if sums[second] else 0.0
+    margin = round_half_away((sums[first] - sums[second]) / sums[second] * 100, 1) if sums[second] else 0.0
     return {
         "recommended_model": heads[first].config.model_id,
         "heuristic_score": number(sums[first]),
@@ -59,11 +59,6 @@ def _scaled(heads: Sequence[SuiteResult]) -> list[dict[str, float]]:
 def _scale(values: Sequence[float]) -> list[float]:
     low, high = min(values), max(values)
     return [5.0 if high == low else (value - low) / (high - low) * 10 for value in values]
-
-
-def _rounded(value: float) -> float:
-    """Return a value of at least 0 rounded to one decimal, halves upwards."""
-    return math.floor(value * 10 + 0.5) / 10
 
 
 def _reason(heads: Sequence[SuiteResult], first: int, second: int, *, tied: bool) -> str:

@@ -108,7 +108,7 @@ def test_the_header() -> None:
             judge_model="j",
             workers=4,
             model="m",
-            selected=(("t1", "First"),),
+            selected=(("First", "t1"),),
             resumed=3,
             run_id="run-1",
             notes=("x",),
@@ -202,6 +202,7 @@ def test_verbose_tells_of_every_event() -> None:
         Warned(message="w"),
         FINISHED,
         verbose=True,
+        keep_workspace=True,
     )
     assert lines == [
         "[1/2] running: Greets",
@@ -219,7 +220,7 @@ def test_verbose_tells_of_every_event() -> None:
         "    [GRADER] ✗ b 0.00 (2ms): x",
         "        y",
         "    [ERROR] Greets: the engine broke",
-        "    [WORKSPACE] /tmp/w",
+        "    [WORKSPACE] kept: /tmp/w",
         "  Run 1/2: error (4ms)",
         "[hook:after_task] ls",
         "[hook:after_task] f",
@@ -228,6 +229,10 @@ def test_verbose_tells_of_every_event() -> None:
         "⚠ w",
         "Total duration: 1.234s",
     ]
+
+
+def test_workspaces_that_are_removed_are_not_told_of() -> None:
+    assert "WORKSPACE" not in "".join(told(trial(run(workspace_dir="/tmp/w")), verbose=True))
 
 
 def test_lines_of_parallel_tasks_name_their_task_and_come_in_one_piece() -> None:

@@ -10,7 +10,7 @@ from tests.unit.report.factory import run, suite, task, verdict
 
 from waza.model.observation import ToolEvent
 from waza.model.result import DigestCall, SessionDigest
-from waza.results.compare import compare, normalized_gain
+from waza.results.compare import compare
 
 
 def calls(*successes: bool) -> list[ToolEvent]:
@@ -95,9 +95,7 @@ def test_is_strict_json() -> None:
     assert data["normalized_gain"] == pytest.approx(-2)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "gain"),
-    [(0.5, 0.75, 0.5), (0.5, 0.25, -0.5), (1.0, 0.5, 0), (0.5, 1.0, 1), (0.3, 0.3, 0), (0.0, 0.4, 0.4)],
-)
-def test_normalized_gain(before: float, after: float, gain: float) -> None:
-    assert normalized_gain(before, after) == pytest.approx(gain)
+def test_normalized_gain_is_that_of_the_aggregate_score() -> None:
+    half = suite([task("A"), task("B", run(1, "failed"))])
+    assert compare([("a", suite([task("A", run(1, "failed"))])), ("b", half)]).normalized_gain == 0.5
+    assert compare([("a", half), ("b", suite([task()]))]).normalized_gain == 1

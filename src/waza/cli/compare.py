@@ -1,0 +1,40 @@
+"""`waza compare`: results files side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(epilog="Example: waza compare before.json after.json --format json")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="A.JSON B.JSON...")
+@click.option(
+    "-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form."
+)
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
+    """Compare results files: scores, success rates, tasks and tool use. Deltas are last minus first."""
+    import msgspec
+
+    from waza.errors import EXIT_OK, UsageError
+    from waza.report.compare_table import print_comparison
+    from waza.report.words import printer
+    from waza.results.compare import compare
+    from waza.results.read import load
+
+    if len(files) < 2:
+        raise UsageError("compare needs at least two results files: waza compare A.json B.json")
+    results = []
+    for file in files:
+        result, warnings = load(file)
+        for warning in warnings:
+            printer(sys.stderr)(str(warning))
+        results.append((str(file), result))
+    found = compare(results)
+    if as_json or form == "json":
+        printer(sys.stdout)(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    else:
+        print_comparison(found, printer(sys.stdout))
+    return EXIT_OK

@@ -1,0 +1,228 @@
+"""Regrading: the graders of a suite, asked again about recorded runs. No agent is run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from waza.engine.record import failure_artifacts, stored
+from waza.engine.run import make_executor
+from waza.engine.trial import GRADING, attempt_of, grade_observation, grading_error, status_of
+from waza.errors import ExecutorError, RunError, UsageError
+from waza.graders._interpreter import Interpreters
+from waza.kit.redact import Redactor
+from waza.model.agent import Executor
+from waza.model.loaded import Project, Suite
+from waza.model.observation import Observation, ToolEvent
+from waza.model.result import DigestCall, RunResult, SuiteResult, TaskResult, number
+from waza.model.task import Task
+from waza.model.trial import Trial
+from waza.model.verdict import Helpers
+from waza.results.figures import TaskFigures, figures_of, summary, task_stats, task_status
+
+
+class TaskGrade(msgspec.Struct, frozen=True, kw_only=True):
+    """A regraded task: the mean weighted score of its runs, and each grader's weighted mean over runs."""
+
+    overall_score: float
+    passed: bool
+    grader_averages: dict[str, float]
+
+
+class Grades(msgspec.Struct, frozen=True, kw_only=True):
+    """What `waza grade` prints: the mean over regraded tasks, and each of them."""
+
+    overall_score: float
+    passed: bool
+    tasks: dict[str, TaskGrade]
+
+
+class Regraded(msgspec.Struct, frozen=True, kw_only=True):
+    """New verdicts over old runs: the results with them, the grades, and what was passed over."""
+
+    result: SuiteResult
+    grades: Grades
+    warnings: tuple[str, ...] = ()
+
+
+async def regrade(
+    suite: Suite, recorded: SuiteResult, project: Project, *, workspace: Path, only: str = ""
+) -> Regraded:
+    """Grade the recorded runs of every task of a suite that the results hold, or of the task `only`.
+
+    Files are looked for in `workspace`, since recorded workspaces are gone. A run that broke before it was
+    graded stays an error without verdicts; one whose graders broke is graded again. Raises UsageError when
+    there is nothing to grade, RunError when the judge cannot be had.
+    """
+    known = {task.test_id: task for task in recorded.tasks}
+    if only and (only not in known or only not in {task.id for task in suite.tasks}):
+        raise UsageError(f"there is no task {only!r} in both the suite and the results")
+    wanted = [task for task in suite.tasks if task.id in known and only in ("", task.id)]
+    if not wanted:
+        raise UsageError("nothing to grade: the results hold none of the suite's tasks")
+    missing = [task.id for task in suite.tasks if task.id not in known and not only]
+    session = _Session(suite, recorded, project, workspace)
+    graded = await session.grade([(task, known[task.id]) for task in wanted])
+    untouched = [task for task in recorded.tasks if task.test_id not in {one.test_id for one in graded}]
+    return Regraded(
+        result=_result(suite, recorded, [*graded, *untouched]),
+        grades=_grades(graded),
+        warnings=tuple(f"the results have no task {name!r}; it is left out" for name in missing),
+    )
+
+
+class _Session:
+    """The helpers of one regrading."""
+
+    def __init__(self, suite: Suite, recorded: SuiteResult, project: Project, workspace: Path) -> None:
+        self.suite, self.recorded, self.workspace = suite, recorded, workspace
+        self.executor: Executor = make_executor(suite)
+        self.interpreters = Interpreters()
+        self.redactor = Redactor.for_environment(os.environ)
+        limits, config = project.keys.graders, suite.file.config
+        self.helpers = Helpers(
+            judge_model=config.judge_model or recorded.config.model_id,
+            judge_effort=config.judge_reasoning_effort or "",
+            interpreters=self.interpreters,
+            program_timeout=limits.programTimeout,
+            code_timeout=limits.codeTimeout,
+        )
+
+    async def grade(self, pairs: Sequence[tuple[Task, TaskResult]]) -> list[TaskResult]:
+        """Grade tasks with their recorded runs."""
+        try:
+            await self.executor.start()
+            return [await self._task(task, old) for task, old in pairs]
+        except ExecutorError as error:
+            raise RunError(str(error)) from error
+        finally:
+            await self.interpreters.aclose()
+            await self.executor.aclose()
+
+    async def _task(self, task: Task, old: TaskResult) -> TaskResult:
+        runs = [await self._run(task, run) for run in old.runs]
+        figures = [figures_of(run, 0) for run in runs]
+        return msgspec.structs.replace(
+            old,
+            runs=runs,
+            status=task_status(figures) if runs else old.status,
+            stats=task_stats(task.id, figures),
+        )
+
+    async def _run(self, task: Task, run: RunResult) -> RunResult:
+        broke = run.status == "error" or bool(run.error_msg)
+        if broke and not run.error_msg.startswith(GRADING):
+            return msgspec.structs.replace(run, validations={}, status="error")
+        trial = Trial(task=task, number=run.run_number, max_attempts=self.suite.file.config.max_attempts)
+        attempt = attempt_of(self.recorded.eval_id, trial, max(1, run.attempts))
+        seen = observation_of(task, run, self.workspace, self._baseline_output(task.id, run.run_number))
+        helpers = msgspec.structs.replace(self.helpers, judge=self.executor.judge(attempt))
+        graded = await grade_observation(
+            self.suite, attempt.task, attempt.execution, seen, helpers, task.graders
+        )
+        status = status_of("", graded, (), ab_run=self.recorded.is_baseline)
+        error = grading_error(graded)
+        artifacts = failure_artifacts(status, run.final_output, error, graded.failed)
+        new = msgspec.structs.replace(
+            run, validations=graded.validations, status=status, error_msg=error, failure_artifacts=artifacts
+        )
+        return stored(new, self.redactor)
+
+    def _baseline_output(self, task_id: str, trial: int) -> str | None:
+        below = self.recorded.baseline_outcome
+        tasks = [task for task in below.tasks if task.test_id == task_id] if below else []
+        return next(
+            (run.final_output for task in tasks for run in task.runs if run.run_number == trial), None
+        )
+
+
+def observation_of(
+    task: Task, run: RunResult, workspace: Path, baseline_output: str | None = None
+) -> Observation:
+    """Return what was seen in a recorded run, as its graders saw it."""
+    return Observation(
+        task_id=task.id,
+        task_name=task.name,
+        prompt=run.prompt or task.prompt,
+        expected_outcome=task.expected_outcome,
+        trial=run.run_number,
+        output=run.final_output,
+        transcript=tuple(run.transcript),
+        tool_events=tuple(run.tool_events) or _from_digest(run.session_digest.tool_calls),
+        skill_invocations=tuple(run.skill_invocations),
+        command_invocations=tuple(run.command_invocations),
+        usage=run.session_digest.usage,
+        duration_ms=run.duration_ms,
+        session_id=run.session_digest.session_id,
+        workspace=str(workspace),
+        environment=task.inputs.environment,
+        baseline_output=baseline_output,
+    )
+
+
+def _from_digest(calls: Sequence[DigestCall]) -> tuple[ToolEvent, ...]:
+    """Return tool events from the digest, for results older than version 1.1; empty arguments were unset."""
+    return tuple(
+        ToolEvent(
+            turn=0,
+            sequence=i,
+            tool_call_id=call.id,
+            tool_name=call.name,
+            args={key: value for key, value in msgspec.to_builtins(call.arguments).items() if value != ""},
+            result=call.result,
+            success=call.success,
+        )
+        for i, call in enumerate(calls, 1)
+    )
+
+
+def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> SuiteResult:
+    config = msgspec.structs.replace(
+        recorded.config,
+        judge_model=suite.file.config.judge_model or recorded.config.judge_model,
+        judge_reasoning_effort=suite.file.config.judge_reasoning_effort or "",
+    )
+    figures = [
+        TaskFigures(
+            task_id=task.test_id,
+            groups=tuple(task.group.split(", ")) if task.group else (),
+            trials={run.run_number: figures_of(run, 0) for run in task.runs},
+            stopped="" if task.runs or task.status != "error" else "stopped",
+        )
+        for task in tasks
+    ]
+    return msgspec.structs.replace(
+        recorded,
+        timestamp=datetime.now().astimezone().isoformat(),
+        config=config,
+        summary=summary(figures, recorded.config.runs_per_test, recorded.summary.duration_ms),
+        metrics={},
+        tasks=tasks,
+    )
+
+
+def _grades(graded: Sequence[TaskResult]) -> Grades:
+    tasks = {task.test_id: _grade(task) for task in graded}
+    return Grades(
+        overall_score=number(sum(task.overall_score for task in tasks.values()) / len(tasks)),
+        passed=all(task.passed for task in tasks.values()),
+        tasks=tasks,
+    )
+
+
+def _grade(task: TaskResult) -> TaskGrade:
+    sums: dict[str, tuple[float, float]] = {}
+    for run in task.runs:
+        for name, found in (run.validations or {}).items():
+            weight = found.weight if found.weight > 0 else 1.0
+            total, weights = sums.get(name, (0.0, 0.0))
+            sums[name] = (total + found.score * weight, weights + weight)
+    return TaskGrade(
+        overall_score=task.stats.avg_weighted_score if task.stats else 0,
+        passed=task.status == "passed",
+        grader_averages={name: number(total / weights) for name, (total, weights) in sorted(sums.items())},
+    )

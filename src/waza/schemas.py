@@ -1,0 +1,124 @@
+"""JSON Schemas of the file formats, made from the models: for editors, checks and other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from waza.kit.decode import fields_of
+from waza.model.loaded import ProjectFile
+from waza.model.result import SuiteResult
+from waza.model.suite import SuiteFile
+from waza.model.task import TaskFile
+from waza.plugins import load as load_plugin
+from waza.plugins import names as plugin_names
+
+KINDS = ("suite", "task", "config", "results")
+_ROOTS: dict[str, type] = {
+    "suite": SuiteFile,
+    "task": TaskFile,
+    "config": ProjectFile,
+    "results": SuiteResult,
+}
+_TITLES = {
+    "suite": "waza suite (eval.yaml)",
+    "task": "waza task",
+    "config": "waza project (.waza.yaml)",
+    "results": "waza results",
+}
+
+
+def schema_of(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a format: one of KINDS.
+
+    In suites and tasks every grader type brings the rules of its own `config`. Texts may be written as any
+    plain scalar in YAML, so they accept numbers and booleans; keys without a value count as left out.
+    """
+    schema = msgspec.json.schema(_ROOTS[kind])
+    definitions = schema.setdefault("$defs", {})
+    if kind in ("suite", "task"):
+        _add_graders(definitions)
+    if kind != "results":
+        for definition in definitions.values():
+            _as_yaml_has_it(definition)
+    else:
+        _accept_more(definitions)
+    _drop_unused(schema)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": _TITLES[kind], **schema}
+
+
+def _private(kind: type) -> dict[str, Any]:
+    """Stand in for the types of private fields, which no file has."""
+    del kind
+    return {}
+
+
+def _drop_unused(schema: dict[str, Any]) -> None:
+    """Remove definitions that nothing refers to, such as those of private fields."""
+    definitions, used, left = schema["$defs"], set[str](), [schema.get("$ref"), *schema.get("allOf", [])]
+    while left:
+        part = left.pop()
+        if isinstance(part, str) and part.startswith("#/$defs/"):
+            name = unquote(part.removeprefix("#/$defs/"))
+            if name not in used:
+                used.add(name)
+                left.append(definitions[name])
+        elif isinstance(part, dict):
+            left.extend(part.values())
+        elif isinstance(part, list):
+            left.extend(part)
+    schema["$defs"] = {name: found for name, found in sorted(definitions.items()) if name in used}
+
+
+def _add_graders(definitions: dict[str, Any]) -> None:
+    """Let each grader type say what belongs under its `config`."""
+    rules = []
+    for name in plugin_names("waza.graders"):
+        grader = load_plugin("waza.graders", name)
+        if grader is None:
+            continue
+        key = f"config of {name}"
+        _, own = msgspec.json.schema_components([grader], schema_hook=_private)
+        config = own.pop(grader.__name__)
+        public = {field.key for field in fields_of(grader)}
+        config["properties"] = {k: v for k, v in config["properties"].items() if k in public}
+        definitions.update(own)
+        definitions[key] = config
+        rules.append(
+            {
+                "if": {"properties": {"type": {"const": name}}, "required": ["type"]},
+                "then": {"properties": {"config": {"$ref": f"#/$defs/{quote(key)}"}}},
+            }
+        )
+    entry = definitions["GraderEntry"]
+    entry["allOf"] = rules
+    entry["properties"]["type"] = {"enum": plugin_names("waza.graders")}
+
+
+def _as_yaml_has_it(schema: Any) -> None:
+    """Accept what the YAML reader accepts: any plain scalar for a text."""
+    _walk(schema, _loosen_text)
+
+
+def _loosen_text(schema: dict[str, Any]) -> None:
+    if schema.get("type") == "string":
+        schema["type"] = ["string", "number", "boolean", "null"]
+
+
+def _accept_more(definitions: dict[str, Any]) -> None:
+    """Readers of results accept fields that they do not know."""
+    for definition in definitions.values():
+        definition.pop("additionalProperties", None)
+
+
+def _walk(schema: Any, change: Callable[[dict[str, Any]], None]) -> None:
+    if isinstance(schema, dict):
+        change(schema)
+        for value in schema.values():
+            _walk(value, change)
+    elif isinstance(schema, list):
+        for value in schema:
+            _walk(value, change)
