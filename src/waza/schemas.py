@@ -8,13 +8,13 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from waza.graders import TYPES
 from waza.kit.decode import fields_of
 from waza.model.loaded import ProjectFile
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
 from waza.plugins import load as load_plugin
-from waza.plugins import names as plugin_names
 
 KINDS = ("suite", "task", "config", "results")
 _ROOTS: dict[str, type] = {
@@ -53,7 +53,7 @@ def schema_of(kind: str) -> dict[str, Any]:
 def _private(kind: type) -> dict[str, Any]:
     """Stand in for the types of private fields, which no file has."""
     del kind
-    return {}
+    return {"description": "not part of any file"}
 
 
 def _drop_unused(schema: dict[str, Any]) -> None:
@@ -76,10 +76,8 @@ def _drop_unused(schema: dict[str, Any]) -> None:
 def _add_graders(definitions: dict[str, Any]) -> None:
     """Let each grader type say what belongs under its `config`."""
     rules = []
-    for name in plugin_names("waza.graders"):
+    for name in TYPES:
         grader = load_plugin("waza.graders", name)
-        if grader is None:
-            continue
         key = f"config of {name}"
         _, own = msgspec.json.schema_components([grader], schema_hook=_private)
         config = own.pop(grader.__name__)
@@ -95,7 +93,7 @@ def _add_graders(definitions: dict[str, Any]) -> None:
         )
     entry = definitions["GraderEntry"]
     entry["allOf"] = rules
-    entry["properties"]["type"] = {"enum": plugin_names("waza.graders")}
+    entry["properties"]["type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string"}]}
 
 
 def _as_yaml_has_it(schema: Any) -> None:
