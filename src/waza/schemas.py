@@ -77,7 +77,7 @@ def _add_graders(definitions: dict[str, Any]) -> None:
     """Let each grader type say what belongs under its `config`."""
     rules = []
     for name in TYPES:
-        grader = load_plugin("waza.graders", name)
+        grader: type = load_plugin("waza.graders", name)  # type: ignore[assignment]  # a name of our own table
         key = f"config of {name}"
         _, own = msgspec.json.schema_components([grader], schema_hook=_private)
         config = own.pop(grader.__name__)

@@ -26,22 +26,22 @@ def expected_checks(
     """Yield name, type and verdict of each check. The text checks ignore case.
 
     `skill` is the suite's, `enforce` is `config.enforce_expected`. An injected skill body needs no invocation, so
-    `should_trigger` is only checked without it.
+    `should_trigger` is only checked without it. A `behavior` without any limit is no check.
     """
     expected, output = task.expected, seen.output.lower()
     if expected.output_contains:
         missing = [text for text in expected.output_contains if text.lower() not in output]
         notes = [f"the output does not contain {text!r}" for text in missing]
-        yield "_output_contains", "", Verdict.of_checks(len(expected.output_contains), notes, {})
+        yield "_output_contains", "text", Verdict.of_checks(len(expected.output_contains), notes, {})
     if expected.output_not_contains:
         found = [text for text in expected.output_not_contains if text.lower() in output]
         notes = [f"the output contains {text!r}" for text in found]
-        yield "_output_not_contains", "", Verdict.of_checks(len(expected.output_not_contains), notes, {})
+        yield "_output_not_contains", "text", Verdict.of_checks(len(expected.output_not_contains), notes, {})
     if expected.output_contains_any:
         hit = any(text.lower() in output for text in expected.output_contains_any)
         notes = [] if hit else [f"the output contains none of {expected.output_contains_any}"]
-        yield "_output_contains_any", "", Verdict.of_checks(1, notes, {})
-    if enforce and expected.behavior and said.acts:
+        yield "_output_contains_any", "text", Verdict.of_checks(1, notes, {})
+    if enforce and expected.behavior and said.acts and _checks(expected.behavior):
         yield "_behavior", "behavior", _behavior(expected.behavior, seen)
     if enforce and expected.should_trigger is not None and said.skills and not body_injected and skill:
         yield (
@@ -49,6 +49,11 @@ def expected_checks(
             "skill_invocation",
             _should_trigger(skill, seen, wanted=expected.should_trigger),
         )
+
+
+def _checks(limits: ExpectedBehavior) -> int:
+    numbers = (limits.max_tool_calls, limits.max_iterations, limits.max_tokens, limits.max_response_time_ms)
+    return sum(map(bool, numbers)) + len(limits.required_tools) + len(limits.forbidden_tools)
 
 
 def _behavior(limits: ExpectedBehavior, seen: Observation) -> Verdict:
@@ -60,20 +65,14 @@ def _behavior(limits: ExpectedBehavior, seen: Observation) -> Verdict:
         forbidden_tools=limits.forbidden_tools,
     )
     verdict = grader.grade(seen, Helpers())
-    if not limits.max_iterations:
+    if not (limits.max_iterations and seen.has_session):
         return verdict
     messages = sum(event.type == MESSAGE for event in seen.transcript)
     failures = list(verdict.details["failures"])
-    checks = _count(grader) + 1
     if messages > limits.max_iterations:
         failures.append(f"{messages} assistant messages, at most {limits.max_iterations} allowed")
     details = {**verdict.details, "max_iterations": limits.max_iterations, "iterations": messages}
-    return Verdict.of_checks(checks, failures, details)
-
-
-def _count(grader: Behavior) -> int:
-    limits = (grader.max_tool_calls, grader.max_tokens, grader.max_duration_ms)
-    return sum(1 for limit in limits if limit) + len(grader.required_tools) + len(grader.forbidden_tools)
+    return Verdict.of_checks(_checks(limits), failures, details)
 
 
 def _should_trigger(name: str, seen: Observation, *, wanted: bool) -> Verdict:

@@ -24,7 +24,6 @@ class Grading(msgspec.Struct, frozen=True):
 
     validations: dict[str, Validation]
     errors: tuple[str, ...] = ()
-    pairwise: dict[str, object] | None = None
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -36,7 +35,6 @@ async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Help
     """Ask every grader in order. A grader that errs keeps its place with score 0, and never passes."""
     validations: dict[str, Validation] = {}
     errors: list[str] = []
-    pairwise: dict[str, object] | None = None
     for built in graders:
         started = time.monotonic()
         verdict = await _ask(built, seen, helpers)
@@ -46,8 +44,7 @@ async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Help
         )
         if verdict.error:
             errors.append(f"{built.spec.name}: {verdict.error}")
-        pairwise = verdict.details.get("pairwise", pairwise)
-    return Grading(validations, tuple(errors), pairwise)
+    return Grading(validations, tuple(errors))
 
 
 def validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took: int = 0) -> Validation:
@@ -84,9 +81,11 @@ async def _call(built: BuiltGrader, seen: Observation, helpers: Helpers) -> obje
 
 
 def _checked(verdict: object) -> Verdict:
-    """Return the verdict if it is one: a boolean and a finite score from 0 to 1."""
+    """Return the verdict if it is one: a boolean and a finite score from 0 to 1. One with an error never passes."""
     if not isinstance(verdict, Verdict):
         raise GraderError(f"the grader returned {type(verdict).__name__}, not a Verdict")
+    if verdict.error:
+        return Verdict.errored(str(verdict.error))
     if not isinstance(verdict.passed, bool):
         raise GraderError(f"the grader's 'passed' is {verdict.passed!r}, not true or false")
     score = verdict.score
@@ -97,4 +96,6 @@ def _checked(verdict: object) -> Verdict:
         or not 0 <= score <= 1
     ):
         raise GraderError(f"the grader's score is {score!r}, not a number from 0 to 1")
+    if not (isinstance(verdict.feedback, str) and isinstance(verdict.details, dict)):
+        raise GraderError("the grader's 'feedback' is not a text, or its 'details' are not a dict")
     return verdict

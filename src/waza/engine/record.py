@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -70,6 +70,46 @@ def empty_digest() -> SessionDigest:
 
 def stored(run: RunResult, redactor: Redactor) -> RunResult:
     """Return the run as it may be stored: secrets out of it first, then huge texts cut."""
+    run = _tidied(run)
+    try:
+        data = msgspec.json.encode(run, enc_hook=str)
+    except UnicodeEncodeError:
+        run = _without_surrogates(run)
+        data = msgspec.json.encode(run, enc_hook=str)
+    if len(data) <= HUGE and not redactor.finds(data):
+        return run
+    return _cleaned(run, redactor)
+
+
+def _tidied(run: RunResult) -> RunResult:
+    """Return the run without the clocks of its events, its verdicts sorted by name."""
+    return msgspec.structs.replace(
+        run,
+        transcript=[
+            event if event.at_ms is None else msgspec.structs.replace(event, at_ms=None)
+            for event in run.transcript
+        ],
+        validations=None if run.validations is None else dict(sorted(run.validations.items())),
+    )
+
+
+def _without_surrogates(run: RunResult) -> RunResult:
+    """Return the run with half characters, which no UTF-8 file can hold, replaced by question marks."""
+    plain = msgspec.to_builtins(run, enc_hook=str)
+    return msgspec.convert(_mapped(plain, lambda text: text.encode("utf-8", "replace").decode()), RunResult)
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(key): _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mapped(item, change) for item in value]
+    return value
+
+
+def _cleaned(run: RunResult, redactor: Redactor) -> RunResult:
     output = redactor.text(run.final_output)
     size = len(output.encode("utf-8", "replace"))
     cut = size > HUGE
@@ -115,7 +155,7 @@ def _stored_validations(
             feedback=redactor.text(validation.feedback),
             details=_value(validation.details, redactor),
         )
-        for name, validation in sorted(validations.items())
+        for name, validation in validations.items()
     }
 
 

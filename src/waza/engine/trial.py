@@ -131,8 +131,8 @@ def _filled(value: Any, variables: Mapping[str, str]) -> Any:
         return render(value, variables)
     if isinstance(value, dict):
         return {key: _filled(item, variables) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_filled(item, variables) for item in value]
+    if isinstance(value, list | tuple):
+        return type(value)(_filled(item, variables) for item in value)
     return value
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from waza.kit import stats
 from waza.model.loaded import Suite
 from waza.model.observation import Usage
 from waza.model.result import (
@@ -34,11 +35,11 @@ from waza.results.figures import (
     figures_of,
     summary,
     task_stats,
-    task_status,
 )
 from waza.results.outcome import Outcome
 
 Read = Callable[[int], RunResult]
+PROMPT = "prompt"  # the type of graders that compare pairwise
 BEHAVIOURAL = ("behavior", "action_sequence", "tool_calls", "tool_constraint")
 
 
@@ -63,7 +64,7 @@ class Fold:
             for arm in arms
         }
         self.durations: dict[Arm, int] = {}
-        self._sums: dict[tuple[str, str], tuple[float, int]] = {}
+        self._scores: dict[tuple[str, str], list[float]] = {}
 
     def add(self, arm: Arm, task_id: str, run: RunResult, offset: int, *, cached: bool = False) -> None:
         """Add a finished trial, whose record begins at `offset` of the journal."""
@@ -73,11 +74,11 @@ class Fold:
         figures.trials[run.run_number] = figures_of(run, offset)
         figures.cached = cached
         for one in (run.validations or {}).values():
-            figures.pairwise = one.details.get("pairwise", figures.pairwise)
-            if arm == "main":
+            if one.type == PROMPT:
+                figures.pairwise = one.details.get("pairwise", figures.pairwise)
+            if arm == "main" and self.suite.file.metrics:
                 for key in (("name", one.identifier), ("type", one.type)):
-                    total, count = self._sums.get(key, (0.0, 0))
-                    self._sums[key] = (total + one.score, count + 1)
+                    self._scores.setdefault(key, []).append(one.score)
 
     def stop(self, arm: Arm, task_id: str, reason: str) -> None:
         """Note that a task was aborted before its first trial."""
@@ -153,25 +154,24 @@ class Fold:
             display_name=task.name,
             group=", ".join(figures.groups),
             golden=task.golden,
-            status="error" if figures.stopped and not ordered else task_status(ordered),
+            status=figures.status,
             runs=[read(trial.offset) for trial in ordered],
             stats=task_stats(task.id, ordered),
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
         )
 
     def _impact(self, task_id: str) -> SkillImpact | None:
-        with_skills = task_stats(task_id, self.tasks["main"][task_id].ordered)
-        without = task_stats(task_id, self.tasks["baseline"][task_id].ordered)
+        main, baseline = self.tasks["main"][task_id], self.tasks["baseline"][task_id]
+        with_skills, without = main.pass_rate, baseline.pass_rate
         if with_skills is None or without is None:
             return None
-        delta = with_skills.pass_rate - without.pass_rate
-        pairwise = self.tasks["main"][task_id].pairwise
+        delta = with_skills - without
         return SkillImpact(
-            pass_rate_with_skills=with_skills.pass_rate,
-            pass_rate_baseline=without.pass_rate,
+            pass_rate_with_skills=number(with_skills),
+            pass_rate_baseline=number(without),
             delta=number(delta),
-            percent_change=number(delta / max(without.pass_rate, 0.01) * 100),
-            pairwise=msgspec.convert(pairwise, Pairwise) if pairwise else None,
+            percent_change=number(delta / max(without, 0.01) * 100),
+            pairwise=msgspec.convert(main.pairwise, Pairwise) if main.pairwise else None,
         )
 
     def _metrics(
@@ -206,9 +206,8 @@ class Fold:
         return self._mean([("name", metric.name)])
 
     def _mean(self, keys: Sequence[tuple[str, str]]) -> float | None:
-        found = [self._sums[key] for key in keys if key in self._sums]
-        count = sum(n for _, n in found)
-        return sum(total for total, _ in found) / count if count else None
+        found = [score for key in keys for score in self._scores.get(key, ())]
+        return stats.mean(found) if found else None
 
 
 def run_config(suite: Suite, model: str) -> RunConfig:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -23,7 +24,10 @@ from waza.model.result import (
 
 
 class TrialFigures(msgspec.Struct, frozen=True):
-    """What statistics need of a trial, and where its record begins in the journal."""
+    """What statistics need of a trial, and where its record begins in the journal.
+
+    `usage` is that of all its attempts: what was discarded cost as much.
+    """
 
     offset: int
     status: RunStatus
@@ -49,16 +53,33 @@ class TaskFigures(msgspec.Struct, kw_only=True):
         """The trials by number."""
         return [self.trials[number] for number in sorted(self.trials)]
 
+    @property
+    def status(self) -> TaskStatus:
+        """The status of the task. One that was stopped did not get all its trials, so it cannot have passed."""
+        status = task_status(self.ordered)
+        return "error" if self.stopped and status != "failed" else status
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The share of trials that passed; None without a trial."""
+        passed = sum(trial.status == "passed" for trial in self.trials.values())
+        return passed / len(self.trials) if self.trials else None
+
 
 def figures_of(run: RunResult, offset: int) -> TrialFigures:
     """Return the figures of a run: the mean score of its graders, plain and weighted."""
-    found = list((run.validations or {}).values())
-    weights = [one.weight if one.weight > 0 else 1.0 for one in found]
-    score = sum(one.score for one in found) / len(found) if found else 0.0
-    total = sum(weights)
-    weighted = sum(one.score * w for one, w in zip(found, weights, strict=True)) / total if found else 0.0
-    usage = run.session_digest.usage
-    return TrialFigures(offset, run.status, score, weighted, run.duration_ms, run.attempts, usage)
+    scores = [one.score for one in (run.validations or {}).values()]
+    weights = [one.weight if one.weight > 0 else 1.0 for one in (run.validations or {}).values()]
+    weighted = [score * weight for score, weight in zip(scores, weights, strict=True)]
+    return TrialFigures(
+        offset=offset,
+        status=run.status,
+        score=stats.mean(scores),
+        weighted=math.fsum(weighted) / math.fsum(weights) if scores else 0.0,
+        duration_ms=run.duration_ms,
+        attempts=run.attempts,
+        usage=add_usage([*(attempt.usage for attempt in run.attempt_history), run.session_digest.usage]),
+    )
 
 
 def task_status(trials: Sequence[TrialFigures]) -> TaskStatus:
@@ -77,7 +98,7 @@ def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None
         return None
     plain, weighted = [trial.score for trial in trials], [trial.weighted for trial in trials]
     passed = sum(trial.status == "passed" for trial in trials)
-    interval = _bootstrap(task_id, weighted)
+    interval = _bootstrap(_seed(task_id, weighted), weighted)
     late = any(trial.status == "passed" and trial.attempts > 1 for trial in trials)
     lower, upper = stats.wilson(passed, n)
     spread = stats.std_dev(plain)
@@ -113,7 +134,7 @@ def summary(
     trigger tests.
     """
     ran = [task for task in tasks if task.trials or task.stopped]
-    statuses: list[TaskStatus] = ["error" if task.stopped else task_status(task.ordered) for task in ran]
+    statuses = [task.status for task in ran]
     plain = [stats.mean([trial.score for trial in task.ordered]) for task in ran]
     weighted = [stats.mean([trial.weighted for trial in task.ordered]) for task in ran]
     total, succeeded, errors = len(ran), statuses.count("passed"), statuses.count("error")
@@ -146,10 +167,8 @@ def _statistics(
     with_trials = [(task, score) for task, score in zip(ran, weighted, strict=True) if task.trials]
     if len(with_trials) < 2:
         return None
-    everything = "\n".join(
-        f"{task.task_id}:{[trial.weighted for trial in task.ordered]!r}" for task, _ in with_trials
-    )
-    interval = _bootstrap(everything, [score for _, score in with_trials], seeded=True)
+    seeds = [_seed(task.task_id, [trial.weighted for trial in task.ordered]) for task, _ in with_trials]
+    interval = _bootstrap("\n".join(sorted(seeds)), [score for _, score in with_trials])
     counts = [
         (sum(trial.status == "passed" for trial in task.ordered), len(task.trials)) for task, _ in with_trials
     ]
@@ -163,10 +182,13 @@ def _statistics(
     )
 
 
-def _bootstrap(name: str, values: Sequence[float], *, seeded: bool = False) -> Interval:
-    """Return the bootstrap interval, seeded by what it is of, so that equal data gives equal intervals."""
-    material = name if seeded else f"{name}:{list(values)!r}"
-    found = stats.bootstrap(values, hashlib.sha256(material.encode("utf-8", "surrogatepass")).digest())
+def _seed(task_id: str, scores: Sequence[float]) -> str:
+    """Return what random numbers are made from: equal data, in whatever order, gives equal intervals."""
+    return f"{task_id}:{sorted(scores)!r}"
+
+
+def _bootstrap(seed: str, values: Sequence[float]) -> Interval:
+    found = stats.bootstrap(values, hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest())
     return Interval(
         lower=number(found.lower),
         upper=number(found.upper),

@@ -26,7 +26,7 @@ def mock_script(
     if short and "turns" in keys:
         key = min(short)
         loading.say(document, (*path, key), f"{key!r} stands beside 'turns'", "move it into one of the turns")
-    turns = tuple(block.turns or ()) if "turns" in keys else (block,) if short else None
+    turns = tuple(block.turns or ()) if "turns" in keys else (_one_turn(block),) if short else None
     for where, turn in _turns(block, path):
         _check_turn(loading, document, turn, where)
     _check_steps(loading, document, block, path)
@@ -40,6 +40,11 @@ def mock_script(
             if (script := mock_script(loading, document, entry, (*path, "executions", i)))
         ),
     )
+
+
+def _one_turn(block: MockBlock) -> MockTurn:
+    """Return the turn that the keys directly under `mock` are short for."""
+    return MockTurn(**{name: getattr(block, name) for name in MockTurn.__struct_fields__})
 
 
 def _turns(block: MockBlock, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], MockTurn]]:

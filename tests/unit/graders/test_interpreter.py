@@ -207,6 +207,19 @@ def test_javascript_names_and_truthiness():
     ) == [None, FALSY, FALSY, None, None, None, None, None, None]
 
 
+def test_a_rejected_promise_does_not_end_the_child():
+    async def scenario(interpreters: Interpreters):
+        rejected = await interpreters.evaluate("javascript", DEPLOYED, ["Promise.reject(new Error('x'))"], 20)
+        children = leftovers()
+        return (
+            rejected,
+            await interpreters.evaluate("javascript", DEPLOYED, ["1"], 20),
+            children == leftovers(),
+        )
+
+    assert in_children(scenario) == ([None], [None], True)
+
+
 def test_javascript_declarations_are_seen_later():
     assert javascript("const hosts = ['web-01']; hosts", "hosts.every(host => output.includes(host))") == [
         None,

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import subprocess
 from pathlib import Path
 
@@ -75,6 +76,21 @@ def test_many_at_once(repo: Path, tmp_path: Path):
     asyncio.run(scenario())
     assert worktrees(repo) == [str(repo)]
     assert not any(target.exists() for target in targets)
+
+
+def test_worktrees_of_a_repository_are_changed_one_at_a_time(repo: Path, tmp_path: Path, monkeypatch):
+    log = tmp_path / "log"
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text(f"#!/bin/sh\necho begin >> '{log}'\nsleep 0.1\necho end >> '{log}'\n", encoding="utf-8")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(slow.parent), prepend=os.pathsep)
+
+    async def scenario() -> None:
+        await asyncio.gather(worktree_add(repo, tmp_path / "a"), worktree_remove(repo, tmp_path / "b"))
+
+    asyncio.run(scenario())
+    assert log.read_text(encoding="utf-8").split() == ["begin", "end"] * 3
 
 
 def test_remove_although_it_was_changed(repo: Path, tmp_path: Path):
