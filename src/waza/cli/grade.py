@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 
@@ -53,6 +52,8 @@ def command(  # the options explain themselves in --help
 
     Runs that broke before they were graded stay errors. Exit code 0 whatever the verdict, unless --fail.
     """
+    import asyncio
+
     import msgspec
 
     from waza.engine.regrade import regrade

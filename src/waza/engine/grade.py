@@ -66,7 +66,7 @@ async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdi
     try:
         return _checked(await _call(built, seen, helpers))
     except GraderError as error:
-        return Verdict.errored(str(error))
+        return Verdict.errored(str(error) or "the grader did not say why it reached no verdict")
     except Exception as error:  # noqa: BLE001 - graders are other people's code: whatever they raise is their error
         return Verdict.errored(f"the grader broke: {type(error).__name__}: {error}")
 

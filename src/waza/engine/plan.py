@@ -34,6 +34,8 @@ def arms_of(suite: Suite) -> tuple[list[Arm], str]:
     """
     if not suite.file.baseline:
         return ["main"], ""
+    if suite.skills_off:
+        return ["main"], "--baseline compares with and without skills, but all skills are off; running once"
     if not suite.skill_paths and not suite.file.config.required_skills:
         return [
             "main"

@@ -3,91 +3,141 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from waza.engine.record import digest_call
+import msgspec
+
+from waza.engine.record import digest, stored
 from waza.engine.trial import World
 from waza.errors import ExecutorError
 from waza.kit.stats import round_half_away
 from waza.model.agent import Limits
-from waza.model.loaded import TriggerPrompt, TriggerTests
-from waza.model.observation import tool_events
-from waza.model.result import TriggerMetrics, TriggerResult, number
-from waza.model.task import Task
+from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
+from waza.model.observation import Turn, tool_events
+from waza.model.result import RunResult, TriggerMetrics, TriggerResult, number
+from waza.model.task import InputFile, Inputs, Task
 from waza.model.trial import Attempt, Trial
 from waza.results.assemble import Triggers
+from waza.suite.discover import is_searched
 from waza.workspace.prepare import close_place, open_place
+
+LARGEST_FIXTURE = 1024 * 1024  # bytes; larger files would be copied for every prompt
 
 
 async def run_trigger_tests(world: World, tests: TriggerTests, workers: int) -> Triggers:
     """Run every prompt in a session of its own. The mock executor takes every prompt as judged rightly.
 
-    A session that breaks counts as the wrong answer and as an error.
+    A session that breaks before the skill fired counts as the wrong answer, and as an error.
     """
     prompts = [(prompt, True) for prompt in tests.should_trigger_prompts]
     prompts += [(prompt, False) for prompt in tests.should_not_trigger_prompts]
     if world.suite.file.config.executor == "mock":
-        results = [_result(prompt, should, did=should) for prompt, should in prompts]
+        results = [_result(prompt, should=should, did=should) for prompt, should in prompts]
         return Triggers(trigger_metrics(results), tuple(results))
+    task = _task(world.suite)
     gate = asyncio.Semaphore(max(1, workers))
 
-    async def one(prompt: TriggerPrompt, should: bool) -> TriggerResult:
+    async def one(prompt: TriggerPrompt) -> Turn:
         async with gate:
-            return await _ask(world, tests.skill, prompt, should=should)
+            return await _ask(world, task, prompt)
 
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(one(prompt, should)) for prompt, should in prompts]
-    results = [task.result() for task in running]
-    return Triggers(trigger_metrics(results), tuple(results))
+        running = [group.create_task(one(prompt)) for prompt, _ in prompts]
+    turns = [session.result() for session in running]
+    results = [
+        _judged(world, tests.skill, prompt, turn, should=should)
+        for (prompt, should), turn in zip(prompts, turns, strict=True)
+    ]
+    return Triggers(trigger_metrics(results), tuple(results), tuple(turn.usage for turn in turns))
 
 
-def _result(prompt: TriggerPrompt, should: bool, *, did: bool) -> TriggerResult:
-    return TriggerResult(
-        prompt=prompt.prompt, confidence=prompt.confidence, should_trigger=should, did_trigger=did
-    )
+def _task(suite: Suite) -> Task:
+    """Return what the sessions of all prompts have in common: the skills, fixtures and mocks of the suite.
 
-
-async def _ask(world: World, skill: str, prompt: TriggerPrompt, *, should: bool) -> TriggerResult:
-    suite = world.suite
-    task = Task(
+    There is no target: instructions that are injected need not fire.
+    """
+    config = suite.file.config
+    return Task(
         id="trigger",
-        name=prompt.prompt,
+        name="trigger",
         file="",
-        prompt=prompt.prompt,
-        timeout=suite.file.config.timeout_seconds,
+        prompt="",
+        timeout=config.timeout_seconds,
+        first_event_timeout=config.first_event_timeout_seconds,
         home=suite.directory,
         fixtures=suite.fixtures,
+        inputs=Inputs(files=[InputFile(path=name) for name in _fixtures(suite.fixtures)]),
+        instruction_files=tuple(config.instruction_files),
         skill_paths=suite.skill_paths,
         no_skills=suite.skills_off,
+        command_mocks=tuple(suite.file.command_mocks or ()),
+        mcp_mocks=tuple(suite.file.mcp_mocks or ()),
     )
+
+
+def _fixtures(root: Path) -> Iterator[str]:
+    """Yield the fixtures by path; links, hidden directories and large files are left out."""
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(name for name in names if is_searched(name))
+        for path in (Path(folder, name) for name in sorted(files)):
+            if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST_FIXTURE:
+                yield path.relative_to(root).as_posix()
+
+
+async def _ask(world: World, task: Task, prompt: TriggerPrompt) -> Turn:
+    """Return the turn that a prompt led to; a session that could not be held is a broken one."""
+    task = msgspec.structs.replace(task, prompt=prompt.prompt)
     attempt = Attempt(trial=Trial(task=task, number=1), number=1, task=task)
-    place = await open_place(world.room, task, wanted=True)
+    limits = Limits(turn=task.timeout, first_event=task.first_event_timeout, cancel_on_skill=True)
     try:
-        session = await world.executor.open(attempt, place)
+        place = await open_place(world.room, task, wanted=True)
         try:
-            turn = await session.send(prompt.prompt, Limits(turn=task.timeout, cancel_on_skill=True))
+            session = await world.executor.open(attempt, place)
+            try:
+                return await session.send(prompt.prompt, limits)
+            finally:
+                await session.aclose()
         finally:
-            await session.aclose()
+            await close_place(world.room, place)
     except ExecutorError as error:
-        return TriggerResult(
-            prompt=prompt.prompt,
-            confidence=prompt.confidence,
-            should_trigger=should,
-            did_trigger=not should,
-            error_msg=str(error),
-        )
-    finally:
-        await close_place(world.room, place)
-    return TriggerResult(
+        return Turn(error=str(error))
+
+
+def _judged(world: World, skill: str, prompt: TriggerPrompt, turn: Turn, *, should: bool) -> TriggerResult:
+    """Return the result of a session, in the form in which it may be stored."""
+    fired = any(found.name == skill for found in turn.skills)
+    run = RunResult(
+        run_number=1,
+        attempts=1,
         prompt=prompt.prompt,
-        confidence=prompt.confidence,
-        should_trigger=should,
-        did_trigger=any(found.name == skill for found in turn.skills),
-        error_msg=turn.error,
-        final_output=turn.output,
+        status="skipped",
+        duration_ms=turn.duration_ms,
+        validations=None,
+        session_digest=digest(tool_events(turn.events), turn.usage, turn.session_id),
         transcript=list(turn.events),
-        tool_calls=[digest_call(event) for event in tool_events(turn.events)],
-        session_id=turn.session_id,
+        final_output=turn.output,
+        error_msg=turn.error,
+    )
+    did = fired or (bool(turn.error) and not should)
+    return _result(prompt, should=should, did=did, run=stored(run, world.redactor))
+
+
+def _result(prompt: TriggerPrompt, *, should: bool, did: bool, run: RunResult | None = None) -> TriggerResult:
+    plain = TriggerResult(
+        prompt=prompt.prompt, confidence=prompt.confidence, should_trigger=should, did_trigger=did
+    )
+    if run is None:
+        return plain
+    return msgspec.structs.replace(
+        plain,
+        prompt=run.prompt,
+        error_msg=run.error_msg,
+        final_output=run.final_output,
+        transcript=run.transcript,
+        tool_calls=run.session_digest.tool_calls,
+        session_id=run.session_digest.session_id,
     )
 
 

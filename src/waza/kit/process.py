@@ -38,6 +38,7 @@ _ROUNDS = 20  # how often a sweep looks again for processes that were started me
 
 _SEED = secrets.token_hex(6)
 _numbers = itertools.count(1)
+_started: set[int] = set()  # the numbers of all children; without any there is nothing to look for
 
 
 class ProcessDied(WazaError):  # noqa: N818 - a statement of fact reads better than ProcessDiedError
@@ -144,6 +145,7 @@ async def start(
     if not argv:
         raise ProcessDied("no program was given")
     number = next(_numbers)
+    _started.add(number)
     # The mark of an outer waza stays beside ours, so that its sweep finds our children too.
     marks = f"{os.environ.get(MARK, '')} {_mark(number)}".strip()
     starting = asyncio.ensure_future(
@@ -188,7 +190,7 @@ async def end(child: Child) -> None:
 
 def leftovers() -> list[int]:
     """Return the ids of living processes that descend from a child of this process."""
-    return sorted(process.pid for process in _marked(None))
+    return sorted(process.pid for process in _marked(None)) if _started else []
 
 
 def kill_leftovers() -> list[int]:

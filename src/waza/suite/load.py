@@ -12,6 +12,7 @@ from waza.kit.decode import Decoder
 from waza.model.loaded import Suite
 from waza.model.suite import Config, SuiteFile
 from waza.model.task import Task
+from waza.plugins import load as load_plugin
 from waza.plugins import names as plugin_names
 from waza.problem import Problem
 from waza.suite import skills
@@ -182,9 +183,9 @@ def _base_task(loading: Loading) -> Task:
 
 
 def _check_config(loading: Loading, config: Config) -> None:
-    known = [*plugin_names("waza.executors"), COPILOT]
-    if config.executor not in known:
-        hint = f"executors: {', '.join(sorted(set(known)))}"
+    if config.executor != COPILOT and load_plugin("waza.executors", config.executor) is None:
+        known = {*plugin_names("waza.executors"), COPILOT}
+        hint = f"executors: {', '.join(sorted(known))}"
         where = ("config", "executor") if not loading.request.executor else ("--executor",)
         loading.say(loading.document, where, f"there is no executor {config.executor!r}", hint)
     for effort, model in (("reasoning_effort", config.model), ("judge_reasoning_effort", "")):

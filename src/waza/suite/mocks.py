@@ -8,7 +8,6 @@ from typing import Any
 from waza.kit.decode import Document
 from waza.kit.files import safe_join
 from waza.kit.pattern import PatternError, compile_pattern
-from waza.kit.schema import SchemaError, compile_schema
 from waza.model.mocks import CommandMock, CommandResponse, McpMock, McpResponse
 from waza.suite.loading import Loading
 
@@ -69,6 +68,8 @@ def _check_response(loading: Loading, document: Document, response: McpResponse,
     for field, pattern in (response.match_regex or {}).items():
         _check_pattern(loading, document, pattern, (*path, "match_regex", field))
     if response.match_schema:
+        from waza.kit.schema import SchemaError, compile_schema  # heavy, and few suites need it
+
         try:
             compile_schema(response.match_schema)
         except SchemaError as error:

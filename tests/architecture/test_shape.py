@@ -1,0 +1,64 @@
+"""The shape of the project: tables match folders, the public names exist, files stay readable."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import waza
+from waza.executors import TYPES as EXECUTORS
+from waza.graders import TYPES as GRADERS
+from waza.graders.base import Grader
+from waza.plugins import load
+
+SOURCE = Path(waza.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+NOT_A_TYPE = {"__init__", "base", "argument"}
+
+
+def modules_of(package: str) -> set[str]:
+    names = {path.stem for path in (SOURCE / package).glob("*.py")}
+    return {name for name in names if not name.startswith("_") and name not in NOT_A_TYPE}
+
+
+def test_every_grader_has_a_file_and_every_file_a_grader():
+    assert {place.split(":")[0].rsplit(".", 1)[1] for place in GRADERS.values()} == modules_of("graders")
+
+
+def test_every_executor_has_a_file_and_every_file_an_executor():
+    assert {place.split(":")[0].rsplit(".", 1)[1] for place in EXECUTORS.values()} == modules_of("executors")
+
+
+@pytest.mark.parametrize("name", GRADERS)
+def test_a_grader_is_a_documented_struct(name):
+    kind = load("waza.graders", name)
+    assert kind is not None
+    assert issubclass(kind, Grader)
+    assert kind.__doc__
+    assert kind.grade is not Grader.grade
+
+
+def test_public_names_exist():
+    assert sorted(waza.__all__) == waza.__all__
+    for name in waza.__all__:
+        assert getattr(waza, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        waza.nothing  # noqa: B018  # the access is the test
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_files_and_functions_are_read_in_one_sitting(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST_FILE, "split this file: one subject a file"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or 0) - node.lineno + 1
+            assert length <= LONGEST_FUNCTION, f"split {node.name}: {length} lines"
+
+
+def test_no_drawer_for_leftovers():
+    stems = {path.stem for path in FILES} | {path.name for path in SOURCE.rglob("*") if path.is_dir()}
+    assert not stems & {"utils", "util", "core", "common", "manager", "helpers", "misc"}
