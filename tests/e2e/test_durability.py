@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.live import Project, lasting
-from tests.support.program import mock_suite, newest_results, write_tree
+from tests.support.live import Project, lasting, nap, until
+from tests.support.program import Ended, mock_suite, newest_results, write_tree
 
 SIDE = "{type: program, name: side, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"']}}"
 
@@ -27,12 +28,12 @@ def counted(name: str, trials: int, delay: int = 0) -> str:
 
 
 def counting_suite(
-    project: Project, tasks: int, trials: int, *config: str, delay: int = 0
-) -> tuple[str, dict[str, str]]:
-    """A suite of counted tasks, and the environment that names its side file."""
+    project: Project, tasks: int, trials: int, *config: str, delay: int = 0, head: str = ""
+) -> dict[str, str]:
+    """Write a suite of counted tasks; return the environment that names its side file."""
     texts = {f"t{n:03d}": counted(f"t{n:03d}", trials, delay) for n in range(tasks)}
-    mock_suite(project.home, texts, f"graders: [{SIDE}]", [f"trials_per_task: {trials}", *config])
-    return "eval.yaml", {"SIDE": str(project.home / "side.txt")}
+    mock_suite(project.home, texts, f"graders: [{SIDE}]\n{head}", [f"trials_per_task: {trials}", *config])
+    return {"SIDE": str(project.home / "side.txt")}
 
 
 def executions(project: Project, name: str = "side.txt") -> Counter[tuple[str, int]]:
@@ -42,28 +43,129 @@ def executions(project: Project, name: str = "side.txt") -> Counter[tuple[str, i
     return Counter((task, int(number)) for task, number in words)
 
 
+def unfinished(project: Project, keep: int) -> Path:
+    """Cut the newest journal after `keep` trials, as if the run had been killed then; return its path."""
+    path = project.runs[-1] / "journal.ndjson"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: 1 + keep]))
+    (path.parent / "results.json").unlink()
+    return path
+
+
+def results_of(directory: Path) -> dict:
+    return json.loads((directory / "results.json").read_bytes())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 8])
 def test_killed_at_ten_random_moments_and_resumed(project: Project, workers: int):
-    suite, env = counting_suite(project, 100, 3, "parallel: true", f"workers: {workers}", delay=2)
-    moments = [*sorted(random.Random(workers).sample(range(1, 290), 7)), 0, 0, 0]
-    random.Random(workers).shuffle(moments)  # 0: while resuming, before anything new is finished
+    env = counting_suite(project, 100, 3, "parallel: true", f"workers: {workers}", delay=2)
+    moments = sorted(random.Random(workers).sample(range(1, 290), 7))
+    for place in (2, 4, 6):
+        moments.insert(place, 0)  # killed while resuming, as soon as the run says what it is
     done = Counter[tuple[str, int]]()
     for moment in moments:
-        with project.started("run", suite, "--resume", env=env) as live:
-            live.until(lambda: "Engine:" in live.err and len(project.finished()) >= moment)
-        now, executed = project.finished(), executions(project)
-        done.update({key: executed[key] for key in now if key not in done})
-    ended = project.run("run", suite, "--resume", env=env)
+        with project.started("run", "eval.yaml", "--resume", env=env) as live:
+            live.until(lambda moment=moment: "Engine:" in live.err and len(project.finished()) >= moment)
+        executed = executions(project)
+        done.update({key: executed[key] for key in project.finished() if key not in done})
+    assert 0 < len(done) < 300
+    ended = project.run("run", "eval.yaml", "--resume", env=env)
     assert ended.code == 0, ended.err
     assert len(project.runs) == 1
     assert sorted(project.finished()) == [(f"t{n:03d}", k) for n in range(100) for k in (1, 2, 3)]
-    assert len(done) > 1
     executed = executions(project)
-    assert {key: executed[key] for key in done} == done  # what was finished was never executed again
+    assert {key: executed[key] for key in done} == done, "a finished trial was executed again"
     resumed = newest_results(project.home)
-    undisturbed = project.run("run", suite, env={"SIDE": str(project.home / "other.txt")})
+    undisturbed = project.run("run", "eval.yaml", env={"SIDE": str(project.home / "other.txt")})
     assert undisturbed.code == 0
     assert set(executions(project, "other.txt").values()) == {1}
     assert lasting(resumed) == lasting(newest_results(project.home))
     assert project.left == []
+
+
+@pytest.mark.slow
+def test_both_arms_of_a_baseline_run_survive_a_kill(project: Project):
+    env = counting_suite(project, 12, 2, "skill_directories: [skills]", delay=10, head="baseline: true")
+    write_tree(project.home, {"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nbody\n"})
+    for moment in (9, 37):  # in the first and in the second arm of 24 trials each
+        with project.started("run", "eval.yaml", "--resume", env=env) as live:
+            live.until(lambda moment=moment: len(project.finished()) >= moment)
+    assert project.run("run", "eval.yaml", "--resume", env=env).code == 0
+    arms = Counter(line["trial"]["arm"] for line in project.journal() if "trial" in line)
+    assert arms == {"main": 24, "baseline": 24}
+    resumed = newest_results(project.home)
+    assert project.run("run", "eval.yaml", env=env).code == 0
+    assert lasting(resumed) == lasting(newest_results(project.home))
+    assert len(resumed["baseline_outcome"]["tasks"]) == 12
+
+
+def test_a_torn_last_line_costs_one_trial(project: Project):
+    env = counting_suite(project, 3, 2)
+    assert project.run("run", "eval.yaml", env=env).code == 0
+    before = newest_results(project.home)
+    journal = unfinished(project, 5)
+    journal.write_bytes(journal.read_bytes()[:-40])
+    ended = project.run("run", "eval.yaml", "--resume", env=env)
+    assert ended.code == 0
+    assert "4 finished runs kept" in ended.err
+    assert executions(project) == {
+        ("t000", 1): 1,
+        ("t000", 2): 1,
+        ("t001", 1): 1,
+        ("t001", 2): 1,
+        ("t002", 1): 2,
+        ("t002", 2): 2,
+    }
+    assert lasting(newest_results(project.home)) == lasting(before)
+    assert len(project.finished()) == 6
+
+
+def test_a_damaged_line_is_told(project: Project):
+    env = counting_suite(project, 3, 1)
+    project.run("run", "eval.yaml", env=env)
+    journal = unfinished(project, 2)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(lines[0] + lines[1][:-20] + b"\n" + lines[2])
+    ended = project.run("run", "eval.yaml", "--resume", env=env)
+    assert ended.code == 2
+    assert f"is damaged at byte {len(lines[0])}" in ended.err
+    assert "start a new run" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_run_killed_before_its_first_line_is_none(project: Project):
+    env = counting_suite(project, 1, 1)
+    write_tree(project.home, {".waza/runs/run-20200101T000000Z-abcdef/journal.ndjson": '{"run": {"id"'})
+    assert project.run("run", "eval.yaml", "--resume", env=env).code == 0
+    ended = project.run("run", "eval.yaml", "--resume=run-20200101T000000Z-abcdef", env=env)
+    assert ended.code == 2
+    assert "was never started" in ended.err
+
+
+def test_without_an_earlier_run_a_new_one_starts_and_says_so(project: Project):
+    env = counting_suite(project, 1, 1)
+    ended = project.run("run", "eval.yaml", "--resume", env=env)
+    assert ended.code == 0
+    assert "no earlier run" in ended.err
+    assert executions(project) == {("t000", 1): 1}
+    assert "no earlier run" not in project.run("run", "eval.yaml", "--resume", env=env).err
+
+
+def test_a_finished_run_is_only_reported_again(project: Project):
+    head = (
+        "hooks: {before_task: [{command: 'test \"{{.Vars.fine}}\" = yes || exit 3', error_on_fail: true}]}\n"
+    )
+    env = counting_suite(project, 2, 2, head=head + "inputs: {fine: 'yes'}")
+    write_tree(project.home, {"trigger_tests.yaml": "skill: s\nshould_trigger_prompts: [{prompt: p}]\n"})
+    first = project.run("run", "eval.yaml", env=env)
+    assert first.code == 0
+    stored = (project.runs[-1] / "results.json").read_bytes()
+    again = project.run("run", "eval.yaml", "--resume", "-o", "again.json", "--reporter", "junit:j.xml", env=env)
+    assert again.code == 0
+    assert again.out == first.out
+    assert set(executions(project).values()) == {1}
+    assert len(project.runs) == 1
+    assert (project.runs[-1] / "results.json").read_bytes() == stored
+    assert (project.home / "again.json").read_bytes() == stored
+    assert (project.home / "j.xml").exists()
