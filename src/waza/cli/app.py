@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
 import sys
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
-from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_INTERRUPTED, SuiteError, WazaError
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, SuiteError, WazaError
 from waza.version import __version__
 
 COMMANDS = {
@@ -59,6 +57,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: waza run examples/code-explainer/eval.yaml -v",
 )
@@ -68,12 +67,14 @@ class Commands(click.Group):
 @click.pass_context
 def cli(ctx: click.Context, *, debug: bool, no_update_check: bool) -> None:
     """Evaluate AI agent skills and custom agents from YAML suites."""
-    del no_update_check
-    ctx.ensure_object(dict)["debug"] = debug
+    del debug, no_update_check
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def run() -> NoReturn:
     """Run the command line and exit; whatever a person can mend is told in one message on stderr."""
+    _open_closed_streams()
     try:
         sys.exit(_invoke())
     except SuiteError as error:
@@ -83,17 +84,8 @@ def run() -> NoReturn:
         )
     except WazaError as error:
         _complain(f"Error: {error}", error.exit_code)
-    except BrokenPipeError:
-        _silence(sys.stdout)  # the reader of our output had enough
-        sys.exit(EXIT_FAILED)
     except OSError as error:
-        if "--debug" in sys.argv:
-            raise
-        where = (
-            f" {error.filename}" if error.filename else " the output" if error.errno == errno.ENOSPC else ""
-        )
-        _silence(sys.stdout)
-        _complain(f"Error: cannot write or read{where}: {error.strerror or error}", EXIT_ERROR)
+        _fail_on_files(error)
     except (KeyboardInterrupt, click.exceptions.Abort):
         _complain("interrupted", EXIT_INTERRUPTED)
 
@@ -105,24 +97,35 @@ def _invoke() -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        hint = (
-            f"; see `{error.ctx.command_path} --help`"
-            if isinstance(error, click.UsageError) and error.ctx
-            else ""
-        )
-        _complain(f"Error: {error.format_message()}{hint}", EXIT_ERROR)
-    return code if isinstance(code, int) else 0
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f"; see `{context.command_path} --help`" if context else ""
+        message = " ".join(error.format_message().split()).rstrip(".")
+        _complain(f"Error: {message}{hint}", EXIT_ERROR)
+    return code if isinstance(code, int) else EXIT_OK
+
+
+def _open_closed_streams() -> None:
+    """Let streams that are closed (`2>&-`) lead to nowhere, so that no other file gets their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # open to the end
+
+
+def _fail_on_files(error: OSError) -> NoReturn:
+    """End after trouble with a file or a stream; quietly if it is a reader of our output who had enough."""
+    from waza.cli.streams import silence
+
+    if "--debug" in sys.argv:
+        raise error
+    silence(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        sys.exit(EXIT_FAILED)
+    where = error.filename or "the output"
+    _complain(f"Error: cannot write or read {where}: {error.strerror or error}", EXIT_ERROR)
 
 
 def _complain(message: str, code: int) -> NoReturn:
-    from waza.report.words import printer
+    from waza.cli.streams import tell
 
-    with contextlib.suppress(OSError):  # nobody listens
-        printer(sys.stderr)(message)
+    tell(message)
     sys.exit(code)
-
-
-def _silence(stream: Any) -> None:
-    """Point a stream to nowhere, so that the interpreter does not complain when it flushes at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -7,13 +7,13 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+from waza.cli.streams import tell
 from waza.kit.redact import Redactor
 from waza.model.event import RunEvent, TaskStarted
 from waza.report.progress import Progress
 from waza.report.session_log import SessionLog
 from waza.report.terminal import has_colour, is_live
 from waza.report.transcripts import write_transcript
-from waza.report.words import printer
 from waza.results.outcome import Outcome
 
 
@@ -51,9 +51,7 @@ class Listeners:
             except OSError as error:
                 self._listeners.remove(listener)
                 if not isinstance(listener, Progress):
-                    printer(sys.stderr)(
-                        f"warning: {type(listener).__name__} stopped: {error.strerror or error}"
-                    )
+                    tell(f"warning: {type(listener).__name__} stopped: {error.strerror or error}")
 
     def write_transcripts(self, directory: Path, outcome: Outcome) -> None:
         """Write a transcript of each task; one that cannot be written is a warning."""
@@ -62,9 +60,7 @@ class Listeners:
             try:
                 write_transcript(directory, task, started, self._redactor.full_value)
             except OSError as error:
-                printer(sys.stderr)(
-                    f"warning: no transcript of {task.display_name}: {error.strerror or error}"
-                )
+                tell(f"warning: no transcript of {task.display_name}: {error.strerror or error}")
                 return
 
     def close(self) -> None:
@@ -73,6 +69,6 @@ class Listeners:
             listener.close()
             trouble = getattr(listener, "trouble", "")
             if trouble:
-                printer(sys.stderr)(f"warning: {trouble}")
+                tell(f"warning: {trouble}")
             if isinstance(listener, SessionLog):
-                printer(sys.stderr)(f"Session log: {listener.path}")
+                tell(f"Session log: {listener.path}")

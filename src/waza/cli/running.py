@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +19,7 @@ from waza.cli.outputs import (
     write_results,
     write_tree,
 )
+from waza.cli.streams import Output, tell
 from waza.cli.suites import Chosen, choose_suites
 from waza.engine.control import Control
 from waza.engine.run import ModelRun, RunOptions, run_model
@@ -29,8 +28,6 @@ from waza.kit.files import write_atomic
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
 from waza.report.console import report
-from waza.report.terminal import has_colour
-from waza.report.words import Write, printer
 from waza.results.gate import exit_code
 from waza.results.recommend import recommend
 from waza.results.write import encode
@@ -86,7 +83,6 @@ def run_command(arguments: Arguments) -> int:
     if arguments.output and arguments.output_dir:
         raise UsageError("-o and --output-dir exclude each other; keep one")
     project = find_project(Path.cwd())
-    tell = printer(sys.stderr)
     for warning in project.warnings:
         tell(str(warning))
     chosen = choose_suites(
@@ -125,8 +121,7 @@ class _Command:
     def __init__(self, arguments: Arguments, project: Project, reporters: Sequence[Reporter]) -> None:
         self.arguments, self.project, self.reporters = arguments, project, reporters
         self.to_stdout = any(reporter.path is None for reporter in reporters)
-        self.out: Write = printer(sys.stdout, colour=has_colour(sys.stdout, os.environ))
-        self.tell = printer(sys.stderr)
+        self.out = Output()
         self.control = Control()
         self.done: list[Done] = []
         self.runs: list[ModelRun] = []
@@ -153,7 +148,7 @@ class _Command:
             ),
         )
         for warning in suite.warnings:
-            self.tell(str(warning))
+            tell(str(warning))
         unmatched = [warning for warning in suite.warnings if warning.file in ("--task", "--tags")]
         if unmatched and given.strict:
             raise UsageError(f"{unmatched[0].file}: {unmatched[0].message}; nothing was run (--strict)")
@@ -176,6 +171,7 @@ class _Command:
             self._recommend()
             self._report_all(suites)
             self._write_files()
+            self.out.close()
         finally:
             for run in self.runs:
                 run.store.close()
@@ -218,29 +214,29 @@ class _Command:
         if self.to_stdout:
             return
         if self.arguments.form == "github-comment":
-            self.out(github.comment(done.outcome).rstrip("\n"))
+            self.out.line(github.comment(done.outcome).rstrip("\n"))
             return
         report(
             done.outcome,
-            self.out,
+            self.out.line,
             verbose=self.arguments.verbose,
             interpret=self.arguments.interpret,
             snapshots=self.arguments.update_snapshots,
         )
         if done.outcome.head.is_baseline:
-            impact.baseline(done.outcome, self.out)
+            impact.baseline(done.outcome, self.out.line)
 
     def _after(self, run: ModelRun) -> None:
         """Say on stderr where things are, and how to go on."""
         if run.store.temporary is None:
-            self.tell(f"Results saved to {run.store.journal.results}")
+            tell(f"Results saved to {run.store.journal.results}")
         if run.interrupted is not None and run.store.temporary is None:
             target = f" {self.arguments.target}" if self.arguments.target else ""
-            self.tell(f"Go on with: waza run{target} --resume={run.store.journal.header.id}")
+            tell(f"Go on with: waza run{target} --resume={run.store.journal.header.id}")
         if run.kept is not None:
-            self.tell(f"Workspaces kept in {run.kept}; remove them with: rm -r {run.kept}")
+            tell(f"Workspaces kept in {run.kept}; remove them with: rm -r {run.kept}")
             for tree in run.kept_worktrees:
-                self.tell(f"  git -C {tree.source} worktree remove --force {tree.target}")
+                tell(f"  git -C {tree.source} worktree remove --force {tree.target}")
 
     def _recommend(self) -> None:
         """Put the recommendation into the metadata of every outcome."""
@@ -258,19 +254,17 @@ class _Command:
     def _report_all(self, suites: Sequence[tuple[Chosen, Suite]]) -> None:
         """Print what is said over several outcomes."""
         if self.to_stdout:
-            for chunk in json_documents(self.done):
-                sys.stdout.buffer.write(chunk)
-            sys.stdout.buffer.flush()
+            self.out.write(json_documents(self.done))
             return
         if self.arguments.form != "default" or len(self.done) < 2:
             return
         if len({one.outcome.head.config.model_id for one in self.done}) > 1:
-            overview.comparison([one.outcome for one in self.done], self.out)
+            overview.comparison([one.outcome for one in self.done], self.out.line)
         found = self.done[0].outcome.head.metadata.get("recommendation")
         if found:
-            overview.recommendation(found, self.out)
+            overview.recommendation(found, self.out.line)
         if len(suites) > 1:
-            overview.skills_summary(_skill_lines(self.done), self.out)
+            overview.skills_summary(_skill_lines(self.done), self.out.line)
 
     def _write_files(self) -> None:
         given, written = self.arguments, list[Path]()
@@ -282,7 +276,7 @@ class _Command:
             written += write_tree(given.output_dir, self.done, datetime.now().astimezone())
         written += write_reports(self.reporters, self.done)
         for path in written:
-            self.tell(f"Written: {path}")
+            tell(f"Written: {path}")
 
 
 def _skill_lines(done: Sequence[Done]) -> list[overview.SkillLine]:

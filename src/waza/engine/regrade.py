@@ -80,7 +80,7 @@ class _Session:
 
     def __init__(self, suite: Suite, recorded: SuiteResult, project: Project, workspace: Path) -> None:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
-        self.executor: Executor = make_executor(suite)
+        self.executor: Executor = make_executor(suite, recorded.config.model_id, project)
         self.interpreters = Interpreters()
         self.redactor = Redactor.for_environment(os.environ)
         limits, config = project.keys.graders, suite.file.config

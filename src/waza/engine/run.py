@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from waza.engine.cache import Cache
 from waza.engine.control import Control
 from waza.engine.plan import arms_of, has_pairwise, tasks_of, workers_of
+from waza.engine.provider import find_provider, secret_variables
 from waza.engine.store import Store, open_store
 from waza.engine.trial import World, run_trial, variables_of
 from waza.engine.trigger import run_trigger_tests
@@ -22,7 +24,7 @@ from waza.graders._interpreter import Interpreters
 from waza.kit import stats
 from waza.kit.process import kill_leftovers, leftovers
 from waza.kit.redact import Redactor
-from waza.model.agent import Executor
+from waza.model.agent import Executor, Setup
 from waza.model.event import (
     HookRan,
     RunEvent,
@@ -34,15 +36,13 @@ from waza.model.event import (
     TrialFinished,
     Warned,
 )
-from waza.model.loaded import Project, Suite
-from waza.model.result import RunResult
+from waza.model.loaded import Project, Suite, TriggerTests
+from waza.model.result import RunResult, TaskStatus
 from waza.model.suite import Hook
 from waza.model.task import Task
 from waza.model.trial import Arm, Trial
 from waza.model.verdict import Helpers
 from waza.plugins import load as load_plugin
-from waza.results.assemble import Triggers
-from waza.results.figures import task_status
 from waza.results.outcome import Outcome
 from waza.suite.discover import required_skills
 from waza.workspace.hooks import run_hooks
@@ -80,18 +80,22 @@ class ModelRun(msgspec.Struct, frozen=True, kw_only=True):
 async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, control: Control) -> ModelRun:
     """Run a suite on one model and write its results. RunError: the run as a whole could not go on."""
     arms, warning = arms_of(suite)
-    executor = make_executor(suite)
+    executor = make_executor(suite, model, options.project)
     await clear_stale_rooms()
     try:
         await executor.start()
+        store = open_store(
+            suite, model, arms, options.project.directory, save=options.save, resume=options.resume
+        )
     except ExecutorError as error:
         await executor.aclose()
         raise RunError(str(error)) from error
-    store = open_store(
-        suite, model, arms, options.project.directory, save=options.save, resume=options.resume
-    )
-    if warning:
-        emit(Warned(message=warning))
+    except BaseException:
+        await executor.aclose()
+        raise
+    for message in (warning, store.note):
+        if message:
+            emit(Warned(message=message))
     run = _Run(suite, model, options, emit, control, executor, store)
     try:
         interrupted = await run.go(arms)
@@ -109,8 +113,8 @@ async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, c
     )
 
 
-def make_executor(suite: Suite) -> Executor:
-    """Return the agent engine of a suite. RunError: its package is not installed."""
+def make_executor(suite: Suite, model: str, project: Project) -> Executor:
+    """Return the agent engine of a suite. RunError: it is not there, or its model server is misdescribed."""
     config = suite.file.config
     kind = load_plugin("waza.executors", config.executor)
     if kind is None:
@@ -118,7 +122,14 @@ def make_executor(suite: Suite) -> Executor:
             f"the executor {config.executor!r} is not part of this installation. To try the suite without an "
             "agent, run it with --executor mock"
         )
-    return kind(config.executor_options)  # type: ignore[no-any-return]  # plugins are typed by their group
+    setup = Setup(
+        model=model,
+        config=config,
+        skill=suite.file.skill,
+        provider=find_provider(os.environ, project.keys.provider),
+        hidden=frozenset(secret_variables(project.keys.provider)),
+    )
+    return kind(setup)  # type: ignore[no-any-return]  # plugins are typed by their group
 
 
 class _Run:
@@ -164,53 +175,53 @@ class _Run:
 
     async def go(self, arms: Sequence[Arm]) -> int | None:
         """Run all arms; return the exit code of an interrupt, or None."""
-        try:
-            with self.control.signals():
-                work = asyncio.create_task(self._work(arms))
-                self.control.watch(work)
-                try:
-                    await work
-                except asyncio.CancelledError:
-                    if self.control.exit_code is None:
-                        raise
-        finally:
-            await self._close()
+        with self.control.signals():
+            try:
+                await self._work(arms)
+            except asyncio.CancelledError:
+                if self.control.exit_code is None:
+                    raise
+            finally:
+                await self._close()
         return self.control.exit_code
 
     async def _work(self, arms: Sequence[Arm]) -> None:
         if self.store.complete:
             return
         for arm in arms:
-            await self._run_arm(arm)
+            if self.control.stopped_by is None:
+                await self._run_arm(arm)
         if self.suite.trigger_tests and self.control.may_start:
-            self.triggers = await self._trigger_tests()
+            await self._stoppable(self._run_trigger_tests(self.suite.trigger_tests))
 
-    async def _trigger_tests(self) -> Triggers:
-        tests = self.suite.trigger_tests
-        if tests is None:
-            return Triggers()
+    async def _stoppable(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do work that a signal cancels. What has to happen in any case stays outside of it."""
+        task = asyncio.create_task(work)
+        self.control.watch(task)
+        await task
+
+    async def _run_trigger_tests(self, tests: TriggerTests) -> None:
         try:
-            return await run_trigger_tests(self.world, tests, self.workers)
+            self.triggers = await run_trigger_tests(self.world, tests, self.workers)
         except ExecutorError as error:
             self.emit(Warned(message=f"the trigger tests could not run: {error}"))
-            return Triggers()
 
     async def _run_arm(self, arm: Arm) -> None:
         started = time.monotonic()
         tasks = tasks_of(self.suite, arm)
+        self.control.failed_fast = False
         self.emit(self._suite_started(arm, tasks))
-        hooks = self.suite.file.hooks
         try:
-            await self._hooks("before_run", hooks.before_run)
-            self._check_required(arm)
-            await self._run_tasks(arm, tasks)
+            await self._stoppable(self._run_tasks(arm, tasks))
         finally:
-            await self._hooks("after_run", hooks.after_run)
+            await self._hooks("after_run", self.suite.file.hooks.after_run)
             self.fold.durations[arm] = round((time.monotonic() - started) * 1000)
         self.emit(self._suite_finished(arm))
 
     async def _run_tasks(self, arm: Arm, tasks: Sequence[Task]) -> None:
         """Let workers take tasks from one iterator, until it or the run ends."""
+        await self._hooks("before_run", self.suite.file.hooks.before_run)
+        self._check_required(arm)
         left = iter(enumerate(tasks, 1))
         try:
             async with asyncio.TaskGroup() as group:
@@ -218,7 +229,7 @@ class _Run:
                     group.create_task(self._worker(arm, left, len(tasks)))
         except BaseExceptionGroup as broken:
             raise broken.exceptions[0] from None
-        if self.control.failed_fast:
+        if self.control.failed_fast and next(left, None):
             self.emit(SuiteStopped(reason="fail_fast: a task did not pass"))
 
     async def _worker(self, arm: Arm, left: Iterator[tuple[int, Task]], total: int) -> None:
@@ -230,6 +241,7 @@ class _Run:
     async def _run_task(self, arm: Arm, task: Task, index: int, total: int) -> None:
         missing = [n for n in range(1, self._trials + 1) if n not in self.fold.trials(arm, task.id)]
         if not missing:
+            self._fail_fast(self.fold.tasks[arm][task.id].status)
             return  # finished before this run was resumed
         hooks = self.suite.file.hooks
         variables = variables_of(task, self.world.run_id)
@@ -249,7 +261,8 @@ class _Run:
         known = self.cache.get(task, arm) if self.cache else None
         if known is not None:
             for run in known:
-                self._finished(arm, task, run, cached=True)
+                if run.run_number in missing:
+                    self._finished(arm, task, run, cached=True)
             return True
         runs: list[RunResult] = []
         for number in missing:
@@ -320,9 +333,8 @@ class _Run:
         self, arm: Arm, task: Task, index: int, total: int, *, cached: bool = False, note: str = ""
     ) -> None:
         trials = list(self.fold.trials(arm, task.id).values())
-        status = "error" if note else task_status(trials)
-        if status in ("failed", "error") and self.suite.file.config.fail_fast:
-            self.control.failed_fast = True
+        status = self.fold.tasks[arm][task.id].status
+        self._fail_fast(status)
         self.emit(
             TaskFinished(
                 task_id=task.id,
@@ -336,6 +348,11 @@ class _Run:
                 note=note,
             )
         )
+
+    def _fail_fast(self, status: TaskStatus) -> None:
+        """Start no more tasks if the suite wants that after one that did not pass."""
+        if self.suite.file.config.fail_fast and status in ("failed", "error"):
+            self.control.failed_fast = True
 
     def _suite_started(self, arm: Arm, tasks: Sequence[Task]) -> SuiteStarted:
         config = self.suite.file.config
@@ -358,8 +375,7 @@ class _Run:
         )
 
     def _suite_finished(self, arm: Arm) -> SuiteFinished:
-        figures = self.fold.tasks[arm].values()
-        statuses = ["error" if one.stopped else task_status(one.ordered) for one in figures]
+        statuses = [task.status for task in self.fold.tasks[arm].values()]
         return SuiteFinished(
             total=len(statuses),
             passed=statuses.count("passed"),

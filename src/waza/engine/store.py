@@ -39,6 +39,7 @@ class Store:
 
     def __init__(self, journal: Journal, fold: Fold, *, temporary: Path | None = None) -> None:
         self.journal, self.fold, self.temporary = journal, fold, temporary
+        self.note = ""  # what --resume found, where that may surprise
         self.complete = False
         self.triggers = Triggers()
         self.resumed = 0
@@ -52,6 +53,7 @@ class Store:
         if end is None:
             return
         self.complete = True
+        self.note = f"{self.journal.header.id} is finished: it is only reported again, nothing is run"
         self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results))
         for arm in self.journal.header.arms:
             self.fold.durations[arm] = end.durations.get(arm, 0)
@@ -125,7 +127,12 @@ def open_store(
         temporary = Path(tempfile.mkdtemp(prefix="waza-unsaved-"))
         return Store(Journal.create(temporary, header), fold, temporary=temporary)
     _ignore_in_git(project / RUNS.parent)
-    return Store(Journal.create(project / RUNS, header), fold)
+    store = Store(Journal.create(project / RUNS, header), fold)
+    if resume is not None:
+        store.note = (
+            f"no earlier run of {suite.path.name} on this model to go on with: {header.id} is a new one"
+        )
+    return store
 
 
 def _ignore_in_git(directory: Path) -> None:

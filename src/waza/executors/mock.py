@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import time
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import msgspec
 
 from waza.errors import ExecutorError
 from waza.kit.files import inside, safe_join
-from waza.model.agent import Answer, Call, Limits, Place, Question
+from waza.model.agent import Answer, Call, Limits, Place, Question, Setup, Sitting
 from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedSkill
 from waza.model.observation import COMPLETE, MESSAGE, START, Event, SkillInvocation, Turn, Usage
 from waza.model.task import Task
@@ -30,8 +29,8 @@ _sessions = itertools.count(1)
 class MockExecutor:
     """The agent engine that needs no agent. Runs share nothing."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        del options  # the script stands in the suite
+    def __init__(self, setup: Setup) -> None:
+        del setup  # the script stands in the suite
 
     async def start(self) -> None:
         """Nothing to get ready."""
@@ -194,6 +193,7 @@ class MockJudge:
     def __init__(self, script: MockScript) -> None:
         self.script = script
         self.passes: Counter[str] = Counter()
+        self.sittings: list[Sitting] = []  # a script costs nothing
 
     async def open(self, workdir: Path | None, resume_id: str = "") -> MockInterview:
         """Start a scripted interview."""

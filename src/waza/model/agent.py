@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 
 from waza.model.observation import Turn, Usage
+from waza.model.suite import Config
 
 if TYPE_CHECKING:
     from waza.model.task import Task
@@ -39,14 +41,51 @@ class Instruction(msgspec.Struct, frozen=True):
     text: str
 
 
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """A model server of one's own. `repr` shows no key."""
+
+    base_url: str
+    type: str = "openai"
+    wire_api: str = ""
+    api_key: str = ""
+    bearer_token: str = ""
+    headers: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"Provider({self.host})"
+
+    @property
+    def host(self) -> str:
+        """The host and port, without credentials or path."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What an executor is made for: one suite on one model."""
+
+    model: str
+    config: Config
+    skill: str = ""
+    provider: Provider | None = None
+    hidden: frozenset[str] = frozenset()  # variables that hold keys: no agent may see them
+    shims: Path | None = None  # directory of mocked programs, for the front of the agent's PATH
+    environment: Mapping[str, str] = {}  # what mocked programs need to find their way back
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an attempt happens: the workspace, the agent's directory in it, and what was put there."""
+    """Where an attempt happens: the workspace, the agent's directory in it, and what was put there.
+
+    `mock_servers` are mocked MCP servers to be given to the agent; `mock_token` is what its shell must carry as
+    WAZA_MOCK_SESSION, so that mocked programs know whose call it is.
+    """
 
     workspace: Path | None
     workdir: Path | None
     resources: tuple[Resource, ...] = ()
     instructions: tuple[Instruction, ...] = ()
     environment: Mapping[str, str] = {}
+    mock_servers: Mapping[str, Any] = {}
+    mock_token: str = ""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,8 +136,21 @@ class Interview(Protocol):
         ...
 
 
+class Sitting(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that a judge or responder held: what it cost, for accounting."""
+
+    session_id: str
+    usage: Usage | None = None
+    calls: tuple[Call, ...] = ()
+
+
 class Judge(Protocol):
     """Whoever can answer questions about an attempt."""
+
+    @property
+    def sittings(self) -> Sequence[Sitting]:
+        """The sessions that were held so far."""
+        ...
 
     async def open(self, workdir: Path | None, resume_id: str = "") -> Interview:
         """Start a conversation; with `resume_id` in the agent's own session."""

@@ -106,6 +106,16 @@ class StorageKeys(Keys, frozen=True, kw_only=True):
     enabled: bool = True
 
 
+class ProviderKeys(Keys, frozen=True, kw_only=True):
+    """`provider` of `.waza.yaml`: a model server of one's own. The key is named, never written down."""
+
+    base_url: NonBlank
+    type: str = ""
+    wire_api: str = ""
+    api_key_env: str = ""
+    headers: dict[str, str] = {}
+
+
 class RegistrySource(Keys, frozen=True, kw_only=True):
     """One of `registries` of `.waza.yaml`."""
 
@@ -128,6 +138,7 @@ class ProjectFile(Keys, frozen=True, kw_only=True):
     graders: GraderKeys = GraderKeys()
     storage: StorageKeys | None = None
     registries: list[RegistrySource] = []
+    provider: ProviderKeys | None = None
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
