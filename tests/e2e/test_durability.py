@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.live import Project, lasting, nap, until
+from tests.support.live import Project, lasting, nap
 from tests.support.program import Ended, mock_suite, newest_results, write_tree
 
 SIDE = "{type: program, name: side, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"']}}"
@@ -91,11 +92,11 @@ def test_both_arms_of_a_baseline_run_survive_a_kill(project: Project):
     for moment in (9, 37):  # in the first and in the second arm of 24 trials each
         with project.started("run", "eval.yaml", "--resume", env=env) as live:
             live.until(lambda moment=moment: len(project.finished()) >= moment)
-    assert project.run("run", "eval.yaml", "--resume", env=env).code == 0
+    assert project.run("run", "eval.yaml", "--resume", env=env).code == 1  # no better than without skills
     arms = Counter(line["trial"]["arm"] for line in project.journal() if "trial" in line)
     assert arms == {"main": 24, "baseline": 24}
     resumed = newest_results(project.home)
-    assert project.run("run", "eval.yaml", env=env).code == 0
+    assert project.run("run", "eval.yaml", env=env).code == 1
     assert lasting(resumed) == lasting(newest_results(project.home))
     assert len(resumed["baseline_outcome"]["tasks"]) == 12
 
@@ -169,3 +170,157 @@ def test_a_finished_run_is_only_reported_again(project: Project):
     assert (project.runs[-1] / "results.json").read_bytes() == stored
     assert (project.home / "again.json").read_bytes() == stored
     assert (project.home / "j.xml").exists()
+
+
+def test_a_task_that_a_hook_stopped_is_reported_again(project: Project):
+    hooks = "hooks: {before_task: [{command: 'test {{.TaskName}} != t001', error_on_fail: true}]}"
+    env = counting_suite(project, 3, 1, head=hooks)
+    first = project.run("run", "eval.yaml", env=env)
+    stored = results_of(project.runs[-1])
+    assert [task["status"] for task in stored["tasks"]] == ["passed", "error", "passed"]
+    again = project.run("run", "eval.yaml", "--resume", env=env)
+    assert (first.code, again.code, again.out) == (1, 1, first.out)
+    assert results_of(project.runs[-1]) == stored
+
+
+def test_fail_fast_still_holds_after_a_resume(project: Project):
+    texts = {f"t{n}": f"inputs: {{prompt: p}}\nmock: {{output: {said}}}" for n, said in enumerate("yyny")}
+    grader = "graders: [{type: text, name: fine, config: {contains: ['y']}}]"
+    mock_suite(project.home, texts, grader, ["fail_fast: true"])
+    assert project.run("run", "eval.yaml").code == 1
+    before = newest_results(project.home)
+    assert [task["status"] for task in before["tasks"]] == ["passed", "passed", "failed", "skipped"]
+    unfinished(project, 3)
+    assert project.run("run", "eval.yaml", "--resume").code == 1
+    assert lasting(newest_results(project.home)) == lasting(before)
+
+
+def test_a_cached_task_is_not_doubled_by_a_resume(project: Project):
+    env = counting_suite(project, 2, 3)
+    assert project.run("run", "eval.yaml", "--cache", env=env).code == 0
+    unfinished(project, 2)  # two trials of the first task; all of it stands in the cache
+    assert project.run("run", "eval.yaml", "--cache", "--resume", env=env).code == 0
+    assert sorted(project.finished()) == [(f"t{n:03d}", k) for n in (0, 1) for k in (1, 2, 3)]
+    assert set(executions(project).values()) == {1}
+
+
+def test_resume_takes_the_newest_run_of_this_suite_or_the_one_with_an_id(project: Project):
+    env = counting_suite(project, 2, 1)
+    mock_suite(project.home / "other", {"o": counted("o", 1)}, f"graders: [{SIDE}]", name="other")
+    for _ in range(2):
+        project.run("run", "eval.yaml", env=env)
+        unfinished(project, 1)
+    older, newer = project.runs
+    project.run("run", "other/eval.yaml", env=env)
+    assert len(project.runs) == 3
+    assert "1 finished run kept" in project.run("run", "eval.yaml", "--resume", env=env).err
+    assert (newer / "results.json").exists()
+    assert not (older / "results.json").exists()
+    ended = project.run("run", "eval.yaml", f"--resume={older.name}", env=env)
+    assert f"Resumed: {older.name}" in ended.err
+    assert results_of(older)["eval_id"] == older.name
+    assert lasting(results_of(older)) == lasting(results_of(newer))
+    assert executions(project) == {("t000", 1): 2, ("t001", 1): 4, ("o", 1): 1}
+
+
+@pytest.mark.parametrize("name", ["run-20200101T000000Z-000000", "../runs", "a b", "."])
+def test_an_unknown_id_is_refused(project: Project, name: str):
+    env = counting_suite(project, 1, 1)
+    ended = project.run("run", "eval.yaml", f"--resume={name}", env=env)
+    assert ended.code == 2
+    assert f"there is no run '{name}'" in ended.err
+    assert not executions(project)
+
+
+def changed_to(text: str) -> Callable[[Path], None]:
+    return lambda path: path.write_text(text, encoding="utf-8")
+
+
+def replaced(old: str, new: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    return change
+
+
+@pytest.mark.slow
+def test_a_run_of_something_else_is_refused(project: Project):
+    files = {
+        "fixtures/given.txt": "one",
+        "fixtures/rules.md": "obey",
+        "ctx/deep/file.txt": "one",
+        "judge.sh": "exit 0",
+        "skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nbody\n",
+    }
+    head = "graders: [{type: program, name: j, config: {command: sh, args: [judge.sh]}}]\nhooks: {after_task: [{command: 'true'}]}"
+    task = (
+        "inputs: {prompt: p, files: [{path: given.txt}], context: {fixture: ctx}}\n"
+        "instruction_files: [rules.md]\nmock: {output: said}"
+    )
+    mock_suite(
+        write_tree(project.home, files), {"a": task, "b": task}, head, ["skill_directories: [skills]"]
+    )
+    assert project.run("run", "eval.yaml").code == 0
+    journal = unfinished(project, 1)
+    before = journal.read_bytes()
+    changes: list[tuple[str, Callable[[Path], None]]] = [
+        ("eval.yaml", replaced("model: test-model", "model: test-model\n  timeout_seconds: 7")),
+        ("eval.yaml", replaced("after_task", "before_task")),
+        ("eval.yaml", replaced("name: j", "name: k")),
+        ("tasks/a.yaml", replaced("prompt: p", "prompt: q")),
+        ("tasks/b.yaml", replaced("output: said", "output: other")),
+        ("fixtures/given.txt", changed_to("two")),
+        ("fixtures/rules.md", changed_to("disobey")),
+        ("ctx/deep/file.txt", changed_to("two")),
+        ("judge.sh", changed_to("exit 1")),
+        ("skills/s/SKILL.md", replaced("body", "soul")),
+    ]
+    for name, change in changes:
+        path = project.home / name
+        original = path.read_bytes()
+        change(path)
+        refused(project.run("run", "eval.yaml", "--resume"), "the suite, a task, a grader or a file")
+        path.write_bytes(original)
+    run_id = journal.parent.name
+    refused(
+        project.run("run", "eval.yaml", "--model", "other", f"--resume={run_id}"), "the model changed"
+    )
+    journal.write_bytes(before.replace(b'"waza":"', b'"waza":"0.0.'))
+    refused(project.run("run", "eval.yaml", "--resume"), "waza's version changed")
+    journal.write_bytes(before)
+    fine = project.run("run", "eval.yaml", "--resume", "--parallel", "--workers", "2")
+    assert fine.code == 0
+    assert f"Resumed: {run_id}, 1 finished run kept" in fine.err
+
+
+def refused(ended: Ended, why: str) -> None:
+    assert ended.code == 2, ended.err
+    assert why in ended.err
+    assert "run without --resume" in ended.err
+    assert "Resumed" not in ended.err
+
+
+def test_a_run_that_still_lives_is_left_alone(project: Project):
+    duration = nap()
+    hooks = f"hooks: {{before_run: [{{command: 'touch begun; sleep {duration}'}}]}}"
+    env = counting_suite(project, 1, 1, head=hooks)
+    with project.started("run", "eval.yaml", env=env) as live:
+        live.until((project.home / "begun").exists)
+        ended = project.run("run", "eval.yaml", "--resume", env=env)
+        assert ended.code == 2
+        assert "is in use by another run; wait until that run has ended" in ended.err
+        live.send(signal.SIGINT)
+        assert live.ended().code == 130
+
+
+def test_each_model_goes_on_with_its_own_run(project: Project):
+    env = counting_suite(project, 2, 1)
+    models = ["--model", "a", "--model", "b"]
+    assert project.run("run", "eval.yaml", *models, env=env).code == 0
+    assert len(project.runs) == 2
+    unfinished(project, 1)
+    assert project.run("run", "eval.yaml", "--resume", *models, env=env).code == 0
+    assert len(project.runs) == 2
+    assert executions(project) == {("t000", 1): 2, ("t001", 1): 3}

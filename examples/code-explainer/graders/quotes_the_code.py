@@ -9,14 +9,15 @@ import re
 import sys
 from pathlib import Path
 
+NAME = re.compile(r"[A-Za-z_]\w+")
+
 wanted = int(sys.argv[1])
-explanation = sys.stdin.read()
+explanation = sys.stdin.buffer.read().decode("utf-8")
 files = Path(os.environ["WAZA_WORKSPACE_DIR"]).iterdir()
 code = "\n".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
 
-names = set(re.findall(r"[A-Za-z_]\w+", code))
-quoted = {name for span in re.findall(r"`([^`]+)`", explanation) for name in re.findall(r"[A-Za-z_]\w+", span)}
-found = sorted(quoted & names)
+quoted = " ".join(re.findall(r"`([^`]+)`", explanation))
+found = sorted(set(NAME.findall(quoted)) & set(NAME.findall(code)))
 
 if len(found) < wanted:
     sys.exit(f"quotes {len(found)} names of the code, expected {wanted}: {', '.join(found) or 'none'}")

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 text = Path(os.environ["WAZA_WORKSPACE_DIR"], "CHANGELOG.md").read_text(encoding="utf-8")
-versions = [tuple(map(int, found.groups())) for found in re.finditer(r"(?m)^## (\d+)\.(\d+)\.(\d+)", text)]
+headings = re.findall(r"(?m)^## (\d+\.\d+\.\d+)", text)
+versions = [tuple(map(int, heading.split("."))) for heading in headings]
 
 if versions != sorted(set(versions), reverse=True):
-    sys.exit("the versions do not go down from the newest: " + ", ".join(".".join(map(str, v)) for v in versions))
+    sys.exit(f"the versions do not go down from the newest: {', '.join(headings)}")
 print(f"{len(versions)} versions, newest first")

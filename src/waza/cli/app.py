@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -16,6 +17,8 @@ COMMANDS = {
     "run": ("waza.cli.run", "Run a suite and report what its graders say."),
     "grade": ("waza.cli.grade", "Grade recorded results again, without running an agent."),
     "compare": ("waza.cli.compare", "Compare results files."),
+    "models": ("waza.cli.models", "List the models of the Copilot runtime."),
+    "doctor": ("waza.cli.doctor", "Say what is installed, and what real agents still need."),
     "schema": ("waza.cli.schema", "Print the JSON Schema of a file format."),
 }
 
@@ -58,6 +61,7 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: waza run examples/code-explainer/eval.yaml -v",
 )
@@ -108,7 +112,7 @@ def _open_closed_streams() -> None:
     """Let streams that are closed (`2>&-`) lead to nowhere, so that no other file gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # open to the end
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # open to the end
 
 
 def _fail_on_files(error: OSError) -> NoReturn:

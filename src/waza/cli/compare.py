@@ -18,6 +18,7 @@ def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     """Compare results files: scores, success rates, tasks and tool use. Deltas are last minus first."""
     import msgspec
 
+    from waza.cli.streams import tell
     from waza.errors import EXIT_OK, UsageError
     from waza.report.compare_table import print_comparison
     from waza.report.words import printer
@@ -30,7 +31,7 @@ def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     for file in files:
         result, warnings = load(file)
         for warning in warnings:
-            printer(sys.stderr)(str(warning))
+            tell(str(warning))
         results.append((str(file), result))
     found = compare(results)
     if as_json or form == "json":

@@ -20,7 +20,15 @@ Exit codes: 0 all tasks passed, 1 a task did not, 2 bad configuration, 130 and 1
 """
 
 
-@click.command(epilog=EPILOG)
+class RunCommand(click.Command):
+    """A command with an option whose value is optional and stands behind a `=`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; a bare `--resume` never takes the next word for its value."""
+        return super().parse_args(ctx, ["--resume=" if word == "--resume" else word for word in args])
+
+
+@click.command(cls=RunCommand, epilog=EPILOG)
 @click.argument("target", required=False, metavar="[EVAL.YAML | SKILL]")
 @click.option("--executor", metavar="NAME", default="", help="Agent engine, instead of config.executor.")
 @click.option("-m", "--model", "models", multiple=True, help="Model; several are run one after another.")
@@ -45,9 +53,7 @@ Exit codes: 0 all tasks passed, 1 a task did not, 2 bad configuration, 130 and 1
 @click.option("--skip-graders", is_flag=True, help="Run the agent and record, without grading.")
 @click.option("--update-snapshots", is_flag=True, help="Let diff graders rewrite their expected files.")
 @click.option("--keep-workspace", is_flag=True, help="Do not remove the workspaces.")
-@click.option(
-    "--resume", is_flag=False, flag_value="", default=None, metavar="[ID]", help="Go on with a run."
-)
+@click.option("--resume", default=None, metavar="[=ID]", help="Go on with the newest run, or with this one.")
 @click.option("--no-save", is_flag=True, help="Keep no run directory below .waza.")
 @click.option("--cache/--no-cache", default=None, help="Reuse results of tasks that did not change.")
 @click.option("--cache-dir", default="", metavar="DIR", help="Where the cache is [default: .waza-cache].")

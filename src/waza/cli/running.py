@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -28,6 +31,7 @@ from waza.kit.files import write_atomic
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
 from waza.report.console import report
+from waza.report.words import counted
 from waza.results.gate import exit_code
 from waza.results.recommend import recommend
 from waza.results.write import encode
@@ -123,6 +127,7 @@ class _Command:
         self.to_stdout = any(reporter.path is None for reporter in reporters)
         self.out = Output()
         self.control = Control()
+        self.planned = 0
         self.done: list[Done] = []
         self.runs: list[ModelRun] = []
 
@@ -163,13 +168,18 @@ class _Command:
 
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
         """Run every suite on each of its models, report, write files; return the exit code."""
+        self.planned = sum(len(suite.models) for _, suite in suites)
         try:
             for chosen, suite in suites:
+                first = len(self.done)
                 for model in suite.models:
                     if self.control.stopped_by is None:
                         await self._run_one(chosen, suite, model)
-            self._recommend()
-            self._report_all(suites)
+                self._compare(first)
+            if len(suites) > 1:
+                self._summarise()
+            if self.to_stdout:
+                self.out.write(json_documents(self.done))
             self._write_files()
             self.out.close()
         finally:
@@ -181,7 +191,9 @@ class _Command:
 
     async def _run_one(self, chosen: Chosen, suite: Suite, model: str) -> None:
         given = self.arguments
-        self.control.failed_fast = False
+        skill = chosen.name or suite.file.skill or suite.name
+        if self.planned > 1:
+            tell(f"\n[{len(self.done) + 1}/{self.planned}] {skill} on {model or 'the default model'}")
         listeners = Listeners.of(
             verbose=given.verbose,
             keep_workspace=given.keep_workspace,
@@ -202,7 +214,6 @@ class _Command:
             listeners.close()
         self.runs.append(run)
         passed = exit_code(run.outcome.head, suite.file.metrics) == EXIT_OK
-        skill = chosen.name or suite.file.skill or suite.name
         self.done.append(Done(skill=skill, outcome=run.outcome, passed=passed))
         if given.transcript_dir:
             listeners.write_transcripts(given.transcript_dir, run.outcome)
@@ -214,7 +225,8 @@ class _Command:
         if self.to_stdout:
             return
         if self.arguments.form == "github-comment":
-            self.out.line(github.comment(done.outcome).rstrip("\n"))
+            start = "\n" if len(self.done) > 1 else ""
+            self.out.line(start + github.comment(done.outcome).rstrip("\n"))
             return
         report(
             done.outcome,
@@ -230,41 +242,43 @@ class _Command:
         """Say on stderr where things are, and how to go on."""
         if run.store.temporary is None:
             tell(f"Results saved to {run.store.journal.results}")
-        if run.interrupted is not None and run.store.temporary is None:
-            target = f" {self.arguments.target}" if self.arguments.target else ""
-            tell(f"Go on with: waza run{target} --resume={run.store.journal.header.id}")
+            if run.interrupted is not None:
+                tell(f"Go on with: {self._resuming(run.store.journal.header.id)}")
         if run.kept is not None:
             tell(f"Workspaces kept in {run.kept}; remove them with: rm -r {run.kept}")
             for tree in run.kept_worktrees:
                 tell(f"  git -C {tree.source} worktree remove --force {tree.target}")
 
-    def _recommend(self) -> None:
-        """Put the recommendation into the metadata of every outcome."""
-        found = recommend([one.outcome.head for one in self.done]) if self.arguments.recommend else None
-        if found is None:
-            return
-        for i, (one, run) in enumerate(zip(self.done, self.runs, strict=True)):
-            metadata = {**one.outcome.head.metadata, "recommendation": found}
-            head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
-            outcome = msgspec.structs.replace(one.outcome, head=head)
-            self.done[i] = msgspec.structs.replace(one, outcome=outcome)
-            if run.store.temporary is None:
-                write_atomic(run.store.journal.results, encode(outcome))
+    def _resuming(self, run_id: str) -> str:
+        """Return the command that goes on with an interrupted run, and with those that were to follow."""
+        words = [word for word in sys.argv[1:] if not word.startswith("--resume")]
+        return shlex.join(["waza", *words, f"--resume={run_id}" if self.planned == 1 else "--resume"])
 
-    def _report_all(self, suites: Sequence[tuple[Chosen, Suite]]) -> None:
-        """Print what is said over several outcomes."""
-        if self.to_stdout:
-            self.out.write(json_documents(self.done))
+    def _compare(self, first: int) -> None:
+        """Compare the models of a suite, whose outcomes are those from the first on."""
+        own = self.done[first:]
+        if len(own) < 2:
+            if self.arguments.recommend:
+                tell("nothing to recommend: it takes two models, as with --model A --model B")
             return
-        if self.arguments.form != "default" or len(self.done) < 2:
+        found = recommend([one.outcome.head for one in own]) if self.arguments.recommend else None
+        if found:
+            self.done[first:] = [
+                _recommended(*pair, found) for pair in zip(own, self.runs[first:], strict=True)
+            ]
+        if self.to_stdout or self.arguments.form != "default":
             return
-        if len({one.outcome.head.config.model_id for one in self.done}) > 1:
-            overview.comparison([one.outcome for one in self.done], self.out.line)
-        found = self.done[0].outcome.head.metadata.get("recommendation")
+        overview.comparison([one.outcome for one in own], self.out.line)
         if found:
             overview.recommendation(found, self.out.line)
-        if len(suites) > 1:
-            overview.skills_summary(_skill_lines(self.done), self.out.line)
+
+    def _summarise(self) -> None:
+        """Say how the skills of several suites did."""
+        lines = _skill_lines(self.done)
+        if not self.to_stdout and self.arguments.form == "default":
+            overview.skills_summary(lines, self.out.line)
+        passed = sum(line.passed for line in lines)
+        tell(f"\nEvaluated {counted(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
 
     def _write_files(self) -> None:
         given, written = self.arguments, list[Path]()
@@ -277,6 +291,16 @@ class _Command:
         written += write_reports(self.reporters, self.done)
         for path in written:
             tell(f"Written: {path}")
+
+
+def _recommended(one: Done, run: ModelRun, found: dict[str, Any]) -> Done:
+    """Put a recommendation into the metadata of an outcome, and into its file."""
+    metadata = {**one.outcome.head.metadata, "recommendation": found}
+    head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
+    outcome = msgspec.structs.replace(one.outcome, head=head)
+    if run.store.temporary is None:
+        write_atomic(run.store.journal.results, encode(outcome))
+    return msgspec.structs.replace(one, outcome=outcome)
 
 
 def _skill_lines(done: Sequence[Done]) -> list[overview.SkillLine]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 
 from waza.errors import UsageError
 from waza.model.loaded import Project
-from waza.report.words import Write
-from waza.suite.detect import Found, detect, discover_tree, eval_for, looks_like_path
+from waza.report.words import Write, counted, status_mark
+from waza.suite.detect import EVAL_FILE, Found, detect, discover_tree, eval_for, looks_like_path
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -26,62 +27,68 @@ def choose_suites(
     """Return the suites to run. Raises UsageError where there is none, or one is missing under `strict`."""
     if discover:
         return _discovered(Path(target or "."), project, say, strict=strict)
-    names = project.keys.files
-    if target and Path(target).is_dir():
-        found = [Path(target, name) for name in (names.evalFile, "eval.yaml") if Path(target, name).is_file()]
+    eval_file = project.keys.files.evalFile
+    directory = _directory(target)
+    if directory:
+        found = [directory / name for name in (eval_file, EVAL_FILE) if (directory / name).is_file()]
         if found:
             return [Chosen(found[0])]
-        raise UsageError(
-            f"{target} is a directory without {names.evalFile}; name a suite file, or use --discover"
-        )
-    if target and looks_like_path(target):
+    elif target and looks_like_path(target):
         return [Chosen(Path(target))]
     around = detect(Path.cwd(), project.directory / project.keys.paths.skills)
-    if not around:
-        what = f"no skill {target!r}" if target else "no skill or agent"
-        raise UsageError(f"there is {what} around here; name a suite file: waza run path/to/eval.yaml")
-    if target:
-        around = [found for found in around if found.name == target]
-        if not around:
-            raise UsageError(
-                f"skill {target!r} not found in the workspace; name a suite file, or one of its skills"
-            )
-    return _with_suites(around, project, say)
+    wanted = [found for found in around if target in (None, found.name)]
+    if wanted:
+        return _with_suites(wanted, project, say)
+    if directory:
+        message = f"{target} is a directory without {eval_file}; name a suite file, or use --discover"
+        raise UsageError(message)
+    raise UsageError(_nothing(target, around))
+
+
+def _directory(target: str | None) -> Path | None:
+    # Not Path.is_dir, which raises for names that are too long.
+    return Path(target) if target and os.path.isdir(target) else None  # noqa: PTH112  # see above
+
+
+def _nothing(target: str | None, around: list[Found]) -> str:
+    what = f"no skill or agent {target!r}" if target else "no skill or agent"
+    if around:
+        return f"there is {what} around here, only {', '.join(sorted(found.name for found in around))}"
+    return f"there is {what} around here; name a suite file: waza run path/to/eval.yaml"
 
 
 def _with_suites(around: list[Found], project: Project, say: Write) -> list[Chosen]:
-    keys, chosen = project.keys, []
+    keys, chosen, without = project.keys, list[Chosen](), list[str]()
     for found in around:
         path = eval_for(found, found.root, keys.paths.evals, keys.files.evalFile)
         if path is None:
-            say(f"skipping {found.name}: it has no {keys.files.evalFile}")
+            without.append(found.name)
         else:
             chosen.append(Chosen(path, found.directory, found.name))
     if not chosen:
-        names = ", ".join(found.name for found in around)
         raise UsageError(
-            f"no {keys.files.evalFile} found for {names}; put one into {keys.paths.evals}<skill>/"
+            f"no {keys.files.evalFile} found for {', '.join(without)};"
+            f" put one into {keys.paths.evals.rstrip('/')}/<skill>/, or beside SKILL.md"
         )
+    for name in without:
+        say(f"skipping {name}: it has no {keys.files.evalFile}")
     return chosen
 
 
 def _discovered(root: Path, project: Project, say: Write, *, strict: bool) -> list[Chosen]:
     if not root.is_dir():
         raise UsageError(f"there is no directory {root} to discover skills in")
-    skills = discover_tree(root, project.keys.files.evalFile)
-    say(f"discovered {len(skills)} skill(s) in {root}")
+    eval_file = project.keys.files.evalFile
+    skills = discover_tree(root, eval_file)
+    say(f"Discovered {counted(len(skills), 'skill')} in {root}")
     for found in skills:
-        say(
-            f"  ✓ {found.name}: {found.eval}"
-            if found.eval
-            else f"  ✗ {found.name}: no {project.keys.files.evalFile}"
-        )
+        mark = status_mark("passed" if found.eval else "failed")
+        place = os.path.relpath(found.eval, found.root) if found.eval else f"no {eval_file}"
+        say(f"  {mark} {found.name}: {place}")
     missing = [found.name for found in skills if found.eval is None]
     if strict and missing:
-        raise UsageError(f"skills without a suite: {', '.join(missing)}")
+        raise UsageError(f"skills without a suite: {', '.join(missing)}; nothing was run (--strict)")
     chosen = [Chosen(found.eval, found.directory, found.name) for found in skills if found.eval]
     if not chosen:
-        raise UsageError(
-            f"no skill below {root} has a suite; put {project.keys.files.evalFile} beside SKILL.md"
-        )
+        raise UsageError(f"no skill below {root} has a suite; put {eval_file} beside SKILL.md")
     return chosen

@@ -98,6 +98,7 @@ class Driver(msgspec.Struct):
     session: Session
     limits: Limits
     tell: Tell
+    warn: Callable[[str], None]
     grade_checkpoint: GradeCheckpoint | None
     responding: Responding | None
 
@@ -136,6 +137,8 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
             timed_out=True,
             duration_ms=int(seconds * 1000),
         )
+    for warning in turn.warnings:
+        driver.warn(warning)
     driver.tell(number, prompt, turn)
     return turn
 

@@ -15,9 +15,9 @@ class Said:
     """What an executor can tell about the agent. The mock tells only what its script says."""
 
     def __init__(self, executor: str, script: MockScript | None) -> None:
-        turns = script.turns if script else None
-        self.acts = executor != "mock" or turns is not None
-        self.skills = executor != "mock" or any(turn.skills is not None for turn in turns or ())
+        turns = (script.turns if script else None) or ()  # without a turn the mock echoes
+        self.acts = executor != "mock" or bool(turns)
+        self.skills = executor != "mock" or any(turn.skills is not None for turn in turns)
 
 
 def expected_checks(

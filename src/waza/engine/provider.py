@@ -32,7 +32,13 @@ def find_provider(environ: Mapping[str, str], keys: ProviderKeys | None) -> Prov
     }
     if given["base_url"]:
         _check(given["base_url"], VARIABLES["base_url"][0])
-        return Provider(**{**given, "type": given["type"] or DEFAULT_TYPE})
+        return Provider(
+            base_url=given["base_url"],
+            type=given["type"] or DEFAULT_TYPE,
+            wire_api=given["wire_api"],
+            api_key=given["api_key"],
+            bearer_token=given["bearer_token"],
+        )
     if keys is None:
         return None
     _check(keys.base_url, "provider.base_url in .waza.yaml")

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from waza.kit.redact import Redactor
+from waza.model.agent import Sitting
 from waza.model.observation import Denial, Event, ToolEvent, Usage
 from waza.model.result import (
     DigestArguments,
@@ -60,6 +61,17 @@ def digest_call(event: ToolEvent) -> DigestCall:
         arguments=DigestArguments(**kept),
         result=event.result,
         success=event.success,
+    )
+
+
+def sitting_digest(sitting: Sitting) -> SessionDigest:
+    """Return the session of a judge or responder in short."""
+    return SessionDigest(
+        tool_call_count=len(sitting.calls),
+        tools_used=[call.name for call in sitting.calls],
+        errors=[],
+        usage=sitting.usage,
+        session_id=sitting.session_id,
     )
 
 
@@ -115,8 +127,8 @@ def _cleaned(run: RunResult, redactor: Redactor) -> RunResult:
     cut = size > HUGE
     changes: dict[str, Any] = {
         "final_output": _ends(output) if cut else output,
-        "truncated": cut,
-        "output_bytes": size if cut else 0,
+        "truncated": cut or run.truncated,
+        "output_bytes": size if cut else run.output_bytes,
         "prompt": redactor.text(run.prompt),
         "error_msg": redactor.text(run.error_msg),
         "transcript": [_stored_event(event, redactor) for event in run.transcript],
@@ -124,7 +136,6 @@ def _cleaned(run: RunResult, redactor: Redactor) -> RunResult:
         "session_digest": _stored_digest(run.session_digest, redactor),
         "grader_sessions": [_stored_digest(session, redactor) for session in run.grader_sessions],
         "validations": _stored_validations(run.validations, redactor),
-        "failure_artifacts": _redacted(run.failure_artifacts, redactor),
         "attempt_history": [_redacted(attempt, redactor) for attempt in run.attempt_history],
         "responder": _redacted(run.responder, redactor),
         "checkpoints": [
@@ -231,11 +242,12 @@ def _ends(text: str) -> str:
 
 
 def failure_artifacts(
-    status: RunStatus, output: str, error: str, failed_graders: Sequence[str]
+    status: RunStatus, output: str, error: str, failed_graders: Sequence[str], redactor: Redactor
 ) -> FailureArtifacts | None:
-    """Return what helps to understand a run that did not pass; None for one that did."""
+    """Return what helps to understand a run that did not pass, without secrets; None for one that did."""
     if status not in ("failed", "error"):
         return None
+    output, error = redactor.full_text(output), redactor.full_text(error)  # before they are cut and lowered
     stderr, stderr_cut = _artifact(error)
     stdout, stdout_cut = _artifact(output)
     patterns = _patterns(f"{stderr}\n{stdout}")

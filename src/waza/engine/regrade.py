@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from waza.engine.engines import make_executor
 from waza.engine.record import failure_artifacts, stored
-from waza.engine.run import make_executor
 from waza.engine.trial import GRADING, attempt_of, grade_observation, grading_error, status_of
 from waza.errors import ExecutorError, RunError, UsageError
 from waza.graders._interpreter import Interpreters
@@ -55,24 +55,40 @@ async def regrade(
     """Grade the recorded runs of every task of a suite that the results hold, or of the task `only`.
 
     Files are looked for in `workspace`, since recorded workspaces are gone. A run that broke before it was
-    graded stays an error without verdicts; one whose graders broke is graded again. Raises UsageError when
-    there is nothing to grade, RunError when the judge cannot be had.
+    graded stays an error without verdicts; one whose graders broke is graded again. Checkpoints keep their
+    verdicts: what was seen at them is gone. Raises UsageError when there is nothing to grade, RunError when
+    the judge cannot be had.
     """
-    known = {task.test_id: task for task in recorded.tasks}
+    known = {task.test_id: task for task in recorded.tasks if task.runs or task.status != "skipped"}
     if only and (only not in known or only not in {task.id for task in suite.tasks}):
         raise UsageError(f"there is no task {only!r} in both the suite and the results")
     wanted = [task for task in suite.tasks if task.id in known and only in ("", task.id)]
     if not wanted:
         raise UsageError("nothing to grade: the results hold none of the suite's tasks")
-    missing = [task.id for task in suite.tasks if task.id not in known and not only]
     session = _Session(suite, recorded, project, workspace)
     graded = await session.grade([(task, known[task.id]) for task in wanted])
     untouched = [task for task in recorded.tasks if task.test_id not in {one.test_id for one in graded}]
     return Regraded(
         result=_result(suite, recorded, [*graded, *untouched]),
         grades=_grades(graded),
-        warnings=tuple(f"the results have no task {name!r}; it is left out" for name in missing),
+        warnings=tuple(_warnings(suite, known, only, graded)),
     )
+
+
+def _warnings(
+    suite: Suite, known: Mapping[str, TaskResult], only: str, graded: Sequence[TaskResult]
+) -> Iterator[str]:
+    """Yield what could not be graded, or not as it was."""
+    for task in suite.tasks:
+        if task.id not in known and not only:
+            yield f"the results have no run of the task {task.id!r}; it is left out"
+    for result in graded:
+        for run in result.runs:
+            if run.truncated or any(event.truncated for event in run.tool_events):
+                yield (
+                    f"{result.test_id}, run {run.run_number}: only head and tail of a huge text were stored;"
+                    " graders saw the whole when it ran"
+                )
 
 
 class _Session:
@@ -124,9 +140,9 @@ class _Session:
         graded = await grade_observation(
             self.suite, attempt.task, attempt.execution, seen, helpers, task.graders
         )
-        status = status_of("", graded, (), ab_run=self.recorded.is_baseline)
+        status = status_of("", graded, run.checkpoints, ab_run=self.recorded.is_baseline)
         error = grading_error(graded)
-        artifacts = failure_artifacts(status, run.final_output, error, graded.failed)
+        artifacts = failure_artifacts(status, run.final_output, error, graded.failed, self.redactor)
         new = msgspec.structs.replace(
             run, validations=graded.validations, status=status, error_msg=error, failure_artifacts=artifacts
         )
@@ -195,12 +211,13 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
         )
         for task in tasks
     ]
+    total = summary(figures, recorded.config.runs_per_test, recorded.summary.duration_ms)
     return msgspec.structs.replace(
         recorded,
         timestamp=datetime.now().astimezone().isoformat(),
         config=config,
-        summary=summary(figures, recorded.config.runs_per_test, recorded.summary.duration_ms),
-        metrics={},
+        summary=msgspec.structs.replace(total, usage=recorded.summary.usage),  # no agent ran
+        metrics={name: found for name, found in recorded.metrics.items() if name.startswith("trigger_")},
         tasks=tasks,
     )
 

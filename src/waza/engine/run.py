@@ -14,8 +14,8 @@ import msgspec
 
 from waza.engine.cache import Cache
 from waza.engine.control import Control
+from waza.engine.engines import make_executor
 from waza.engine.plan import arms_of, has_pairwise, tasks_of, workers_of
-from waza.engine.provider import find_provider, secret_variables
 from waza.engine.store import Store, open_store
 from waza.engine.trial import World, run_trial, variables_of
 from waza.engine.trigger import run_trigger_tests
@@ -24,7 +24,7 @@ from waza.graders._interpreter import Interpreters
 from waza.kit import stats
 from waza.kit.process import kill_leftovers, leftovers
 from waza.kit.redact import Redactor
-from waza.model.agent import Executor, Setup
+from waza.model.agent import Executor
 from waza.model.event import (
     HookRan,
     RunEvent,
@@ -42,7 +42,6 @@ from waza.model.suite import Hook
 from waza.model.task import Task
 from waza.model.trial import Arm, Trial
 from waza.model.verdict import Helpers
-from waza.plugins import load as load_plugin
 from waza.results.outcome import Outcome
 from waza.suite.discover import required_skills
 from waza.workspace.hooks import run_hooks
@@ -111,25 +110,6 @@ async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, c
         kept=kept,
         kept_worktrees=tuple(run.room.kept_worktrees) if kept else (),
     )
-
-
-def make_executor(suite: Suite, model: str, project: Project) -> Executor:
-    """Return the agent engine of a suite. RunError: it is not there, or its model server is misdescribed."""
-    config = suite.file.config
-    kind = load_plugin("waza.executors", config.executor)
-    if kind is None:
-        raise RunError(
-            f"the executor {config.executor!r} is not part of this installation. To try the suite without an "
-            "agent, run it with --executor mock"
-        )
-    setup = Setup(
-        model=model,
-        config=config,
-        skill=suite.file.skill,
-        provider=find_provider(os.environ, project.keys.provider),
-        hidden=frozenset(secret_variables(project.keys.provider)),
-    )
-    return kind(setup)  # type: ignore[no-any-return]  # plugins are typed by their group
 
 
 class _Run:

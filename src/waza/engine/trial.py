@@ -12,7 +12,7 @@ import msgspec
 from waza.engine.converse import Conversation, Driver, converse
 from waza.engine.expected import Said, expected_checks
 from waza.engine.grade import Grading, grade, validation
-from waza.engine.record import digest, empty_digest, failure_artifacts, stored
+from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
 from waza.engine.responder import Responding
 from waza.errors import ExecutorError
 from waza.graders.base import Grader
@@ -26,6 +26,7 @@ from waza.model.event import (
     ResponseSeen,
     RunEvent,
     TrialStarted,
+    Warned,
 )
 from waza.model.loaded import Suite
 from waza.model.mock import MockScript
@@ -153,11 +154,11 @@ async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | No
     try:
         place = await open_place(world.room, attempt.task, wanted=_needs_workspace(world, attempt.task))
     except ExecutorError as error:
-        return _unseen(attempt, error, started)
+        return _unseen(world, attempt, error, started)
     try:
         return await _in_place(world, attempt, place, baseline_output)
     except ExecutorError as error:
-        return _unseen(attempt, error, started)
+        return _unseen(world, attempt, error, started)
     finally:
         await close_place(world.room, place)
 
@@ -168,7 +169,7 @@ def _needs_workspace(world: World, task: Task) -> bool:
     return reads or world.room.keep or world.executor.works_in(task)
 
 
-def _unseen(attempt: Attempt, error: Exception, started: float) -> RunResult:
+def _unseen(world: World, attempt: Attempt, error: Exception, started: float) -> RunResult:
     """Return the record of an attempt in which no agent was seen."""
     return RunResult(
         run_number=attempt.trial.number,
@@ -180,7 +181,7 @@ def _unseen(attempt: Attempt, error: Exception, started: float) -> RunResult:
         session_digest=empty_digest(),
         final_output="",
         error_msg=str(error),
-        failure_artifacts=failure_artifacts("error", "", str(error), ()),
+        failure_artifacts=failure_artifacts("error", "", str(error), (), world.redactor),
     )
 
 
@@ -197,6 +198,7 @@ async def _in_place(world: World, attempt: Attempt, place: Place, baseline_outpu
                 session=session,
                 limits=_limits(world, task),
                 tell=_teller(world, task),
+                warn=lambda message: world.emit(Warned(message=f"{task.name}: {message}")),
                 grade_checkpoint=None if world.skip_graders else _checkpoint_grader(world, task, helpers),
                 responding=responding,
             )
@@ -208,7 +210,10 @@ async def _in_place(world: World, attempt: Attempt, place: Place, baseline_outpu
         graded = None if world.skip_graders else await grade_run(world, attempt, seen, helpers)
     finally:
         await session.aclose()
-    return _record(world, attempt, talk, seen, graded)
+    run = _record(world, attempt, talk, seen, graded)
+    return msgspec.structs.replace(
+        run, grader_sessions=[sitting_digest(one) for one in (judge.sittings if judge else ())]
+    )
 
 
 async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:
@@ -329,6 +334,7 @@ def _record(
     policy = attempt.task.target.policy if attempt.task.target else None
     enforced = policy if world.suite.file.config.executor != "mock" else None
     validations = graded.validations if graded else {}
+    failed = graded.failed if graded else ()
     return RunResult(
         run_number=attempt.trial.number,
         attempts=attempt.number,
@@ -342,7 +348,7 @@ def _record(
         error_msg=error,
         skill_invocations=talk.skills,
         workspace_dir=talk.workspace,
-        failure_artifacts=failure_artifacts(status, talk.output, error, graded.failed if graded else ()),
+        failure_artifacts=failure_artifacts(status, talk.output, error, failed, world.redactor),
         responder=talk.responder,
         checkpoints=sorted(talk.checkpoints, key=lambda point: point.after_turn),
         tool_events=list(seen.tool_events),

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 TYPES = {
+    "copilot-sdk": "waza.executors.copilot:CopilotExecutor",  # needs the extra `copilot`
     "mock": "waza.executors.mock:MockExecutor",
 }

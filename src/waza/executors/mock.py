@@ -110,12 +110,15 @@ class MockSession:
         )
 
     def _change_files(self, turn: MockTurn) -> None:
-        for file in turn.files:
-            path = self._inside(file.path)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content.encode("utf-8", "surrogatepass"))
-        for name in turn.delete:
-            self._inside(name).unlink(missing_ok=True)
+        try:
+            for file in turn.files:
+                path = self._inside(file.path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(file.content.encode("utf-8", "surrogatepass"))
+            for name in turn.delete:
+                self._inside(name).unlink(missing_ok=True)
+        except OSError as error:
+            raise ExecutorError(f"the script cannot change {error.filename}: {error.strerror}") from error
 
     def _inside(self, name: str) -> Path:
         root = self.place.workspace

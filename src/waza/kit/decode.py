@@ -1,14 +1,15 @@
 """Turning a tree of YAML nodes into a typed value, and every mistake in it into a Problem.
 
 The wanted shape is a msgspec Struct: its fields are the keys people may write, their types and
-`msgspec.Meta` limits are the rules. All mistakes of a document are collected; each is placed at the
-line of its key. A key that nobody knows is told with the nearest key that is known.
+`msgspec.Meta` limits are the rules. All mistakes of a document are collected; each is placed at the value
+or key that is wrong. A key that nobody knows is told with the nearest key that is known.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
+import operator
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -26,10 +27,19 @@ _BAD: Any = object()  # stands for a value that could not be read; its Problem i
 
 
 class Document(msgspec.Struct, frozen=True):
-    """One file in people's hands: the name they know it by, and its nodes."""
+    """One file in people's hands: the name they know it by, and its nodes.
+
+    `faults` are the paths of mistakes that decoding found, so that nobody complains of what they bring about.
+    """
 
     file: str
     root: yaml.Node
+    faults: tuple[str, ...] = ()
+
+    def faulty(self, *path: str | int) -> bool:
+        """Tell whether decoding found a mistake at a path or below it."""
+        place = dotted(path)
+        return any(fault == place or fault.startswith((f"{place}.", f"{place}[")) for fault in self.faults)
 
     def problem(
         self, node: yaml.Node, path: Path, message: str, hint: str = "", severity: Severity = "error"
@@ -118,6 +128,15 @@ class Decoder:
             return None
         return value  # type: ignore[no-any-return]  # _value answers by the type it was handed
 
+    def salvage(self, wanted: type[T]) -> tuple[T | None, Document]:
+        """Return the root as `wanted`, and the document with its faults noted.
+
+        Keys with mistakes have their defaults, so that the rest can be checked. None: nothing could be read.
+        """
+        value = self._value(wanted, self.document.root, ())
+        faults = tuple(p.path for p in self.problems if p.severity == "error")
+        return None if value is _BAD else value, msgspec.structs.replace(self.document, faults=faults)
+
     def complain(self, node: yaml.Node, path: Path, message: str, hint: str = "") -> Any:
         """Note an error at `node`."""
         self.problems.append(self.document.problem(node, path, message, hint))
@@ -144,50 +163,49 @@ class Decoder:
         return self._scalar(wanted, node, path, meta)
 
     def _struct(self, wanted: type[msgspec.Struct], node: yaml.Node, path: Path) -> Any:
+        fields = fields_of(wanted)
         if not isinstance(node, yaml.Mapping):
-            return self.complain(node, path, f"{_found(node)} stands where a mapping of keys belongs")
-        known = {field.key: field for field in fields_of(wanted)}
+            some = ", ".join(f"{field.key}:" for field in fields[:3])
+            message = f"{_found(node)} stands where a mapping of keys belongs"
+            return self.complain(node, path, message, f"write keys, such as {some}")
+        known = {field.key: field for field in fields}
         values: dict[str, Any] = {}
-        bad = False
         for key, child in node.entries.items():
             field = known.get(key)
             if field is None:
-                bad |= self._unknown_key(wanted, node.keys[key], (*path, key))
-                continue
-            if isinstance(child, yaml.Scalar) and child.value is None and not _takes_none(field.type):
-                continue  # a key without a value is a key left out
-            value = self._value(field.type, child, (*path, key))
-            bad |= value is _BAD
-            values[field.name] = value
-        for field in known.values():
-            if field.required and field.name not in values:
-                bad = True
-                self.complain(node, path, f"{field.key!r} is missing")
-        return _BAD if bad else wanted(**values)
+                self._unknown_key(wanted, node.keys[key], (*path, key))
+            elif not (isinstance(child, yaml.Scalar) and child.value is None) or _takes_none(field.type):
+                values[field.name] = self._value(field.type, child, (*path, key))
+            # else: a key without a value is a key left out
+        missing = [field for field in fields if field.required and field.name not in values]
+        for field in missing:
+            meant = nearest(field.key, node.entries.keys() - known.keys())
+            hint = f"{meant!r} is probably meant to be it" if meant else ""
+            self.complain(node, path, f"{field.key!r} is missing", hint)
+        good = {name: value for name, value in values.items() if value is not _BAD}
+        whole = all(field.name in good for field in fields if field.required)
+        return wanted(**good) if whole else _BAD
 
-    def _unknown_key(self, wanted: type, key: yaml.Scalar, path: Path) -> bool:
+    def _unknown_key(self, wanted: type, key: yaml.Scalar, path: Path) -> None:
         said = self.unknown(wanted, key.text, path)
         message = f"unknown key {key.text!r}" + (", ignored" if said.severity == "warning" else "")
         self.problems.append(self.document.problem(key, path, message, said.hint, said.severity))
-        return said.severity == "error"
 
     def _list(self, kind: type, args: tuple[Any, ...], node: yaml.Node, path: Path, meta: Any) -> Any:
         if not isinstance(node, yaml.Sequence):
             return self.complain(
                 node, path, f"{_found(node)} stands where a list belongs", "start each item with '- '"
             )
-        least, most = (
-            (getattr(meta, "min_length", None), getattr(meta, "max_length", None)) if meta else (None, None)
-        )
+        least, most = (meta.min_length, meta.max_length) if meta else (None, None)
         if kind is tuple and args[-1] is not Ellipsis:
             least = most = len(args)
         size = len(node.items)
-        if least is not None and size < least:
-            return self.complain(node, path, f"the list has {size} items, at least {least} belong here")
-        if most is not None and size > most:
-            return self.complain(node, path, f"the list has {size} items, at most {most} belong here")
-        items = [self._value(args[0], item, (*path, i)) for i, item in enumerate(node.items)]
-        return _BAD if any(item is _BAD for item in items) else kind(items)
+        for limit, words, broken in ((least, "at least", operator.lt), (most, "at most", operator.gt)):
+            if limit is not None and broken(size, limit):
+                items = "1 item" if size == 1 else f"{size} items"
+                return self.complain(node, path, f"has {items}, but must have {words} {limit}")
+        values = [self._value(args[0], item, (*path, i)) for i, item in enumerate(node.items)]
+        return _BAD if any(value is _BAD for value in values) else kind(values)
 
     def _dict(self, wanted: Any, node: yaml.Node, path: Path) -> Any:
         if not isinstance(node, yaml.Mapping):
@@ -200,7 +218,7 @@ class Decoder:
             value = node.value if node.value in choices and type(node.value) is not bool else node.text
             if value in choices:
                 return value
-        names = ", ".join(str(choice) for choice in choices)
+        names = ", ".join(str(choice) for choice in choices if choice != "")
         return self.complain(node, path, f"{_found(node)} is not one of: {names}")
 
     def _union(self, options: tuple[Any, ...], node: yaml.Node, path: Path, meta: Any) -> Any:
@@ -236,9 +254,10 @@ class Decoder:
         else:
             fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
         if not fits:
-            return self.complain(
-                node, path, f"{_found(node)} stands where {_NAMES[wanted]} belongs{_rule(meta)}"
-            )
+            if wanted is float and type(value) in (int, float):
+                return self.complain(node, path, f"is {node.text[:40]}, but must be a finite number")
+            kind = f"{_NAMES[wanted]}{_least(meta)}"
+            return self.complain(node, path, f"{_found(node)} stands where {kind} belongs")
         return self._limited(value, node, path, meta)
 
     def _text(self, node: yaml.Scalar, path: Path, meta: Any) -> Any:
@@ -247,14 +266,17 @@ class Decoder:
             return self.complain(node, path, "must not be empty")
         return text
 
-    def _limited(self, value: float, node: yaml.Node, path: Path, meta: Any) -> Any:
+    def _limited(self, value: float, node: yaml.Scalar, path: Path, meta: Any) -> Any:
         if meta is None:
             return value
-        low = (meta.ge is not None and value < meta.ge) or (meta.gt is not None and value <= meta.gt)
-        high = (meta.le is not None and value > meta.le) or (meta.lt is not None and value >= meta.lt)
-        if low or high:
-            shown = node.text if isinstance(node, yaml.Scalar) else str(value)
-            return self.complain(node, path, f"is {shown[:40]}{_rule(meta, ', but must be')}")
+        for limit, words, broken in (
+            (meta.ge, "at least", operator.lt),
+            (meta.gt, "above", operator.le),
+            (meta.le, "at most", operator.gt),
+            (meta.lt, "below", operator.ge),
+        ):
+            if limit is not None and broken(value, limit):
+                return self.complain(node, path, f"is {node.text[:40]}, but must be {words} {_number(limit)}")
         return value
 
 
@@ -262,20 +284,14 @@ _LARGEST = sys.float_info.max  # an int above it is no double, and neither are i
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
-def _rule(meta: Any, start: str = ", which must be") -> str:
-    if meta is None:
-        return ""
-    rules = [
-        f"{words} {limit:g}" if isinstance(limit, float) else f"{words} {limit}"
-        for words, limit in (
-            ("at least", meta.ge),
-            ("above", meta.gt),
-            ("at most", meta.le),
-            ("below", meta.lt),
-        )
-        if limit is not None
-    ]
-    return f"{start} {' and '.join(rules)}" if rules else ""
+def _least(meta: Any) -> str:
+    """Return the lower limit of a count, as words behind the kind of number."""
+    limit = None if meta is None else meta.ge
+    return "" if limit is None or limit < 0 else f" of at least {_number(limit)}"
+
+
+def _number(limit: float) -> str:
+    return f"{int(limit):,}" if float(limit).is_integer() else f"{limit:g}"
 
 
 def _found(node: yaml.Node) -> str:

@@ -5,12 +5,14 @@ No wildcard crosses a slash, and `**` is the same as `*`. Results are sorted by 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 _MAGIC = re.compile(r"[*?\[\\]")
+_ANY = "[^/]*"
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -19,7 +21,10 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def expand(root: Path, pattern: str) -> list[Path]:
-    """Return the paths below `root` that match, sorted. Raises ValueError for a malformed pattern."""
+    """Return the paths below `root` that match, sorted; links that lead nowhere are among them.
+
+    Raises ValueError for a malformed pattern.
+    """
     given = Path(pattern)
     start = Path(given.anchor) if given.is_absolute() else root
     segments = pattern.removeprefix(given.anchor).split("/")
@@ -28,7 +33,7 @@ def expand(root: Path, pattern: str) -> list[Path]:
 
 def _walk(directory: Path, segments: list[str]) -> Iterator[Path]:
     if not segments:
-        if directory.exists():
+        if os.path.lexists(directory):
             yield directory
         return
     first, *rest = segments
@@ -38,8 +43,8 @@ def _walk(directory: Path, segments: list[str]) -> Iterator[Path]:
     wanted = _compiled(first)
     try:
         names = [entry.name for entry in directory.iterdir()]
-    except OSError:
-        return  # a directory that is not there holds no match
+    except (OSError, ValueError):
+        return  # a directory that is not there, or cannot be, holds no match
     for name in names:
         if wanted.fullmatch(name):
             yield from _walk(directory / name, rest)
@@ -47,46 +52,47 @@ def _walk(directory: Path, segments: list[str]) -> Iterator[Path]:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    # Runs of stars are merged, so that matching is not exponential in them.
-    pattern = re.sub(r"\*+", "*", pattern)
     out, i = "", 0
     while i < len(pattern):
         char = pattern[i]
-        i += 1
         if char == "*":
-            out += "[^/]*"
+            # A run of stars is one, so that matching is not exponential in them.
+            out += "" if out.endswith(_ANY) else _ANY
+            i += 1
         elif char == "?":
             out += "[^/]"
-        elif char == "[":
-            text, i = _character_class(pattern, i)
-            out += text
-        elif char == "\\":
-            if i >= len(pattern):
-                raise ValueError(f"the pattern {pattern!r} ends in a backslash")
-            out += re.escape(pattern[i])
             i += 1
+        elif char == "[":
+            text, i = _character_class(pattern, i + 1)
+            out += text
         else:
-            out += re.escape(char)
+            literal, i = _literal(pattern, i)
+            out += literal
     return re.compile(out, re.DOTALL)
+
+
+def _literal(pattern: str, i: int) -> tuple[str, int]:
+    """Return the character at `i`, or the one behind a backslash there, and the index after it."""
+    if pattern[i] == "\\":
+        i += 1
+    if i >= len(pattern):
+        raise ValueError(f"the pattern {pattern!r} ends in a backslash")
+    return re.escape(pattern[i]), i + 1
 
 
 def _character_class(pattern: str, i: int) -> tuple[str, int]:
     """Return the class that opens before `i` as a regular expression, and the index after it."""
-    body, start = "", i
-    if pattern[i : i + 1] == "^":
-        body, i = "^", i + 1
-    while i < len(pattern) and (pattern[i] != "]" or body in ("", "^")):
-        if pattern[i] == "\\":
-            i += 1
-        if i >= len(pattern):
-            break
-        char = pattern[i]
-        body += char if char == "-" and body not in ("", "^") else re.escape(char)
-        i += 1
+    negated = pattern[i : i + 1] == "^"
+    i += negated
+    body = ""
+    while i < len(pattern) and (pattern[i] != "]" or not body):
+        low, i = _literal(pattern, i)
+        high = ""
+        if pattern[i : i + 1] == "-" and pattern[i + 1 : i + 2] not in {"", "]"}:
+            high, i = _literal(pattern, i + 1)
+            if low[-1] > high[-1]:
+                raise ValueError(f"the pattern {pattern!r} has a range from high to low in '[...]'")
+        body += f"{low}-{high}" if high else low
     if i >= len(pattern):
-        raise ValueError(f"the pattern {pattern!r} opens '[' at {start} and never closes it")
-    try:
-        re.compile(f"[{body}]")
-    except re.error:
-        raise ValueError(f"the pattern {pattern!r} has a bad range in '[...]'") from None
-    return f"[{body}]", i + 1
+        raise ValueError(f"the pattern {pattern!r} opens '[' and never closes it")
+    return f"[{'^' if negated else ''}{body}]", i + 1

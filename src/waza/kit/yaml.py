@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import msgspec
 import yaml
@@ -40,8 +40,34 @@ _SPECIAL = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
 }
-_STRING_TAG = "tag:yaml.org,2002:str"
+_CORE_TAGS = "tag:yaml.org,2002:"
 _MERGE = "<<"
+
+# What libyaml says (a part of it), and what people read. The first that fits is used.
+_WORDINGS = (
+    ("find expected ':'", "there is no ': ' behind this key"),
+    (
+        "mapping values are not",
+        "a ': ' cannot stand here; put the value in quotes, or correct the indentation",
+    ),
+    ("unexpected end of stream", "the quote that opens here is never closed"),
+    ("unexpected document indicator", "the quote that opens here is never closed"),
+    ("',' or ']'", "a list in [...] wants a ',' between its items and a ']' at its end"),
+    ("',' or '}'", "a mapping in {...} wants a ',' between its keys and a '}' at its end"),
+    ("node content", "a value is missing, or a bracket is not closed"),
+    (
+        "'-' indicator",
+        "this is no item of the list above; start it with '- ', or correct the indentation",
+    ),
+    ("block sequence entries", "a list cannot start here; start it on a line of its own, below its key"),
+    ("expected key", "this does not fit the keys above; correct the indentation, or the quotes"),
+    ("unknown escape character", "write a backslash in double quotes as two, or use single quotes"),
+    ("alphabetic or numeric character", "a text that starts with '*' or '&' must be put in quotes"),
+    ("cannot start any token", "a text that starts with this character must be put in quotes"),
+    ("maximum nesting depth", f"nested deeper than {MAX_DEPTH} levels"),
+)
+_PLACED_AT_START = ("find expected ':'", "unexpected document indicator")
+_TAB = "a tab stands where YAML wants blanks; indent with spaces"
 
 Plain: TypeAlias = str | int | float | bool | None
 
@@ -96,7 +122,7 @@ def load(data: bytes, first_line: int = 1) -> Node:
     try:
         return _Builder(first_line - 1).build(yaml.parse(text, Loader=yaml.CLoader))
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark = _placed(error, text)
         raise _located(_wording(error, text, mark), mark, first_line) from None
     except yaml.YAMLError as error:
         raise YamlError(str(error)) from None
@@ -142,14 +168,21 @@ def _located(message: str, mark: yaml.Mark | None, first_line: int) -> YamlError
     return YamlError(message, mark.line + first_line, mark.column + 1)
 
 
+def _placed(error: yaml.MarkedYAMLError, text: str) -> yaml.Mark | None:
+    """Return where a mistake is: where something begins that has no end, else where the parser stopped."""
+    mark, start = error.problem_mark, error.context_mark
+    if mark is None or start is None:
+        return mark or start
+    at_end = not text[mark.index :].strip()
+    return start if at_end or any(part in str(error.problem) for part in _PLACED_AT_START) else mark
+
+
 def _wording(error: yaml.MarkedYAMLError, text: str, mark: yaml.Mark | None) -> str:
-    problem = str(error.problem or error.context or "not valid YAML")
-    if "cannot start any token" in problem and mark is not None and text[mark.index : mark.index + 1] == "\t":
-        return "a tab stands where YAML wants blanks; indent with spaces"
-    if "mapping values are not allowed" in problem:
-        return "not valid YAML: a second ': ' on one line; put the value in quotes, or start a new line for the key"
-    context = f" ({error.context})" if error.context and error.problem else ""
-    return f"not valid YAML: {problem}{context}"
+    problem = str(error.problem or error.context or "this is not YAML")
+    if "tab" in problem or (mark is not None and text[mark.index : mark.index + 1] == "\t"):
+        return _TAB
+    said = next((words for part, words in _WORDINGS if part in problem), problem)
+    return f"not valid YAML: {said}"
 
 
 class _Builder:
@@ -157,7 +190,7 @@ class _Builder:
 
     def __init__(self, offset: int) -> None:
         self.offset = offset + 1
-        self.anchors: dict[str, tuple[Node, int]] = {}
+        self.anchors: dict[str, _Anchored] = {}
         self.nodes = 0
 
     def build(self, events: Iterator[Event]) -> Node:
@@ -166,15 +199,18 @@ class _Builder:
             if isinstance(event, ScalarEvent):
                 node: Node = self._scalar(event)
             elif isinstance(event, AliasEvent):
-                node = self._alias(event)
+                node = self._alias(event, stack)
             elif isinstance(event, MappingStartEvent | SequenceStartEvent):
                 stack.append(self._open(event, len(stack)))
                 continue
             elif isinstance(event, MappingEndEvent | SequenceEndEvent):
                 frame = stack.pop()
                 node = frame.node
+                if stack:
+                    stack[-1].rise(frame.height)
                 if frame.anchor:
-                    self.anchors[frame.anchor] = (node, self.nodes - frame.nodes_before)
+                    size = self.nodes - frame.nodes_before
+                    self.anchors[frame.anchor] = _Anchored(node, size, frame.height)
             elif isinstance(event, DocumentEndEvent):
                 break
             else:
@@ -198,25 +234,26 @@ class _Builder:
 
     def _scalar(self, event: ScalarEvent) -> Scalar:
         self._count(1, event)
-        text = event.value
-        value = _resolve(text) if event.implicit[0] and event.tag in (None, "") else text
+        value = _value(event)
         if value is _TOO_LONG:
             raise self._error(
                 f"a number of more than {MAX_DIGITS} digits; put it in quotes if it is a text", event
             )
-        node = Scalar(value, text, *self._place(event))
-        if event.tag not in (None, "", _STRING_TAG, "!"):
-            node.value = _tagged(event.tag, text)
+        node = Scalar(value, event.value, *self._place(event))
         if event.anchor:
-            self.anchors[event.anchor] = (node, 1)
+            self.anchors[event.anchor] = _Anchored(node, 1, 0)
         return node
 
-    def _alias(self, event: AliasEvent) -> Node:
+    def _alias(self, event: AliasEvent, stack: list[_Frame]) -> Node:
         known = self.anchors.get(event.anchor or "")
         if known is None:
             raise self._error(f"the alias *{event.anchor} has no anchor &{event.anchor} before it", event)
-        self._count(known[1], event)
-        return known[0]
+        self._count(known.size, event)
+        if len(stack) + known.height > MAX_DEPTH:
+            raise self._error(f"nested deeper than {MAX_DEPTH} levels", event)
+        if stack:
+            stack[-1].rise(known.height)
+        return known.node
 
     def _open(self, event: MappingStartEvent | SequenceStartEvent, depth: int) -> _Frame:
         self._count(1, event)
@@ -228,20 +265,34 @@ class _Builder:
         return _Frame(Sequence([], line, column), event.anchor, self.nodes - 1)
 
 
+class _Anchored(NamedTuple):
+    """A node with an anchor: how many nodes it holds, and how many levels of collections."""
+
+    node: Node
+    size: int
+    height: int
+
+
 class _Frame:
-    """A collection that is still open."""
+    """A collection that is still open. `height` counts the levels of collections, itself included."""
 
     def __init__(self, node: Mapping | Sequence, anchor: str | None, nodes_before: int) -> None:
         self.node, self.anchor, self.nodes_before = node, anchor, nodes_before
         self.key: Scalar | None = None
         self.merged: set[str] = set()
+        self.height = 1
+
+    def rise(self, height: int) -> None:
+        """Note a collection of `height` levels inside."""
+        self.height = max(self.height, height + 1)
 
     def add(self, node: Node) -> None:
         if isinstance(self.node, Sequence):
             self.node.items.append(node)
         elif self.key is None:
             if not isinstance(node, Scalar):
-                raise YamlError("a key must be a plain text, not a list or a mapping", node.line, node.column)
+                message = "a key must be a plain text; put a value that starts with '{' or '[' in quotes"
+                raise YamlError(message, node.line, node.column)
             self.key = node
         else:
             self._entry(self.node, self.key, node)
@@ -249,7 +300,7 @@ class _Frame:
 
     def _entry(self, mapping: Mapping, key: Scalar, value: Node) -> None:
         name = key.text
-        if name == _MERGE and key.value == _MERGE:
+        if name == _MERGE:
             self._merge(mapping, value)
             return
         if name in mapping.entries and name not in self.merged:
@@ -291,11 +342,12 @@ def _resolve(text: str) -> Plain:
     return text
 
 
-def _tagged(tag: str, text: str) -> Plain:
-    """Return a scalar with an explicit core tag (`!!int`); an unknown tag leaves the text."""
-    if tag.startswith("tag:yaml.org,2002:"):
-        value = _resolve(text) if text else None
-        if tag.endswith(":float") and isinstance(value, int):
-            return float(value)
-        return value
-    return text
+def _value(event: ScalarEvent) -> Plain:
+    """Return what a scalar means: by its tag, or by the core schema where it is plain; else its text."""
+    tag, text = event.tag or "", event.value
+    if not tag:
+        return _resolve(text) if event.implicit[0] else text
+    if not tag.startswith(_CORE_TAGS) or tag == f"{_CORE_TAGS}str":
+        return text
+    value = _resolve(text)
+    return float(value) if tag == f"{_CORE_TAGS}float" and type(value) is int else value

@@ -8,16 +8,30 @@ import msgspec
 
 from waza.model.base import Keys, NonBlank, NonNegative
 
+# Go counts delays in nanoseconds of 64 bits; files must stay readable there.
+Delay = Annotated[int, msgspec.Meta(ge=0, le=9_223_372_036_854)]
 
-class McpResponse(Keys, frozen=True, kw_only=True, rename={"returns": "return"}):
-    """One answer of a mocked MCP tool, and the arguments that it is for."""
+
+class McpOutput(Keys, frozen=True, kw_only=True, rename={"returns": "return"}):
+    """What a mocked MCP tool answers: a value, or an error if there is one."""
+
+    returns: Any = None  # the key is `return`, which is no name in Python
+    error: str = ""
+
+
+class McpStep(McpOutput, frozen=True, kw_only=True):
+    """One answer of a sequence; `delay_ms` passes before it is sent."""
+
+    delay_ms: Delay = 0
+
+
+class McpResponse(McpOutput, frozen=True, kw_only=True):
+    """One answer of a mocked MCP tool, and the arguments that it is for; a sequence answers once a step."""
 
     match: dict[str, Any] | None = None
     match_schema: dict[str, Any] | None = None
     match_regex: dict[str, str] | None = None
-    returns: Any = None  # the key is `return`, which is no name in Python
-    error: str = ""
-    sequence: list[dict[str, Any]] | None = None
+    sequence: list[McpStep] | None = None
 
 
 class McpTool(Keys, frozen=True, kw_only=True):
@@ -36,18 +50,29 @@ class McpMock(Keys, frozen=True, kw_only=True):
     tools: dict[str, McpTool] = {}
 
 
-class CommandResponse(Keys, frozen=True, kw_only=True):
-    """One answer of a mocked program, and the argument vector that it is for."""
+class CommandOutput(Keys, frozen=True, kw_only=True):
+    """What a mocked program writes, and its exit code. `fixture` is a file with the bytes for stdout."""
+
+    stdout: Any = None
+    fixture: str | None = None
+    stderr: str = ""
+    exit_code: Annotated[int, msgspec.Meta(ge=0, le=255)] = 0
+
+
+class CommandStep(CommandOutput, frozen=True, kw_only=True):
+    """One answer of a sequence; `delay_ms` passes before it is sent."""
+
+    delay_ms: Delay = 0
+
+
+class CommandResponse(CommandOutput, frozen=True, kw_only=True):
+    """One answer of a mocked program, and the calls that it is for; a sequence answers once a step."""
 
     args: list[str] | None = None
     args_regex: list[str] | None = None
     environment: dict[str, str] = {}
     workdir: str | None = None
-    stdout: Any = None
-    fixture: str | None = None
-    stderr: str = ""
-    exit_code: Annotated[int, msgspec.Meta(ge=0, le=255)] = 0
-    sequence: list[dict[str, Any]] | None = None
+    sequence: list[CommandStep] | None = None
 
 
 class CommandMock(Keys, frozen=True, kw_only=True):

@@ -108,6 +108,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str = ""
     denials: tuple[Denial, ...] = ()
     commands: tuple[CommandInvocation, ...] = ()
+    warnings: tuple[str, ...] = ()  # what should be known, such as a server that did not start
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):

@@ -88,6 +88,9 @@ def rates(head: SuiteResult) -> list[tuple[str, str]]:
 def _benchmark(head: SuiteResult) -> Iterator[str]:
     summary = head.summary
     pairs = [
+        ("Benchmark", one_line(head.eval_name)),
+        *([("Skill", one_line(head.skill))] if head.skill else []),
+        ("Model", head.config.model_id or "(default)"),
         ("Total tests", str(summary.total_tests)),
         ("Succeeded", str(summary.succeeded)),
         ("Failed", str(summary.failed)),

@@ -70,7 +70,7 @@ def brief(event: RunEvent, clean: Clean) -> Iterator[str]:
         case SuiteStarted():
             yield from header(event, verbose=False)
         case TaskFinished():
-            yield _finished(event)
+            yield _finished(event, clean)
         case TrialFinished() if event.run.error_msg:
             yield _error(event, clean)
         case HookRan() if not event.ok:
@@ -109,7 +109,7 @@ class Detailed:
             case TrialFinished():
                 yield from self._trial(event)
             case TaskFinished():
-                yield f"{_finished(event)}"
+                yield _finished(event, self._clean)
                 took = f"{event.score:.2f} in {duration(event.duration_ms)}"
                 yield f"Test {one_line(event.name)}: {event.status} ({took})"
             case HookRan():
@@ -125,7 +125,7 @@ class Detailed:
     def _during(self, event: PromptSent | ResponseSeen | CheckpointGraded | AttemptRetried) -> Iterator[str]:
         match event:
             case PromptSent():
-                yield f"[PROMPT] {indented(self._clean(event.text), _DEEP)}"
+                yield f"[PROMPT] {indented(self._clean(event.text).rstrip(), _DEEP)}"
             case ResponseSeen():
                 if event.text:
                     yield f"[RESPONSE] {shortened(one_line(self._clean(event.text)), RESPONSE)}"
@@ -154,9 +154,9 @@ class Detailed:
         yield f"{self._at(event.name, 1)}Run {run.run_number}/{event.trials}: {ending}"
 
 
-def _finished(event: TaskFinished) -> str:
+def _finished(event: TaskFinished, clean: Clean) -> str:
     cached = " [cached]" if event.cached else ""
-    note = f" ({event.note})" if event.note else ""
+    note = f" ({clean(event.note)})" if event.note else ""
     return f"{status_mark(event.status)} [{event.index}/{event.total}] {one_line(event.name)}{cached}{note}"
 
 

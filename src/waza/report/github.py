@@ -8,7 +8,7 @@ from waza.model.result import SuiteResult
 from waza.report.console import rates
 from waza.report.markdown import code, text
 from waza.report.rows import Row, Run, rows
-from waza.report.words import BULLET, duration, percent, status_mark
+from waza.report.words import BULLET, counted, duration, percent, status_mark
 from waza.results.outcome import Outcome
 
 LONGEST = 60_000  # characters; GitHub refuses comments above 65,536
@@ -62,7 +62,7 @@ def _summary(head: SuiteResult) -> Iterator[str]:
     yield ""
     yield (
         f"- Tests: {summary.total_tests} total, {summary.succeeded} passed, {summary.failed} failed,"
-        f" {summary.errors} errors" + (f", {summary.skipped} skipped" if summary.skipped else "")
+        f" {counted(summary.errors, 'error')}" + (f", {summary.skipped} skipped" if summary.skipped else "")
     )
     yield from (f"- {name}: {value}" for name, value in rates(head))
     yield (

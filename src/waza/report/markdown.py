@@ -9,7 +9,7 @@ from html import escape
 from waza.model.result import SuiteResult
 from waza.report.console import rates
 from waza.report.rows import Row, Run, rows
-from waza.report.words import duration, one_line, percent, status_mark, visible
+from waza.report.words import counted, duration, one_line, percent, status_mark, visible
 from waza.results.outcome import Outcome
 
 _PUNCTUATION = re.compile(r"[\\`*_\[\]|~#!$]")
@@ -52,7 +52,7 @@ def _summary(head: SuiteResult) -> Iterator[str]:
     yield "|---|---|"
     counts = (
         f"{summary.total_tests}: {summary.succeeded} passed, {summary.failed} failed,"
-        f" {summary.errors} errors, {summary.skipped} skipped"
+        f" {counted(summary.errors, 'error')}, {summary.skipped} skipped"
     )
     for name, value in (
         ("Skill", head.skill or "-"),

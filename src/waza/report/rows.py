@@ -189,12 +189,12 @@ def _where(details: Mapping[str, Any]) -> str:
 
 
 def _triage(runs: Iterable[RunResult]) -> str:
-    """Return the first bullet of the first triage summary, else its first 160 characters."""
+    """Return the first point of the first triage summary, else its first 160 characters."""
     for run in runs:
         summary = run.failure_artifacts.triage_summary if run.failure_artifacts else ""
         if summary:
-            bullet = next((line for line in summary.splitlines() if line.startswith("- ")), "")
-            return one_line(bullet) or one_line(summary[:160])
+            point = next((line for line in summary.splitlines() if line.startswith("- ")), "")
+            return one_line(point.removeprefix("- ")) or one_line(summary[:160])
     return ""
 
 

@@ -4,19 +4,42 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
+from waza.kit.decode import did_you_mean
 from waza.kit.files import inside
 from waza.kit.template import check
 from waza.model.task import Task
-from waza.problem import Problem, shown
+from waza.problem import Problem, Severity, shown
 from waza.suite.digest import row_digest
 from waza.suite.loading import Loading
 
 MAX_CELL = 20 * 1024 * 1024  # characters
 WHERE = ("tasks_from",)
+
+# A part of what Python's reader says, and what people read.
+_WORDINGS = (
+    ("unexpected end of data", "a quote opens a field and none closes it"),
+    ("expected after", "something stands behind the closing quote of a field; double the quotes inside it"),
+    ("field larger", f"a field is longer than {MAX_CELL // 2**20} million characters"),
+)
+
+
+class Row(NamedTuple):
+    """One record: the line of the file that it starts on, and its cells."""
+
+    line: int
+    cells: list[str]
+
+
+class _Mistake(Exception):  # noqa: N818  # it ends the reading of a file and becomes a Problem
+    def __init__(self, line: int, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.line, self.message, self.hint = line, message, hint
 
 
 def csv_tasks(loading: Loading, base: Task) -> list[Task]:
@@ -24,112 +47,137 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
     path = _path(loading)
     if path is None:
         return []
-    rows = _rows(loading, path)
-    first, last = _range(loading)
-    selected = rows[first - 1 : last]
-    if not selected and not loading.problems:
-        loading.say(loading.document, WHERE, f"0 tasks selected: {loading.file.tasks_from} has no such rows")
+    file = shown(path)
+    try:
+        header, *rows = _records(_text(path))
+    except _Mistake as mistake:
+        _say(loading, file, mistake.line, mistake.message, mistake.hint)
+        return []
+    except OSError as error:
+        loading.say(loading.document, WHERE, f"{loading.file.tasks_from!r} cannot be read ({error.strerror})")
+        return []
+    _check_header(loading, file, header)
     common = row_digest(base)
-    return [_task(loading, path, base, common, n, row) for n, row in enumerate(selected, 1)]
+    selected = _selected(loading, rows)
+    return [_task(loading, file, base, common, n, header, row) for n, row in enumerate(selected, 1)]
 
 
 def _path(loading: Loading) -> Path | None:
-    path = Path(loading.directory, loading.file.tasks_from.replace("\\", "/"))
-    if path.resolve() == loading.directory.resolve() or not inside(loading.directory, path):
-        loading.say(loading.document, WHERE, "leads outside of the suite's directory")
-        return None
-    return path
+    name = loading.file.tasks_from
+    path = Path(loading.directory, name.replace("\\", "/"))
+    there = os.path.lexists(path)
+    hint = "the path is relative to the suite's directory"
+    if there and not inside(loading.directory, path):
+        loading.say(loading.document, WHERE, f"{name!r} leads outside of the suite's directory")
+    elif not path.is_file():
+        what = "is no regular file" if there else "is not there"
+        loading.say(loading.document, WHERE, f"{name!r} {what}", hint)
+    else:
+        return path
+    return None
 
 
-def _rows(loading: Loading, path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Return the data rows, each with the line that it ends on."""
-
-    def error(message: str, line: int = 0) -> list[tuple[int, dict[str, str]]]:
-        loading.problems.append(
-            Problem(file=shown(path), line=line, column=1 if line else 0, message=message)
-        )
-        return []
-
+def _text(path: Path) -> str:
+    data = path.read_bytes()
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return error("the file is not UTF-8 text; save it as UTF-8")
-    except OSError as failure:
-        loading.say(
-            loading.document, WHERE, f"{loading.file.tasks_from!r} cannot be read ({failure.strerror})"
-        )
-        return []
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise _Mistake(line, "the file is not UTF-8 text", "save it as UTF-8") from None
     if "\0" in text:
-        return error("the file holds NUL characters", text.count("\n", 0, text.index("\0")) + 1)
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise _Mistake(line, "holds a NUL character", "remove it")
+    return text
+
+
+def _records(text: str) -> list[Row]:
+    """Return the header and the rows below it, all of one length. Blank lines are left out."""
     csv.field_size_limit(MAX_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[tuple[int, dict[str, str]]] = []
+    records: list[Row] = []
+    start = 1
     try:
-        header = next((row for row in reader if row), None)
-        if header is None:
-            return error("the file is empty; its first row names the columns")
-        _warn_of_twins(loading, path, header)
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != len(header):
-                message = f"row {len(rows) + 1} has {len(row)} fields, the header has {len(header)}"
-                return error(message, reader.line_num)
-            cells = [cell.replace("\r\n", "\n") if "\r" in cell else cell for cell in row]
-            rows.append((reader.line_num, dict(zip(header, cells, strict=True))))
-    except csv.Error as mistake:
-        return error(f"row {len(rows) + 1} is not valid CSV ({mistake})", reader.line_num)
-    return rows
+        for cells in reader:
+            if cells:
+                records.append(Row(start, [cell.replace("\r\n", "\n") for cell in cells]))
+            start = reader.line_num + 1
+    except csv.Error as error:
+        said = next((words for part, words in _WORDINGS if part in str(error)), str(error))
+        raise _Mistake(start, f"row {len(records)} is not valid CSV: {said}") from None
+    if not records:
+        raise _Mistake(1, "the file is empty", "its first row names the columns, one of them 'prompt'")
+    for number, record in enumerate(records):
+        if len(record.cells) != len(records[0].cells):
+            message = (
+                f"row {number} has {len(record.cells)} fields, and the header has {len(records[0].cells)}"
+            )
+            raise _Mistake(record.line, message, "a field with a comma in it stands in quotes")
+    return records
 
 
-def _warn_of_twins(loading: Loading, path: Path, header: list[str]) -> None:
-    for name in sorted({name for name in header if header.count(name) > 1}):
-        message = f"the column {name!r} stands twice; the last one counts"
-        loading.problems.append(
-            Problem(file=shown(path), line=1, column=1, message=message, severity="warning")
-        )
+def _check_header(loading: Loading, file: str, header: Row) -> None:
+    for name in sorted({name for name in header.cells if header.cells.count(name) > 1}):
+        message = f"the column {name!r} stands twice, and the last one counts"
+        _say(loading, file, header.line, message, severity="warning")
+    if "prompt" not in header.cells:
+        hint = did_you_mean("prompt", header.cells)
+        message = "there is no column 'prompt', so every prompt is empty"
+        _say(loading, file, header.line, message, hint, severity="warning")
 
 
-def _range(loading: Loading) -> tuple[int, int | None]:
-    chosen = loading.file.range
-    if chosen is None or chosen == (0, 0):
-        return 1, None
-    first, last = chosen
+def _selected(loading: Loading, rows: list[Row]) -> list[Row]:
+    name = loading.file.tasks_from
+    if not rows:
+        loading.say(loading.document, WHERE, f"0 tasks selected: {name!r} has no row below its header")
+        return []
+    first, last = loading.file.range or (0, 0)
+    if (first, last) == (0, 0):
+        return rows
+    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
     if first < 1 or last < 1:
         message = f"[{first}, {last}] starts below 1: rows count from 1, without the header"
-        loading.say(loading.document, ("range",), message)
     elif first > last:
-        loading.say(loading.document, ("range",), f"[{first}, {last}] ends before it starts")
+        message = f"[{first}, {last}] ends before it starts"
+    elif first > len(rows):
+        message = f"0 tasks selected: {name!r} has only {count}"
     else:
-        return first, last
-    return 1, 0
+        return rows[first - 1 : last]
+    loading.say(loading.document, ("range",), message)
+    return []
 
 
-def _task(
-    loading: Loading, path: Path, base: Task, common: bytes, n: int, row: tuple[int, dict[str, str]]
-) -> Task:
-    line, cells = row
-    variables = {**base.variables, **cells}
-    name = cells.get("name") or f"row-{n}"
-    prompt = cells.get("prompt", "")
-    known = {f"Vars.{key}": "" for key in variables} if "{{" in prompt else {}
-    for mistake in check(prompt, known):
-        loading.problems.append(
-            Problem(
-                file=shown(path),
-                line=line,
-                column=1,
-                path=f"row {n}, prompt",
-                message=mistake.message,
-                severity=mistake.severity,
-            )
-        )
+def _task(loading: Loading, file: str, base: Task, common: bytes, n: int, header: Row, row: Row) -> Task:
+    columns = dict(zip(header.cells, row.cells, strict=True))
+    name = columns.get("name") or f"row-{n}"
+    task_id = columns.get("id") or name
+    prompt = columns.get("prompt", "")
+    for mistake in check(prompt, loading.variables(*columns)) if "{{" in prompt else ():
+        _say(loading, file, row.line, mistake.message, path=f"row {n}, prompt", severity=mistake.severity)
+    if task_id in loading.ids:
+        message = f"the task id {task_id!r} stands in {loading.ids[task_id]} too"
+        _say(loading, file, row.line, message, "give each task its own id", path=f"row {n}, id")
+    loading.ids.setdefault(task_id, f"{file}:{row.line}")
     task = msgspec.structs.replace(
         base,
-        id=cells.get("id") or cells.get("name") or f"row-{n}",
+        id=task_id,
         name=name,
-        file=f"{shown(path)}:{line}",
+        file=f"{file}:{row.line}",
         prompt=prompt,
-        variables=variables,
+        variables={**base.variables, **columns},
     )
     return msgspec.structs.replace(task, digest=row_digest(task, common).hex())
+
+
+def _say(
+    loading: Loading,
+    file: str,
+    line: int,
+    message: str,
+    hint: str = "",
+    *,
+    path: str = "",
+    severity: Severity = "error",
+) -> None:
+    loading.problems.append(
+        Problem(file=file, line=line, column=1, path=path, message=message, hint=hint, severity=severity)
+    )

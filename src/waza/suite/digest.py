@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -55,6 +56,11 @@ def cache_key(suite: Suite, task: Task, model: str, arm: str) -> str:
         task.digest,
     ]
     return hashlib.sha256(_encoded(own)).hexdigest()
+
+
+def digested(task: Task) -> Task:
+    """Return the task with its digest, if it has none yet."""
+    return task if task.digest else msgspec.structs.replace(task, digest=task_digest(task))
 
 
 def task_digest(task: Task) -> str:
@@ -152,6 +158,8 @@ def _content(path: Path) -> bytes:
         status = path.stat()
     except OSError:
         return b"missing"
+    if not stat.S_ISREG(status.st_mode):
+        return b"no regular file"  # to open a pipe would wait for its writer
     return _hashed(str(path), status.st_mtime_ns, status.st_size)
 
 

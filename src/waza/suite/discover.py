@@ -177,6 +177,11 @@ def absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() follows links, which changes names
 
 
+def expanded(path: str) -> Path:
+    """Return the path with `~` as the home directory; as it is where there is no such home."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  # Path.expanduser raises for an unknown user
+
+
 def _read_agent(path: Path, data: bytes) -> Definition:
     parts = frontmatter.split(data)
     keys, problems = _keys(AgentKeys, path, parts.meta)

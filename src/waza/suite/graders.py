@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from waza.graders.base import Grader, Surroundings
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document
+from waza.kit.decode import Decoder, Document, dotted
 from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader, GraderSpec
 from waza.plugins import load as load_plugin
@@ -45,16 +45,22 @@ def build_spec(spec: GraderSpec, around: Surroundings) -> BuiltGrader:
     return BuiltGrader(spec, grader.placed(around))
 
 
-def duplicate_names(
-    loading: Loading, document: Document, graders: Sequence[BuiltGrader], path: tuple[str | int, ...]
+def check_names(
+    loading: Loading,
+    document: Document,
+    entries: Sequence[GraderEntry],
+    path: tuple[str | int, ...],
+    inherited: Iterable[str] = (),
 ) -> None:
     """Complain of two graders of one name in a task: their results would overwrite each other."""
-    seen: set[str] = set()
-    for grader in graders:
-        name = grader.spec.name
-        if name in seen:
-            loading.say(document, path, f"two graders are named {name!r}", "give each its own name")
-        seen.add(name)
+    taken = dict.fromkeys(inherited, "a grader of the suite")
+    for i, entry in enumerate(entries):
+        name = entry.name or entry.type
+        if name in taken:
+            message = f"the name {name!r} is taken by {taken[name]}"
+            loading.say(document, (*path, i, "name"), message, "give each grader its own name")
+        elif name:
+            taken[name] = dotted((*path, i))
 
 
 def _build(
@@ -64,15 +70,16 @@ def _build(
         hint = "this version runs local graders only: replace 'ref' by 'type' and 'config'"
         loading.say(document, (*path, "ref"), f"{entry.ref!r} is a remote grader", hint)
         return None
-    kind = _known_class(loading, document, entry, path)
-    if kind is None:
+    kind = None if document.faulty(*path, "type") else _known_class(loading, document, entry, path)
+    if kind is None or document.faulty(*path):
         return None
+    grader = _decode(loading, document, kind, path)
+    usable = grader is not None and _checked(loading, document, grader, path)
     for key in _WITHOUT_EFFECT:
         if getattr(entry, key):
             hint = "put it under 'config:'"
-            loading.say(document, (*path, key), f"{key!r} has no effect here", hint, warning=True)
-    grader = _decode(loading, document, kind, path)
-    if grader is None or not _checked(loading, document, grader, path):
+            loading.say(document, (*path, key), f"{key!r} has no effect here", hint, warning=usable)
+    if grader is None or not usable:
         return None
     spec = GraderSpec(
         type=entry.type,

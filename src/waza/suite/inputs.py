@@ -2,73 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from waza.kit.decode import Document
 from waza.kit.files import inside, safe_join
 from waza.kit.template import check
-from waza.model.task import Inputs
+from waza.model.task import Inputs, Repo, TaskFile
+from waza.problem import shown
+from waza.suite.discover import expanded
 from waza.suite.loading import Loading
 
+Place: TypeAlias = tuple[str | int, ...]
+
 MAX_FIXTURE = 256 * 1024 * 1024  # bytes; a larger file is a mistake more often than an input
+_HOOK = "a before_run hook may create it"
 
 
-def check_inputs(loading: Loading, document: Document, inputs: Inputs, fixtures: Path) -> None:
-    """Note every input that cannot be read or leaves its place; a hook may still create missing ones."""
+def check_inputs(loading: Loading, document: Document, task: TaskFile, fixtures: Path) -> None:
+    """Note every input that cannot be read or leaves its place; a hook may still create missing ones.
+
+    The short form's `fixtures` of the task are the last of its files.
+    """
+    inputs = task.inputs
+    written = len(inputs.files) - len(task.fixtures)
     for i, file in enumerate(inputs.files):
-        where = ("inputs", "files", i)
+        where: Place = ("inputs", "files", i, "path") if i < written else ("fixtures", i - written)
         if file.content is None and file.path:
-            check_file(loading, document, fixtures, file.path, (*where, "path"))
-        elif file.path:
-            _stays_inside(loading, document, file.path, (*where, "path"))
+            check_file(loading, document, fixtures, file.path, where)
+        else:
+            _stays_inside(loading, document, file.path, where)
     for i, repo in enumerate(inputs.repos):
-        if repo.dest:
-            _stays_inside(loading, document, repo.dest, ("inputs", "repos", i, "dest"))
-        if repo.commit.startswith("-"):
-            loading.say(
-                document, ("inputs", "repos", i, "commit"), f"{repo.commit!r} is no commit, branch or tag"
-            )
-    if inputs.workdir:
-        _stays_inside(loading, document, inputs.workdir, ("inputs", "workdir"))
+        _check_repo(loading, document, repo, ("inputs", "repos", i))
+    _stays_inside(loading, document, inputs.workdir, ("inputs", "workdir"))
     for name, value in inputs.environment.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
-            loading.say(
-                document, ("inputs", "environment", name), f"{name!r} cannot be set in an environment"
-            )
+            message = f"{name!r} cannot be set in an environment"
+            hint = "a name is not empty and has no '='; neither name nor value has a NUL character"
+            loading.say(document, ("inputs", "environment", name), message, hint)
     _check_context(loading, document, inputs)
     _guard_prompt(loading, document, inputs)
 
 
 def check_file(
-    loading: Loading, document: Document, root: Path, name: str, path: tuple[str | int, ...]
+    loading: Loading,
+    document: Document,
+    root: Path,
+    name: str,
+    path: Place,
+    hint: str = "paths are relative to the fixtures directory",
 ) -> None:
     """Note a file below `root` that cannot be read."""
     try:
         target = safe_join(root, name)
     except ValueError as error:
-        loading.say(document, path, f"{name!r}: {error}")
+        loading.say(document, path, str(error))
         return
     problem = _unreadable(root, target, name)
-    if problem:
-        missing = not target.exists() and loading.hooks_may_create
-        hint = (
-            "a before_run hook may create it" if missing else "paths are relative to the fixtures directory"
-        )
-        loading.say(document, path, problem, hint, warning=missing)
+    if not problem:
+        return
+    missing = not target.exists() and loading.hooks_may_create
+    loading.say(document, path, problem, _HOOK if missing else hint, warning=missing)
+
+
+def check_text(loading: Loading, document: Document, text: str, path: Place) -> None:
+    """Note a character that no system takes in a command or the name of a file."""
+    if "\0" in text:
+        loading.say(document, path, "holds a NUL character", "remove it")
 
 
 def _unreadable(root: Path, target: Path, name: str) -> str:
     try:
         if not target.exists():
-            return f"there is no file {name!r} in {root}"
+            return f"there is no file {name!r} in {shown(root)}"
         if not inside(root, target):
-            return f"{name!r} leads outside of {root}"
+            return f"{name!r} leads outside of {shown(root)}"
         if target.is_dir():
-            return f"{name!r} is a directory; name its files, or use inputs.context.fixture"
+            return f"{name!r} is a directory, and a file belongs here"
+        if not target.is_file():
+            return f"{name!r} is no regular file"
         if target.stat().st_size > MAX_FIXTURE:
             return f"{name!r} is larger than {MAX_FIXTURE // 2**20} MB"
         with target.open("rb"):
@@ -77,11 +92,24 @@ def _unreadable(root: Path, target: Path, name: str) -> str:
         return f"{name!r} cannot be read ({error.strerror or error})"
 
 
-def _stays_inside(loading: Loading, document: Document, name: str, path: tuple[str | int, ...]) -> None:
+def _check_repo(loading: Loading, document: Document, repo: Repo, path: Place) -> None:
+    """Note a repository that is not there, and a commit that git would take for an option."""
+    _stays_inside(loading, document, repo.dest, (*path, "dest"))
+    if repo.commit.startswith("-") or "\0" in repo.commit:
+        loading.say(document, (*path, "commit"), f"{repo.commit!r} is no commit, branch or tag")
+    source = expanded(repo.source)
+    if not any(place.exists() for place in (loading.directory / source, Path.cwd() / source)):
+        missing = loading.hooks_may_create
+        hint = _HOOK if missing else "paths are relative to the suite's directory, or else to the current one"
+        message = f"there is no repository {repo.source!r}"
+        loading.say(document, (*path, "source"), message, hint, warning=missing)
+
+
+def _stays_inside(loading: Loading, document: Document, name: str, path: Place) -> None:
     try:
         safe_join(loading.directory, name)
     except ValueError as error:
-        loading.say(document, path, f"{name!r}: {error}")
+        loading.say(document, path, str(error))
 
 
 def _check_context(loading: Loading, document: Document, inputs: Inputs) -> None:
@@ -95,7 +123,7 @@ def _check_context(loading: Loading, document: Document, inputs: Inputs) -> None
     try:
         target = safe_join(loading.directory, fixture)
     except ValueError as error:
-        loading.say(document, path, f"{fixture!r}: {error}")
+        loading.say(document, path, str(error))
         return
     if target == loading.directory:
         loading.say(document, path, "is the suite's own directory", "name a file or directory in it")
@@ -104,6 +132,8 @@ def _check_context(loading: Loading, document: Document, inputs: Inputs) -> None
         loading.say(document, path, message, warning=loading.hooks_may_create)
     elif not inside(loading.directory, target):
         loading.say(document, path, f"{fixture!r} leads outside of the suite's directory")
+    elif not (target.is_file() or target.is_dir()):
+        loading.say(document, path, f"{fixture!r} is neither a file nor a directory")
 
 
 def _guard_prompt(loading: Loading, document: Document, inputs: Inputs) -> None:
@@ -119,8 +149,8 @@ def check_templates(
     loading: Loading,
     document: Document,
     value: Any,
-    known: dict[str, str],
-    path: tuple[str | int, ...],
+    known: Collection[str],
+    path: Place,
 ) -> None:
     """Note unknown variables in a text, or in all texts of a struct, list or mapping."""
     for where, text in _texts(value, path):
@@ -128,7 +158,7 @@ def check_templates(
             loading.say(document, where, mistake.message, warning=mistake.severity == "warning")
 
 
-def _texts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _texts(value: Any, path: Place) -> Iterator[tuple[Place, str]]:
     if isinstance(value, str):
         if "{{" in value:
             yield path, value

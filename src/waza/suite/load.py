@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from waza.errors import SuiteError
 from waza.kit import yaml
-from waza.kit.decode import Decoder
+from waza.kit.decode import Decoder, did_you_mean
 from waza.model.loaded import Suite
 from waza.model.suite import Config, SuiteFile
 from waza.model.task import Task
@@ -17,9 +18,10 @@ from waza.plugins import names as plugin_names
 from waza.problem import Problem
 from waza.suite import skills
 from waza.suite.dataset import csv_tasks
-from waza.suite.digest import suite_digest
-from waza.suite.graders import build_graders, duplicate_names
-from waza.suite.inputs import check_file, check_templates
+from waza.suite.digest import digested, suite_digest
+from waza.suite.discover import expanded
+from waza.suite.graders import build_graders, check_names
+from waza.suite.inputs import check_file, check_templates, check_text
 from waza.suite.loading import Loading, Request
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
@@ -41,10 +43,12 @@ def load(path: Path, request: Request | None = None) -> Suite:
     skills.forget_targets()
     loading = _start(path.absolute(), request or Request())
     suite = _load(loading)
-    errors = [problem for problem in loading.problems if problem.severity == "error"]
-    if errors:
-        raise SuiteError(errors)
-    suite = msgspec.structs.replace(suite, warnings=tuple(loading.problems))
+    problems = _in_order(loading.problems)
+    if loading.errors():
+        raise SuiteError([problem for problem in problems if problem.severity == "error"])
+    suite = msgspec.structs.replace(
+        suite, warnings=tuple(problems), tasks=tuple(digested(task) for task in suite.tasks)
+    )
     return msgspec.structs.replace(suite, digest=suite_digest(suite))
 
 
@@ -59,53 +63,25 @@ def _start(path: Path, request: Request) -> Loading:
         )
     version, problems = suite_version(document)
     keys = Keys(strict=version.scenario, newer=version.newer)
-    if version.newer:
-        message = (
-            f"schemaVersion {version.major}.{version.minor} is newer than this version of waza reads in full"
-        )
-        problems.append(
-            document.problem(
-                document.root, ("schemaVersion",), message, "unknown keys are ignored", "warning"
-            )
-        )
     decoder = Decoder(document, keys.of(document, SuiteFile))
-    file = decoder.read(SuiteFile)
-    problems += decoder.problems
-    if file is None:
-        if any(problem.severity == "error" for problem in problems):
-            _raise_with_tasks(
-                Loading(path=path, document=document, request=request, version=version, keys=keys), problems
-            )
-        file = SuiteFile()
+    file, document = decoder.salvage(SuiteFile)
     loading = Loading(
         path=path,
         document=document,
         request=request,
         version=version,
         keys=keys,
-        file=_overridden(file, request),
-        problems=problems,
+        file=_overridden(file or SuiteFile(), request),
+        problems=[*problems, *decoder.problems],
     )
     loading.fixtures = _fixtures(loading)
     return loading
 
 
-def _raise_with_tasks(loading: Loading, problems: list[Problem]) -> None:
-    """Raise the mistakes of a suite that cannot be read, and those of its task files besides."""
-    decoder = Decoder(loading.document, loading.keys.of(loading.document, SuiteFile))
-    node = (
-        loading.document.root.entries.get("tasks")
-        if isinstance(loading.document.root, yaml.Mapping)
-        else None
-    )
-    patterns = decoder.read(list[str], node) if isinstance(node, yaml.Sequence) else None
-    loading.problems = list(problems)
-    if patterns:
-        loading.file = SuiteFile(tasks=patterns)
-        loading.fixtures = _fixtures(loading)
-        loading.skills_off = True
-        file_tasks(loading, _base_task(loading))
-    raise SuiteError([problem for problem in loading.problems if problem.severity == "error"])
+def _in_order(problems: Sequence[Problem]) -> list[Problem]:
+    """Return problems file by file, in the order of the lines."""
+    files = {file: i for i, file in enumerate(dict.fromkeys(problem.file for problem in problems))}
+    return sorted(problems, key=lambda problem: (files[problem.file], problem.line, problem.column))
 
 
 def _overridden(file: SuiteFile, request: Request) -> SuiteFile:
@@ -125,7 +101,7 @@ def _overridden(file: SuiteFile, request: Request) -> SuiteFile:
 
 def _fixtures(loading: Loading) -> Path:
     if loading.request.context_dir:
-        return Path(loading.request.context_dir).expanduser().absolute()
+        return expanded(loading.request.context_dir).absolute()
     return loading.directory / "fixtures"
 
 
@@ -134,12 +110,12 @@ def _load(loading: Loading) -> Suite:
     _check_config(loading, loading.file.config)
     _check_head(loading)
     loading.graders = build_graders(loading, loading.document, loading.file.graders, ("graders",))
-    duplicate_names(loading, loading.document, loading.graders, ("graders",))
+    check_names(loading, loading.document, loading.file.graders, ("graders",))
     loading.mock = mock_script(loading, loading.document, loading.file.mock)
     base = _base_task(loading)
     skills.check_required(loading, () if loading.skills_off else skills.suite_paths(loading))
     tasks = csv_tasks(loading, base) if loading.file.tasks_from else file_tasks(loading, base)
-    _check_twins(loading, tasks)
+    _check_templates(loading, tasks)
     models = loading.request.models or (loading.file.config.model,)
     return Suite(
         path=loading.path,
@@ -184,10 +160,12 @@ def _base_task(loading: Loading) -> Task:
 
 def _check_config(loading: Loading, config: Config) -> None:
     if config.executor != COPILOT and load_plugin("waza.executors", config.executor) is None:
-        known = {*plugin_names("waza.executors"), COPILOT}
-        hint = f"executors: {', '.join(sorted(known))}"
-        where = ("config", "executor") if not loading.request.executor else ("--executor",)
-        loading.say(loading.document, where, f"there is no executor {config.executor!r}", hint)
+        hint = did_you_mean(config.executor, {*plugin_names("waza.executors"), COPILOT})
+        message = f"there is no executor {config.executor!r}"
+        if loading.request.executor:
+            loading.problems.append(Problem(file="--executor", message=message, hint=hint))
+        else:
+            loading.say(loading.document, ("config", "executor"), message, hint)
     for effort, model in (("reasoning_effort", config.model), ("judge_reasoning_effort", "")):
         _check_effort(loading, config, effort, model)
     if loading.request.executor == "mock":
@@ -199,6 +177,8 @@ def _check_config(loading: Loading, config: Config) -> None:
         message = f"{config.group_by!r} is no dimension; tasks are not grouped"
         hint = "use model, skill, tags or task_id"
         loading.say(loading.document, ("config", "group_by"), message, hint, warning=True)
+    where = ("config", "skill_directories")
+    skills.check_directories(loading, loading.document, config.skill_directories, where)
     for i, name in enumerate(config.instruction_files):
         check_file(loading, loading.document, loading.fixtures, name, ("config", "instruction_files", i))
 
@@ -207,7 +187,7 @@ def _check_effort(loading: Loading, config: Config, key: str, model: str) -> Non
     if not getattr(config, key):
         return
     if config.executor != COPILOT and not loading.request.executor:
-        message = f"{key} needs executor: {COPILOT}, not {config.executor!r}"
+        message = f"needs executor: {COPILOT}, not {config.executor!r}"
         loading.say(loading.document, ("config", key), message, "remove it, or change the executor")
     elif (
         key == "reasoning_effort" and not model and not loading.request.models and config.executor == COPILOT
@@ -222,26 +202,18 @@ def _note_ignored(loading: Loading) -> None:
     ]
     ignored += [(key,) for key in ("mcp_mocks", "command_mocks") if getattr(loading.file, key)]
     for path in ignored:
-        message = f"{path[-1]} has no effect with --executor mock"
-        loading.say(loading.document, path, message, warning=True)
+        loading.say(loading.document, path, "has no effect with --executor mock", warning=True)
 
 
 def _check_head(loading: Loading) -> None:
     file = loading.file
     check_mocks(loading, loading.document, file.mcp_mocks, file.command_mocks)
-    known = {f"Vars.{key}": "" for key in file.inputs}
-    for point in ("before_run", "after_run", "before_task", "after_task"):
-        for i, hook in enumerate(getattr(file.hooks, point)):
-            where = ("hooks", point, i, "command")
-            check_templates(loading, loading.document, hook.command, known, where)
-            if "\0" in hook.command:
-                loading.say(loading.document, where, "holds a NUL character")
+    for point, hooks in msgspec.structs.asdict(file.hooks).items():
+        for i, hook in enumerate(hooks):
+            for key in ("command", "working_directory"):
+                check_text(loading, loading.document, getattr(hook, key), ("hooks", point, i, key))
     if file.adversarial is not None and not loading.version.at_least("1.2"):
-        loading.say(loading.document, ("adversarial",), "adversarial needs schemaVersion 1.2 or newer")
-    no_skill_source = not file.skill and not file.config.skill_directories
-    if loading.version.scenario and file.config.required_skills and no_skill_source:
-        message = "a scenario without a skill needs config.skill_directories to look in"
-        loading.say(loading.document, ("config", "required_skills"), message)
+        loading.say(loading.document, ("adversarial",), "needs schemaVersion 1.2 or newer")
     pairwise = any(
         grader.config and grader.config.get("mode") == "pairwise"
         for grader in file.graders
@@ -252,12 +224,14 @@ def _check_head(loading: Loading) -> None:
         loading.say(loading.document, ("graders",), message, warning=True)
 
 
-def _check_twins(loading: Loading, tasks: list[Task]) -> None:
-    first: dict[str, Task] = {}
-    for task in tasks:
-        other = first.setdefault(task.id, task)
-        if other is not task:
-            message = f"the task id {task.id!r} stands in {other.file} too"
-            loading.problems.append(
-                Problem(file=task.file, path="id", message=message, hint="give each task its own id")
-            )
+def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:
+    """Note unknown variables in what belongs to all tasks: hooks, and the suite's mock."""
+    columns = tasks[0].variables if tasks else ()
+    if loading.file.tasks_from and not tasks:
+        return  # there are mistakes in the file whose columns are variables, or no rows
+    hooks, document = loading.file.hooks, loading.document
+    for point in ("before_run", "after_run", "before_task", "after_task"):
+        known = loading.variables(*(columns if point.endswith("task") else ()))
+        for i, hook in enumerate(getattr(hooks, point)):
+            check_templates(loading, document, hook.command, known, ("hooks", point, i, "command"))
+    check_templates(loading, document, loading.file.mock, loading.variables(*columns), ("mock",))

@@ -14,6 +14,8 @@ from waza.problem import Problem, Severity
 from waza.suite.read import Keys, at
 from waza.suite.version import Version
 
+RUN_VARIABLES = ("JobID", "TaskName", "Iteration", "Attempt", "Timestamp")
+
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a suite, over what its file says. None and empty: nothing asked."""
@@ -34,7 +36,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loading(msgspec.Struct, kw_only=True):
-    """A suite while it is being loaded. `problems` grows; nothing else changes after it was set."""
+    """A suite while it is being loaded. `problems` and `ids` grow; nothing else changes after it was set.
+
+    `ids` holds the task ids so far, with the place that each was taken at.
+    """
 
     path: Path
     document: Document
@@ -47,6 +52,7 @@ class Loading(msgspec.Struct, kw_only=True):
     mock: MockScript | None = None
     skills_off: bool = False
     problems: list[Problem] = []
+    ids: dict[str, str] = {}
 
     @property
     def directory(self) -> Path:
@@ -70,3 +76,11 @@ class Loading(msgspec.Struct, kw_only=True):
         """Note a problem at a place of a document."""
         severity: Severity = "warning" if warning else "error"
         self.problems.append(document.problem(at(document, *path), path, message, hint, severity))
+
+    def variables(self, *more: str) -> frozenset[str]:
+        """Return the names that templates may use: those of every run, the suite's inputs, and `more` inputs."""
+        return frozenset((*RUN_VARIABLES, *(f"Vars.{key}" for key in (*self.file.inputs, *more))))
+
+    def errors(self) -> list[Problem]:
+        """Return the problems that the suite cannot be run with."""
+        return [problem for problem in self.problems if problem.severity == "error"]

@@ -62,7 +62,7 @@ def _check_turn(loading: Loading, document: Document, turn: MockTurn, path: tupl
         try:
             safe_join(loading.directory, name)
         except ValueError as error:
-            loading.say(document, (*path, key, i), f"{name!r}: {error}")
+            loading.say(document, (*path, key, i), str(error))
 
 
 def _check_steps(loading: Loading, document: Document, block: MockBlock, path: tuple[str | int, ...]) -> None:

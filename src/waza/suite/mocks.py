@@ -22,7 +22,7 @@ def check_mocks(
 ) -> None:
     """Note what is wrong with the mocks of a suite or task."""
     if mcp is not None and not loading.version.at_least("1.1"):
-        loading.say(document, ("mcp_mocks",), "mcp_mocks needs schemaVersion 1.1 or newer")
+        loading.say(document, ("mcp_mocks",), "needs schemaVersion 1.1 or newer")
     if commands is not None:
         _gate_commands(loading, document)
     _names(loading, document, "mcp_mocks", [mock.name for mock in mcp or ()])
@@ -35,10 +35,10 @@ def check_mocks(
 
 def _gate_commands(loading: Loading, document: Document) -> None:
     if not loading.version.at_least("1.3"):
-        loading.say(document, ("command_mocks",), "command_mocks needs schemaVersion 1.3 or newer")
+        loading.say(document, ("command_mocks",), "needs schemaVersion 1.3 or newer")
     config = loading.file.config
     if config.executor != "copilot-sdk" and not loading.request.executor:
-        message = f"command_mocks needs executor: copilot-sdk, not {config.executor!r}"
+        message = f"needs executor: copilot-sdk, not {config.executor!r}"
         loading.say(document, ("command_mocks",), message)
 
 
@@ -118,7 +118,7 @@ def _check_paths(loading: Loading, document: Document, response: CommandResponse
         try:
             target = safe_join(loading.directory, value)
         except ValueError as error:
-            loading.say(document, (*path, key), f"{value!r}: {error}")
+            loading.say(document, (*path, key), str(error))
             continue
         if key == "fixture" and not target.is_file():
             loading.say(document, (*path, key), f"there is no file {value!r} beside the suite")

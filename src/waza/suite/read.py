@@ -42,7 +42,7 @@ def read_document(path: Path, what: str) -> Document | Problem:
 
 def _unreadable(path: Path, what: str, error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"there is no such {what} file"
+        return "is a link to nothing" if path.is_symlink() else f"there is no such {what} file"
     if isinstance(error, IsADirectoryError) or path.is_dir():
         return f"is a directory, not a {what} file"
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -91,12 +91,11 @@ class Keys:
         def unknown(struct: type, key: str, path: tuple[str | int, ...]) -> Unknown:
             hint = _belongs(document, struct, key, path, places, other, other_name)
             misplaced = bool(hint) and key not in _DESCRIPTIVE
-            known = did_you_mean(key, (field.key for field in fields_of(struct)))
-            if self.newer:
-                return Unknown("warning", hint or known)
-            strict = self.strict or getattr(struct, "strict_keys", False)
-            close = nearest(key, (field.key for field in fields_of(struct)))
-            return Unknown("error" if strict or misplaced else "warning", (not close and hint) or known)
+            own = [field.key for field in fields_of(struct)]
+            if not hint or (nearest(key, own) and not misplaced):
+                hint = did_you_mean(key, own)
+            strict = misplaced or self.strict or getattr(struct, "strict_keys", False)
+            return Unknown("error" if strict and not self.newer else "warning", hint)
 
         return unknown
 
@@ -117,7 +116,10 @@ def _belongs(
         if grader is not None and key in {field.key for field in fields_of(grader)}:
             return "it belongs under 'config:' of this grader"
         return ""
-    if key in places:
+    entry_keys = {field.key for field in fields_of(GraderEntry)}
+    if len(path) > 2 and path[-2] == "config" and key in entry_keys:
+        return "it belongs one level up, beside 'config:'"
+    if key in places and ("" in places[key] or "" not in other.get(key, ())):
         return f"it belongs {_under(places[key])}"
     if key in other:
         return f"it belongs in {other_name}, {_under(other[key])}"

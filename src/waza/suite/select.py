@@ -21,14 +21,11 @@ def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
         kept = _matching(loading, kept, "--task", request.tasks, lambda task: (task.id, task.name))
     if request.tags:
         kept = _matching(loading, kept, "--tags", request.tags, lambda task: task.tags)
-    if not kept and not loading.problems:
-        filters = [f"--task {pattern}" for pattern in request.tasks] + [
-            f"--tags {tag}" for tag in request.tags
-        ]
-        message = "0 tasks selected" + (
-            f": none matches {' '.join(filters)}" if filters else ": all are disabled"
-        )
-        loading.problems.append(Problem(file=loading.document.file, message=message))
+    if kept or (not tasks and loading.errors()):
+        return kept
+    filters = [f"--task {pattern}" for pattern in request.tasks] + [f"--tags {tag}" for tag in request.tags]
+    reason = f"none matches {' '.join(filters)}" if tasks else "all are disabled"
+    loading.problems.append(Problem(file=loading.document.file, message=f"0 tasks selected: {reason}"))
     return kept
 
 

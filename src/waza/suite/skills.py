@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from waza.errors import SuiteError
+from waza.kit.decode import Document
 from waza.model.skill import Target
-from waza.suite.discover import required_skills, resolve_target, target_roots
+from waza.problem import shown
+from waza.suite.discover import absolute, expanded, required_skills, resolve_target, target_roots
+from waza.suite.inputs import check_text
 from waza.suite.loading import Loading
 
 ALL = "*"
@@ -58,7 +62,7 @@ def target(loading: Loading, paths: tuple[Path, ...]) -> Target | None:
     """Return the skill or agent under test; mistakes in an agent file are collected."""
     if not loading.file.skill:
         return None
-    context = Path(loading.request.context_dir).absolute() if loading.request.context_dir else None
+    context = loading.fixtures if loading.request.context_dir else None
     roots = target_roots(Path.cwd(), context, paths, loading.directory)
     try:
         return _resolve(loading.file.skill, tuple(roots))
@@ -78,18 +82,36 @@ def forget_targets() -> None:
     _resolve.cache_clear()
 
 
+def check_directories(
+    loading: Loading, document: Document, directories: Sequence[str], path: tuple[str, ...]
+) -> None:
+    """Note skill directories that are not there: the agent would run without the skill, and nobody would know."""
+    for i, entry in enumerate(directories):
+        check_text(loading, document, entry, (*path, i))
+        missing = entry != NONE and not _absolute(loading.directory, entry).is_dir()
+        if missing and "\0" not in entry and not loading.hooks_may_create:
+            hint = "paths are relative to the suite's directory"
+            loading.say(document, (*path, i), f"there is no directory {entry!r}", hint, warning=True)
+
+
 def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
     """Note required skills that no listed directory holds."""
-    names = loading.file.config.required_skills
-    if not names or loading.skills_off:
+    config = loading.file.config
+    if not config.required_skills or loading.skills_off:
         return
     where = ("config", "required_skills")
-    if not paths:
-        loading.say(loading.document, where, "needs config.skill_directories to look in")
+    if loading.version.scenario and not loading.file.skill and not config.skill_directories:
+        message = "a scenario without a skill needs config.skill_directories to look in"
+        loading.say(loading.document, where, message)
         return
-    report = required_skills(names, paths)
+    if not paths:
+        if not loading.document.faulty("config", "skill_directories"):
+            loading.say(loading.document, where, "needs config.skill_directories to look in")
+        return
+    report = required_skills(config.required_skills, paths)
+    loading.problems.extend(report.problems)
     if report.missing:
-        searched = ", ".join(str(path) for path in report.searched) or "nothing"
+        searched = ", ".join(shown(path) for path in report.searched)
         found = ", ".join(report.found) or "none"
         message = f"required skills are missing: {', '.join(report.missing)}"
         hint = f"searched {searched}; found {found}"
@@ -97,5 +119,4 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
 
 
 def _absolute(base: Path, entry: str) -> Path:
-    path = Path(entry.replace("\\", "/")).expanduser()
-    return path if path.is_absolute() else Path(base, path).resolve()
+    return absolute(base / expanded(entry.replace("\\", "/")))

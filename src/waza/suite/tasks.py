@@ -2,47 +2,63 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 
 from waza.kit.decode import Decoder, Document
-from waza.kit.files import safe_join
+from waza.kit.files import read_rooted
 from waza.kit.glob import expand
 from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, shown
 from waza.suite import skills
-from waza.suite.digest import task_digest
-from waza.suite.graders import build_graders, build_spec, duplicate_names
+from waza.suite.discover import expanded
+from waza.suite.graders import build_graders, build_spec, check_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
 from waza.suite.loading import Loading
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.policy import implicit_tool_constraint
-from waza.suite.read import read_document
+from waza.suite.read import at, read_document
 
 
 def file_tasks(loading: Loading, base: Task) -> list[Task]:
     """Return the tasks of all files that the suite's patterns match, disabled ones left out."""
     tasks: list[Task] = []
-    seen: set[Path] = set()
+    seen: set[str] = set()
+    empty: dict[int, str] = {}
     for i, pattern in enumerate(loading.file.tasks):
         try:
             found = expand(loading.directory, pattern)
         except ValueError as error:
             loading.say(loading.document, ("tasks", i), str(error))
             continue
+        if not found:
+            empty[i] = pattern
         for path in found:
-            if path.resolve() not in seen:
-                seen.add(path.resolve())
+            real = os.path.realpath(path)
+            if real not in seen:
+                seen.add(real)
                 tasks += _read(loading, path, base)
-    if not seen and not loading.problems:
-        patterns = ", ".join(loading.file.tasks)
-        message = f"0 tasks selected: no file matches {patterns}" if patterns else "the suite names no tasks"
-        hint = f"patterns are relative to {loading.directory}" if patterns else "add tasks: ['tasks/*.yaml']"
-        loading.say(loading.document, ("tasks",), message, hint)
+    _note_empty(loading, empty, nothing=not seen)
     return tasks
+
+
+def _note_empty(loading: Loading, empty: dict[int, str], *, nothing: bool) -> None:
+    """Note patterns that match no file. `nothing`: no pattern matches any."""
+    hint = f"patterns are relative to {loading.directory}"
+    if nothing and empty:
+        message = f"0 tasks selected: no file matches {', '.join(empty.values())}"
+        loading.say(loading.document, ("tasks",), message, hint)
+    elif nothing and not loading.file.tasks:
+        if not (loading.document.faulty("tasks") or loading.document.faulty("tasks_from")):
+            message = "0 tasks selected: the suite names none"
+            loading.say(loading.document, ("tasks",), message, "add tasks: ['tasks/*.yaml']")
+    else:
+        for i, pattern in empty.items():
+            loading.say(loading.document, ("tasks", i), f"no file matches {pattern!r}", hint, warning=True)
 
 
 def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
@@ -51,11 +67,17 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
         loading.problems.append(document)
         return []
     decoder = Decoder(document, loading.keys.of(document, TaskFile))
-    file = decoder.read(TaskFile)
+    file, document = decoder.salvage(TaskFile)
     loading.problems.extend(decoder.problems)
     if file is None or not file.enabled:
         return []
-    return _tasks(loading, document, path, _plain_form(loading, document, path, file), base)
+    tasks = _tasks(loading, document, path, _plain_form(loading, document, path, file), base)
+    for task in tasks:
+        if task.id in loading.ids:
+            message = f"the task id {task.id!r} stands in {loading.ids[task.id]} too"
+            loading.say(document, ("id",), message, "give each task its own id")
+        loading.ids.setdefault(task.id, f"{document.file}:{at(document, 'id').line}")
+    return tasks
 
 
 def _plain_form(loading: Loading, document: Document, path: Path, file: TaskFile) -> TaskFile:
@@ -84,16 +106,20 @@ def _with_prompt_file(loading: Loading, document: Document, path: Path, inputs: 
     if inputs.prompt:
         loading.say(document, where, "stands beside 'prompt'", "keep one of them")
         return inputs
-    before = len(loading.problems)
-    check_file(loading, document, path.parent, inputs.prompt_file, where)
-    if len(loading.problems) > before:
-        return inputs
     try:
-        text = safe_join(path.parent, inputs.prompt_file).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        loading.say(document, where, f"{inputs.prompt_file!r} is not UTF-8 text")
-        return inputs
-    return msgspec.structs.replace(inputs, prompt=text)
+        text = read_rooted(path.parent, inputs.prompt_file).decode("utf-8-sig")
+    except FileNotFoundError:
+        hint = "paths are relative to the task file"
+        loading.say(document, where, f"there is no file {inputs.prompt_file!r}", hint)
+    except UnicodeDecodeError:
+        loading.say(document, where, f"{inputs.prompt_file!r} is not UTF-8 text", "save it as UTF-8")
+    except ValueError as error:
+        loading.say(document, where, str(error))
+    except OSError as error:
+        loading.say(document, where, f"{inputs.prompt_file!r} cannot be read ({error.strerror})")
+    else:
+        return msgspec.structs.replace(inputs, prompt=text)
+    return inputs
 
 
 def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, base: Task) -> list[Task]:
@@ -103,8 +129,8 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
     paths = () if off else skills.task_paths(loading, file.skill_directories, base.skill_paths)
     target = None if off else skills.target(loading, paths)
     own = build_graders(loading, document, file.graders, ("graders",))
-    graders = with_implicit(base.graders, own, target)
-    duplicate_names(loading, document, graders, ("graders",))
+    inherited = {entry.name or entry.type for entry in loading.file.graders}
+    check_names(loading, document, file.graders, ("graders",), inherited)
     asked = loading.request.timeout
     task = msgspec.structs.replace(
         base,
@@ -128,7 +154,7 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
         no_skills=off,
         target=target,
         expected=file.expected,
-        graders=graders,
+        graders=with_implicit(base.graders, own, target),
         checkpoints=_checkpoints(loading, document, file),
         requirements=tuple(file.requirements),
         command_mocks=base.command_mocks if file.command_mocks is None else tuple(file.command_mocks),
@@ -136,7 +162,6 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
     )
     own_mock = mock_script(loading, document, file.mock)
     task = msgspec.structs.replace(task, mock=own_mock.over(base.mock) if own_mock else base.mock)
-    check_templates(loading, document, task.mock, _known(task), ("mock",))
     return [
         _numbered(task, number, prompt) for number, prompt in enumerate(file.triggers or [task.prompt], 1)
     ]
@@ -163,39 +188,38 @@ def _numbered(task: Task, number: int, prompt: str) -> Task:
         task = msgspec.structs.replace(
             task, id=f"{task.id}-{number}", name=f"{task.name}-{number}", prompt=prompt
         )
-    return msgspec.structs.replace(task, digest=task_digest(task))
+    return task
 
 
 def _fixtures(loading: Loading, document: Document, file: TaskFile) -> Path:
     if not file.context_dir:
         return loading.fixtures
-    given = Path(file.context_dir.replace("\\", "/")).expanduser()
+    given = expanded(file.context_dir.replace("\\", "/"))
     here, beside = Path.cwd() / given, loading.directory / given
     chosen = here if here.is_dir() else beside
     if not chosen.is_dir() and not loading.hooks_may_create:
-        loading.say(document, ("context_dir",), f"there is no directory {file.context_dir!r}")
+        hint = "paths are relative to the current directory, or else to the suite's"
+        loading.say(document, ("context_dir",), f"there is no directory {file.context_dir!r}", hint)
     return chosen
 
 
 def _check(loading: Loading, document: Document, file: TaskFile, fixtures: Path, base: Task) -> None:
-    check_inputs(loading, document, file.inputs, fixtures)
+    check_inputs(loading, document, file, fixtures)
+    skills.check_directories(loading, document, file.skill_directories or (), ("skill_directories",))
     for i, name in enumerate(file.instruction_files):
         check_file(loading, document, fixtures, name, ("instruction_files", i))
     for name in base.instruction_files:
         if fixtures != loading.fixtures:
             check_file(loading, document, fixtures, name, ("context_dir",))
     check_mocks(loading, document, file.mcp_mocks, file.command_mocks)
-    known = {f"Vars.{key}": "" for key in base.variables}
+    known = loading.variables()
     check_templates(loading, document, file.inputs.prompt, known, ("inputs", "prompt"))
     check_templates(loading, document, file.inputs.follow_up_prompts, known, ("inputs", "follow_up_prompts"))
     check_templates(loading, document, file.triggers, known, ("triggers",))
+    check_templates(loading, document, file.mock, known, ("mock",))
     if file.inputs.responder and file.inputs.follow_up_prompts:
         message = "stands beside follow_up_prompts"
         loading.say(document, ("inputs", "responder"), message, "keep one way to go on with the conversation")
-
-
-def _known(task: Task) -> dict[str, str]:
-    return {f"Vars.{key}": "" for key in task.variables}
 
 
 def _checkpoints(loading: Loading, document: Document, file: TaskFile) -> tuple[Checkpoint, ...]:
@@ -206,13 +230,14 @@ def _checkpoints(loading: Loading, document: Document, file: TaskFile) -> tuple[
         if entry.after_turn in turns:
             loading.say(document, (*path, "after_turn"), f"turn {entry.after_turn} has a checkpoint already")
         if last is not None and entry.after_turn > last:
-            message = f"is {entry.after_turn}, but the task has only {last} turns"
+            turns_there = "1 turn" if last == 1 else f"{last} turns"
+            message = f"is {entry.after_turn}, but the task has only {turns_there}"
             loading.say(
                 document, (*path, "after_turn"), message, "add follow_up_prompts, or name an earlier turn"
             )
         turns.add(entry.after_turn)
         graders = build_graders(loading, document, entry.graders, (*path, "graders"))
-        duplicate_names(loading, document, graders, (*path, "graders"))
+        check_names(loading, document, entry.graders, (*path, "graders"))
         checkpoints.append(
             Checkpoint(after_turn=entry.after_turn, graders=graders, stop=entry.on_failure == "stop")
         )

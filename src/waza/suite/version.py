@@ -69,4 +69,10 @@ def suite_version(document: Document) -> tuple[Version, list[Problem]]:
             f"version {declared} is not readable here, which reads 1.x ({SCHEMA_VERSION})",
             hint,
         )
-    return Version(major, minor), problems
+    version = Version(major, minor)
+    if version.newer:
+        message = f"{declared} is newer than what this version of waza reads in full"
+        hint = "unknown keys are ignored"
+        place = at(document, "schemaVersion")
+        problems.append(document.problem(place, ("schemaVersion",), message, hint, "warning"))
+    return version, problems

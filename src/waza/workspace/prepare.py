@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -46,20 +46,29 @@ async def open_place(room: Room, task: Task, *, wanted: bool) -> Place:
     if not (wanted or items or instructions or task.inputs.repos):
         return Place(workspace=None, workdir=None, environment=task.inputs.environment)
     root = room.new_directory(task.id)
-    for repo in task.inputs.repos:
-        target = safe_join(root, repo.dest) if repo.dest else root
-        await room.add_worktree(_repository(task, repo), target, repo.commit or None)
     try:
-        resources = [_put(root, item) for item in [*items, *instructions]]
-        return Place(
-            workspace=root,
-            workdir=_workdir(root, task.inputs.workdir),
-            resources=tuple({resource.path: resource for resource in resources}.values()),
-            instructions=tuple(_instruction(root, item) for item in instructions),
-            environment=task.inputs.environment,
-        )
+        return await _filled(room, root, task, items, instructions)
     except (OSError, ValueError) as error:
+        await room.remove_directory(root)
         raise ExecutorError(f"the workspace cannot be made: {error}") from error
+    except BaseException:
+        await room.remove_directory(root)
+        raise
+
+
+async def _filled(
+    room: Room, root: Path, task: Task, items: Sequence[Item], instructions: Sequence[Item]
+) -> Place:
+    for repo in task.inputs.repos:
+        await room.add_worktree(_repository(task, repo), _inside(root, repo.dest), repo.commit or None)
+    resources = [_put(root, item) for item in [*items, *instructions]]
+    return Place(
+        workspace=root,
+        workdir=_inside(root, task.inputs.workdir),
+        resources=tuple({resource.path: resource for resource in resources}.values()),
+        instructions=tuple(_instruction(root, item) for item in instructions),
+        environment=task.inputs.environment,
+    )
 
 
 def _repository(task: Task, repo: Repo) -> Path:
@@ -120,11 +129,11 @@ def _source(root: Path, name: str) -> Path:
 
 
 def _put(root: Path, item: Item) -> Resource:
-    """Write one file. A link in a worktree never leads the write out of the workspace."""
+    """Write one file; a link at its place is replaced."""
     target = safe_join(root, item.path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     if not inside(root, target.parent):
-        raise ValueError(f"{item.path!r} leads outside of the workspace")
+        raise _leads_out(item.path)
+    target.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         target.unlink()
     if item.source is None:
@@ -140,5 +149,13 @@ def _instruction(root: Path, item: Item) -> Instruction:
     return Instruction(item.path, safe_join(root, item.path).read_text(encoding="utf-8", errors="replace"))
 
 
-def _workdir(root: Path, name: str) -> Path:
-    return safe_join(root, name) if name else root
+def _inside(root: Path, name: str) -> Path:
+    """Return a place in the workspace. Links in a worktree must not lead out of it."""
+    path = safe_join(root, name)
+    if not inside(root, path):
+        raise _leads_out(name)
+    return path
+
+
+def _leads_out(name: str) -> ValueError:
+    return ValueError(f"{name!r} leads outside of the workspace")

@@ -22,7 +22,8 @@ from waza.kit import git
 from waza.kit.files import LineFile
 
 PREFIX = "waza-run-"
-_LIST = "room.ndjson"  # locked while the run lives; a line for each worktree
+_LIST = "room.ndjson"  # locked while the run lives; a line for each worktree, after a first one
+_LOCKED = b"null"  # the first line: whoever reads it knows that the lock was taken
 _KEPT = "kept"  # its presence says that the room is to stay
 
 
@@ -82,8 +83,9 @@ class Room:
         if self.keep:
             return
         async with self._git:
-            for tree in self._worktrees.pop(directory, []):
+            for tree in self._worktrees.get(directory, []):
                 await _remove_worktree(tree)
+            self._worktrees.pop(directory, None)  # only now: a removal that is cancelled is done again
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
     async def close(self) -> list[str]:
@@ -104,6 +106,7 @@ class Room:
         if self._root is None:
             self._root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
             self._list = LineFile.open(self._root / _LIST)
+            self._list.append(_LOCKED)
         return self._root
 
 
@@ -116,9 +119,10 @@ async def clear_stale_rooms() -> int:
                 continue
             lines = LineFile.open(root / _LIST)  # refused while its run lives
             try:
-                trees = [msgspec.json.decode(line, type=Worktree) for _, line in lines]
+                found = [msgspec.json.decode(line, type=Worktree | None) for _, line in lines]
             finally:
                 lines.close()
+            trees = [tree for tree in found if tree is not None]
             for tree in trees:
                 await _remove_worktree(tree)
             await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
@@ -129,9 +133,11 @@ async def clear_stale_rooms() -> int:
 
 
 def _rooms() -> Iterator[Path]:
+    """Yield the rooms that are locked, or were. A room that is only being made has no line yet."""
     for root in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        if (root / _LIST).is_file():
-            yield root
+        with contextlib.suppress(OSError):
+            if (root / _LIST).stat().st_size:
+                yield root
 
 
 async def _remove_worktree(tree: Worktree) -> None:

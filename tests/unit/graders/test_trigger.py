@@ -176,7 +176,7 @@ def test_unknown_mode(around):
         ("skill_path: x", "'mode' is missing"),
         ("{skill_path: '  ', mode: positive}", "must not be empty"),
         ("{skill_path: x, mode: positive, threshold: 1.1}", "at most 1"),
-        ("{skill_path: x, mode: positive, threshold: .nan}", "a number"),
+        ("{skill_path: x, mode: positive, threshold: .nan}", "a finite number"),
         ("{skill_path: x, mode: positive, _keywords: {}}", "unknown key '_keywords'"),
     ],
 )

@@ -1,0 +1,37 @@
+"""`waza doctor`: what is there, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command(epilog="Example: waza doctor --json")
+@click.option("--json", "as_json", is_flag=True, help="Print what is found as JSON.")
+def command(*, as_json: bool) -> int:
+    """Look for what runs need: Python, git, Node, and for real agents the SDK, its runtime and a model server.
+
+    Exit code 0 when real agents can be run, 1 when something for them is missing. The mock executor needs
+    Python alone.
+    """
+    import asyncio
+
+    import msgspec
+
+    from waza.cli.finding import find_all
+    from waza.errors import EXIT_FAILED, EXIT_OK
+    from waza.report.words import ERROR, PASSED, printer
+
+    findings = asyncio.run(find_all())
+    say = printer(sys.stdout)
+    if as_json:
+        say(msgspec.json.format(msgspec.json.encode(findings), indent=2).decode())
+    else:
+        for found in findings:
+            mark = PASSED if found.ok else ERROR
+            say(f"{mark} {found.name}: {found.said}")
+            for line in found.advice.splitlines():
+                say(f"    {line}")
+    missing = any(not found.ok and found.needed for found in findings)
+    return EXIT_FAILED if missing else EXIT_OK

@@ -1,0 +1,73 @@
+"""`waza grade`, step by step: load the suite and the results, grade again, show, write, decide."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from waza.cli.streams import tell
+from waza.engine.regrade import Regraded, regrade
+from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
+from waza.kit.files import write_atomic
+from waza.report.words import one_line, printer, status_mark
+from waza.results.outcome import Outcome
+from waza.results.read import load as load_results
+from waza.results.write import encode
+from waza.suite.load import load
+from waza.suite.loading import Request
+from waza.suite.project import find_project
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `waza grade`, named as in `waza.cli.grade`."""
+
+    suite_path: Path
+    results_path: Path
+    task: str
+    workspace: Path
+    judge_model: str
+    executor: str
+    output: Path | None
+    verbose: bool
+    fail: bool
+
+
+def grade_command(arguments: Arguments) -> int:
+    """Run the command; return its exit code."""
+    if not arguments.workspace.is_dir():
+        raise UsageError(f"there is no directory {arguments.workspace} (--workspace)")
+    project = find_project(Path.cwd())
+    judge_model = arguments.judge_model or project.keys.defaults.judgeModel
+    suite = load(arguments.suite_path, Request(executor=arguments.executor, judge_model=judge_model))
+    recorded, warnings = load_results(arguments.results_path)
+    for warning in (*project.warnings, *suite.warnings, *warnings):
+        tell(str(warning))
+    done = asyncio.run(
+        regrade(suite, recorded, project, workspace=arguments.workspace.absolute(), only=arguments.task)
+    )
+    if arguments.verbose:
+        for line in _verdicts(done):
+            tell(line)
+    if arguments.output:
+        write_atomic(arguments.output, encode(Outcome.of(done.result)))
+        tell(f"Written: {arguments.output}")
+    printer(sys.stdout)(msgspec.json.format(msgspec.json.encode(done.grades), indent=2).decode())
+    return EXIT_FAILED if arguments.fail and not done.grades.passed else EXIT_OK
+
+
+def _verdicts(done: Regraded) -> Iterator[str]:
+    """Yield what was passed over, and what every grader said of every run."""
+    yield from (f"warning: {message}" for message in done.warnings)
+    for task in done.result.tasks:
+        if task.test_id not in done.grades.tasks:
+            continue
+        for run in task.runs:
+            error = f": {one_line(run.error_msg)}" if run.error_msg else ""
+            yield f"{one_line(task.display_name)}, run {run.run_number}: {run.status}{error}"
+            for found in (run.validations or {}).values():
+                mark = status_mark("passed" if found.passed else "failed")
+                yield f"  {mark} {found.identifier} {found.score:.2f}: {one_line(found.feedback)}"

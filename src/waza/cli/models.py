@@ -1,0 +1,60 @@
+"""`waza models`: the models that the Copilot runtime offers."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from waza.executors.copilot_models import Model
+
+
+@click.command(epilog="Example: waza models --json")
+@click.option("--json", "as_json", is_flag=True, help="Print the models as JSON.")
+def command(*, as_json: bool) -> int:
+    """List the models that the Copilot runtime offers, with their reasoning efforts.
+
+    Needs the extra `copilot` and a login. A model server of your own (COPILOT_BASE_URL) has no list here.
+    """
+    import asyncio
+
+    import msgspec
+
+    from waza.cli.copilot import hosted_models
+    from waza.errors import EXIT_OK
+    from waza.report.words import printer
+
+    models = asyncio.run(hosted_models())
+    say = printer(sys.stdout)
+    if as_json:
+        say(msgspec.json.format(msgspec.json.encode(models), indent=2).decode())
+    else:
+        say("\n".join(_table(models)))
+    return EXIT_OK
+
+
+def _table(models: Sequence[Model]) -> list[str]:
+    from waza.report.table import table
+    from waza.report.words import counted
+
+    lines = [
+        (
+            model.id,
+            model.name,
+            "yes" if model.vision else "no",
+            _window(model.context_window),
+            ", ".join(model.reasoning_efforts) or "-",
+        )
+        for model in models
+    ]
+    return [*table(("ID", "Name", "Vision", "Context", "Efforts"), lines), "", counted(len(models), "model")]
+
+
+def _window(tokens: int) -> str:
+    if tokens >= 1_000_000:
+        return f"{tokens // 1_000_000}M"
+    return f"{tokens // 1000}k" if tokens else "-"

@@ -1,0 +1,162 @@
+"""`executor: copilot-sdk`: a real agent, through the GitHub Copilot SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from copilot import CopilotClient, CopilotSession
+
+from waza.errors import ExecutorError
+from waza.executors.copilot_client import LOGIN, Clients, quiet_logging
+from waza.executors.copilot_events import Meter
+from waza.executors.copilot_judge import CopilotJudge
+from waza.executors.copilot_models import check_effort
+from waza.executors.copilot_options import agent_options
+from waza.executors.copilot_policy import ToolPolicy, approve
+from waza.executors.copilot_turn import TurnWatch
+from waza.model.agent import Limits, Place, Setup
+from waza.model.observation import Turn, Usage
+from waza.model.task import Task
+from waza.model.trial import Attempt
+
+METRICS_LIMIT = 30.0  # seconds to wait for the usage of a session
+DELETE_LIMIT = 30.0
+
+
+class CopilotExecutor:
+    """The engine: its processes, and the sessions on them."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.clients = Clients(setup)
+
+    async def start(self) -> None:
+        """Start the runtime, and see that it can reach a model. ExecutorError says what is missing."""
+        quiet_logging()
+        client = await self.clients.get({})
+        if self.setup.provider is None:
+            try:
+                status = await client.get_auth_status()
+            except Exception as error:
+                raise ExecutorError(
+                    f"the Copilot runtime does not tell whether it is logged in: {error}"
+                ) from error
+            if not status.isAuthenticated:
+                raise ExecutorError(LOGIN)
+
+    def works_in(self, task: Task) -> bool:
+        """Say yes: a real agent always works in a workspace."""
+        del task
+        return True
+
+    async def open(self, attempt: Attempt, place: Place) -> CopilotAgent:
+        """Return a session for an attempt. ExecutorError: the model cannot do what is asked of it."""
+        client = await self.client_of(attempt, place)
+        config = self.setup.config
+        await check_effort(client, self.setup.model, config.reasoning_effort or "", self.setup.provider)
+        return CopilotAgent(self, client, attempt, place)
+
+    async def client_of(self, attempt: Attempt, place: Place) -> CopilotClient:
+        """Return the client of an attempt: shared, unless its environment or `isolation: trial` asks for its own."""
+        own = attempt.trial.key if self.setup.config.isolation == "trial" else None
+        return await self.clients.get(place.environment, own)
+
+    def judge(self, attempt: Attempt) -> CopilotJudge:
+        """Return the judge and responder of an attempt."""
+        return CopilotJudge(self.setup, self.clients, attempt)
+
+    async def aclose(self) -> None:
+        """Stop all processes; nothing of them stays."""
+        await self.clients.aclose()
+
+
+class CopilotAgent:
+    """An agent's session. Each turn creates or resumes it, with all its options, and leaves it resumable."""
+
+    def __init__(
+        self, executor: CopilotExecutor, client: CopilotClient, attempt: Attempt, place: Place
+    ) -> None:
+        self.executor, self.client, self.place = executor, client, place
+        self.task = attempt.task
+        self.session_id = ""
+        setup = executor.setup
+        self.meter = Meter(setup.provider.host if setup.provider else "", custom=setup.provider is not None)
+
+    async def send(self, prompt: str, limits: Limits) -> Turn:
+        """Send a prompt and wait for the end of the turn. ExecutorError: there is no session to send it to."""
+        policy = ToolPolicy(None if self.task.no_skills else self.task.target)
+        watch = TurnWatch(limits)
+        session = await self._session(policy, watch)
+        metrics: dict[str, Any] | None = None
+        try:
+            await watch.run(lambda: session.send(prompt), self.client, session.abort)
+            if not watch.lost:
+                metrics = await _metrics(session)
+        finally:
+            await self._leave(session, lost=watch.lost)
+        return self._turn(policy, watch, metrics)
+
+    async def _session(self, policy: ToolPolicy, watch: TurnWatch) -> CopilotSession:
+        options = agent_options(
+            self.executor.setup, self.task, self.place, str(self.executor.clients.scratch)
+        )
+        hook = policy.hook(self.place.mock_token)
+        if hook is not None:
+            options["hooks"] = {"on_pre_tool_use": hook}
+        if policy.available_tools is not None:
+            options["available_tools"] = policy.available_tools
+        options["on_permission_request"] = policy.permission_handler() if policy.mode else approve
+        try:
+            if self.session_id:
+                return await self.client.resume_session(self.session_id, on_event=watch.take, **options)
+            session = await self.client.create_session(on_event=watch.take, **options)
+        except Exception as error:
+            await self.executor.clients.forget_if_dead(self.client)
+            what = f"resume the session {self.session_id}" if self.session_id else "create a session"
+            raise ExecutorError(f"the Copilot runtime could not {what}: {error}") from error
+        self.session_id = session.session_id
+        return session
+
+    async def _leave(self, session: CopilotSession, *, lost: bool) -> None:
+        if lost:
+            await self.executor.clients.forget(self.client)
+            return
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(METRICS_LIMIT):
+                await session.disconnect()
+
+    def _turn(self, policy: ToolPolicy, watch: TurnWatch, metrics: dict[str, Any] | None) -> Turn:
+        seen = watch.collector
+        usage: Usage = self.meter.turn(seen, metrics)
+        return Turn(
+            output=seen.text,
+            events=tuple(seen.events),
+            skills=tuple(seen.skills),
+            usage=usage,
+            duration_ms=round(watch.seconds * 1000),
+            error=watch.error,
+            timed_out=watch.timed_out,
+            session_id=self.session_id,
+            denials=tuple(policy.denials),
+            warnings=tuple(seen.warnings),
+        )
+
+    async def aclose(self) -> None:
+        """Delete the session, if it can still be reached."""
+        if not self.session_id:
+            return
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(DELETE_LIMIT):
+                await self.client.delete_session(self.session_id)
+
+
+async def _metrics(session: CopilotSession) -> dict[str, Any] | None:
+    """Return the session's totals so far, or None if they cannot be had."""
+    try:
+        async with asyncio.timeout(METRICS_LIMIT):
+            found = (await session.rpc.usage.get_metrics()).to_dict()
+    except Exception:  # noqa: BLE001 - usage then comes from the events of the turn
+        return None
+    return found if isinstance(found, dict) else None

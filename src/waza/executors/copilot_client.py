@@ -1,0 +1,223 @@
+"""The runtime's processes: found, started in an environment of their own, watched, and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from copilot import CopilotClient, RuntimeConnection
+
+from waza.errors import ExecutorError
+from waza.model.agent import Setup
+from waza.version import __version__
+
+START_LIMIT = 60.0  # seconds; the npm binary takes up to 7 when it unpacks itself
+STOP_LIMIT = 10.0
+_LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+_HOME_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "COPILOT_HOME", "USERPROFILE")
+
+INSTALL = """\
+the Copilot runtime cannot be found. Install it and say where it is:
+  npm install -g @github/copilot
+  export COPILOT_CLI_PATH="$(npm root -g)/@github/copilot-linux-x64/copilot"   # the file for this platform
+or try the suite without an agent: --executor mock"""
+LOGIN = """\
+the Copilot runtime is not logged in. Give it a token, or a model server of your own:
+  export GITHUB_TOKEN="$(gh auth token)"
+  export COPILOT_BASE_URL=http://127.0.0.1:8080/v1      # any OpenAI-compatible server
+or try the suite without an agent: --executor mock"""
+
+
+def runtime_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the runtime that COPILOT_CLI_PATH names, or None when the SDK is to find its own.
+
+    Raises ExecutorError if the variable names no file. PATH is never searched.
+    """
+    named = environ.get("COPILOT_CLI_PATH", "")
+    if not named:
+        return None
+    path = Path(named)
+    if not path.is_file():
+        what = "a directory" if path.is_dir() else "no file"
+        raise ExecutorError(f"COPILOT_CLI_PATH names {named}, which is {what}; name the runtime's program")
+    return path
+
+
+class Clients:
+    """The runtime processes of one run: one for all tasks, and one more for each other environment.
+
+    Each has a private home and state directory, so that nothing of the user's own is seen or changed.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.root: Path | None = None
+        self._clients: dict[tuple[object, ...], CopilotClient] = {}
+        self._starting = asyncio.Lock()
+
+    @property
+    def scratch(self) -> Path:
+        """A directory for what the runtime writes besides; removed at the end."""
+        if self.root is None:
+            self.root = Path(tempfile.mkdtemp(prefix="waza-copilot-")).resolve()
+        return self.root
+
+    async def get(self, environment: Mapping[str, str], own: object = None) -> CopilotClient:
+        """Return the client for an environment, started. `own` not None asks for one that nobody shares."""
+        key = (tuple(sorted(environment.items())), own)
+        async with self._starting:
+            if key not in self._clients:
+                self._clients[key] = await self._start(len(self._clients), environment)
+            return self._clients[key]
+
+    async def forget(self, client: CopilotClient) -> None:
+        """Stop a client whose process has ended, so that the next session gets a new one."""
+        async with self._starting:
+            for key, known in list(self._clients.items()):
+                if known is client:
+                    del self._clients[key]
+        await _stop(client)
+
+    async def forget_if_dead(self, client: CopilotClient) -> None:
+        """Stop a client if its process has ended."""
+        if not await is_alive(client):
+            await self.forget(client)
+
+    async def _start(self, number: int, environment: Mapping[str, str]) -> CopilotClient:
+        home = self.scratch / f"home-{number}"
+        state = self.scratch / f"state-{number}"
+        home.mkdir(exist_ok=True)
+        state.mkdir(exist_ok=True)
+        variables = agent_environment(os.environ, self.setup, home, environment)
+        client = await asyncio.to_thread(_client, variables, state, home, self.setup)
+        try:
+            async with asyncio.timeout(START_LIMIT):
+                await client.start()
+        except TimeoutError:
+            await _stop(client)
+            raise ExecutorError(f"the Copilot runtime did not start within {START_LIMIT:g} s") from None
+        except Exception as error:  # the SDK raises bare exceptions and its own
+            await _stop(client)
+            raise ExecutorError(f"the Copilot runtime failed to start: {_reason(error)}") from error
+        return client
+
+    async def aclose(self) -> None:
+        """Stop every client and remove what they wrote."""
+        clients, self._clients = list(self._clients.values()), {}
+        await asyncio.gather(*(_stop(client) for client in clients))
+        if self.root is not None:
+            root, self.root = self.root, None
+            await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
+
+
+def _client(variables: dict[str, str], state: Path, home: Path, setup: Setup) -> CopilotClient:
+    """Make a client. Without COPILOT_CLI_PATH the SDK may download its runtime here, so this runs in a thread."""
+    path = runtime_path(os.environ)
+    token = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN")
+    try:
+        return CopilotClient(
+            connection=RuntimeConnection.for_stdio(path=str(path)) if path else None,
+            env=variables,
+            base_directory=str(state),
+            working_directory=str(home),
+            github_token=None if setup.provider else token,
+            use_logged_in_user=False,
+            log_level="error",
+        )
+    except Exception as error:  # the SDK raises RuntimeError when its download fails
+        raise ExecutorError(f"{INSTALL}\n({_reason(error)})") from error
+
+
+def agent_environment(
+    environ: Mapping[str, str], setup: Setup, home: Path, extra: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the environment of a runtime process: ours, with a private home, without keys of model servers.
+
+    `extra` is the task's `inputs.environment`. Mocked programs come first in PATH; the runtime must not ask a
+    login shell for another PATH. Calls to this machine never go through a proxy.
+    """
+    hidden = {*setup.hidden, *_HOME_VARIABLES, *(name for name in environ if name.startswith("COPILOT_"))}
+    variables = {name: value for name, value in environ.items() if name not in hidden}
+    direct = [part for name in ("NO_PROXY", "no_proxy") for part in environ.get(name, "").split(",") if part]
+    no_proxy = ",".join(dict.fromkeys([*direct, "127.0.0.1", "localhost", "::1"]))
+    variables |= {
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(_cache(environ)),
+        "COPILOT_AUTO_UPDATE": "false",
+        "COPILOT_DISABLE_KEYTAR": "1",
+        "COPILOT_DISABLE_LOGIN_SHELL_ENV": "1",
+        "NO_PROXY": no_proxy,
+        "no_proxy": no_proxy,
+    }
+    if setup.provider is not None and setup.provider.host.rpartition(":")[0] in _LOOPBACK:
+        # The npm binary refuses to start offline without these two; the session's own provider wins over them.
+        variables |= {
+            "COPILOT_OFFLINE": environ.get("COPILOT_OFFLINE", "true"),
+            "COPILOT_PROVIDER_BASE_URL": setup.provider.base_url,
+            "COPILOT_MODEL": setup.model or "default",
+        }
+    variables |= dict(setup.environment)
+    variables |= dict(extra)
+    if setup.shims is not None:
+        variables["PATH"] = f"{setup.shims}{os.pathsep}{variables.get('PATH', os.defpath)}"
+    return variables
+
+
+def _cache(environ: Mapping[str, str]) -> Path:
+    """Return where the npm binary unpacks itself: kept between runs, since it is 235 MB each time."""
+    home = environ.get("WAZA_HOME")
+    return (Path(home) if home else Path.home() / ".waza") / "cache" / "copilot-runtime"
+
+
+async def _stop(client: CopilotClient) -> None:
+    """Stop a client, whatever state it is in."""
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(STOP_LIMIT):
+            await client.stop()
+            return
+    with contextlib.suppress(Exception):
+        await client.force_stop()
+
+
+def _reason(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:500]
+
+
+async def is_alive(client: CopilotClient) -> bool:
+    """Tell whether the runtime's process still answers."""
+    try:
+        async with asyncio.timeout(5):
+            await client.ping()
+    except Exception:  # noqa: BLE001 - any failure of a ping means the same
+        return False
+    return True
+
+
+def quiet_logging() -> None:
+    """Keep the SDK's tracebacks off people's terminals: what matters is told as a reason."""
+    logging.getLogger("copilot").setLevel(logging.CRITICAL)
+    loop = asyncio.get_running_loop()
+    before = loop.get_exception_handler()
+
+    def handle(running: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if "copilot" in str(context.get("handle", "")) or "CopilotClient" in str(context.get("message", "")):
+            return  # an event that the SDK cannot read is lost; the runtime goes on
+        if before is not None:
+            before(running, context)
+        else:
+            running.default_exception_handler(context)
+
+    loop.set_exception_handler(handle)
+
+
+def user_agent() -> str:
+    """Return how sessions name their client."""
+    return f"waza/{__version__}"

@@ -1,0 +1,125 @@
+"""Judges and responders on the runtime: sessions with tools of ours, deleted when they are over."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from copilot import CopilotClient, CopilotSession, ToolInvocation, ToolResult
+from copilot import Tool as SdkTool
+
+from waza.errors import ExecutorError
+from waza.executors.copilot_client import Clients
+from waza.executors.copilot_events import Meter
+from waza.executors.copilot_models import check_effort
+from waza.executors.copilot_options import common_options
+from waza.executors.copilot_policy import approve
+from waza.executors.copilot_turn import TurnWatch
+from waza.model.agent import Answer, Call, Limits, Question, Setup, Sitting, Tool
+from waza.model.trial import Attempt
+
+LIMIT = 30.0  # seconds for what is done besides the asking
+
+
+class CopilotJudge:
+    """Opens interviews for the graders and the responder of one attempt."""
+
+    def __init__(self, setup: Setup, clients: Clients, attempt: Attempt) -> None:
+        self.setup, self.clients, self.attempt = setup, clients, attempt
+        self.sittings: list[Sitting] = []
+
+    async def open(self, workdir: Path | None, resume_id: str = "") -> CopilotInterview:
+        """Start an interview; with `resume_id` in the agent's own session."""
+        own = self.attempt.trial.key if self.setup.config.isolation == "trial" else None
+        client = await self.clients.get(self.attempt.task.inputs.environment, own)
+        directory = workdir or self.clients.scratch
+        return CopilotInterview(self, client, directory, resume_id)
+
+
+class CopilotInterview:
+    """A conversation with a judge or responder, which sees no skills and no MCP servers."""
+
+    def __init__(self, judge: CopilotJudge, client: CopilotClient, directory: Path, resume_id: str) -> None:
+        self.judge, self.client, self.directory, self.resume_id = judge, client, directory, resume_id
+        self.session_id = resume_id
+        provider = judge.setup.provider
+        self.meter = Meter(provider.host if provider else "", custom=provider is not None)
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask, and wait for the answer. What breaks ends up in `Answer.error`."""
+        calls: list[Call] = []
+        watch = TurnWatch(Limits(turn=question.timeout))
+        try:
+            await check_effort(self.client, question.model, question.effort, self.judge.setup.provider)
+            session = await self._session(question, watch, calls)
+        except ExecutorError as error:
+            return Answer(error=str(error))
+        metrics: dict[str, Any] | None = None
+        try:
+            await watch.run(lambda: session.send(question.text, mode="enqueue"), self.client, session.abort)
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(LIMIT):
+                    metrics = (await session.rpc.usage.get_metrics()).to_dict()
+        finally:
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(LIMIT):
+                    await session.disconnect()
+        usage = self.meter.turn(watch.collector, metrics)
+        self.judge.sittings.append(Sitting(session_id=self.session_id, usage=usage, calls=tuple(calls)))
+        return Answer(
+            text=watch.collector.text,
+            calls=tuple(calls),
+            error=watch.error,
+            usage=usage,
+            session_id=self.session_id,
+        )
+
+    async def _session(self, question: Question, watch: TurnWatch, calls: list[Call]) -> CopilotSession:
+        setup = self.judge.setup
+        options = common_options(
+            question.model, question.effort, setup.provider, str(self.judge.clients.scratch)
+        )
+        options |= {
+            "working_directory": str(self.directory),
+            "tools": [_tool(tool, calls) for tool in question.tools],
+            "enable_skills": False,
+            "on_permission_request": approve,
+            "on_event": watch.take,
+        }
+        try:
+            if self.session_id:
+                return await self.client.resume_session(self.session_id, **options)
+            session = await self.client.create_session(**options)
+        except Exception as error:
+            await self.judge.clients.forget_if_dead(self.client)
+            what = "resume the agent's session" if self.resume_id else "open a session"
+            raise ExecutorError(f"the judge could not {what}: {error}") from error
+        self.session_id = session.session_id
+        return session
+
+    async def aclose(self) -> None:
+        """Delete the session, unless it is the agent's."""
+        if self.resume_id or not self.session_id:
+            return
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(LIMIT):
+                await self.client.delete_session(self.session_id)
+
+
+def _tool(tool: Tool, calls: list[Call]) -> SdkTool:
+    """Return a tool that notes its calls. Arguments that are no object count as a call without any."""
+
+    def handle(invocation: ToolInvocation) -> ToolResult:
+        args = invocation.arguments
+        calls.append(Call(name=tool.name, args=args if isinstance(args, dict) else {}))
+        return ToolResult(text_result_for_llm="noted")
+
+    return SdkTool(
+        name=tool.name,
+        description=tool.description,
+        parameters=tool.parameters,
+        handler=handle,
+        skip_permission=True,
+    )

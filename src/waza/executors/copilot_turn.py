@@ -1,0 +1,110 @@
+"""One turn on a session of the runtime: sent, watched, ended; whatever happens, what was seen is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+from copilot import CopilotClient
+
+from waza.executors.copilot_client import is_alive
+from waza.executors.copilot_events import Collector
+from waza.model.agent import Limits
+
+BEAT = 0.5  # seconds between looks at the clocks and at the runtime's process
+ABORT_LIMIT = 5.0
+GONE = "the Copilot runtime ended in the middle of the turn"
+
+
+class TurnWatch:
+    """Collects the events of a turn and says when, and how, it is over."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.collector = Collector()
+        self.error = ""
+        self.timed_out = False
+        self.lost = False
+        self._over = asyncio.Event()
+        self._started = self._latest = time.monotonic()
+        self._any = False
+        self._loop = asyncio.get_running_loop()
+
+    def take(self, event: Any) -> None:
+        """Take an event of the SDK; it may come from any thread."""
+        self._loop.call_soon_threadsafe(self._take, event)
+
+    def _take(self, event: Any) -> None:
+        self._latest, self._any = time.monotonic(), True
+        self.collector.add(event)
+        if getattr(event, "agent_id", None):
+            return
+        kind = event.type.value
+        if kind == "session.error":
+            self.error = self.collector.error
+        if kind in ("session.idle", "session.error"):
+            self._over.set()
+        if kind == "skill.invoked" and self.limits.cancel_on_skill:
+            self._over.set()
+
+    async def run(self, send: Callable[[], Any], client: CopilotClient, abort: Callable[[], Any]) -> None:
+        """Send, and wait for the end: idle, an error, a limit, or the end of the runtime's process."""
+        self._started = self._latest = time.monotonic()
+        sending = asyncio.ensure_future(send())
+        try:
+            await self._wait(sending, client)
+        except asyncio.CancelledError:
+            sending.cancel()
+            await self._abort(abort)
+            raise
+        if not sending.done():
+            sending.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await sending
+        if self.timed_out or self.limits.cancel_on_skill:
+            await self._abort(abort)
+
+    async def _wait(self, sending: asyncio.Future[Any], client: CopilotClient) -> None:
+        while not self._over.is_set() and not self.error:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), BEAT)
+            if self._over.is_set():
+                return
+            unsent = sending.exception() if sending.done() and not sending.cancelled() else None
+            if not await is_alive(client):
+                self._end(GONE, lost=True)
+            elif unsent is not None:
+                self._end(f"the prompt could not be sent: {unsent}")
+            elif reason := self._overdue():
+                self._end(reason, timed_out=True)
+
+    def _overdue(self) -> str:
+        now, limits = time.monotonic(), self.limits
+        if limits.first_event and not self._any and now - self._started > limits.first_event:
+            return (
+                f"the session did not start: no event came within {limits.first_event:g} s. The engine launched, "
+                "but its model server did not answer"
+            )
+        if limits.turn and now - self._started > limits.turn:
+            return f"the turn did not end within {limits.turn:g} s"
+        if limits.idle and now - self._latest > limits.idle:
+            return f"the session fell silent: no event came for {limits.idle:g} s"
+        return ""
+
+    def _end(self, reason: str, *, timed_out: bool = False, lost: bool = False) -> None:
+        self.error, self.timed_out, self.lost = reason, timed_out, lost
+
+    async def _abort(self, abort: Callable[[], Any]) -> None:
+        """Stop the agent, so that it changes nothing any more while it is graded."""
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(ABORT_LIMIT):
+                await abort()
+                await self._over.wait()
+
+    @property
+    def seconds(self) -> float:
+        """How long the turn has been going on."""
+        return time.monotonic() - self._started

@@ -1,0 +1,129 @@
+"""A mocked program: an argument vector, environment and directory in; output and exit code out."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import shlex
+from collections.abc import Iterator
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.kit.pattern import compile_pattern
+from waza.kit.redact import Redactor, sanitise_args
+from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, CommandStep
+from waza.workspace.fixtures import fixture_bytes, json_text
+
+NOT_ANSWERED = 127  # the exit code of a call that has no answer, as of a program that is not there
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a program; `argv` leaves the program itself out, `session` says whose call it is."""
+
+    name: str
+    argv: list[str]
+    cwd: str
+    environment: dict[str, str]
+    session: str
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call gives after `delay` seconds; `index` is that of the response, -1 if none matched."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int = NOT_ANSWERED
+    index: int = -1
+    delay: float = 0
+
+
+class Program:
+    """One mocked program. It remembers how far its sequences are."""
+
+    def __init__(self, mock: CommandMock, home: Path) -> None:
+        """`home` is the suite's directory, for fixtures. Raises ExecutorError if one cannot be read."""
+        self.name = mock.name
+        self.expect_calls = mock.expect_calls
+        self._responses = [_Response(response, home) for response in mock.responses]
+
+    def answer(self, call: Call, workspace: Path | None) -> Output:
+        """Return the output of the first response that fits the call."""
+        workdir = _workdir(call.cwd, workspace)
+        for index, response in enumerate(self._responses):
+            if response.matches(call, workdir):
+                output = next(response.outputs, None)
+                if output is None:
+                    message = f"waza: command mock {self.name!r}: fault sequence exhausted\n"
+                    return Output(stderr=message.encode(), index=index)
+                return msgspec.structs.replace(output, index=index)
+        return Output(stderr=self._unmatched(call, workdir).encode("utf-8", "replace"))
+
+    def _unmatched(self, call: Call, workdir: str | None) -> str:
+        args = shlex.join(sanitised(call)) or "no arguments"
+        place = call.cwd if workdir is None else workdir
+        return (
+            f"waza: no response of the command mock {self.name!r} matches this call: {args} "
+            f"(in the directory {place!r}); add one to its 'responses' under command_mocks\n"
+        )
+
+
+def sanitised(call: Call) -> list[str]:
+    """Return the arguments of a call without secrets, for records and messages."""
+    environment = {**os.environ, **call.environment}
+    redactor = Redactor.for_environment(environment)
+    return [redactor.full_text(arg) for arg in sanitise_args(call.argv, environment)]
+
+
+class _Response:
+    """A response, with its fixtures read and its steps counted."""
+
+    def __init__(self, response: CommandResponse, home: Path) -> None:
+        self._response = response
+        self.outputs: Iterator[Output]
+        if response.sequence is None:
+            self.outputs = repeat(_output(response, home))
+        else:
+            self.outputs = iter([_output(step, home) for step in response.sequence])
+
+    def matches(self, call: Call, workdir: str | None) -> bool:
+        """Tell whether arguments, environment and directory are as the response wants them."""
+        wanted = self._response
+        variables = {os.path.normcase(name): value for name, value in call.environment.items()}
+        return (
+            (wanted.args is None or wanted.args == call.argv)
+            and (wanted.args_regex is None or _all_match(wanted.args_regex, call.argv))
+            and all(variables.get(os.path.normcase(name)) == value for name, value in wanted.environment.items())
+            and (not wanted.workdir or workdir == posixpath.normpath(wanted.workdir.replace("\\", "/")))
+        )
+
+
+def _all_match(patterns: list[str], argv: list[str]) -> bool:
+    return len(patterns) == len(argv) and all(
+        compile_pattern(pattern, anchored=True).search(arg)
+        for pattern, arg in zip(patterns, argv, strict=True)
+    )
+
+
+def _workdir(cwd: str, workspace: Path | None) -> str | None:
+    """Return the directory of a call relative to the workspace, with slashes; None outside of it."""
+    if workspace is None:
+        return None
+    try:
+        return Path(os.path.realpath(cwd)).relative_to(os.path.realpath(workspace)).as_posix()
+    except ValueError:
+        return None
+
+
+def _output(output: CommandOutput, home: Path) -> Output:
+    delay = output.delay_ms / 1000 if isinstance(output, CommandStep) else 0
+    stdout = _bytes(output.stdout) if output.fixture is None else fixture_bytes(home, output.fixture)
+    return Output(stdout=stdout, stderr=output.stderr.encode(), exit_code=output.exit_code, delay=delay)
+
+
+def _bytes(stdout: Any) -> bytes:
+    if stdout is None:
+        return b""
+    return (stdout if isinstance(stdout, str) else json_text(stdout)).encode()

@@ -1,0 +1,159 @@
+"""What mocks answer with: fixture directories of MCP servers, fixture files of programs, values as JSON.
+
+A fixture directory is walked in the order of names, without directories whose name starts with a dot. Each
+`.json` file is a bundle, `{"tools": {name: tool}}`, or one tool that is named like the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.errors import ExecutorError
+from waza.kit import yaml
+from waza.kit.decode import Decoder, Document, Unknown, UnknownKey
+from waza.kit.files import safe_join
+from waza.model.base import Keys
+from waza.model.mocks import McpMock, McpTool
+from waza.problem import Problem, shown
+
+# Signs that a page with the JSON inside could take for markup; Go's encoder escapes them.
+_ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+
+class _Bundle(Keys, frozen=True, kw_only=True):
+    """A fixture file with several tools."""
+
+    tools: dict[str, McpTool]
+
+
+class ToolFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A fixture file: its tools, where each stands in the document, and what is wrong with the file."""
+
+    document: Document
+    tools: dict[str, McpTool] = {}
+    places: dict[str, tuple[str, ...]] = {}
+    problems: list[Problem] = []
+
+
+def tool_files(directory: Path) -> Iterator[Path]:
+    """Yield the fixture files of an MCP server; of two tools of one name the later counts. Raises OSError."""
+    for path in sorted(directory.iterdir(), key=lambda path: path.name):
+        if path.is_dir():
+            if not path.is_symlink() and not path.name.startswith("."):
+                yield from tool_files(path)
+        elif path.suffix == ".json":
+            yield path
+
+
+def read_tool_file(file: Path, unknown: UnknownKey) -> ToolFile:
+    """Read a fixture file; `unknown` says what to make of keys that no tool has."""
+    name = shown(file)
+    try:
+        document = Document(name, _nodes(_strict(file.read_bytes())))
+    except (OSError, ValueError) as error:
+        return ToolFile(document=Document(name, _nodes(None)), problems=[_unreadable(name, error)])
+    decoder = Decoder(document, unknown)
+    if _is_bundle(document.root):
+        bundle = decoder.read(_Bundle)
+        tools = bundle.tools if bundle else {}
+        places: dict[str, tuple[str, ...]] = {tool: ("tools", tool) for tool in tools}
+    else:
+        tool = decoder.read(McpTool)
+        tools = {file.stem: tool} if tool else {}
+        places = dict.fromkeys(tools, ())
+    return ToolFile(document=document, tools=tools, places=places, problems=decoder.problems)
+
+
+def tools_of(mock: McpMock, home: Path) -> dict[str, McpTool]:
+    """Return the tools of a mocked server: those of its fixtures, replaced by those written in the suite.
+
+    `home` is the suite's directory. Raises ExecutorError for a fixture that cannot be used (any more).
+    """
+    tools: dict[str, McpTool] = {}
+    try:
+        for file in tool_files(home / mock.fixtures) if mock.fixtures else ():
+            found = read_tool_file(file, _ignored)
+            for problem in found.problems:
+                if problem.severity == "error":
+                    raise ExecutorError(f"the MCP mock {mock.name!r} cannot be used: {problem}")
+            tools |= found.tools
+    except OSError as error:
+        raise ExecutorError(f"the fixtures of the MCP mock {mock.name!r} cannot be read: {error}") from error
+    return tools | mock.tools
+
+
+def fixture_bytes(home: Path, name: str) -> bytes:
+    """Return what a mocked program writes. Raises ExecutorError if the file cannot be read (any more)."""
+    try:
+        return safe_join(home, name).read_bytes()
+    except (OSError, ValueError) as error:
+        raise ExecutorError(f"the fixture {name!r} of a command mock cannot be read: {error}") from error
+
+
+def json_text(value: Any) -> str:
+    """Return compact JSON as Go's encoder writes it: keys sorted, markup escaped, 1.0 as 1.
+
+    Equal values give equal texts, and true is not 1.
+    """
+    text = json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.translate(_ESCAPES)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e21 else value
+
+
+def _ignored(_struct: type, _key: str, _path: tuple[str | int, ...]) -> Unknown:
+    return Unknown("warning", "")
+
+
+def _strict(data: bytes) -> object:
+    from waza.kit.schema import strict_json  # heavy, and few suites need it
+
+    value = strict_json(data)
+    json.loads(data, object_pairs_hook=_unique)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object; JSON readers would take the last of several equal keys in silence."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object; keep one of them")
+    return entries
+
+
+def _unreadable(name: str, error: OSError | ValueError) -> Problem:
+    if isinstance(error, json.JSONDecodeError):
+        return Problem(file=name, line=error.lineno, column=error.colno, message=f"not valid JSON: {error.msg}")
+    if isinstance(error, OSError):
+        return Problem(file=name, message=f"cannot be read ({error.strerror or error})")
+    return Problem(file=name, message=str(error))
+
+
+def _is_bundle(root: yaml.Node) -> bool:
+    tools = root.entries.get("tools") if isinstance(root, yaml.Mapping) else None
+    return isinstance(tools, yaml.Mapping) and bool(tools.entries)
+
+
+def _nodes(value: object) -> yaml.Node:
+    """Return JSON data as the nodes that a Decoder reads; their line 0 stands for the file as a whole."""
+    if isinstance(value, dict):
+        keys = {key: yaml.Scalar(key, key, 0, 0) for key in value}
+        return yaml.Mapping({key: _nodes(item) for key, item in value.items()}, keys, 0, 0)
+    if isinstance(value, list):
+        return yaml.Sequence([_nodes(item) for item in value], 0, 0)
+    if isinstance(value, str):
+        return yaml.Scalar(value, value, 0, 0)
+    return yaml.Scalar(value, json.dumps(value), 0, 0)  # type: ignore[arg-type]  # JSON has no other scalars

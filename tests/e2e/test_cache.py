@@ -1,0 +1,314 @@
+"""The result cache: what is reused, under which conditions, and that it never lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.live import Project, lasting
+from tests.support.program import Ended, mock_suite, newest_results, write_tree
+
+COUNTED = "graders: [{type: program, name: count, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"; echo >> \"$SIDE\"']}}]"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def run(project: Project, *args: str) -> Ended:
+    return project.run("run", "eval.yaml", "--cache", *args, env={"SIDE": str(project.home / "side.txt")})
+
+
+def executed(project: Project) -> int:
+    """How many trials were graded until now."""
+    path = project.home / "side.txt"
+    return len(path.read_text(encoding="utf-8").split()) if path.exists() else 0
+
+
+def tasks_of(project: Project) -> dict[str, dict[str, Any]]:
+    return {one["test_id"]: one for one in newest_results(project.home)["tasks"]}
+
+
+def entries(project: Project) -> list[Path]:
+    return sorted((project.home / ".waza-cache").glob("*"))
+
+
+def test_repeats_stay_different_and_come_again_as_they_were(project: Project):
+    counter = "\n".join(f"    - {{output: 'answer-{n}', delay_ms: {20 + n}}}" for n in range(5))
+    text = f"inputs: {{prompt: p}}\nmock:\n  executions:\n{counter}"
+    mock_suite(project.home, {"t": text}, COUNTED, ["trials_per_task: 5"])
+    assert run(project).code == 0
+    first = tasks_of(project)["t"]
+    assert [one["final_output"] for one in first["runs"]] == [f"answer-{n}" for n in range(5)]
+    assert "cached" not in first
+    ended = run(project)
+    again = tasks_of(project)["t"]
+    assert executed(project) == 5
+    assert again["cached"] is True
+    assert again["runs"] == first["runs"]  # durations and all: as first measured
+    assert again["stats"] == first["stats"]
+    assert all(one["duration_ms"] >= 20 for one in again["runs"])
+    assert "[cached]" in ended.err
+
+
+def test_tasks_with_one_prompt_but_other_fixtures_share_nothing(project: Project):
+    write_tree(project.home, {"one/f.txt": "1", "two/f.txt": "2"})
+    tasks = {
+        name: f"name: same\ninputs: {{prompt: p, files: [{{path: f.txt}}]}}\ncontext_dir: {name}"
+        for name in ("one", "two")
+    }
+    tasks = {name: f"id: {name}\n{text}" for name, text in tasks.items()}
+    mock_suite(project.home, tasks, COUNTED)
+    for _ in range(2):
+        assert run(project).code == 0
+        found = tasks_of(project)
+        assert found["one"]["runs"][0]["final_output"].endswith("f.txt\n1")
+        assert found["two"]["runs"][0]["final_output"].endswith("f.txt\n2")
+    assert [found[name]["cached"] for name in ("one", "two")] == [True, True]
+    assert len(entries(project)) == 2
+
+
+def replaced(old: str, new: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    return change
+
+
+CHANGES: list[tuple[str, Callable[[Path], None]]] = [
+    ("skills/s/SKILL.md", replaced("body", "soul")),
+    ("skills/s/notes/more.md", replaced("more", "less")),
+    ("agents/a.agent.md", replaced("Be kind", "Be brief")),
+    ("fixtures/given.txt", replaced("given", "taken")),
+    ("fixtures/rules.md", replaced("obey", "disobey")),
+    ("fixtures/own.md", replaced("own", "other")),
+    ("ctx/deep/file.txt", replaced("one", "two")),
+    ("judge.sh", replaced("exit 0", "exit 0 # really")),
+    ("eval.yaml", replaced("after_task", "before_task")),
+    ("eval.yaml", replaced("name: suite", "name: other")),
+    ("eval.yaml", replaced("timeout_seconds: 60", "timeout_seconds: 61")),
+    ("eval.yaml", replaced("trials_per_task: 1", "trials_per_task: 2")),
+    ("eval.yaml", replaced("max_attempts: 1", "max_attempts: 2")),
+    ("eval.yaml", replaced("response: 1", "response: 2")),
+    ("eval.yaml", replaced("inputs: {x: '1'}", "inputs: {x: '2'}")),
+    ("eval.yaml", replaced("name: judge", "name: referee")),
+    ("tasks/t.yaml", replaced("prompt: p", "prompt: q")),
+    ("tasks/t.yaml", replaced("output: said", "output: told")),
+    ("tasks/t.yaml", replaced("output_contains: [aid]", "output_contains: [sai]")),
+    ("tasks/t.yaml", replaced("HUE: red", "HUE: blue")),
+]
+
+
+@pytest.fixture
+def everything(project: Project) -> Project:
+    """A suite with all that may change a verdict; run once with the cache."""
+    write_tree(
+        project.home,
+        {
+            "skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nbody\n",
+            "skills/s/notes/more.md": "more",
+            "agents/a.agent.md": "---\nname: a\ndescription: d\n---\nBe kind.\n",
+            "fixtures/given.txt": "given",
+            "fixtures/rules.md": "obey",
+            "fixtures/own.md": "own",
+            "ctx/deep/file.txt": "one",
+            "judge.sh": "exit 0",
+        },
+    )
+    head = (
+        "skill: a\ninputs: {x: '1'}\nhooks: {after_task: [{command: 'true'}]}\n"
+        "mcp_mocks: [{name: m, tools: [{name: t, description: d, response: 1}]}]\n"
+        f"{COUNTED[:-1]}, {{type: program, name: judge, config: {{command: sh, args: [judge.sh]}}}}]"
+    )
+    text = (
+        "inputs: {prompt: p, files: [{path: given.txt}], context: {fixture: ctx}, environment: {HUE: red}}\n"
+        "instruction_files: [own.md]\nmock: {output: said}\nexpected: {output_contains: [aid]}"
+    )
+    config = [
+        "skill_directories: [skills]", "instruction_files: [rules.md]",
+        "timeout_seconds: 60", "trials_per_task: 1", "max_attempts: 1",
+    ]  # fmt: skip
+    mock_suite(project.home, {"t": text}, head, config)
+    return project
+
+
+@pytest.mark.slow
+def test_whatever_may_change_a_verdict_is_a_miss(everything: Project):
+    project = everything
+    first = run(project)
+    assert first.code in {0, 1}, first.err
+    assert run(project).code == first.code
+    assert "cached" in tasks_of(project)["t"], "nothing is shown by misses, unless there are hits"
+    for name, change in CHANGES:
+        path = project.home / name
+        original = path.read_bytes()
+        before = executed(project)
+        change(path)
+        ended = run(project)
+        assert ended.code != 2, ended.err
+        assert "cached" not in tasks_of(project)["t"], f"{name} may change without a miss"
+        assert executed(project) > before
+        path.write_bytes(original)
+        run(project)
+        assert "cached" in tasks_of(project)["t"]
+
+
+@pytest.mark.slow
+def test_what_only_orders_work_is_a_hit(everything: Project):
+    project = everything
+    run(project)
+    count = executed(project)
+    for args in (["--parallel", "--workers", "3"], ["-v"], ["--keep-workspace"], ["--task", "t"]):
+        run(project, *args)
+        assert "cached" in tasks_of(project)["t"], args
+    assert executed(project) == count
+    for args in (["--model", "other"], ["--judge-model", "j"], ["--trials", "2"], ["--no-skills"]):
+        run(project, *args)
+        assert "cached" not in tasks_of(project)["t"], args
+
+
+def test_another_version_is_a_miss(project: Project):
+    mock_suite(project.home, {"t": "inputs: {prompt: p}"}, COUNTED)
+    run(project)
+    (key,) = entries(project)
+    # The key is a digest, so another version cannot be shown from outside but by asking for its key.
+    import waza.suite.digest as digest
+    from waza.suite.load import load
+
+    suite = load(project.home / "eval.yaml")
+    assert key.stem == digest.cache_key(suite, suite.tasks[0], "test-model", "main")
+    ours = digest.__version__
+    try:
+        digest.__version__ = "0.0.0"
+        assert digest.cache_key(suite, suite.tasks[0], "test-model", "main") != key.stem
+    finally:
+        digest.__version__ = ours
+
+
+@pytest.mark.parametrize(
+    ("grader", "kind"),
+    [
+        ("{type: behavior, name: b, config: {max_tool_calls: 3}}", "behavior"),
+        ("{type: prompt, name: j, config: {prompt: Is it good?}}", "prompt"),
+    ],
+)
+def test_graders_that_are_no_matter_of_inputs_switch_it_off_and_that_is_told(
+    project: Project, grader: str, kind: str
+):
+    mock = "mock: {output: x, judge: {j: [{pass: fine}]}}"
+    mock_suite(project.home, {"t": "inputs: {prompt: p}"}, f"{COUNTED[:-1]}, {grader}]\n{mock}")
+    for times in (1, 2):
+        ended = run(project)
+        assert ended.code == 0, ended.err
+        assert executed(project) == times
+        assert "cached" not in tasks_of(project)["t"]
+        assert "the cache is not used" in ended.err
+        assert f"{kind} graders are not cached" in ended.err
+    assert entries(project) == []
+
+
+def test_such_a_grader_of_one_task_switches_it_off_for_that_task(project: Project):
+    own = "graders: [{type: behavior, name: b, config: {max_tool_calls: 3}}]"
+    tasks = {"plain": "inputs: {prompt: p}", "own": f"inputs: {{prompt: p}}\n{own}"}
+    mock_suite(project.home, tasks, COUNTED, ["trials_per_task: 2"])
+    for _ in range(2):
+        assert run(project).code == 0
+    assert executed(project) == 4 + 2
+    found = tasks_of(project)
+    assert found["plain"].get("cached") is True
+    assert "cached" not in found["own"]
+
+
+def test_failures_are_reused_and_errors_are_not(project: Project):
+    failing = "inputs: {prompt: p}\nmock: {output: no}\ngraders: [{type: text, name: t, config: {contains: ['yes']}}]"
+    broken = "inputs: {prompt: p}\nmock: {output: x, error: broke}"
+    mixed = "inputs: {prompt: p}\nmock: {executions: [{output: x}, {error: broke}]}"
+    mock_suite(
+        project.home, {"fails": failing, "breaks": broken, "mixed": mixed}, COUNTED, ["trials_per_task: 2"]
+    )
+    for _ in range(2):
+        assert run(project).code == 1
+    found = tasks_of(project)
+    assert {name: task["status"] for name, task in found.items()} == {
+        "breaks": "error",
+        "fails": "failed",
+        "mixed": "error",
+    }
+    assert {name: "cached" in task for name, task in found.items()} == {
+        "breaks": False,
+        "fails": True,
+        "mixed": False,
+    }
+    assert len(entries(project)) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"runs": []}', b'{"runs": [{"run_number": 1}]}', b"\xff\x00"])
+def test_a_damaged_entry_is_a_miss_and_is_mended(project: Project, damage: bytes):
+    mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: x}"}, COUNTED)
+    run(project)
+    (entry,) = entries(project)
+    whole = lasting(tasks_of(project)["t"])
+    entry.write_bytes(damage)
+    ended = run(project)
+    assert ended.code == 0
+    assert "Traceback" not in ended.err
+    assert executed(project) == 2
+    assert lasting(tasks_of(project)["t"]) == whole
+    run(project)
+    assert executed(project) == 2
+    assert tasks_of(project)["t"]["cached"] is True
+
+
+def test_hooks_run_also_for_what_is_cached(project: Project):
+    points = "hooks: {before_task: [{command: 'echo in >> hooks.txt'}], after_task: [{command: 'echo out >> hooks.txt'}]}"
+    mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: x}"}, f"{COUNTED}\n{points}")
+    run(project)
+    run(project)
+    assert executed(project) == 1
+    assert (project.home / "hooks.txt").read_text().split() == ["in", "out"] * 2
+
+
+def test_it_is_off_unless_wanted_and_both_ways_of_wanting_it_work(project: Project):
+    mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: x}"}, COUNTED)
+    env = {"SIDE": str(project.home / "side.txt")}
+    project.run("run", "eval.yaml", env=env)
+    assert entries(project) == []
+    write_tree(project.home, {".waza.yaml": "cache: {enabled: true, dir: kept}\n"})
+    project.run("run", "eval.yaml", env=env)
+    project.run("run", "eval.yaml", env=env)
+    assert executed(project) == 2
+    assert len(list((project.home / "kept").glob("*.json"))) == 1
+    project.run("run", "eval.yaml", "--no-cache", env=env)
+    assert executed(project) == 3
+    assert "cached" not in tasks_of(project)["t"]
+
+
+def test_ungraded_runs_and_snapshots_that_are_to_be_rewritten_bypass_it(project: Project):
+    write_tree(project.home, {"snap/want.txt": "old\n"})
+    text = (
+        "inputs: {prompt: p}\nmock: {output: x, files: [{path: got.txt, content: \"new\\n\"}]}\n"
+        "graders: [{type: diff, name: d, config: {expected_files: [{path: got.txt, snapshot: snap/want.txt}]}}]"
+    )
+    mock_suite(project.home, {"t": text})
+    assert run(project).code == 1
+    assert run(project).code == 1
+    assert tasks_of(project)["t"]["cached"] is True
+    run(project, "--skip-graders")
+    assert tasks_of(project)["t"]["status"] == "skipped"
+    assert run(project, "--update-snapshots").code == 0
+    assert (project.home / "snap/want.txt").read_text() == "new\n"
+    assert run(project).code == 0
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(project: Project):
+    mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: x}"}, COUNTED)
+    write_tree(project.home, {".waza-cache": "a file, no directory"})
+    ended = run(project)
+    assert ended.code == 0
+    assert "is not cached" in ended.err

@@ -1,0 +1,216 @@
+"""Ctrl-C and SIGTERM: what finished is kept, nothing is left running, and the run can go on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.live import Project, lasting, nap, stubborn, survivors, until
+from tests.support.program import environment, mock_suite, newest_results, strict_json
+
+SIGINT, SIGTERM = signal.SIGINT, signal.SIGTERM
+AFTER_RUN = "after_run: [{command: 'echo after >> after.txt'}]"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def blocking(duration: str, *files: str) -> str:
+    """A command that sleeps three times over, unless there is a file `go`."""
+    begin = "".join(f"touch {name}; " for name in files)
+    return f'[ -e "$HOME_DIR/go" ] || {{ {begin}{stubborn(duration)}; }}'
+
+
+def task(grader: str = "", mock: str = "output: done") -> str:
+    lines = ["inputs: {prompt: p}", f"mock: {{{mock}}}"]
+    return "\n".join([*lines, f"graders: [{grader}]"] if grader else lines)
+
+
+def program(name: str, command: str) -> str:
+    quoted = command.replace("'", "''")
+    return f"{{type: program, name: {name}, config: {{command: sh, args: ['-c', '{quoted}']}}}}"
+
+
+def env_of(project: Project) -> dict[str, str]:
+    return {"HOME_DIR": str(project.home)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "workers"), [(SIGINT, 1), (SIGINT, 8), (SIGTERM, 1), (SIGTERM, 8)], ids=str
+)
+def test_interrupted_at_a_third_and_resumed(project: Project, number: signal.Signals, workers: int):
+    duration = nap()
+    tasks = {f"t{n:03d}": task(mock="output: done, delay_ms: 5") for n in range(100)}
+    tasks["t030"] = task(program("waits", blocking(duration)))
+    config = ["trials_per_task: 3", "parallel: true", f"workers: {workers}"]
+    suite = mock_suite(project.home, tasks, f"hooks: {{{AFTER_RUN}}}", config)
+    with project.started("run", suite, env=env_of(project)) as live:
+        live.until(lambda: len(project.finished()) >= 90 and len(survivors(duration)) == 3)
+        live.send(number)
+        ended = live.ended()
+    assert ended.code == {SIGINT: 130, SIGTERM: 143}[number]
+    assert survivors(duration) == []
+    assert project.left == []
+    assert (project.home / "after.txt").read_text() == "after\n"
+    finished = project.finished()
+    kept = newest_results(project.home)
+    assert kept["metadata"]["run_status"] == "cancelled"
+    listed = [(one["test_id"], run["run_number"]) for one in kept["tasks"] for run in one["runs"]]
+    assert sorted(listed) == sorted(finished)
+    assert 90 <= len(finished) < 298
+    assert ("t030", 1) not in finished
+    run_id = project.runs[-1].name
+    assert f"--resume={run_id}" in ended.err
+    assert "Traceback" not in ended.err
+    (project.home / "go").touch()
+    assert project.run("run", suite, f"--resume={run_id}", env=env_of(project)).code == 0
+    resumed = newest_results(project.home)
+    assert sorted(project.finished()) == [(f"t{n:03d}", k) for n in range(100) for k in (1, 2, 3)]
+    assert project.finished()[: len(finished)] == finished
+    assert project.run("run", suite, env=env_of(project)).code == 0
+    assert lasting(resumed) == lasting(newest_results(project.home))
+
+
+@pytest.mark.parametrize("numbers", [(SIGINT, SIGINT), (SIGTERM, SIGINT)], ids=str)
+def test_the_second_signal_ends_at_once(project: Project, numbers: tuple[signal.Signals, signal.Signals]):
+    agent, hook = nap(), nap()
+    hooks = f"hooks: {{after_run: [{{command: \"touch after.txt; {stubborn(hook)}\"}}]}}"
+    tasks = {"a": task(), "b": task(program("waits", blocking(agent)))}
+    suite = mock_suite(project.home, tasks, hooks)
+    with project.started("run", suite, env=env_of(project)) as live:
+        live.until(lambda: len(survivors(agent)) == 3)
+        live.send(numbers[0])
+        live.until(lambda: len(survivors(hook)) == 3)  # the first one waits for after_run
+        assert survivors(agent) == []
+        live.send(numbers[1])
+        ended = live.ended()
+    assert ended.code == 130
+    assert survivors(hook) == []
+    assert project.finished() == [("a", 1)]
+    assert "once more to stop at once" in ended.err
+    (project.home / "go").touch()
+    mended = suite.read_text().replace(stubborn(hook), "true")
+    suite.write_text(mended)
+    assert project.run("run", suite, env=env_of(project)).code == 0
+    assert project.left == []  # the room that stayed behind is cleared by the next run
+
+
+@pytest.mark.parametrize("point", ["before_run", "before_task", "after_task"])
+def test_during_a_hook(project: Project, point: str):
+    duration = nap()
+    hooks = f"hooks: {{{point}: [{{command: \"{stubborn(duration)}\", error_on_fail: true}}], {AFTER_RUN}}}"
+    suite = mock_suite(project.home, {"a": task(), "b": task()}, hooks)
+    with project.started("run", suite) as live:
+        live.until(lambda: len(survivors(duration)) == 3)
+        live.send(SIGINT)
+        ended = live.ended()
+    assert ended.code == 130
+    assert survivors(duration) == []
+    assert (project.home / "after.txt").read_text() == "after\n"
+    assert project.finished() == ([("a", 1)] if point == "after_task" else [])
+    assert newest_results(project.home)["metadata"]["run_status"] == "cancelled"
+
+
+def test_during_after_run_that_hook_is_left_to_end(project: Project):
+    command = "touch begun; until [ -e go ]; do sleep 0.02; done; touch ended"
+    suite = mock_suite(project.home, {"a": task()}, f"hooks: {{after_run: [{{command: '{command}'}}]}}")
+    with project.started("run", suite) as live:
+        live.until((project.home / "begun").exists)
+        live.send(SIGINT)
+        live.until(lambda: "stopping" in live.err)
+        (project.home / "go").touch()
+        ended = live.ended()
+    assert ended.code == 130
+    assert (project.home / "ended").exists()
+    assert project.finished() == [("a", 1)]
+
+
+def test_during_a_turn(project: Project):
+    tasks = {"a": task(), "b": task(mock="delay_ms: 100000000")}
+    suite = mock_suite(project.home, tasks, f"hooks: {{{AFTER_RUN}}}")
+    with project.started("run", suite, "-v") as live:
+        live.until(lambda: "running: b" in live.err and "[PROMPT]" in live.err.split("running: b")[1])
+        live.send(SIGINT)
+        ended = live.ended()
+    assert ended.code == 130
+    assert project.finished() == [("a", 1)]
+    assert "100.0% (1 of 1" in ended.out  # the report is of what finished
+    assert (project.home / "after.txt").exists()
+
+
+def test_during_a_code_assertion(project: Project):
+    grader = "{type: code, name: c, config: {assertions: ['sum(1 for x in range(10 ** 15)) > 0']}}"
+    suite = mock_suite(project.home, {"a": task(grader)})
+    with project.started("run", suite) as live:
+        children: list[psutil.Process] = []
+        live.until(lambda: children.extend(psutil.Process(live.process.pid).children()) or children)
+        live.send(SIGINT)
+        assert live.ended().code == 130
+    assert not any(child.is_running() for child in children)
+
+
+def test_with_several_suites_and_models_no_other_starts(project: Project):
+    duration = nap()
+    suite = mock_suite(project.home, {"a": task(program("waits", blocking(duration)))})
+    with project.started("run", suite, "--model", "one", "--model", "two", env=env_of(project)) as live:
+        live.until(lambda: len(survivors(duration)) == 3)
+        live.send(SIGINT)
+        ended = live.ended()
+    assert ended.code == 130
+    assert len(project.runs) == 1
+    assert "Model: two" not in ended.err
+
+
+def test_json_on_stdout_stays_json(project: Project):
+    duration = nap()
+    tasks = {"a": task(), "b": task(program("waits", blocking(duration)))}
+    suite = mock_suite(project.home, tasks)
+    with project.started("run", suite, "--json", "--no-save", env=env_of(project)) as live:
+        live.until(lambda: len(survivors(duration)) == 3)
+        live.send(SIGINT)
+        ended = live.ended()
+    assert ended.code == 130
+    document = strict_json(ended.out)
+    assert [one["test_id"] for one in document["tasks"]] == ["a"]
+    assert "--resume" not in ended.err  # nothing was saved that could be resumed
+    assert project.left == []
+
+
+UNCLEAN = """
+import waza.kit.process as process
+async def end(child): pass
+process.end, process.sweep = end, lambda *args: []
+from waza.__main__ import main
+main()
+"""
+
+
+def test_the_check_sees_survivors_where_cleaning_is_switched_off(project: Project):
+    """The negative control of every `survivors(...) == []` here and in the tests of limits."""
+    duration = nap()
+    grader = program("g", f"{stubborn(duration)} & wait").replace("config: {", "config: {timeout: 1, ")
+    suite = mock_suite(project.home, {"a": task(grader)})
+    done = subprocess.run(
+        [sys.executable, "-c", UNCLEAN, "run", str(suite)],
+        cwd=project.home,
+        env=environment({"TMPDIR": str(project.temp)}),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    found = survivors(duration)
+    try:
+        assert done.returncode == 1, done.stderr
+        assert found
+    finally:
+        for pid in found:
+            psutil.Process(pid).kill()
+    until(lambda: not survivors(duration))

@@ -1,0 +1,343 @@
+"""`trigger_tests.yaml`: every prompt in a session of its own, and how often the skill fired rightly."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.support.program import Ended, mock_suite, waza, write_tree
+
+from waza.errors import SuiteError
+from waza.suite.load import load
+
+# An agent that does what a prompt's first word says, and answers with what it was given.
+OBEDIENT = """
+import json
+from waza.errors import ExecutorError
+from waza.model.agent import Limits
+from waza.model.observation import Event, SkillInvocation, Turn, Usage
+
+class Obedient:
+    def __init__(self, setup):
+        pass
+
+    async def start(self):
+        pass
+
+    def works_in(self, task):
+        return False
+
+    async def open(self, attempt, place):
+        if attempt.task.prompt.startswith("closed"):
+            raise ExecutorError("no session to be had")
+        return Session(attempt.task, place)
+
+    def judge(self, attempt):
+        return None
+
+    async def aclose(self):
+        pass
+
+class Session:
+    def __init__(self, task, place):
+        self.task, self.place = task, place
+
+    async def send(self, prompt, limits):
+        word = prompt.split()[0]
+        if word == "raise":
+            raise ExecutorError("the engine went away")
+        skills = {"fire": ["greeter"], "late": ["greeter"], "shout": ["GREETER"], "both": ["x", "greeter"]}
+        root = self.place.workspace
+        seen = {
+            "files": sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()),
+            "workspace": str(root),
+            "skills": [path.name for path in self.task.skill_paths],
+            "target": self.task.target and self.task.target.name,
+            "mocks": [mock.name for mock in (*self.task.command_mocks, *self.task.mcp_mocks)],
+            "limits": [limits.turn, limits.first_event, limits.cancel_on_skill],
+            "said": prompt,
+        }
+        call = {"tool_call_id": "c1", "tool_name": "view"}
+        return Turn(
+            output=json.dumps(seen),
+            events=(
+                Event(type="assistant.message", content=prompt),
+                Event(type="tool.execution_start", arguments={"path": prompt}, at_ms=1.5, **call),
+                Event(type="tool.execution_complete", success=True, tool_result="r", at_ms=2.5, **call),
+            ),
+            skills=tuple(SkillInvocation(name=name) for name in skills.get(word, [])),
+            usage=Usage(
+                turns=1,
+                input_tokens=10,
+                output_tokens=1,
+                cache_read_tokens=0,
+                cache_write_tokens=0,
+                premium_requests=1,
+            ),
+            error="the session broke" if word in ("late", "break") else "",
+            session_id="s-" + word,
+        )
+
+    async def aclose(self):
+        pass
+"""
+
+GREETER = "---\nname: greeter\n---\nGreet.\n"
+
+
+def prompts(*texts: str, **keys: str) -> list[dict[str, str]]:
+    return [{"prompt": text, **keys} for text in texts]
+
+
+def trigger_file(should: list[dict[str, str]], should_not: list[dict[str, str]]) -> str:
+    """A trigger test file; JSON is YAML."""
+    return json.dumps(
+        {"skill": "greeter", "should_trigger_prompts": should, "should_not_trigger_prompts": should_not}
+    )
+
+
+def run(
+    root: Path, trigger_tests: str, *flags: str, head: str = "", env: dict[str, str] | None = None
+) -> Ended:
+    """Run one task and the trigger tests with the agent above."""
+    package = write_tree(
+        root / "package",
+        {
+            "obedient.py": OBEDIENT,
+            "obedient-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: obedient\nVersion: 1.0\n",
+            "obedient-1.0.dist-info/entry_points.txt": "[waza.executors]\nobedient = obedient:Obedient\n",
+        },
+    )
+    write_tree(root, {"trigger_tests.yaml": trigger_tests, "skills/greeter/SKILL.md": GREETER})
+    config = ["skill_directories: [skills]", "timeout_seconds: 77", "first_event_timeout_seconds: 7"]
+    suite = mock_suite(
+        root, {"a": "inputs: {prompt: hello, files: [{path: own.txt, content: x}]}"}, head, config
+    )
+    path = os.pathsep.join(part for part in (str(package), os.environ.get("PYTHONPATH", "")) if part)
+    flags = ("--executor", "obedient", *flags)
+    ended = waza("run", suite, *flags, cwd=root, env={"PYTHONPATH": path, **(env or {})})
+    assert ended.code in (0, 1), ended.err
+    assert "Traceback" not in ended.err
+    return ended
+
+
+def test_what_fires_is_counted(tmp_path: Path) -> None:
+    """By hand: 3 of 5 that should fire do, one of them for half; 2.5 of 4 that should not do not."""
+    should = [*prompts("fire 1", "both 2"), *prompts("fire 3", confidence="medium")]
+    should += [*prompts("quiet 4", reason="r"), *prompts("shout 5", confidence="high")]
+    should_not = [*prompts("quiet 6", "quiet 7"), *prompts("quiet 8", confidence="medium")]
+    should_not += prompts("fire 9", confidence="medium")
+    result = run(tmp_path, trigger_file(should, should_not), "--parallel", "--workers", "4").results()
+    tp, fn, tn, fp = 2.5, 2, 2.5, 0.5
+    assert result["trigger_metrics"] == {
+        "true_positives": 3,  # halves go away from zero
+        "false_positives": 1,
+        "true_negatives": 3,
+        "false_negatives": 2,
+        "precision": round(tp / (tp + fp), 4),
+        "recall": round(tp / (tp + fn), 4),
+        "f1": round(2 * tp / (2 * tp + fp + fn), 4),
+        "accuracy": round((tp + tn) / (tp + fn + tn + fp), 4),
+    }
+    found = result["trigger_results"]
+    assert [one["prompt"] for one in found] == [one["prompt"] for one in [*should, *should_not]]
+    assert [one["did_trigger"] for one in found] == [True] * 3 + [False] * 5 + [True]
+    assert [one["should_trigger"] for one in found] == [True] * 5 + [False] * 4
+    assert [one.get("confidence") for one in found[2:5]] == ["medium", None, "high"]
+    assert result["trigger_results"][0]["session_id"] == "s-fire"
+
+
+def test_sessions_that_break_count_as_wrong_and_as_errors(tmp_path: Path) -> None:
+    should, should_not = (
+        prompts("closed", "raise", "break", "late", "fire"),
+        prompts("closed", "raise", "break"),
+    )
+    result = run(tmp_path, trigger_file(should, [*should_not, *prompts("late", "quiet")])).results()
+    found = result["trigger_results"]
+    # One that fired before it broke has answered.
+    assert [one["did_trigger"] for one in found] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert [bool(one.get("error_msg")) for one in found] == [True] * 4 + [False] + [True] * 4 + [False]
+    assert found[0]["error_msg"] == "no session to be had"
+    assert found[1]["error_msg"] == "the engine went away"
+    assert (found[2]["error_msg"], found[2]["session_id"]) == ("the session broke", "s-break")
+    metrics = result["trigger_metrics"]
+    assert metrics["errors"] == 8
+    assert list(metrics)[3:6] == ["false_negatives", "errors", "precision"]
+    assert (metrics["true_positives"], metrics["false_negatives"]) == (2, 3)
+    assert (metrics["true_negatives"], metrics["false_positives"]) == (1, 4)
+    assert metrics["accuracy"] == 0.3
+
+
+def test_ratios_round_halves_away_from_zero_and_are_0_of_nothing(tmp_path: Path) -> None:
+    wrong = [f"quiet {i}" for i in range(31)]
+    metrics = run(tmp_path, trigger_file(prompts("fire", *wrong), [])).results()["trigger_metrics"]
+    assert metrics["recall"] == metrics["accuracy"] == 0.0313  # 1/32 = 0.03125
+    assert (metrics["precision"], metrics["true_negatives"]) == (1, 0)
+    metrics = run(tmp_path / "b", trigger_file(prompts("quiet"), [])).results()["trigger_metrics"]
+    ratios = {name: metrics[name] for name in ("precision", "recall", "f1", "accuracy")}
+    assert ratios == {"precision": 0, "recall": 0, "f1": 0, "accuracy": 0}
+
+
+def test_a_session_has_the_fixtures_skills_and_mocks_of_the_suite_and_no_injected_target(
+    tmp_path: Path,
+) -> None:
+    fixtures: dict[str, str | bytes] = {
+        "fixtures/a.txt": "a",
+        "fixtures/deep/er/ü.txt": "b",
+        "fixtures/big.bin": b"x" * (1024 * 1024 + 1),
+        "fixtures/.hidden/c.txt": "c",
+        "fixtures/node_modules/d.txt": "d",
+        "outside.txt": "not a fixture",
+    }
+    write_tree(tmp_path, fixtures)
+    (tmp_path / "fixtures" / "link.txt").symlink_to(tmp_path / "outside.txt")
+    head = """skill: greeter
+command_mocks: [{name: az, responses: [{args: [x], stdout: y}]}]
+mcp_mocks: [{name: hub, tools: {list: {responses: [{return: {}}]}}}]
+"""
+    result = run(tmp_path, trigger_file(prompts("quiet 1", "quiet 2"), []), head=head).results()
+    seen = [json.loads(one["final_output"]) for one in result["trigger_results"]]
+    for one in seen:
+        assert one["files"] == ["a.txt", "deep/er/ü.txt"]
+        assert (one["skills"], one["target"], one["mocks"]) == (["skills"], None, ["az", "hub"])
+        assert one["limits"] == [77, 7, True]
+        assert not Path(one["workspace"]).exists()
+    assert seen[0]["workspace"] != seen[1]["workspace"]
+    assert json.loads(result["tasks"][0]["runs"][0]["final_output"])["target"] == "greeter"
+
+
+def test_results_hold_the_transcript_without_secrets_and_usage_is_added(tmp_path: Path) -> None:
+    secret = "hunter2-hunter2-hunter2"
+    trigger_tests = trigger_file(prompts(f"fire {secret}", "raise"), [])
+    result = run(tmp_path, trigger_tests, env={"FAKE_TOKEN": secret}).results()
+    assert secret not in json.dumps(result)
+    found = result["trigger_results"][0]
+    assert found["prompt"] == "fire [REDACTED]"
+    assert [event["type"] for event in found["transcript"]] == [
+        "assistant.message",
+        "tool.execution_start",
+        "tool.execution_complete",
+    ]
+    assert all("at_ms" not in event for event in found["transcript"])
+    assert [(call["name"], call["result"], call["success"]) for call in found["tool_calls"]] == [
+        ("view", "r", True)
+    ]
+    keys = [
+        "prompt",
+        "should_trigger",
+        "did_trigger",
+        "final_output",
+        "transcript",
+        "tool_calls",
+        "session_id",
+    ]
+    assert list(found) == keys
+    assert list(result["trigger_results"][1]) == ["prompt", "should_trigger", "did_trigger", "error_msg"]
+    # One task and one trigger session reported usage; the other session broke.
+    usage = result["summary"]["usage"]
+    assert (usage["turns"], usage["input_tokens"], usage["premium_requests"]) == (2, 20, 2)
+
+
+def test_a_finished_run_is_reported_again_with_its_trigger_tests(tmp_path: Path) -> None:
+    trigger_tests = trigger_file(prompts("fire", "quiet"), prompts("break"))
+    first = run(tmp_path, trigger_tests).results()
+    again = run(tmp_path, trigger_tests, "--resume").results()
+    for key in ("trigger_metrics", "trigger_results", "metrics", "summary"):
+        assert again[key] == first[key], key
+
+
+@pytest.mark.parametrize(
+    ("metric", "code", "passed"),
+    [
+        ("{name: trigger_accuracy, threshold: 0.75, weight: 3}", 0, True),
+        ("{name: trigger_accuracy, threshold: 0.76}", 1, False),
+        ("{name: trigger_accuracy, threshold: 0.76, enabled: false}", 0, None),
+        ("{name: trigger_accuracy}", 0, True),
+        ("{name: trigger_recall, threshold: 0.76}", 0, False),
+        ("{name: trigger_recall, threshold: 0.76, gate: true}", 1, False),
+        ("{name: trigger_precision, threshold: 1, gate: true}", 0, True),
+    ],
+)
+def test_accuracy_gates_and_the_other_figures_when_asked_to(
+    metric: str, code: int, passed: bool | None, tmp_path: Path
+) -> None:
+    trigger_tests = trigger_file(prompts("fire 1", "quiet 2"), prompts("quiet 3", "quiet 4"))
+    ended = run(tmp_path, trigger_tests, head=f"metrics: [{metric}]")
+    assert ended.code == code
+    found = list(ended.results()["metrics"].values())
+    assert [one["passed"] for one in found] == ([] if passed is None else [passed])
+    if "weight" in metric:
+        assert found[0] == {
+            "identifier": "trigger_accuracy",
+            "value": 0.75,
+            "threshold": 0.75,
+            "passed": True,
+            "weight": 3,
+        }
+
+
+def test_the_mock_takes_every_prompt_as_judged_rightly(tmp_path: Path) -> None:
+    should = [*prompts("a"), *prompts("b", confidence="medium")]
+    write_tree(tmp_path, {"trigger_tests.yaml": trigger_file(should, prompts("c", confidence="medium"))})
+    result = waza("run", mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}), cwd=tmp_path).results()
+    assert result["trigger_metrics"] == {
+        "true_positives": 2,
+        "false_positives": 0,
+        "true_negatives": 1,
+        "false_negatives": 0,
+        "precision": 1,
+        "recall": 1,
+        "f1": 1,
+        "accuracy": 1,
+    }
+    assert result["trigger_results"] == [
+        {"prompt": "a", "should_trigger": True, "did_trigger": True},
+        {"prompt": "b", "confidence": "medium", "should_trigger": True, "did_trigger": True},
+        {"prompt": "c", "confidence": "medium", "should_trigger": False, "did_trigger": False},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("should_trigger_prompts: [{prompt: p}]", "skill"),
+        ("skill: s", "has no prompt"),
+        ("skill: s\nshould_trigger_prompts: []", "has no prompt"),
+        ("skill: ''\nshould_trigger_prompts: [{prompt: p}]", "skill"),
+        ("skill: s\nshould_trigger_prompts: [{reason: r}]", "prompt"),
+        ("skill: s\nshould_trigger_prompts: [{prompt: ''}]", "prompt"),
+        ("skill: s\nshould_trigger_prompts: [p]", "should_trigger_prompts[0]"),
+        ("skill: s\nshould_trigger_prompts: [{prompt: p, confidence: low}]", "confidence"),
+        ("skill: s\nskill: t\nshould_trigger_prompts: [{prompt: p}]", "skill"),
+        ("[]", "trigger_tests.yaml"),
+        ("", "trigger_tests.yaml"),
+    ],
+)
+def test_a_bad_file_is_refused_before_anything_runs(content: str, words: str, tmp_path: Path) -> None:
+    write_tree(tmp_path, {"trigger_tests.yaml": content})
+    with pytest.raises(SuiteError) as raised:
+        load(mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}))
+    assert words in str(raised.value)
+    assert all("trigger_tests.yaml" in problem.file for problem in raised.value.problems)
+
+
+def test_an_unknown_key_is_a_warning(tmp_path: Path) -> None:
+    content = "skill: s\nthreshold: 1\nshould_trigger_prompts: [{prompt: p, confidense: high}]\n"
+    write_tree(tmp_path, {"trigger_tests.yaml": content})
+    ended = waza("run", mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}), cwd=tmp_path)
+    assert ended.code == 0
+    assert "trigger_tests.yaml:2" in ended.err
+    assert "confidence" in ended.err

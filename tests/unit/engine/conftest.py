@@ -1,0 +1,58 @@
+"""Running a suite without the command line: `ran` writes one, runs it in this process, and returns what came out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.program import mock_suite
+from waza.engine.control import Control
+from waza.engine.run import ModelRun, RunOptions, run_model
+from waza.model.event import RunEvent
+from waza.model.loaded import Project
+from waza.model.result import RunResult, SuiteResult, TaskResult
+from waza.suite.load import load
+
+
+@dataclass
+class Ran:
+    """What came out of a run."""
+
+    head: SuiteResult
+    tasks: dict[str, TaskResult]
+    events: list[RunEvent]
+    run: ModelRun
+
+    def of(self, task: str, number: int = 1) -> RunResult:
+        """One trial."""
+        return self.tasks[task].runs[number - 1]
+
+    def said(self, kind: type[RunEvent]) -> list[RunEvent]:
+        """The events of one kind."""
+        return [event for event in self.events if type(event) is kind]
+
+
+@pytest.fixture
+def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ran]]:
+    (tmp_path / "temp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
+
+    def run(
+        tasks: Mapping[str, str], head: str = "", config: Sequence[str] = (), **options: object
+    ) -> Ran:
+        suite = load(mock_suite(tmp_path / "suite", tasks, head, config))
+        events: list[RunEvent] = []
+        given = RunOptions(project=Project(directory=tmp_path), **options)
+        done = asyncio.run(run_model(suite, "test-model", given, events.append, Control()))
+        try:
+            found = {task.test_id: task for task in done.outcome.tasks()}
+            return Ran(done.outcome.head, found, events, done)
+        finally:
+            done.store.close()
+
+    yield run
+    assert list((tmp_path / "temp").iterdir()) == []
