@@ -3,17 +3,21 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test test-quick check lint fmt build install bench schemas lock clean
+.PHONY: demo runtime test test-quick check lint fmt build install bench schemas lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
 # check first: it is quick and says most. Then every test, on all cores.
-test: check
+test: check runtime
 	$(BIN)/python -m pytest -n auto
 
 test-quick: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m "not slow"
+
+# The Copilot runtime that tests drive, from the npm registry by a committed lock; it is never committed itself.
+runtime:
+	@scripts/runtime.sh tests/runtime
 
 check: lint $(STAMP)
 	$(BIN)/mypy

@@ -20,8 +20,8 @@ from waza.model.agent import Answer, Call
 from waza.model.observation import SkillInvocation, Turn
 
 class Seer:
-    def __init__(self, options):
-        self.options = options
+    def __init__(self, setup):
+        pass
 
     async def start(self):
         pass
@@ -59,6 +59,8 @@ class Session:
         pass
 
 class Judge:
+    sittings = ()
+
     async def open(self, workdir, resume_id=""):
         return self
 

@@ -20,7 +20,8 @@ def project(tmp_path: Path) -> Project:
 
 
 def run(project: Project, *args: str) -> Ended:
-    return project.run("run", "eval.yaml", "--cache", *args, env={"SIDE": str(project.home / "side.txt")})
+    args = ("run", "eval.yaml", "--executor", "mock", "--cache", *args)
+    return project.run(*args, env={"SIDE": str(project.home / "side.txt")})
 
 
 def executed(project: Project) -> int:
@@ -90,12 +91,15 @@ CHANGES: list[tuple[str, Callable[[Path], None]]] = [
     ("fixtures/own.md", replaced("own", "other")),
     ("ctx/deep/file.txt", replaced("one", "two")),
     ("judge.sh", replaced("exit 0", "exit 0 # really")),
+    ("mcp/u.json", replaced("1", "2")),
+    ("gh.out", replaced("printed", "said")),
     ("eval.yaml", replaced("after_task", "before_task")),
     ("eval.yaml", replaced("name: suite", "name: other")),
     ("eval.yaml", replaced("timeout_seconds: 60", "timeout_seconds: 61")),
     ("eval.yaml", replaced("trials_per_task: 1", "trials_per_task: 2")),
     ("eval.yaml", replaced("max_attempts: 1", "max_attempts: 2")),
-    ("eval.yaml", replaced("response: 1", "response: 2")),
+    ("eval.yaml", replaced("return: 1", "return: 2")),
+    ("eval.yaml", replaced("exit_code: 0", "exit_code: 1")),
     ("eval.yaml", replaced("inputs: {x: '1'}", "inputs: {x: '2'}")),
     ("eval.yaml", replaced("name: judge", "name: referee")),
     ("tasks/t.yaml", replaced("prompt: p", "prompt: q")),
@@ -119,11 +123,14 @@ def everything(project: Project) -> Project:
             "fixtures/own.md": "own",
             "ctx/deep/file.txt": "one",
             "judge.sh": "exit 0",
+            "mcp/u.json": '{"description": "d", "responses": [{"return": 1}]}',
+            "gh.out": "printed",
         },
     )
     head = (
         "skill: a\ninputs: {x: '1'}\nhooks: {after_task: [{command: 'true'}]}\n"
-        "mcp_mocks: [{name: m, tools: [{name: t, description: d, response: 1}]}]\n"
+        "mcp_mocks: [{name: m, fixtures: mcp, tools: {t: {description: d, responses: [{return: 1}]}}}]\n"
+        "command_mocks: [{name: gh, responses: [{args: [x], fixture: gh.out, exit_code: 0}]}]\n"
         f"{COUNTED[:-1]}, {{type: program, name: judge, config: {{command: sh, args: [judge.sh]}}}}]"
     )
     text = (
@@ -134,7 +141,8 @@ def everything(project: Project) -> Project:
         "skill_directories: [skills]", "instruction_files: [rules.md]",
         "timeout_seconds: 60", "trials_per_task: 1", "max_attempts: 1",
     ]  # fmt: skip
-    mock_suite(project.home, {"t": text}, head, config)
+    suite = mock_suite(project.home, {"t": text}, head, config)
+    replaced("executor: mock", "executor: copilot-sdk")(suite)  # command mocks need it; we run with --executor mock
     return project
 
 
@@ -204,7 +212,7 @@ def test_graders_that_are_no_matter_of_inputs_switch_it_off_and_that_is_told(
     mock = "mock: {output: x, judge: {j: [{pass: fine}]}}"
     mock_suite(project.home, {"t": "inputs: {prompt: p}"}, f"{COUNTED[:-1]}, {grader}]\n{mock}")
     for times in (1, 2):
-        ended = run(project)
+        ended = run(project, "-v")
         assert ended.code == 0, ended.err
         assert executed(project) == times
         assert "cached" not in tasks_of(project)["t"]
@@ -215,7 +223,8 @@ def test_graders_that_are_no_matter_of_inputs_switch_it_off_and_that_is_told(
 
 def test_such_a_grader_of_one_task_switches_it_off_for_that_task(project: Project):
     own = "graders: [{type: behavior, name: b, config: {max_tool_calls: 3}}]"
-    tasks = {"plain": "inputs: {prompt: p}", "own": f"inputs: {{prompt: p}}\n{own}"}
+    plain = "inputs: {prompt: p}\nmock: {output: x}"
+    tasks = {"plain": plain, "own": f"{plain}\n{own}"}
     mock_suite(project.home, tasks, COUNTED, ["trials_per_task: 2"])
     for _ in range(2):
         assert run(project).code == 0

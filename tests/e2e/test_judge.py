@@ -313,7 +313,7 @@ def test_a_turn_that_breaks_leaves_later_checkpoints_out(tmp_path: Path) -> None
         ([point(0, SAID)], "after_turn"),
         ([point(1)], "graders"),
         ([point(1, SAID, on_failure="halt")], "on_failure"),
-        ([point(1, SAID, SAID)], "two graders are named 'said'"),
+        ([point(1, SAID, SAID)], "the name 'said' is taken"),
     ],
 )
 def test_impossible_checkpoints_are_refused(points: list[dict[str, Any]], words: str, tmp_path: Path) -> None:

@@ -180,3 +180,37 @@ def test_memory_does_not_grow_with_the_outputs(project: Project):
     code, used = measured(project, "run", "eval.yaml", "--resume")
     assert code == 0
     assert used < 300, f"{used} MB"
+
+
+def test_what_is_left_over_is_counted_told_and_ended(project: Project):
+    """A daemon without our mark cannot be found; what it starts later with the mark is found at the end."""
+    duration = nap()
+    later = f"touch marked; exec sleep {duration}"
+    daemon = (
+        "touch ready; until [ -e go ]; do sleep 0.02; done; "
+        f'WAZA_CHILD_OF="$SAVED" sh -c "{later}" & wait'
+    )
+    start = f"env -u WAZA_CHILD_OF SAVED=\"$WAZA_CHILD_OF\" setsid sh -c '{daemon}' > /dev/null 2>&1 &"
+    write_tree(project.home, {"start.sh": f"{start}\nuntil [ -e ready ]; do sleep 0.02; done\n"})
+    grader = "{type: program, name: g, config: {command: sh, args: [start.sh]}}"
+    wait = "touch go; until [ -e marked ]; do sleep 0.02; done"
+    hooks = f"hooks: {{after_run: [{{command: '{wait}'}}]}}"
+    suite = mock_suite(project.home, {"t": task("output: x", grader)}, hooks)
+    ended = project.run("run", suite)
+    assert ended.code == 0
+    assert "processes that were left over, and have been ended: 1" in ended.err
+    assert survivors(duration) == []
+
+
+def test_a_worktree_that_git_will_not_give_back_is_told(project: Project):
+    repo = project.home / "repo"
+    write_tree(repo, {"a": "a"})
+    for args in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "m"]):
+        subprocess.run(["git", *args], cwd=repo, check=True)
+    lock = shell_grader("g", 'cd "$WAZA_WORKSPACE_DIR/tree" && git worktree lock .')
+    text = f"inputs: {{prompt: p, repos: [{{type: worktree, source: repo, dest: tree}}]}}\ngraders: [{lock}]"
+    ended = project.run("run", mock_suite(project.home, {"t": text}))
+    assert ended.code == 0
+    assert f"of {repo} could not be removed" in ended.err
+    assert "lock" in ended.err
+    assert project.left == []

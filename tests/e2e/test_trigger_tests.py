@@ -48,6 +48,8 @@ class Session:
         word = prompt.split()[0]
         if word == "raise":
             raise ExecutorError("the engine went away")
+        if word == "crash":
+            raise KeyError("k")
         skills = {"fire": ["greeter"], "late": ["greeter"], "shout": ["GREETER"], "both": ["x", "greeter"]}
         root = self.place.workspace
         seen = {
@@ -152,7 +154,7 @@ def test_what_fires_is_counted(tmp_path: Path) -> None:
 def test_sessions_that_break_count_as_wrong_and_as_errors(tmp_path: Path) -> None:
     should, should_not = (
         prompts("closed", "raise", "break", "late", "fire"),
-        prompts("closed", "raise", "break"),
+        prompts("closed", "crash", "break"),
     )
     result = run(tmp_path, trigger_file(should, [*should_not, *prompts("late", "quiet")])).results()
     found = result["trigger_results"]
@@ -173,6 +175,7 @@ def test_sessions_that_break_count_as_wrong_and_as_errors(tmp_path: Path) -> Non
     assert found[0]["error_msg"] == "no session to be had"
     assert found[1]["error_msg"] == "the engine went away"
     assert (found[2]["error_msg"], found[2]["session_id"]) == ("the session broke", "s-break")
+    assert found[6]["error_msg"] == "the executor broke: KeyError: 'k'"
     metrics = result["trigger_metrics"]
     assert metrics["errors"] == 8
     assert list(metrics)[3:6] == ["false_negatives", "errors", "precision"]

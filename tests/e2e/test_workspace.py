@@ -94,7 +94,7 @@ def test_what_stands_in_it_and_in_which_order(project: Project):
         "./suite.md=suite",
     ]
     said = run_of(project, "t")["final_output"]
-    assert "Analyzed 8 file(s):" in said
+    assert "Analyzed 7 file(s):" in said
     assert "Context:\n  fixture: given" in said
     assert project.left == []
     assert worktrees(project.home / "repo") == []
@@ -292,7 +292,6 @@ def test_a_worktree_that_cannot_be_made_is_an_error_that_says_why(project: Proje
     good = "{type: worktree, source: repo, dest: good}"
     tasks = {
         "a-commit": f"inputs: {{prompt: p, repos: [{good}, {{type: worktree, source: repo, commit: nowhere, dest: b}}]}}",
-        "b-source": f"inputs: {{prompt: p, repos: [{good}, {{type: worktree, source: none, dest: b}}]}}",
         "c-no-repository": f"inputs: {{prompt: p, repos: [{good}, {{type: worktree, source: /, dest: b}}]}}",
         "d-twice": f"inputs: {{prompt: p, repos: [{good}, {good}]}}",
         "e-fine": f"inputs: {{prompt: p, repos: [{good}]}}",

@@ -17,6 +17,9 @@ from waza.results.outcome import Outcome
 from waza.results.write import encode
 
 JSON = "json"
+_LONGEST = 100  # bytes of a name in a file name; file systems allow 255 for the whole
+_SUMMARY = "_summary"
+_UNFIT = re.compile(r"""[/\\: <>"|?*\x00-\x1f\x7f]""")  # what some system forbids in file names, and blanks
 
 
 class Reporter(msgspec.Struct, frozen=True):
@@ -45,8 +48,11 @@ def parse_reporter(text: str) -> Reporter:
 
 
 def segment(name: str) -> str:
-    """Return a name as a part of a file name."""
-    return re.sub(r"[/\\: ]", "-", name) or "default"
+    """Return a name as a part of a file name, which leads nowhere else and is not too long."""
+    clean = _UNFIT.sub("-", name)
+    if not clean.strip("."):
+        clean = "-" * len(clean)
+    return clean.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore") or "default"
 
 
 def suffixes(done: Sequence[Done]) -> list[str]:
@@ -56,17 +62,22 @@ def suffixes(done: Sequence[Done]) -> list[str]:
     """
     several_skills = len({one.skill for one in done}) > 1
     several_models = len({one.outcome.head.config.model_id for one in done}) > 1
+    taken = {_SUMMARY}
     found: list[str] = []
     for one in done:
         parts = [segment(one.skill)] if several_skills else []
         parts += [segment(one.outcome.head.config.model_id)] if several_models else []
-        text = "".join(f"_{part}" for part in parts)
-        number = 2
-        unique = text
-        while unique in found and len(done) > 1:
-            unique, number = f"{text}-{number}", number + 1
-        found.append(unique)
+        found.append(_unused("".join(f"_{part}" for part in parts), taken))
     return found
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """Return the name, with a number behind it where it is taken; case makes no difference in many systems."""
+    unique, number = name, 2
+    while unique.casefold() in taken:
+        unique, number = f"{name}-{number}", number + 1
+    taken.add(unique.casefold())
+    return unique
 
 
 def named(path: Path, suffix: str) -> Path:
@@ -80,7 +91,7 @@ def write_results(path: Path, done: Sequence[Done], *, summary: bool) -> list[Pa
     for target, one in zip(written, done, strict=True):
         write_atomic(target, encode(one.outcome))
     if summary and len({one.skill for one in done}) > 1:
-        target = named(path, "_summary")
+        target = named(path, _SUMMARY)
         names = [file.name for file in written]
         write_atomic(target, _pretty(_summary(done, names)))
         written.append(target)
@@ -91,14 +102,12 @@ def write_tree(directory: Path, done: Sequence[Done], now: datetime) -> list[Pat
     """Write the results files into a new folder of this run, by skill where there are several."""
     folder = _new_folder(directory, now)
     several_skills = len({one.skill for one in done}) > 1
-    written: list[Path] = []
+    written, taken = list[Path](), set[str]()
     for one in done:
-        place = folder / segment(one.skill) if several_skills else folder
-        target, number = place / f"{segment(one.outcome.head.config.model_id)}.json", 2
-        while target in written:
-            target, number = target.with_stem(f"{target.stem}-{number}"), number + 1
-        write_atomic(target, encode(one.outcome))
-        written.append(target)
+        parts = [segment(one.skill)] if several_skills else []
+        name = _unused("/".join([*parts, segment(one.outcome.head.config.model_id)]), taken)
+        written.append(folder / f"{name}.json")
+        write_atomic(written[-1], encode(one.outcome))
     return written
 
 

@@ -23,6 +23,7 @@ from waza.model.observation import (
 )
 from waza.model.result import CheckpointRecord, ResponderRecord
 from waza.model.task import Checkpoint, Task
+from waza.workspace.relay import Mocked
 
 GRACE = 5.0  # seconds that a session gets to notice its own limit, before it is given up
 
@@ -33,14 +34,13 @@ Tell = Callable[[int, str, Turn | None], None]
 class Conversation:
     """All turns of one attempt, added up."""
 
-    def __init__(self, task: Task, trial: int, workspace: str) -> None:
-        self.task, self.trial, self.workspace = task, trial, workspace
+    def __init__(self, task: Task, trial: int, workspace: str, mocked: Mocked | None = None) -> None:
+        self.task, self.trial, self.workspace, self._mocked = task, trial, workspace, mocked
         self.output = ""
         self.events: list[Event] = []
         self.skills: list[SkillInvocation] = []
         self.usages: list[Usage | None] = []
         self.denials: list[Denial] = []
-        self.commands: tuple[CommandInvocation, ...] = ()
         self.duration_ms = 0
         self.session_id = ""
         self.error = ""
@@ -57,7 +57,6 @@ class Conversation:
         self.skills += turn.skills
         self.usages.append(turn.usage)
         self.denials += turn.denials
-        self.commands = turn.commands or self.commands
         self.duration_ms += turn.duration_ms
         self.session_id = turn.session_id or self.session_id
         self.timed_out = self.timed_out or turn.timed_out
@@ -65,6 +64,11 @@ class Conversation:
     def fail(self, reason: str) -> None:
         """Note what broke the conversation; an earlier reason stays in front."""
         self.error = f"{self.error}; {reason}" if self.error else reason
+
+    @property
+    def commands(self) -> tuple[CommandInvocation, ...]:
+        """The calls of mocked programs so far."""
+        return self._mocked.invocations if self._mocked else ()
 
     @property
     def usage(self) -> Usage | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from waza.engine.cache import Cache
 from waza.engine.control import Control
-from waza.engine.engines import make_executor
+from waza.engine.engines import Engine, start_engine
 from waza.engine.plan import arms_of, has_pairwise, tasks_of, workers_of
 from waza.engine.store import Store, open_store
 from waza.engine.trial import World, run_trial, variables_of
@@ -24,7 +24,6 @@ from waza.graders._interpreter import Interpreters
 from waza.kit import stats
 from waza.kit.process import kill_leftovers, leftovers
 from waza.kit.redact import Redactor
-from waza.model.agent import Executor
 from waza.model.event import (
     HookRan,
     RunEvent,
@@ -79,23 +78,19 @@ class ModelRun(msgspec.Struct, frozen=True, kw_only=True):
 async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, control: Control) -> ModelRun:
     """Run a suite on one model and write its results. RunError: the run as a whole could not go on."""
     arms, warning = arms_of(suite)
-    executor = make_executor(suite, model, options.project)
     await clear_stale_rooms()
+    engine = await start_engine(suite, model, options.project)
     try:
-        await executor.start()
         store = open_store(
             suite, model, arms, options.project.directory, save=options.save, resume=options.resume
         )
-    except ExecutorError as error:
-        await executor.aclose()
-        raise RunError(str(error)) from error
     except BaseException:
-        await executor.aclose()
+        await engine.aclose()
         raise
     for message in (warning, store.note):
         if message:
             emit(Warned(message=message))
-    run = _Run(suite, model, options, emit, control, executor, store)
+    run = _Run(suite, model, options, emit, control, engine, store)
     try:
         interrupted = await run.go(arms)
     except BaseException:
@@ -122,22 +117,25 @@ class _Run:
         options: RunOptions,
         emit: Emit,
         control: Control,
-        executor: Executor,
+        engine: Engine,
         store: Store,
     ) -> None:
         self.suite, self.options, self.emit, self.control = suite, options, emit, control
-        self.executor, self.store, self.fold = executor, store, store.fold
+        self.engine, self.store, self.fold = engine, store, store.fold
         self.room = Room(keep=options.keep_workspace)
         self.interpreters = Interpreters()
-        self.cache = Cache(options.cache, suite, model) if options.cache else None
+        # Who wants no verdicts, or new snapshots, cannot be served from the cache.
+        fresh = options.skip_graders or options.update_snapshots
+        self.cache = Cache(options.cache, suite, model) if options.cache and not fresh else None
         self.triggers = store.triggers
         self.workers, self.notice = workers_of(suite)
         config, limits = suite.file.config, options.project.keys.graders
         self.world = World(
             suite=suite,
             model=model,
-            executor=executor,
+            executor=engine.executor,
             room=self.room,
+            relay=engine.relay,
             helpers=Helpers(
                 judge_model=config.judge_model or model,
                 judge_effort=config.judge_reasoning_effort or "",
@@ -375,11 +373,11 @@ class _Run:
     async def _close(self) -> None:
         """Stop everything; what is left over is counted, told, and ended."""
         await self.interpreters.aclose()
-        await self.executor.aclose()
+        await self.engine.aclose()
         left = await self.room.close()
         processes = leftovers()
         if processes:
             kill_leftovers()
-            self.emit(Warned(message=f"{len(processes)} processes were left over and have been ended"))
-        for path in left:
-            self.emit(Warned(message=f"the temporary directory {path} could not be removed"))
+            left.append(f"processes that were left over, and have been ended: {len(processes)}")
+        for message in left:
+            self.emit(Warned(message=message))

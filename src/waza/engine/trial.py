@@ -12,6 +12,7 @@ import msgspec
 from waza.engine.converse import Conversation, Driver, converse
 from waza.engine.expected import Said, expected_checks
 from waza.engine.grade import Grading, grade, validation
+from waza.engine.place import at_place
 from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
 from waza.engine.responder import Responding
 from waza.errors import ExecutorError
@@ -35,7 +36,7 @@ from waza.model.result import AttemptRecord, CheckpointRecord, RunResult, RunSta
 from waza.model.task import Checkpoint, Task
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
-from waza.workspace.prepare import close_place, open_place
+from waza.workspace.relay import Mocked, Relay
 from waza.workspace.room import Room
 
 GRADING = "running graders: "  # how the error message of a run begins whose graders broke
@@ -49,6 +50,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     executor: Executor
     room: Room
+    relay: Relay | None = None
     helpers: Helpers
     redactor: Redactor
     emit: Callable[[RunEvent], None]
@@ -151,16 +153,15 @@ def _discarded(run: RunResult, number: int) -> AttemptRecord:
 
 async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | None) -> RunResult:
     started = time.monotonic()
+    wanted = _needs_workspace(world, attempt.task)
     try:
-        place = await open_place(world.room, attempt.task, wanted=_needs_workspace(world, attempt.task))
+        async with at_place(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
+            return await _in_place(world, attempt, place, mocked, baseline_output)
     except ExecutorError as error:
         return _unseen(world, attempt, error, started)
-    try:
-        return await _in_place(world, attempt, place, baseline_output)
-    except ExecutorError as error:
-        return _unseen(world, attempt, error, started)
-    finally:
-        await close_place(world.room, place)
+    except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
+        broke = ExecutorError(f"the executor broke: {type(error).__name__}: {error}")
+        return _unseen(world, attempt, broke, started)
 
 
 def _needs_workspace(world: World, task: Task) -> bool:
@@ -185,9 +186,11 @@ def _unseen(world: World, attempt: Attempt, error: Exception, started: float) ->
     )
 
 
-async def _in_place(world: World, attempt: Attempt, place: Place, baseline_output: str | None) -> RunResult:
+async def _in_place(
+    world: World, attempt: Attempt, place: Place, mocked: Mocked | None, baseline_output: str | None
+) -> RunResult:
     task = attempt.task
-    talk = Conversation(task, attempt.trial.number, str(place.workspace or ""))
+    talk = Conversation(task, attempt.trial.number, str(place.workspace or ""), mocked)
     judge = world.executor.judge(attempt)
     helpers = msgspec.structs.replace(world.helpers, judge=judge)
     session = await world.executor.open(attempt, place)
@@ -206,6 +209,8 @@ async def _in_place(world: World, attempt: Attempt, place: Place, baseline_outpu
         finally:
             if responding is not None:
                 await responding.interview.aclose()
+        if mocked is not None and (complaint := mocked.complaint()):
+            talk.fail(complaint)
         seen = msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
         graded = None if world.skip_graders else await grade_run(world, attempt, seen, helpers)
     finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.engine.place import at_place
 from waza.engine.record import digest, stored
 from waza.engine.trial import World
 from waza.errors import ExecutorError
@@ -21,7 +22,6 @@ from waza.model.task import InputFile, Inputs, Task
 from waza.model.trial import Attempt, Trial
 from waza.results.assemble import Triggers
 from waza.suite.discover import is_searched
-from waza.workspace.prepare import close_place, open_place
 
 LARGEST_FIXTURE = 1024 * 1024  # bytes; larger files would be copied for every prompt
 
@@ -70,11 +70,17 @@ def _task(suite: Suite) -> Task:
         fixtures=suite.fixtures,
         inputs=Inputs(files=[InputFile(path=name) for name in _fixtures(suite.fixtures)]),
         instruction_files=tuple(config.instruction_files),
-        skill_paths=suite.skill_paths,
+        skill_paths=_skill_paths(suite),
         no_skills=suite.skills_off,
         command_mocks=tuple(suite.file.command_mocks or ()),
         mcp_mocks=tuple(suite.file.mcp_mocks or ()),
     )
+
+
+def _skill_paths(suite: Suite) -> tuple[Path, ...]:
+    """Return the suite's skill roots, and the directories of the skills that its tasks found elsewhere."""
+    found = [task.target.directory for task in suite.tasks if task.target and task.target.kind == "skill"]
+    return tuple(dict.fromkeys([*suite.skill_paths, *found]))
 
 
 def _fixtures(root: Path) -> Iterator[str]:
@@ -92,17 +98,16 @@ async def _ask(world: World, task: Task, prompt: TriggerPrompt) -> Turn:
     attempt = Attempt(trial=Trial(task=task, number=1), number=1, task=task)
     limits = Limits(turn=task.timeout, first_event=task.first_event_timeout, cancel_on_skill=True)
     try:
-        place = await open_place(world.room, task, wanted=True)
-        try:
+        async with at_place(world.room, world.relay, task, wanted=True) as (place, _):
             session = await world.executor.open(attempt, place)
             try:
                 return await session.send(prompt.prompt, limits)
             finally:
                 await session.aclose()
-        finally:
-            await close_place(world.room, place)
     except ExecutorError as error:
         return Turn(error=str(error))
+    except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a prompt
+        return Turn(error=f"the executor broke: {type(error).__name__}: {error}")
 
 
 def _judged(world: World, skill: str, prompt: TriggerPrompt, turn: Turn, *, should: bool) -> TriggerResult:

@@ -163,7 +163,6 @@ def agent_environment(
             "COPILOT_PROVIDER_BASE_URL": setup.provider.base_url,
             "COPILOT_MODEL": setup.model or "default",
         }
-    variables |= dict(setup.environment)
     variables |= dict(extra)
     if setup.shims is not None:
         variables["PATH"] = f"{setup.shims}{os.pathsep}{variables.get('PATH', os.defpath)}"

@@ -62,6 +62,7 @@ _WORDINGS = (
     ("block sequence entries", "a list cannot start here; start it on a line of its own, below its key"),
     ("expected key", "this does not fit the keys above; correct the indentation, or the quotes"),
     ("unknown escape character", "write a backslash in double quotes as two, or use single quotes"),
+    ("Unicode character escape", "this escape is no character; write the character itself"),
     ("alphabetic or numeric character", "a text that starts with '*' or '&' must be put in quotes"),
     ("cannot start any token", "a text that starts with this character must be put in quotes"),
     ("maximum nesting depth", f"nested deeper than {MAX_DEPTH} levels"),

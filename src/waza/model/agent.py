@@ -69,7 +69,6 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider | None = None
     hidden: frozenset[str] = frozenset()  # variables that hold keys: no agent may see them
     shims: Path | None = None  # directory of mocked programs, for the front of the agent's PATH
-    environment: Mapping[str, str] = {}  # what mocked programs need to find their way back
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -107,7 +107,6 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool = False
     session_id: str = ""
     denials: tuple[Denial, ...] = ()
-    commands: tuple[CommandInvocation, ...] = ()
     warnings: tuple[str, ...] = ()  # what should be known, such as a server that did not start
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,13 +64,15 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
 def _path(loading: Loading) -> Path | None:
     name = loading.file.tasks_from
     path = Path(loading.directory, name.replace("\\", "/"))
-    there = os.path.lexists(path)
     hint = "the path is relative to the suite's directory"
-    if there and not inside(loading.directory, path):
+    if "\0" in name:
+        loading.say(loading.document, WHERE, "holds a NUL character", "remove it")
+    elif not inside(loading.directory, path):
         loading.say(loading.document, WHERE, f"{name!r} leads outside of the suite's directory")
+    elif not path.exists():
+        loading.say(loading.document, WHERE, f"there is no file {name!r}", hint)
     elif not path.is_file():
-        what = "is no regular file" if there else "is not there"
-        loading.say(loading.document, WHERE, f"{name!r} {what}", hint)
+        loading.say(loading.document, WHERE, f"{name!r} is no regular file", hint)
     else:
         return path
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,7 +32,9 @@ def check_inputs(loading: Loading, document: Document, task: TaskFile, fixtures:
     written = len(inputs.files) - len(task.fixtures)
     for i, file in enumerate(inputs.files):
         where: Place = ("inputs", "files", i, "path") if i < written else ("fixtures", i - written)
-        if file.content is None and file.path:
+        if not file.path:
+            loading.say(document, where, "is empty, so this file is left out", warning=True)
+        elif file.content is None:
             check_file(loading, document, fixtures, file.path, where)
         else:
             _stays_inside(loading, document, file.path, where)
@@ -47,25 +50,18 @@ def check_inputs(loading: Loading, document: Document, task: TaskFile, fixtures:
     _guard_prompt(loading, document, inputs)
 
 
-def check_file(
-    loading: Loading,
-    document: Document,
-    root: Path,
-    name: str,
-    path: Place,
-    hint: str = "paths are relative to the fixtures directory",
-) -> None:
-    """Note a file below `root` that cannot be read."""
+def check_file(loading: Loading, document: Document, root: Path, name: str, path: Place) -> None:
+    """Note a file of the fixtures directory `root` that cannot be read."""
     try:
         target = safe_join(root, name)
     except ValueError as error:
         loading.say(document, path, str(error))
         return
-    problem = _unreadable(root, target, name)
-    if not problem:
+    fault, hint = _fault(root, target, name) if name else ("must not be empty", "")
+    if not fault:
         return
-    missing = not target.exists() and loading.hooks_may_create
-    loading.say(document, path, problem, _HOOK if missing else hint, warning=missing)
+    to_come = loading.hooks_may_create and not os.path.lexists(target)
+    loading.say(document, path, fault, _HOOK if to_come else hint, warning=to_come)
 
 
 def check_text(loading: Loading, document: Document, text: str, path: Place) -> None:
@@ -74,22 +70,28 @@ def check_text(loading: Loading, document: Document, text: str, path: Place) -> 
         loading.say(document, path, "holds a NUL character", "remove it")
 
 
-def _unreadable(root: Path, target: Path, name: str) -> str:
+def _fault(root: Path, target: Path, name: str) -> tuple[str, str]:
+    """Return why a file cannot be read, and what to do; two empty texts if it can."""
     try:
+        if not os.path.lexists(target):
+            return (
+                f"there is no file {name!r} in {shown(root)}",
+                "paths are relative to the fixtures directory",
+            )
         if not target.exists():
-            return f"there is no file {name!r} in {shown(root)}"
+            return f"{name!r} is a link to nothing", ""
         if not inside(root, target):
-            return f"{name!r} leads outside of {shown(root)}"
+            return f"{name!r} leads outside of {shown(root)}", "put a copy there instead of a link"
         if target.is_dir():
-            return f"{name!r} is a directory, and a file belongs here"
+            return f"{name!r} is a directory", "name its files, or copy all with inputs.context.fixture"
         if not target.is_file():
-            return f"{name!r} is no regular file"
+            return f"{name!r} is no regular file", ""
         if target.stat().st_size > MAX_FIXTURE:
-            return f"{name!r} is larger than {MAX_FIXTURE // 2**20} MB"
+            return f"{name!r} is larger than {MAX_FIXTURE // 2**20} MB", ""
         with target.open("rb"):
-            return ""
+            return "", ""
     except OSError as error:
-        return f"{name!r} cannot be read ({error.strerror or error})"
+        return f"{name!r} cannot be read ({error.strerror or error})", ""
 
 
 def _check_repo(loading: Loading, document: Document, repo: Repo, path: Place) -> None:

@@ -214,6 +214,10 @@ def _check_head(loading: Loading) -> None:
                 check_text(loading, loading.document, getattr(hook, key), ("hooks", point, i, key))
     if file.adversarial is not None and not loading.version.at_least("1.2"):
         loading.say(loading.document, ("adversarial",), "needs schemaVersion 1.2 or newer")
+    if file.tasks and file.tasks_from:
+        loading.say(loading.document, ("tasks",), "has no effect beside tasks_from", warning=True)
+    if file.range and not file.tasks_from:
+        loading.say(loading.document, ("range",), "has no effect without tasks_from", warning=True)
     pairwise = any(
         grader.config and grader.config.get("mode") == "pairwise"
         for grader in file.graders

@@ -1,17 +1,26 @@
-"""Mocked MCP servers and programs: the rules of their declarations."""
+"""Mocked MCP servers and programs: the rules of their declarations and fixtures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
 
-from waza.kit.decode import Document
+from waza.kit import yaml
+from waza.kit.decode import Document, Unknown, UnknownKey, did_you_mean, fields_of
 from waza.kit.files import safe_join
 from waza.kit.pattern import PatternError, compile_pattern
-from waza.model.mocks import CommandMock, CommandResponse, McpMock, McpResponse
+from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, McpMock, McpResponse, McpTool
+from waza.problem import Severity
 from waza.suite.loading import Loading
+from waza.suite.read import child
+from waza.workspace.fixtures import read_tool_file, tool_files
 
 Path = tuple[str | int, ...]
+
+_MCP_OUTPUT = ("return", "error")
+_COMMAND_OUTPUT = ("stdout", "stderr", "exit_code", "fixture")
+_NOT_EMPTY = ("stderr", "exit_code", "fixture", "delay_ms")
+_HOOK = "a before_run hook may create it"
 
 
 def check_mocks(
@@ -50,18 +59,52 @@ def _names(loading: Loading, document: Document, key: str, names: list[str]) -> 
 
 
 def _check_server(loading: Loading, document: Document, mock: McpMock, path: Path) -> None:
-    if not mock.fixtures and not mock.tools:
+    if not mock.fixtures and not mock.tools and not document.faulty(*path):
         loading.say(document, path, "has no tool", "add 'tools', or a 'fixtures' directory")
-    if mock.fixtures and not (loading.directory / mock.fixtures).is_dir():
-        loading.say(
-            document, (*path, "fixtures"), f"there is no directory {mock.fixtures!r} beside the suite"
-        )
+    if mock.fixtures:
+        _check_fixtures(loading, document, mock, (*path, "fixtures"))
     for name, tool in mock.tools.items():
-        where = (*path, "tools", name)
-        if not tool.responses:
-            loading.say(document, where, "has no responses")
-        for i, response in enumerate(tool.responses):
-            _check_response(loading, document, response, (*where, "responses", i))
+        _check_tool(loading, document, tool, (*path, "tools", name))
+
+
+def _check_fixtures(loading: Loading, document: Document, mock: McpMock, path: Path) -> None:
+    """Note what is wrong with the fixture files, except for tools that the suite replaces."""
+    directory = loading.directory / mock.fixtures
+    if not directory.is_dir():
+        missing = f"there is no directory {mock.fixtures!r} beside the suite"
+        hooks = loading.hooks_may_create
+        loading.say(document, path, missing, _HOOK if hooks else "", warning=hooks)
+        return
+    try:
+        files = [read_tool_file(file, _unknown_key(loading)) for file in tool_files(directory)]
+    except OSError as error:
+        loading.say(document, path, f"{mock.fixtures!r} cannot be read ({error.strerror or error})")
+        return
+    if not files and not mock.tools:
+        loading.say(document, path, "has no tool", "add .json files, one a tool")
+    for file in files:
+        loading.problems += file.problems
+        for name, tool in file.tools.items():
+            if name not in mock.tools:
+                _check_tool(loading, file.document, tool, file.places[name])
+
+
+def _unknown_key(loading: Loading) -> UnknownKey:
+    """Return the rule for keys of fixture files that no tool has."""
+    severity: Severity = "error" if loading.version.scenario else "warning"
+
+    def unknown(struct: type, key: str, _path: Path) -> Unknown:
+        return Unknown(severity, did_you_mean(key, (field.key for field in fields_of(struct))))
+
+    return unknown
+
+
+def _check_tool(loading: Loading, document: Document, tool: McpTool, path: Path) -> None:
+    if not tool.responses and not document.faulty(*path, "responses"):
+        loading.say(document, path, "has no responses")
+    for i, response in enumerate(tool.responses):
+        if not document.faulty(*path, "responses", i):
+            _check_response(loading, document, response, (*path, "responses", i))
 
 
 def _check_response(loading: Loading, document: Document, response: McpResponse, path: Path) -> None:
@@ -74,8 +117,16 @@ def _check_response(loading: Loading, document: Document, response: McpResponse,
             compile_schema(response.match_schema)
         except SchemaError as error:
             loading.say(document, (*path, "match_schema"), str(error))
-    if response.sequence is not None:
-        _check_sequence(loading, document, response.sequence, ("return", "error"), path)
+    if response.error.strip() and response.returns is not None:
+        loading.say(document, path, "has both 'return' and 'error'; the error is sent", warning=True)
+    _check_sequence(loading, document, response.sequence or (), _MCP_OUTPUT, path)
+    for i, step in enumerate(response.sequence or ()):
+        where = (*path, "sequence", i)
+        keys = _keys(document, where)
+        if keys.keys() >= set(_MCP_OUTPUT):
+            loading.say(document, where, "has both 'return' and 'error'", "keep one")
+        elif "error" in keys and not step.error.strip():
+            loading.say(document, (*where, "error"), "must not be empty")
 
 
 def _check_command(loading: Loading, document: Document, mock: CommandMock, path: Path) -> None:
@@ -87,10 +138,11 @@ def _check_command(loading: Loading, document: Document, mock: CommandMock, path
             f"{mock.name!r} is no program name",
             "use letters, digits, '.', '_', '-'",
         )
-    if not mock.responses:
+    if not mock.responses and not document.faulty(*path, "responses"):
         loading.say(document, path, "has no responses")
     for i, response in enumerate(mock.responses):
-        _check_call(loading, document, response, (*path, "responses", i))
+        if not document.faulty(*path, "responses", i):
+            _check_call(loading, document, response, (*path, "responses", i))
 
 
 def _check_call(loading: Loading, document: Document, response: CommandResponse, path: Path) -> None:
@@ -98,34 +150,37 @@ def _check_call(loading: Loading, document: Document, response: CommandResponse,
         loading.say(document, path, "needs either 'args' or 'args_regex'", "args: [] means no arguments")
     for i, pattern in enumerate(response.args_regex or ()):
         _check_pattern(loading, document, pattern, (*path, "args_regex", i))
-    if response.stdout is not None and response.fixture is not None:
-        loading.say(document, path, "has both 'stdout' and 'fixture'", "keep one")
     for name in response.environment:
         if not name.strip() or "=" in name or "\0" in name:
             loading.say(document, (*path, "environment"), f"{name!r} is no variable name")
-    _check_paths(loading, document, response, path)
-    if response.sequence is not None:
-        _check_sequence(
-            loading, document, response.sequence, ("stdout", "stderr", "exit_code", "fixture"), path
-        )
-
-
-def _check_paths(loading: Loading, document: Document, response: CommandResponse, path: Path) -> None:
-    for key in ("fixture", "workdir"):
-        value = getattr(response, key)
-        if value is None:
-            continue
+    if response.workdir is not None:
         try:
-            target = safe_join(loading.directory, value)
+            safe_join(loading.directory, response.workdir)
         except ValueError as error:
-            loading.say(document, (*path, key), str(error))
-            continue
-        if key == "fixture" and not target.is_file():
-            loading.say(document, (*path, key), f"there is no file {value!r} beside the suite")
-    if response.sequence is not None:
-        _check_sequence(
-            loading, document, response.sequence, ("stdout", "stderr", "exit_code", "fixture"), path
-        )
+            loading.say(document, (*path, "workdir"), str(error))
+    _check_output(loading, document, response, path)
+    _check_sequence(loading, document, response.sequence or (), _COMMAND_OUTPUT, path)
+    for i, step in enumerate(response.sequence or ()):
+        _check_output(loading, document, step, (*path, "sequence", i))
+
+
+def _check_output(loading: Loading, document: Document, output: CommandOutput, path: Path) -> None:
+    if output.fixture is None:
+        return
+    if output.stdout is not None:
+        loading.say(document, path, "has both 'stdout' and 'fixture'", "keep one")
+    where = (*path, "fixture")
+    try:
+        file = safe_join(loading.directory, output.fixture)
+    except ValueError as error:
+        loading.say(document, where, str(error))
+        return
+    if not file.is_file():
+        missing = f"there is no file {output.fixture!r} beside the suite"
+        hooks = loading.hooks_may_create
+        loading.say(document, where, missing, _HOOK if hooks else "", warning=hooks)
+    elif not os.access(file, os.R_OK):
+        loading.say(document, where, f"{output.fixture!r} cannot be read", "give yourself the right to")
 
 
 def _check_pattern(loading: Loading, document: Document, pattern: str, path: Path) -> None:
@@ -136,8 +191,14 @@ def _check_pattern(loading: Loading, document: Document, pattern: str, path: Pat
 
 
 def _check_sequence(
-    loading: Loading, document: Document, steps: list[dict[str, Any]], outputs: tuple[str, ...], path: Path
+    loading: Loading, document: Document, steps: Sequence[object], outputs: Sequence[str], path: Path
 ) -> None:
+    """Note what is wrong with the keys of a response and its steps; a key counts also without a value."""
+    keys = _keys(document, path)
+    if "delay_ms" in keys:
+        loading.say(document, (*path, "delay_ms"), "'delay_ms' belongs into the steps of a 'sequence'")
+    if "sequence" not in keys:
+        return
     where = (*path, "sequence")
     if not loading.version.scenario:
         loading.say(
@@ -145,12 +206,24 @@ def _check_sequence(
         )
     if not steps:
         loading.say(document, where, "has no step")
-    for i, step in enumerate(steps):
-        for key in step:
-            if key not in (*outputs, "delay_ms"):
-                loading.say(document, (*where, i, key), f"unknown key {key!r}")
-        if not any(key in step for key in outputs):
-            loading.say(document, (*where, i), f"needs one of: {', '.join(outputs)}")
-        delay = step.get("delay_ms", 0)
-        if not isinstance(delay, int) or isinstance(delay, bool) or delay < 0:
-            loading.say(document, (*where, i, "delay_ms"), "must be a whole number of milliseconds")
+    for key in outputs:
+        if key in keys:
+            loading.say(document, (*path, key), f"{key!r} stands beside 'sequence'", "move it into the steps")
+    for i in range(len(steps)):
+        _check_step(loading, document, outputs, (*where, i))
+
+
+def _check_step(loading: Loading, document: Document, outputs: Sequence[str], path: Path) -> None:
+    keys = _keys(document, path)
+    if not any(key in keys for key in outputs):
+        loading.say(document, path, f"needs one of: {', '.join(outputs)}")
+    for key in _NOT_EMPTY:
+        node = keys.get(key)
+        if isinstance(node, yaml.Scalar) and node.value is None:
+            loading.say(document, (*path, key), "must not be empty")
+
+
+def _keys(document: Document, path: Path) -> Mapping[str, yaml.Node]:
+    """Return the keys that are written at a place, with their values."""
+    node = child(document.root, *path)
+    return node.entries if isinstance(node, yaml.Mapping) else {}

@@ -119,11 +119,17 @@ def _belongs(
     entry_keys = {field.key for field in fields_of(GraderEntry)}
     if len(path) > 2 and path[-2] == "config" and key in entry_keys:
         return "it belongs one level up, beside 'config:'"
-    if key in places and ("" in places[key] or "" not in other.get(key, ())):
-        return f"it belongs {_under(places[key])}"
-    if key in other:
-        return f"it belongs in {other_name}, {_under(other[key])}"
-    return ""
+    own, others = places.get(key, ()), other.get(key, ())
+    plain = [level for level in own if not _in_grader(level)]
+    if plain or (own and all(map(_in_grader, others))):
+        return f"it belongs {_under(plain or own)}"
+    plain = [level for level in others if not _in_grader(level)]
+    return f"it belongs in {other_name}, {_under(plain or others)}" if others else ""
+
+
+def _in_grader(level: str) -> bool:
+    """Tell the keys of grader entries, which are the last that a key somewhere else was meant to be."""
+    return level.rpartition(".")[2] == "graders"
 
 
 def _under(levels: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
         kept = _matching(loading, kept, "--task", request.tasks, lambda task: (task.id, task.name))
     if request.tags:
         kept = _matching(loading, kept, "--tags", request.tags, lambda task: task.tags)
-    if kept or (not tasks and loading.errors()):
+    if kept or loading.errors():
         return kept
     filters = [f"--task {pattern}" for pattern in request.tasks] + [f"--tags {tag}" for tag in request.tags]
     reason = f"none matches {' '.join(filters)}" if tasks else "all are disabled"

@@ -48,7 +48,7 @@ def file_tasks(loading: Loading, base: Task) -> list[Task]:
 
 def _note_empty(loading: Loading, empty: dict[int, str], *, nothing: bool) -> None:
     """Note patterns that match no file. `nothing`: no pattern matches any."""
-    hint = f"patterns are relative to {loading.directory}"
+    hint = "patterns are relative to the suite's directory"
     if nothing and empty:
         message = f"0 tasks selected: no file matches {', '.join(empty.values())}"
         loading.say(loading.document, ("tasks",), message, hint)

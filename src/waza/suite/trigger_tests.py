@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from waza.kit.decode import Decoder, Unknown, did_you_mean, fields_of
 from waza.model.loaded import TriggerTests
 from waza.problem import Problem
@@ -14,7 +16,7 @@ FILE = "trigger_tests.yaml"
 def trigger_tests(loading: Loading) -> TriggerTests | None:
     """Return the trigger tests beside the suite, or None where there are none."""
     path = loading.directory / FILE
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     document = read_document(path, "trigger test")
     if isinstance(document, Problem):

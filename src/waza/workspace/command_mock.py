@@ -16,8 +16,7 @@ from waza.kit.pattern import compile_pattern
 from waza.kit.redact import Redactor, sanitise_args
 from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, CommandStep
 from waza.workspace.fixtures import fixture_bytes, json_text
-
-NOT_ANSWERED = 127  # the exit code of a call that has no answer, as of a program that is not there
+from waza.workspace.shim import NOT_ANSWERED
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +94,9 @@ class _Response:
         return (
             (wanted.args is None or wanted.args == call.argv)
             and (wanted.args_regex is None or _all_match(wanted.args_regex, call.argv))
-            and all(variables.get(os.path.normcase(name)) == value for name, value in wanted.environment.items())
+            and all(
+                variables.get(os.path.normcase(name)) == value for name, value in wanted.environment.items()
+            )
             and (not wanted.workdir or workdir == posixpath.normpath(wanted.workdir.replace("\\", "/")))
         )
 

@@ -54,16 +54,18 @@ def read_tool_file(file: Path, unknown: UnknownKey) -> ToolFile:
     """Read a fixture file; `unknown` says what to make of keys that no tool has."""
     name = shown(file)
     try:
+        if file.exists() and not file.is_file():
+            raise ValueError("is no regular file, so no fixture")
         document = Document(name, _nodes(_strict(file.read_bytes())))
     except (OSError, ValueError) as error:
         return ToolFile(document=Document(name, _nodes(None)), problems=[_unreadable(name, error)])
     decoder = Decoder(document, unknown)
     if _is_bundle(document.root):
-        bundle = decoder.read(_Bundle)
+        bundle, document = decoder.salvage(_Bundle)
         tools = bundle.tools if bundle else {}
         places: dict[str, tuple[str, ...]] = {tool: ("tools", tool) for tool in tools}
     else:
-        tool = decoder.read(McpTool)
+        tool, document = decoder.salvage(McpTool)
         tools = {file.stem: tool} if tool else {}
         places = dict.fromkeys(tools, ())
     return ToolFile(document=document, tools=tools, places=places, problems=decoder.problems)
@@ -84,6 +86,8 @@ def tools_of(mock: McpMock, home: Path) -> dict[str, McpTool]:
             tools |= found.tools
     except OSError as error:
         raise ExecutorError(f"the fixtures of the MCP mock {mock.name!r} cannot be read: {error}") from error
+    if not tools and not mock.tools:
+        raise ExecutorError(f"the MCP mock {mock.name!r} has no tool: {mock.fixtures!r} holds no fixture")
     return tools | mock.tools
 
 
@@ -136,7 +140,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _unreadable(name: str, error: OSError | ValueError) -> Problem:
     if isinstance(error, json.JSONDecodeError):
-        return Problem(file=name, line=error.lineno, column=error.colno, message=f"not valid JSON: {error.msg}")
+        return Problem(
+            file=name, line=error.lineno, column=error.colno, message=f"not valid JSON: {error.msg}"
+        )
     if isinstance(error, OSError):
         return Problem(file=name, message=f"cannot be read ({error.strerror or error})")
     return Problem(file=name, message=str(error))

@@ -30,7 +30,10 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class McpServer:
-    """One mocked server. It remembers how far its sequences are."""
+    """One mocked server. It remembers how far its sequences are.
+
+    Making one raises ValueError for a pattern or a schema that does not compile.
+    """
 
     def __init__(self, name: str, tools: Mapping[str, McpTool]) -> None:
         self.name = name
@@ -102,18 +105,19 @@ class _Response:
     """A response, with its schema compiled and its steps counted."""
 
     def __init__(self, response: McpResponse) -> None:
-        self._response = response
+        self._match = response.match
+        patterns = response.match_regex or {}
+        self._patterns = {name: compile_pattern(pattern) for name, pattern in patterns.items()}
         self._schema = compile_schema(response.match_schema) if response.match_schema else None
         once = response.sequence
         self.steps: Iterator[McpOutput] = repeat(response) if once is None else iter(once)
 
     def matches(self, arguments: dict[str, Any]) -> bool:
         """Tell whether the arguments fit every matcher that says something; an empty one does not."""
-        wanted = self._response.match
-        if wanted and json_text(arguments) != json_text(wanted):
+        if self._match and json_text(arguments) != json_text(self._match):
             return False
-        for name, pattern in (self._response.match_regex or {}).items():
-            if name not in arguments or not compile_pattern(pattern).search(go_text(arguments[name])):
+        for name, pattern in self._patterns.items():
+            if name not in arguments or not pattern.search(go_text(arguments[name])):
                 return False
         return self._schema is None or self._schema.valid(arguments)
 

@@ -23,15 +23,16 @@ from typing import Any
 
 import msgspec
 
+from waza.errors import ExecutorError
 from waza.kit.schema import strict_json
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.observation import CommandInvocation
 from waza.workspace.command_mock import Call, Output, Program, sanitised
 from waza.workspace.fixtures import tools_of
 from waza.workspace.mcp_mock import McpServer
+from waza.workspace.shim import SESSION
 
-SESSION = "WAZA_MOCK_SESSION"
-"""The variable with an attempt's token; without it a mocked name means the real program."""
+__all__ = ["SESSION", "Mocked", "Relay"]
 
 PREFIX = "waza-mocks-"
 _SHIM = Path(__file__).with_name("shim.py")
@@ -60,10 +61,10 @@ class Mocked:
         self.mcp_servers: dict[str, dict[str, Any]] = {
             server.name: _stdio([*_PYTHON, "mcp", address, token]) for token, server in self.servers.items()
         }
-        self.connections: set[asyncio.Task[None]] = set()
-        self._programs = {os.path.normcase(program.name): program for program in programs}
+        self.programs = {os.path.normcase(program.name): program for program in programs}
         self._workspace = workspace
         self._invocations: list[CommandInvocation] = []
+        self._connections: set[asyncio.Task[Any]] = set()
         self._closed = closed
 
     @property
@@ -71,13 +72,9 @@ class Mocked:
         """The calls of mocked programs until now, in the order in which they came, without secrets."""
         return tuple(self._invocations)
 
-    def has(self, program: str) -> bool:
-        """Tell whether a program is mocked."""
-        return os.path.normcase(program) in self._programs
-
     def run(self, call: Call) -> Output:
         """Answer and record a call of a program that is mocked."""
-        program = self._programs[os.path.normcase(call.name)]
+        program = self.programs[os.path.normcase(call.name)]
         output = program.answer(call, self._workspace)
         self._invocations.append(
             CommandInvocation(
@@ -95,15 +92,21 @@ class Mocked:
         return "; ".join(
             f"command mock {program.name!r}: expected {program.expect_calls} call(s), "
             f"got {counts[program.name]}"
-            for program in self._programs.values()
+            for program in self.programs.values()
             if program.expect_calls not in (None, counts[program.name])
         )
 
     def close(self) -> None:
         """End all its connections; calls that come later are refused. Doing it twice is harmless."""
-        for connection in self.connections:
+        for connection in self._connections:
             connection.cancel()
         self._closed(self)
+
+    def owns(self, connection: asyncio.Task[Any] | None) -> None:
+        """Take a connection, so that it ends when the mocks are closed."""
+        if connection is not None:
+            self._connections.add(connection)
+            connection.add_done_callback(self._connections.discard)
 
 
 class Relay:
@@ -121,7 +124,7 @@ class Relay:
         self._connections: set[asyncio.Task[None]] = set()
         self._attempts: dict[str, Mocked] = {}
         self._mcp: dict[str, Mocked] = {}
-        self._ended: set[str] = set()
+        self._ended: dict[str, frozenset[str]] = {}
 
     async def start(self) -> None:
         """Listen, in a new temporary directory."""
@@ -143,9 +146,9 @@ class Relay:
         """Set up the mocks of an attempt, each with its sequences at the start.
 
         `home` is the suite's directory, where fixtures are; `workspace` is what `workdir` is relative to.
-        Raises ExecutorError for fixtures that cannot be read.
+        Raises ExecutorError for fixtures that cannot be used.
         """
-        servers = [McpServer(mock.name.strip(), tools_of(mock, home)) for mock in mcp]
+        servers = [_server(mock, home) for mock in mcp]
         programs = [Program(mock, home) for mock in commands]
         mocked = Mocked(servers, programs, workspace, self.address, self._forget)
         for program in programs:
@@ -169,7 +172,7 @@ class Relay:
 
     def _forget(self, mocked: Mocked) -> None:
         if self._attempts.pop(mocked.token, None) is not None:
-            self._ended.add(mocked.token)
+            self._ended[mocked.token] = frozenset(mocked.programs)
             for token in mocked.servers:
                 del self._mcp[token]
 
@@ -192,67 +195,82 @@ class Relay:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection of a shim; whoever sends anything else is left without an answer."""
         try:
-            hello = strict_json(await reader.readline())
-            if isinstance(hello, dict) and "mcp" in hello:
-                await self._serve_mcp(hello["mcp"], reader, writer)
-            else:
-                await self._serve_command(msgspec.convert(hello, Call), writer)
-        except (OSError, ValueError, msgspec.ValidationError):
-            pass  # the caller is gone, or is no shim
+            hello = _decoded(await _line(reader))
+            if isinstance(hello, Call):
+                await self._serve_command(hello, writer)
+            elif hello in self._mcp:
+                await self._serve_mcp(hello, reader, writer)
+        except ConnectionError:
+            pass  # the caller is gone
         except asyncio.CancelledError:
             writer.transport.abort()  # closing alone would wait for a reader
             raise
         finally:
             writer.close()
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
     async def _serve_mcp(
-        self, token: object, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        mocked = self._mcp.get(str(token))
-        if mocked is None:
-            return
+        mocked = self._mcp[token]
+        mocked.owns(asyncio.current_task())
         loop = asyncio.get_running_loop()
         delayed: list[asyncio.TimerHandle] = []
-        with _counted(mocked):
-            try:
-                while line := await reader.readline():
-                    reply = mocked.servers[str(token)].answer(line) if line.strip() else None
-                    if reply and reply.delay:
-                        delayed.append(loop.call_later(reply.delay, writer.write, reply.line + b"\n"))
-                    elif reply:
-                        writer.write(reply.line + b"\n")
-                        await writer.drain()
-            finally:
-                for handle in delayed:
-                    handle.cancel()
+        try:
+            while line := await _line(reader):
+                reply = mocked.servers[token].answer(line) if line.strip() else None
+                if reply and reply.delay:
+                    delayed.append(loop.call_later(reply.delay, writer.write, reply.line + b"\n"))
+                elif reply:
+                    writer.write(reply.line + b"\n")
+                    await writer.drain()
+        finally:
+            for handle in delayed:
+                handle.cancel()
 
     async def _serve_command(self, call: Call, writer: asyncio.StreamWriter) -> None:
+        name = os.path.normcase(call.name)
         mocked = self._attempts.get(call.session)
-        if mocked is None or not mocked.has(call.name):
-            # The task has ended: a mocked program must not run for real because it was called late.
-            writer.write(b'{"pass": true}\n' if call.session not in self._ended else b"")
-            return
-        with _counted(mocked):
+        if mocked is not None and name in mocked.programs:
+            mocked.owns(asyncio.current_task())
             output = mocked.run(call)
             await asyncio.sleep(output.delay)
             writer.write(_encoded(output))
-            await writer.drain()
+        elif name not in self._ended.get(call.session, ()):
+            # Else it is called after its attempt, and must not run for real for that: no answer.
+            writer.write(b'{"pass": true}\n')
+        await writer.drain()
 
 
-@contextlib.contextmanager
-def _counted(mocked: Mocked):
-    task = asyncio.current_task()
-    mocked.connections.add(task)
+def _server(mock: McpMock, home: Path) -> McpServer:
     try:
-        yield
-    finally:
-        mocked.connections.discard(task)
+        return McpServer(mock.name.strip(), tools_of(mock, home))
+    except ValueError as error:
+        raise ExecutorError(f"the MCP mock {mock.name!r} cannot be used: {error}") from error
 
 
 def _stdio(command: list[str]) -> dict[str, Any]:
     return {"type": "stdio", "command": command[0], "args": command[1:], "env": {}, "tools": ["*"]}
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """Return the next line; nothing at the end, and for a line too long to be meant."""
+    try:
+        return await reader.readline()
+    except ValueError:
+        return b""
+
+
+def _decoded(line: bytes) -> Call | str:
+    """Return what a shim says first: a call of a program, or the token of an MCP server."""
+    try:
+        hello = strict_json(line)
+        if isinstance(hello, dict) and "mcp" in hello:
+            return str(hello["mcp"])
+        return msgspec.convert(hello, Call)
+    except (ValueError, msgspec.ValidationError):
+        return ""  # no shim
 
 
 def _encoded(output: Output) -> bytes:

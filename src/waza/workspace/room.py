@@ -43,6 +43,7 @@ class Room:
         self._list: LineFile | None = None
         self._numbers = itertools.count(1)
         self._worktrees: dict[Path, list[Worktree]] = {}
+        self._left: list[str] = []
         # git locks a repository while it adds a worktree; asking twice at once fails.
         self._git = asyncio.Lock()
 
@@ -84,12 +85,12 @@ class Room:
             return
         async with self._git:
             for tree in self._worktrees.get(directory, []):
-                await _remove_worktree(tree)
+                self._left += await _remove_worktree(tree)
             self._worktrees.pop(directory, None)  # only now: a removal that is cancelled is done again
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
     async def close(self) -> list[str]:
-        """Remove everything, unless it is kept; return what could not be removed."""
+        """Remove everything, unless it is kept; return a sentence for each thing that could not be removed."""
         if self._root is None:
             return []
         if self.keep:
@@ -100,7 +101,9 @@ class Room:
             await asyncio.to_thread(shutil.rmtree, self._root, ignore_errors=True)
         if self._list is not None:
             self._list.close()
-        return [] if self.keep or not self._root.exists() else [str(self._root)]
+        if not self.keep and self._root.exists():
+            self._left.append(f"the temporary directory {self._root} could not be removed")
+        return self._left
 
     def _opened(self) -> Path:
         if self._root is None:
@@ -140,7 +143,15 @@ def _rooms() -> Iterator[Path]:
                 yield root
 
 
-async def _remove_worktree(tree: Worktree) -> None:
-    # A worktree that git no longer knows, or whose repository is gone, has nothing to be removed.
-    with contextlib.suppress(WazaError):
+async def _remove_worktree(tree: Worktree) -> list[str]:
+    """Remove a worktree; return why git would not. One that is gone already needs no removal."""
+    try:
         await git.worktree_remove(Path(tree.source), Path(tree.target))
+    except WazaError as error:
+        if _is_worktree(tree.target):
+            return [f"the worktree {tree.target} of {tree.source} could not be removed: {error}"]
+    return []
+
+
+def _is_worktree(directory: str) -> bool:
+    return Path(directory, ".git").exists()

@@ -14,10 +14,17 @@ import json
 import os
 import socket
 import sys
+from binascii import a2b_base64
+from contextlib import suppress
+from typing import Any
 
 SESSION = "WAZA_MOCK_SESSION"
-LOOPBACK = "127.0.0.1:"
+"""The variable with an attempt's token; without it a mocked name means the real program."""
+
 NOT_ANSWERED = 127
+"""The exit code of a call that has no answer, as of a program that is not there."""
+
+LOOPBACK = "127.0.0.1:"
 BLOCK = 1 << 16
 
 
@@ -37,30 +44,25 @@ def connect(address: str) -> socket.socket:
 
 def serve_mcp(address: str, token: str) -> int:
     """Carry everything both ways until either side ends."""
-    import _thread  # `threading` would also wait for the reader, which may never see an end
+    import _thread  # `threading` would wait at the end for input that may never come
 
     try:
         connection = connect(address)
+        connection.sendall(json.dumps({"mcp": token}).encode() + b"\n")
+        _thread.start_new_thread(send_input, (connection,))
+        while (data := connection.recv(BLOCK)) and write(1, data):
+            pass
     except OSError as error:
         return complain(f"the MCP mock is not served any more: {error}")
-    connection.sendall(json.dumps({"mcp": token}).encode() + b"\n")
-    _thread.start_new_thread(send_input, (connection,))
-    try:
-        while data := connection.recv(BLOCK):
-            write(1, data)
-    except OSError:
-        pass  # the agent, or waza, is gone
     return 0
 
 
 def send_input(connection: socket.socket) -> None:
     """Send standard input to its end."""
-    try:
+    with suppress(OSError):  # waza is gone, and the other direction ends the process
         while data := os.read(0, BLOCK):
             connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass  # waza is gone; the other direction ends the process
 
 
 def run_command(address: str, program: str, args: list[str]) -> int:
@@ -71,13 +73,15 @@ def run_command(address: str, program: str, args: list[str]) -> int:
     try:
         answer = ask(address, name, args)
     except (OSError, ValueError) as error:
-        return complain(f"the command mock {name!r} gave no answer, because the task has ended ({error})")
+        return complain(f"the command mock {name!r} gave no answer, because its task has ended ({error})")
     if answer.get("pass"):
         return run_real(name, directory, args)
-    return give(answer)
+    write(1, a2b_base64(answer["stdout"]))
+    write(2, a2b_base64(answer["stderr"]))
+    return int(answer["exit_code"])
 
 
-def ask(address: str, name: str, args: list[str]) -> dict:  # type: ignore[type-arg]  # no typing at run time
+def ask(address: str, name: str, args: list[str]) -> dict[str, Any]:
     """Tell waza of the call, and return its answer. Raises OSError and ValueError when there is none."""
     call = {
         "name": name,
@@ -89,31 +93,21 @@ def ask(address: str, name: str, args: list[str]) -> dict:  # type: ignore[type-
     with connect(address) as connection:
         connection.sendall(json.dumps(call).encode() + b"\n")
         with connection.makefile("rb") as answer:
-            return json.loads(answer.readline())  # type: ignore[no-any-return]  # waza sends an object
+            return dict(json.loads(answer.readline()))
 
 
 def current_directory() -> str:
     """Return where the call was made; empty if that directory is gone."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
-
-
-def give(answer: dict) -> int:  # type: ignore[type-arg]  # see above
-    """Write the output of an answer; return its exit code."""
-    from binascii import a2b_base64
-
-    for fd, key in ((1, "stdout"), (2, "stderr")):
-        try:
-            write(fd, a2b_base64(answer[key]))
-        except OSError:
-            pass  # whoever reads the output has seen enough
-    return answer["exit_code"]  # type: ignore[no-any-return]  # as waza sent it
+    with suppress(OSError):
+        return os.getcwd()  # noqa: PTH109  # importing pathlib takes longer than all the rest
+    return ""
 
 
 def run_real(name: str, directory: str, args: list[str]) -> int:
-    """Become the real program: the first on PATH that is not in `directory`."""
+    """Become the real program: the first on PATH that is not in `directory`.
+
+    It keeps the environment: what it starts itself may be mocked.
+    """
     from shutil import which
 
     bin_directory = os.path.realpath(directory)
@@ -130,27 +124,27 @@ def run_real(name: str, directory: str, args: list[str]) -> int:
 
 def execute(program: str, argv: list[str]) -> int:
     """Become the program. On Windows, where no process can, wait for it instead."""
-    if sys.platform == "win32":
-        import subprocess
+    if sys.platform != "win32":
+        os.execv(program, argv)  # noqa: S606  # the agent's own program, with the arguments that it gave
 
-        return subprocess.call([program, *argv[1:]])
-    os.execv(program, argv)
+    import subprocess
+
+    return subprocess.call([program, *argv[1:]])
 
 
 def complain(message: str) -> int:
     """Say on standard error why there is no answer; return the exit code."""
-    try:
-        write(2, f"waza: {message}\n".encode("utf-8", "backslashreplace"))
-    except OSError:
-        pass  # nobody listens
+    write(2, f"waza: {message}\n".encode("utf-8", "backslashreplace"))
     return NOT_ANSWERED
 
 
-def write(fd: int, data: bytes) -> None:
-    """Write everything. Raises OSError when nobody reads."""
+def write(fd: int, data: bytes) -> bool:
+    """Write everything; return False when nobody reads it."""
     rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+    with suppress(OSError):
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+    return not rest
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ class Interview:
 
 class Judge:
     """Gives its answers in turn, each in a conversation of its own."""
-    sittings = ()
 
+    sittings = ()
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)

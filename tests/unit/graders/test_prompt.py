@@ -22,8 +22,8 @@ MATERIAL = "Below is the material to judge."
 
 class ScriptedJudge:
     """Gives its answers in turn, and keeps what it was asked and how conversations were opened."""
-    sittings = ()
 
+    sittings = ()
 
     def __init__(self, *answers: Answer | Callable[[Question], Answer]) -> None:
         self.answers = list(answers)

@@ -1,0 +1,48 @@
+"""The place of an attempt for as long as it lasts: its workspace, and its mocked dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from waza.model.agent import Place
+from waza.model.loaded import Suite
+from waza.model.task import Task
+from waza.workspace.prepare import close_place, open_place
+from waza.workspace.relay import Mocked, Relay
+from waza.workspace.room import Room
+
+
+@asynccontextmanager
+async def at_place(
+    room: Room, relay: Relay | None, task: Task, *, wanted: bool
+) -> AsyncIterator[tuple[Place, Mocked | None]]:
+    """Hold the place of an attempt, and what answers for its mocks; None without any.
+
+    Raises ExecutorError where the workspace or a mock cannot be made.
+    """
+    place = await open_place(room, task, wanted=wanted)
+    try:
+        if relay is None or not (task.mcp_mocks or task.command_mocks):
+            yield place, None
+            return
+        mocked = relay.open(task.mcp_mocks, task.command_mocks, task.home, place.workspace)
+        try:
+            token = mocked.token if task.command_mocks else ""
+            yield msgspec.structs.replace(place, mock_servers=mocked.mcp_servers, mock_token=token), mocked
+        finally:
+            mocked.close()
+    finally:
+        await close_place(room, place)
+
+
+async def open_relay(suite: Suite) -> Relay | None:
+    """Return what answers the mocks of a suite, started; None where no agent can call any."""
+    mocks = any(task.mcp_mocks or task.command_mocks for task in suite.tasks)
+    if not mocks or suite.file.config.executor == "mock":
+        return None
+    relay = Relay()
+    await relay.start()
+    return relay

@@ -1,0 +1,284 @@
+"""What a run writes: results files and their names, reports for machines, nothing at all. And no secret in any of it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from tests.support.program import Ended, command, environment, mock_suite, strict_json, waza, write_tree
+
+SAYS_HELLO = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
+PASSES = "inputs: {prompt: p}\nmock: {output: hello}"
+FAILS = "inputs: {prompt: p}\nmock: {output: bye}"
+STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d{6}\.\d{3}(-\d+)?")
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    """A directory with a suite of two tasks, one of which fails."""
+    mock_suite(tmp_path, {"a": PASSES, "b": FAILS}, SAYS_HELLO)
+    return tmp_path
+
+
+def skills(root: Path, names: Mapping[str, str]) -> Path:
+    """Write skills by directory, each with a suite on two models in which the task `bad` of the second fails."""
+    for number, (directory, name) in enumerate(names.items()):
+        eval_file = f"name: s\nskill: '{name}'\nconfig: {{executor: mock}}\n{SAYS_HELLO}\ntasks: [t.yaml]\n"
+        write_tree(root / "skills" / directory, {
+            "SKILL.md": f"---\nname: '{name}'\ndescription: d\n---\nb\n",
+            "eval.yaml": eval_file,
+            "t.yaml": FAILS if number else PASSES,
+        })  # fmt: skip
+    return root
+
+
+def files(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+# --- results files ---
+
+
+def test_the_output_is_the_results_file_of_the_run(suite: Path):
+    ended = waza("run", "eval.yaml", "--output", "new/folder/out.json", cwd=suite)
+    assert ended.code == 1
+    assert "Written: new/folder/out.json\n" in ended.err
+    kept = next((suite / ".waza" / "runs").glob("*/results.json"))
+    assert f"Results saved to {kept}\n" in ended.err
+    assert (suite / "new/folder/out.json").read_bytes() == kept.read_bytes()
+    assert strict_json(kept.read_bytes())["summary"]["failed"] == 1
+    assert (suite / ".waza" / ".gitignore").read_text() == "*\n"
+    assert files(suite / "new") == ["folder/out.json"]
+
+
+def test_the_output_replaces_an_older_one_and_keeps_a_link(suite: Path):
+    write_tree(suite, {"real.json": "old"})
+    (suite / "out.json").symlink_to("real.json")
+    waza("run", "eval.yaml", "-o", "out.json", "--no-save", cwd=suite)
+    assert (suite / "out.json").is_symlink()
+    assert strict_json((suite / "real.json").read_bytes())["summary"]["total_tests"] == 2
+
+
+def test_nothing_is_left_of_a_run_that_is_not_saved(suite: Path, tmp_path_factory: pytest.TempPathFactory):
+    before, temp = files(suite), tmp_path_factory.mktemp("temp")
+    ended = waza("run", "eval.yaml", "--no-save", "-v", cwd=suite, env={"TMPDIR": str(temp)})
+    assert ended.code == 1
+    assert files(suite) == before
+    assert list(temp.iterdir()) == []
+    assert "saved" not in ended.err
+
+
+MODELS = {
+    "a/b": "a-b",
+    "a:b": "a-b-2",
+    "A b": "A-b-3",
+    "..": "--",
+    "x" * 300: "x" * 100,
+    "é🎯": "é🎯",
+    "q?*": "q--",
+}
+
+
+def test_names_of_several_models(suite: Path):
+    options = [word for name in MODELS for word in ("--model", name)]
+    ended = waza("run", "eval.yaml", *options, "-o", "o/r.json", "--no-save", cwd=suite)
+    assert ended.code == 1
+    expected = {f"r_{part}.json": name for name, part in MODELS.items()}
+    assert files(suite / "o") == sorted(expected)
+    for file, name in expected.items():
+        found = strict_json((suite / "o" / file).read_bytes())
+        assert (found["config"]["model_id"], len(found["tasks"])) == (name, 2)
+
+
+def test_names_of_several_models_in_a_folder(suite: Path):
+    options = [word for name in MODELS for word in ("-m", name)]
+    waza("run", "eval.yaml", *options, "--output-dir", "o", "--no-save", cwd=suite)
+    (folder,) = (suite / "o").iterdir()
+    assert STAMP.fullmatch(folder.name)
+    assert files(folder) == sorted(f"{part}.json" for part in MODELS.values())
+    assert sorted(path.name for path in suite.iterdir()) == ["eval.yaml", "o", "tasks"]
+
+
+def test_two_programs_at_once_overwrite_nothing(suite: Path):
+    args = ("run", "eval.yaml", "--model", "m/x", "--model", "m:x", "--output-dir", "o")
+    running = [
+        subprocess.Popen(
+            command(*args), cwd=suite, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for _ in range(2)
+    ]
+    assert [process.wait(60) for process in running] == [1, 1]
+    found = [strict_json(path.read_bytes()) for path in (suite / "o").rglob("*.json")]
+    assert sorted(one["config"]["model_id"] for one in found) == ["m/x", "m/x", "m:x", "m:x"]
+    assert len({one["eval_id"] for one in found}) == 4
+    assert len(list((suite / ".waza" / "runs").glob("*/results.json"))) == 4
+
+
+SKILLS = {"one": "the/first", "two": "the:first", "three": "summary", "four": ".."}
+
+
+def test_several_skills_and_models_and_their_summary(tmp_path: Path):
+    skills(tmp_path, SKILLS)
+    ended = waza("run", "-m", "x", "-m", "y", "-o", "o/r.json", "--no-save", cwd=tmp_path)
+    assert ended.code == 1, ended.err
+    stems = {"the/first": "the-first", "the:first": "the-first", "summary": "summary", "..": "--"}
+    expected = [f"r_{stems[name]}_{model}{'-2' if name == 'the:first' else ''}.json" for name in SKILLS.values() for model in "xy"]  # fmt: skip
+    assert files(tmp_path / "o") == sorted([*expected, "r_summary.json"])
+    summary = strict_json((tmp_path / "o" / "r_summary.json").read_bytes())
+    assert summary["overall"] == {
+        "total_skills": 4, "total_models": 2, "avg_pass_rate": 0.25, "avg_aggregate_score": 0.25,
+    }  # fmt: skip
+    assert list(summary) == ["timestamp", "skills", "overall"]
+    rows = {row["skill_name"]: row for row in summary["skills"]}
+    assert set(rows) == set(SKILLS.values())
+    first = rows["the/first"]
+    assert first == {
+        "skill_name": "the/first", "models": ["x", "y"], "pass_rate": 1, "aggregate_score": 1,
+        "output_files": ["r_the-first_x.json", "r_the-first_y.json"],
+    }  # fmt: skip
+    assert sorted(name for row in rows.values() for name in row["output_files"]) == sorted(expected)
+
+
+def test_a_skill_whose_name_is_that_of_the_summary(tmp_path: Path):
+    skills(tmp_path, {"one": "summary", "two": "other"})
+    assert waza("run", "-o", "r.json", "--no-save", cwd=tmp_path).code == 1
+    assert sorted(path.name for path in tmp_path.glob("r*")) == [
+        "r_other.json",
+        "r_summary-2.json",
+        "r_summary.json",
+    ]
+    assert "overall" in strict_json((tmp_path / "r_summary.json").read_bytes())
+    assert waza("run", "-o", "n.json", "--no-save", "--no-summary", cwd=tmp_path).code == 1
+    assert sorted(path.name for path in tmp_path.glob("n*")) == ["n_other.json", "n_summary-2.json"]
+
+
+def test_a_folder_of_several_skills(tmp_path: Path):
+    skills(tmp_path, {"one": "a/b", "two": ".."})
+    waza("run", "-d", "o", "--model", "m", "--no-save", cwd=tmp_path)
+    (folder,) = (tmp_path / "o").iterdir()
+    assert files(folder) == ["--/m.json", "a-b/m.json"]
+
+
+# --- JSON on standard output ---
+
+
+@pytest.mark.parametrize("args", [["--json"], ["--reporter", "json"], ["--json", "--verbose", "--interpret"]])
+def test_json_alone_on_standard_output(suite: Path, args: list[str]):
+    ended = waza("run", "eval.yaml", *args, "--reporter", "json:r.json", "--no-save", cwd=suite)
+    assert ended.code == 1
+    found = strict_json(ended.out)
+    assert found["summary"]["total_tests"] == 2
+    assert ended.out == (suite / "r.json").read_text(encoding="utf-8") + "\n"
+    assert "[1/2]" in ended.err
+
+
+def test_json_of_several_models_is_a_list(suite: Path):
+    ended = waza("run", "eval.yaml", "-m", "a", "-m", "b", "--json", "-v", "-f", "github-comment", cwd=suite)
+    assert [one["config"]["model_id"] for one in strict_json(ended.out)] == ["a", "b"]
+
+
+# --- reports in files ---
+
+
+def test_reports_are_written_though_tasks_fail_one_a_model(suite: Path):
+    reporters = ("--reporter", "junit:ci/j.xml", "--reporter", "markdown:m.md", "--reporter", "json:r.json")
+    assert waza("run", "eval.yaml", "-m", "a", "-m", "b", *reporters, cwd=suite).code == 1
+    assert files(suite / "ci") == ["j_a.xml", "j_b.xml"]
+    for model in "ab":
+        root = ET.parse(suite / f"ci/j_{model}.xml").getroot()  # noqa: S314  # our own report
+        assert (root.attrib["tests"], root.attrib["failures"], root.attrib["errors"]) == ("2", "1", "0")
+        properties = {one.attrib["name"]: one.attrib["value"] for one in root.iter("property")}
+        assert properties == {"skill": "", "model": model, "engine": "mock", "score": "0.5000"}
+        (failure,) = root.iter("failure")
+        assert failure.attrib == {"type": "GraderFailure", "message": "b: score=0.00"}
+        assert failure.text == "[FAIL] says (text): score=0.00 — no 'hello' in the output"
+        assert f"| Model | {model} |" in (suite / f"m_{model}.md").read_text(encoding="utf-8")
+        assert strict_json((suite / f"r_{model}.json").read_bytes())["config"]["model_id"] == model
+
+
+# --- secrets ---
+
+TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ0aB2cD4eF6"
+PLAIN = "correct horse battery staple"
+ENCODED = base64.b64encode(f"x{PLAIN}".encode()).decode()
+CREDENTIALS = "deploy:s3cr3t-w0rd"
+SECRETS = (TOKEN, PLAIN, base64.b64encode(TOKEN.encode()).decode(), ENCODED, CREDENTIALS)
+LEAKS = f"""
+graders:
+  - {{type: text, name: sees_it, config: {{contains: ['{TOKEN}', '{PLAIN}']}}}}
+  - {{type: code, name: code_sees_it, config: {{assertions: ["'{TOKEN}' in output", "'{PLAIN}' in str(tool_calls)"]}}}}
+  - {{type: tool_calls, name: call_has_it, config: {{expect: [{{tool: bash, args: {{env: {{equals: '{TOKEN}'}}}}}}]}}}}
+  - {{type: program, name: repeats_it, config: {{command: sh, args: ['-c', 'cat; echo "$FAKE_TOKEN $MY_PASSWORD"; false']}}}}
+  - {{type: prompt, name: judge, config: {{prompt: ok?}}}}
+"""
+SAID = f"""
+    output: "it is {TOKEN} or {ENCODED}, clone https://{CREDENTIALS}@example.com/r.git, password {PLAIN}"
+    tool_calls:
+      - name: bash
+        args: {{command: "curl -H 'x: {PLAIN}'", env: '{TOKEN}', list: [{{'{TOKEN}': 1}}]}}
+        result: {{stdout: "{TOKEN} {base64.b64encode(TOKEN.encode()).decode()}"}}
+      - {{name: view, success: false, result: "no access for {PLAIN}"}}
+"""
+JUDGE = f"judge: {{judge: [{{fail: 'it shows {TOKEN} and {PLAIN}'}}]}}"
+SECRET_TASKS = {
+    "says": f"inputs: {{prompt: 'use {TOKEN}'}}\nmock:\n  {JUDGE}\n  turns:\n  -{SAID[4:]}".replace(
+        "\n    ", "\n    "
+    ),
+    "breaks": f"inputs: {{prompt: p}}\nmock: {{output: x, error: 'HTTP 401 for {TOKEN} at https://{CREDENTIALS}@h/', {JUDGE}}}",
+}
+
+
+@pytest.fixture(scope="module")
+def leaky(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("leaky")
+    hook = "before_task: [{command: 'echo \"$FAKE_TOKEN\"; exit 3'}]"
+    mock_suite(root, SECRET_TASKS, f"{LEAKS}\nhooks: {{{hook}}}", ["max_attempts: 2"])
+    return root
+
+
+def run_leaky(root: Path, *args: str, known: bool = True) -> Ended:
+    secrets = {"FAKE_TOKEN": TOKEN, "MY_PASSWORD": PLAIN} if known else {}
+    return waza("run", "eval.yaml", *args, cwd=root, env=secrets)
+
+
+def written(root: Path) -> Iterator[tuple[str, str]]:
+    for name in files(root):
+        if not name.startswith(("eval.yaml", "tasks/")):
+            yield name, (root / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("args", [[], ["--verbose"], ["--json"], ["--format", "github-comment"]])
+def test_no_secret_leaves_the_program(leaky: Path, args: list[str]):
+    ended = run_leaky(
+        leaky, *args, "-o", "o.json", "--session-log", "--session-dir", "log", "--transcript-dir", "talk",
+        "--cache", "--cache-dir", "shelf", "--reporter", "junit:j.xml", "--reporter", "markdown:m.md",
+    )  # fmt: skip
+    assert ended.code == 1
+    places = [("standard output", ended.out), ("standard error", ended.err), *written(leaky)]
+    kinds = ("o.json", ".ndjson", "results.json", "j.xml", "m.md", "talk/says", "log/session")
+    for kind in kinds:
+        assert any(kind in name for name, _ in places), f"{kind} is missing"
+    for name, text in places:
+        found = [secret for secret in SECRETS if secret in text or json.dumps(secret)[1:-1] in text]
+        assert found == [], f"a secret is in {name}"
+        if name != "standard output" or args != ["--json"]:
+            assert "REDACTED" in text or ".gitignore" in name or "breaks" in name, name
+    verdicts = strict_json((leaky / "o.json").read_bytes())["tasks"][1]["runs"][0]["validations"]
+    passed = {name: one["passed"] for name, one in verdicts.items()}
+    assert passed == {
+        "sees_it": True, "code_sees_it": True, "call_has_it": True, "repeats_it": False, "judge": False,
+    }  # fmt: skip
+
+
+def test_the_search_for_secrets_would_find_one(leaky: Path):
+    """Without the variables in the environment only the shapes of credentials are known."""
+    text = run_leaky(leaky, "--json", "--no-save", known=False).out
+    assert PLAIN in text
+    assert TOKEN not in text
+    assert CREDENTIALS not in text

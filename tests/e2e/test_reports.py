@@ -1,0 +1,396 @@
+"""What people are shown: the report in each form, progress, transcripts, session logs, failure artifacts."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.program import (
+    command,
+    environment,
+    mock_suite,
+    newest_results,
+    strict_json,
+    waza,
+    write_tree,
+)
+
+SAYS_HELLO = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
+TASKS = {
+    "a": "name: greets\ninputs: {prompt: p}\nmock: {output: hello, usage: {input_tokens: 1200, output_tokens: 30}}",
+    "b": """
+name: is silent
+inputs: {prompt: p}
+graders:
+  - {type: action_sequence, name: order, config: {matching_mode: exact_match, expected_actions: [view, edit]}}
+mock: {output: "bye\\nand good night", tool_calls: [{name: view}]}
+""",
+    "c": "name: breaks\ninputs: {prompt: p}\nmock: {error: the engine fell over}",
+    "d": "name: wavers\ninputs: {prompt: p}\nmock: {executions: [{output: bye}, {output: hello}]}",
+}
+DURATION = re.compile(r"\b(?:\d+(?:\.\d+)?(?:ms|s))\b")
+
+
+def titles(text: str) -> list[str]:
+    return re.findall(r"={51}\n(.+)\n={51}", text)
+
+
+def section(text: str, title: str) -> str:
+    """The lines of one section of a report."""
+    parts = re.split(rf"={{51}}\n{re.escape(title)}\n={{51}}\n", text)
+    assert len(parts) == 2, f"{title} is there {len(parts) - 1} times"
+    return parts[1].split("\n\n" + "=" * 51)[0].rstrip("\n")
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite in which one task passes, one fails, one breaks and one wavers, two trials each."""
+    root = tmp_path_factory.mktemp("mixed")
+    mock_suite(root, TASKS, f"skill: greeter\n{SAYS_HELLO}", ["trials_per_task: 2"], name="greetings")
+    return root
+
+
+# --- forms of the report ---
+
+
+def test_the_report_on_the_console(mixed: Path):
+    ended = waza("run", "eval.yaml", "--no-save", cwd=mixed)
+    assert ended.code == 1
+    assert titles(ended.out) == [
+        "BENCHMARK RESULTS", "PER-TASK BREAKDOWN", "FAILED TASKS", "NEVER PASSED", "TRIAGE HIGHLIGHTS",
+        "FLAKY TASKS", "USAGE SUMMARY",
+    ]  # fmt: skip
+    figures = dict(re.findall(r"^(.+?): +(.+)$", section(ended.out, "BENCHMARK RESULTS"), re.MULTILINE))
+    assert figures == {
+        "Benchmark": "greetings", "Skill": "greeter", "Model": "test-model",
+        "Total tests": "4", "Succeeded": "1", "Failed": "2", "Errors": "1",
+        "Success rate": "25.0% (1 of 4 tasks)",
+        "Graded success rate": "33.3% (1 of 3, without errors and skipped tasks)",
+        "Aggregate score": "0.46", "Min score": "0.00", "Max score": "1.00", "Std deviation": "0.3608",
+        "Score CI95": figures["Score CI95"], "Success rate CI95": "[0.05, 0.70]",
+        "pass@k (k=1..2)": "0.38 0.50", "pass^k (k=1..2)": "0.38 0.25", "Duration": figures["Duration"],
+    }  # fmt: skip
+    assert section(ended.out, "FAILED TASKS") == (
+        "✗ is silent [failed]\n"
+        "  • order (action_sequence) 0.67: missing: edit [run 1 of 2]\n"
+        "      expected: view, edit\n"
+        "      found: view\n"
+        "  • says (text) 0.00: no 'hello' in the output [run 1 of 2]\n"
+        "    output: bye and good night\n"
+        "⚠ breaks [error]\n"
+        "  • error: the engine fell over [run 1 of 2]\n"
+        "  • says (text) 0.00: no 'hello' in the output [run 1 of 2]\n"
+        "✗ wavers [failed]\n"
+        "  • says (text) 0.00: no 'hello' in the output [run 1 of 2]\n"
+        "    output: bye"
+    )
+    assert section(ended.out, "NEVER PASSED") == "• is silent: 0 of 2 runs\n• breaks: 0 of 2 runs"
+    assert section(ended.out, "FLAKY TASKS").startswith("• wavers: pass rate 50%, score 0.50 ± 0.50")
+    assert "Input tokens:           2,400" in section(ended.out, "USAGE SUMMARY")
+
+
+def test_progress_is_told_apart_from_the_report(mixed: Path):
+    ended = waza("run", "eval.yaml", "--no-save", cwd=mixed)
+    assert ended.err == (
+        "Benchmark: greetings\nSkill: greeter\nEngine: mock\nModel: test-model\n\n"
+        "✓ [1/4] greets\n"
+        "✗ [2/4] is silent\n"
+        "[ERROR] breaks: the engine fell over\n"
+        "[ERROR] breaks: the engine fell over\n"
+        "⚠ [3/4] breaks\n"
+        "✗ [4/4] wavers\n"
+    )
+    assert "\x1b" not in ended.out + ended.err
+
+
+def test_every_step_with_verbose(mixed: Path):
+    ended = waza("run", "eval.yaml", "--no-save", "--task", "is silent", "-v", cwd=mixed)
+    told = DURATION.sub("T", ended.err)
+    one = (
+        "    [PROMPT] p\n"
+        "    [RESPONSE] bye and good night\n"
+        "    [TOOLS] 1 call\n"
+        "    [GRADER] ✗ order 0.67 (T): missing: edit\n"
+        "    [GRADER] ✗ says 0.00 (T): no 'hello' in the output\n"
+    )
+    assert told == (
+        "Benchmark: greetings\nSkill: greeter\nEngine: mock\nModel: test-model\n"
+        "Selected: 1 task\n  • is silent (is silent)\n\n"
+        "Running 1 task\n"
+        "[1/1] running: is silent\n"
+        f"  Run 1/2\n{one}  Run 1/2: failed (T)\n"
+        f"  Run 2/2\n{one}  Run 2/2: failed (T)\n"
+        "✗ [1/1] is silent\n"
+        "Test is silent: failed (0.33 in T)\n"
+        "Total duration: T\n"
+    )
+
+
+def test_a_comment_for_github_stands_alone_on_standard_output(mixed: Path):
+    ended = waza("run", "eval.yaml", "--no-save", "--format", "github-comment", cwd=mixed)
+    assert ended.code == 1
+    assert ended.out.startswith("## Waza Evaluation Results\n\n**❌ Failed, score 0.46, ")
+    assert ended.out.endswith("\n---\n\nBenchmark: greetings • Skill: greeter • Model: test-model\n")
+    assert (
+        "- Tests: 4 total, 1 passed, 2 failed, 1 error\n- Success rate: 25.0% (1 of 4 tasks)\n" in ended.out
+    )
+    assert "| is silent | 0.33 | ✗ failed | order, says |\n" in ended.out
+    assert (
+        "#### breaks\n\nNever passed: 0 of 2 runs.\n\nRun 1/2 (error)\n\n- ⚠ `the engine fell over`\n"
+        in ended.out
+    )
+    assert "### Flaky Tasks\n\n- wavers: pass rate 50%\n" in ended.out
+    assert "[1/4]" not in ended.out
+    assert "✗ [2/4] is silent" in ended.err
+    two = waza("run", "eval.yaml", "--no-save", "-f", "github-comment", "-m", "x", "-m", "y", cwd=mixed).out
+    assert two.count("\n\n## Waza Evaluation Results\n") == 1
+    assert two.count("## Waza Evaluation Results\n") == 2
+
+
+def test_what_the_figures_mean(mixed: Path):
+    found = section(waza("run", "eval.yaml", "--no-save", "--interpret", cwd=mixed).out, "INTERPRETATION")
+    assert found.startswith("Overall score: 45.8%, Poor\n")
+    assert "Few tasks passed (25.0%), in " in found
+    assert "4 tasks: 1 passed, 2 failed, 1 error, 0 skipped." in found
+    assert "✓ greets [passed]: score 100.0%, Excellent\n    Steady: every one of its 2 runs passed." in found
+    assert "✗ wavers [failed]: score 50.0%, Needs Work\n    Flaky: it passed in 50.0% of its runs;" in found
+
+
+def test_models_are_compared_and_one_is_recommended(tmp_path: Path):
+    mock_suite(tmp_path, {"a": TASKS["a"]}, SAYS_HELLO)
+    models = ("-m", "slow", "-m", "fast")
+    ended = waza("run", "eval.yaml", *models, "--recommend", "-o", "r.json", cwd=tmp_path)
+    assert ended.code == 0
+    assert titles(ended.out)[-2:] == ["MODEL COMPARISON", "RECOMMENDATION"]
+    table = section(ended.out, "MODEL COMPARISON").splitlines()
+    assert re.split("  +", table[0]) == [
+        "Model", "Score", "Pass Rate", "Duration", "Turns", "Total Tokens", "Premium Reqs", "AI Credits",
+    ]  # fmt: skip
+    assert [line.split()[0] for line in table[2:]] == ["fast", "slow"]
+    assert "1,230" in table[2]
+    kept = [path.read_bytes() for path in (tmp_path / ".waza" / "runs").glob("*/results.json")]
+    files = [
+        strict_json(data) for data in (*kept, *(path.read_bytes() for path in tmp_path.glob("r_*.json")))
+    ]
+    assert len(files) == 4
+    said = [one["metadata"]["recommendation"] for one in files]
+    assert all(one == said[0] for one in said)
+    assert said[0]["recommended_model"] in ("slow", "fast")
+    assert [one["rank"] for one in said[0]["all_models"]] == [1, 2]
+    assert f"Model:   {said[0]['recommended_model']} (" in section(ended.out, "RECOMMENDATION")
+    alone = waza("run", "eval.yaml", "--recommend", cwd=tmp_path)
+    assert "nothing to recommend: it takes two models" in alone.err
+    assert "RECOMMENDATION" not in alone.out
+
+
+def test_each_skill_has_its_own_comparison_and_all_a_summary(tmp_path: Path):
+    for name in ("ada", "bob"):
+        mock_suite(
+            tmp_path / "skills" / name, {"a": TASKS["a"], "b": TASKS["d"]}, f"skill: {name}\n{SAYS_HELLO}"
+        )
+        write_tree(tmp_path, {f"skills/{name}/SKILL.md": f"---\nname: {name}\ndescription: d\n---\nb\n"})
+    ended = waza("run", "-m", "x", "-m", "y", "--recommend", "--no-save", "--task", "greets", cwd=tmp_path)
+    assert ended.code == 0
+    counts = Counter(titles(ended.out))
+    assert (counts["MODEL COMPARISON"], counts["RECOMMENDATION"], counts["MULTI-SKILL RUN SUMMARY"]) == (
+        2,
+        2,
+        1,
+    )
+    table = section(ended.out, "MULTI-SKILL RUN SUMMARY").splitlines()
+    assert [line.split() for line in table[2:]] == [
+        [n, "✅", "Passed", "100.0%", "1.00"] for n in ("ada", "bob")
+    ]
+    assert [line for line in ended.err.splitlines() if line.startswith("[")] == [
+        "[1/4] ada on x", "[2/4] ada on y", "[3/4] bob on x", "[4/4] bob on y",
+    ]  # fmt: skip
+
+
+def test_a_baseline_says_what_the_skills_changed(tmp_path: Path):
+    mock_suite(tmp_path, {"a": TASKS["a"], "d": TASKS["d"]}, SAYS_HELLO, ["skill_directories: [s]"])
+    write_tree(tmp_path, {"s/SKILL.md": "---\nname: s\ndescription: d\n---\nb\n"})
+    ended = waza("run", "eval.yaml", "--baseline", "--no-save", cwd=tmp_path)
+    assert ended.code == 1
+    found = section(ended.out, "SKILL IMPACT")
+    assert "[NEUTRAL] greets: 100.0% without, 100.0% with skills (+0.0 pp)" in found
+    assert "Verdict: neutral: the skills change nothing in how many tasks pass" in found
+    assert "without the skills: passed in 0.0% of its runs" in section(ended.out, "FAILED TASKS")
+    assert "Baseline: the same tasks without skills\n" in ended.err
+    off = waza("run", "eval.yaml", "--baseline", "--no-skills", "--no-save", cwd=tmp_path)
+    assert "SKILL IMPACT" not in off.out
+
+
+# --- progress ---
+
+
+def on_a_terminal(*args: str, cwd: Path, env: Mapping[str, str]) -> tuple[int, str]:
+    """Run the program on a terminal; return its exit code and all that came to the screen."""
+    ours, theirs = pty.openpty()
+    clean = {key: value for key, value in environment().items() if key not in ("NO_COLOR", "CI", "TERM")}
+    process = subprocess.Popen(
+        command(*args), cwd=cwd, env={**clean, **env}, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    screen = b""
+    try:
+        while data := os.read(ours, 65536):
+            screen += data
+    except OSError:
+        pass  # Linux says so when the last program on a terminal has ended
+    os.close(ours)
+    return process.wait(60), screen.decode()
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two tasks, each of which takes longer than the bar needs to show up."""
+    root = tmp_path_factory.mktemp("slow")
+    mock = "mock: {output: hello, delay_ms: 350}"
+    mock_suite(
+        root, {"a": f"inputs: {{prompt: p}}\n{mock}", "b": f"inputs: {{prompt: p}}\n{mock}"}, SAYS_HELLO
+    )
+    return root
+
+
+def test_a_bar_on_a_terminal(slow: Path):
+    code, screen = on_a_terminal("run", "eval.yaml", "--no-save", cwd=slow, env={"TERM": "xterm"})
+    assert code == 0
+    assert "[------------------------] 0/2 0s" in screen
+    assert "[############------------] 1/2 " in screen
+    assert "\x1b[32m✓\x1b[0m [2/2] b\r\n" in screen
+    assert "\x1b" not in re.sub(r"\x1b\[(0|32)m", "", screen), "colours only: the cursor is never moved"
+    report = screen[screen.index("BENCHMARK") :]
+    assert "1/2" not in report, "the bar is gone when the report comes"
+
+
+@pytest.mark.parametrize(
+    ("env", "bar"),
+    [({"CI": "true"}, False), ({"TERM": "dumb"}, False), ({"NO_COLOR": "1"}, True)],
+    ids=["CI", "dumb", "no colour"],
+)
+def test_no_escape_codes_where_they_are_not_wanted(slow: Path, env: dict[str, str], *, bar: bool):
+    code, screen = on_a_terminal("run", "eval.yaml", "--no-save", cwd=slow, env={"TERM": "xterm", **env})
+    assert code == 0
+    assert "\x1b" not in screen
+    assert ("[----" in screen) == bar
+
+
+@pytest.mark.slow
+def test_parallel_tasks_tell_in_whole_lines_and_none_is_lost(tmp_path: Path):
+    """2,000 tasks in 8 workers, each with a prompt of 20 lines and a verdict of 50."""
+    lines = "\\n".join(f"{{{{.Vars.name}}}} line {n}" for n in range(50))
+    grader = "{type: program, name: shows, config: {command: cat}}"
+    head = f'config: {{executor: mock, parallel: true, workers: 8}}\nmock: {{output: "{lines}"}}\ntasks_from: rows.csv'
+    prompts = {f"task-{n}": "\n".join(f"task-{n} asks {i}" for i in range(20)) for n in range(2000)}
+    rows = "".join(f'{name},"{prompt}"\n' for name, prompt in prompts.items())
+    write_tree(tmp_path, {"eval.yaml": f"name: s\n{head}\n", "rows.csv": f"name,prompt\n{rows}"})
+    write_tree(tmp_path, {"few/eval.yaml": f"name: s\n{head}\nrange: [1, 40]\ngraders: [{grader}]\n", "few/rows.csv": f"name,prompt\n{rows}"})  # fmt: skip
+    many = waza("run", "eval.yaml", "-v", "--no-save", cwd=tmp_path)
+    assert many.code == 0
+    finished = re.findall(r"^✓ \[\d+/2000\] (task-\d+)$", many.err, re.MULTILINE)
+    assert sorted(finished) == sorted(prompts)
+    assert re.findall(r"^✓ (task-\d+) \[passed\]$", many.out, re.MULTILINE) == list(prompts)
+    assert blocks(many.err, "[PROMPT]", "asks", 20) == Counter(prompts.keys())
+    few = waza("run", "few/eval.yaml", "-v", "--no-save", cwd=tmp_path)
+    assert few.code == 0
+    assert blocks(few.err, "[GRADER]", "line", 50) == Counter(list(prompts)[:40])
+
+
+def blocks(text: str, mark: str, word: str, length: int) -> Counter[str]:
+    """Count, by task, the texts of so many lines that follow a mark without another line between them."""
+    whole: Counter[str] = Counter()
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if mark in line:
+            found = [re.search(rf"(task-\d+) {word} (\d+)$", one) for one in lines[number : number + length]]
+            names = {one[1] for one in found if one}
+            if [one and int(one[2]) for one in found] == list(range(length)) and len(names) == 1:
+                whole.update(names)
+    return whole
+
+
+# --- transcripts, session logs, failure artifacts ---
+
+
+def test_a_transcript_of_each_task(mixed: Path, tmp_path: Path):
+    waza("run", "eval.yaml", "--no-save", "--transcript-dir", tmp_path / "talk", cwd=mixed)
+    found = {
+        re.sub(r"-\d{8}-\d{6}\.json$", "", path.name): strict_json(path.read_bytes())
+        for path in (tmp_path / "talk").iterdir()
+    }
+    assert sorted(found) == ["breaks", "greets", "is-silent", "wavers"]
+    silent = found["is-silent"]
+    assert list(silent) == [
+        "task_id", "task_name", "status", "started_at", "completed_at", "duration_ms", "prompt", "final_output",
+        "transcript", "validations", "session", "error_msg",
+    ]  # fmt: skip
+    assert (silent["task_id"], silent["status"], silent["prompt"]) == ("is silent", "failed", "p")
+    kinds = [event["type"] for event in silent["transcript"]]
+    assert kinds.count("assistant.message") == 2, "the events of all runs"
+    assert datetime.fromisoformat(silent["started_at"]) <= datetime.fromisoformat(silent["completed_at"])
+    assert found["breaks"]["error_msg"] == "the engine fell over"
+
+
+def test_the_lines_of_a_session_log(mixed: Path, tmp_path: Path):
+    log = ("--session-log", "--session-dir", tmp_path / "log")
+    ended = waza("run", "eval.yaml", "--no-save", *log, "-m", "x", "-m", "y", cwd=mixed)
+    paths = sorted((tmp_path / "log").iterdir())
+    assert len(paths) == 2, "one a model, also in the same second"
+    assert [line for line in ended.err.splitlines() if line.startswith("Session log: ")]
+    for path in paths:
+        assert re.fullmatch(r"session-\d{8}T\d{6}Z(-\d+)?\.ndjson", path.name)
+        check_log([strict_json(line) for line in path.read_bytes().splitlines()])
+
+
+def check_log(lines: list[dict[str, Any]]) -> None:
+    """Check the form of every line, and that all that happened is there in its order."""
+    fields = {
+        "session_start": {"spec_path": str, "model": str, "engine": str, "task_count": int},
+        "task_start": {"task_name": str, "task_num": int, "total_tasks": int},
+        "grader_result": {
+            "grader_name": str, "grader_type": str, "passed": bool, "score": (int, float), "feedback": str,
+            "task_name": str, "run_number": int,
+        },
+        "error": {"message": str, "task_name": str, "run_number": int},
+        "run_complete": {"task_name": str, "run_number": int, "session_digest": dict},
+        "task_complete": {"task_name": str, "status": str, "score": (int, float), "duration_ms": int},
+        "session_complete": {"total_tests": int, "passed": int, "failed": int, "errors": int, "duration_ms": int},
+    }  # fmt: skip
+    for line in lines:
+        assert list(line) == ["timestamp", "type", "data"]
+        assert line["timestamp"].endswith("Z")
+        wanted: dict[str, Any] = fields[line["type"]]
+        assert set(line["data"]) == set(wanted)
+        assert all(isinstance(line["data"][key], kind) for key, kind in wanted.items())
+    moments = [datetime.fromisoformat(line["timestamp"]) for line in lines]
+    assert all(a <= b for a, b in pairwise(moments))
+    assert Counter(line["type"] for line in lines) == {
+        "session_start": 1, "task_start": 4, "grader_result": 10, "error": 2, "run_complete": 8,
+        "task_complete": 4, "session_complete": 1,
+    }  # fmt: skip
+    assert [line["type"] for line in (lines[0], lines[-1])] == ["session_start", "session_complete"]
+    end = lines[-1]["data"]
+    assert (end["total_tests"], end["passed"], end["failed"], end["errors"]) == (4, 1, 2, 1)
+
+
+def test_failure_artifacts_are_kept_of_runs_that_did_not_pass(mixed: Path):
+    waza("run", "eval.yaml", cwd=mixed)
+    tasks = {task["test_id"]: task for task in newest_results(mixed)["tasks"]}
+    assert all("failure_artifacts" not in run for run in tasks["greets"]["runs"])
+    silent, broken = (tasks[name]["runs"][0]["failure_artifacts"] for name in ("is silent", "breaks"))
+    assert (silent["stdout"], silent["exit_code"], silent["failed_graders"]) == (
+        "bye\nand good night",
+        1,
+        ["order", "says"],
+    )
+    assert (broken["stderr"], broken["exit_code"]) == ("the engine fell over", 2)
+    assert silent["triage_summary"].splitlines()[2] == "- failed grader: order"

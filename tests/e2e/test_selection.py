@@ -1,0 +1,257 @@
+"""What is run: a suite by its path, a skill or agent by its name, everything around; and which of its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from tests.support.program import Ended, mock_suite, waza, write_tree
+
+SUITE = "name: suite of {0}\nskill: {0}\nconfig: {{executor: mock, model: m}}\ntasks: [{1}]\n"
+TASK = "id: t\ninputs: {prompt: p}\n"
+
+
+def skill(name: str) -> str:
+    return f"---\nname: {name}\ndescription: says hello\n---\nSay hello.\n"
+
+
+def suite_of(name: str, place: str) -> dict[str, str]:
+    """Files of a suite with one task, in a directory."""
+    return {f"{place}/eval.yaml": SUITE.format(name, "t.yaml"), f"{place}/t.yaml": TASK}
+
+
+def ran(ended: Ended) -> list[str]:
+    """The suites that were run, in order."""
+    return [
+        line.removeprefix("Benchmark: suite of ") for line in ended.err.splitlines() if "Benchmark: " in line
+    ]
+
+
+def workspace(root: Path, files: Mapping[str, str]) -> Path:
+    return write_tree(root, files)
+
+
+THREE = {
+    **{f"skills/{name}/SKILL.md": skill(name) for name in ("ada", "bob", "cy")},
+    **suite_of("ada", "evals/ada"),
+    **suite_of("bob", "skills/bob/evals"),
+}
+
+
+# --- which suites ---
+
+
+@pytest.mark.parametrize(
+    ("args", "files", "below", "expected"),
+    [
+        (["evals/ada/eval.yaml"], THREE, ".", ["ada"]),
+        (["./evals/ada"], THREE, ".", ["ada"]),
+        (["."], THREE, "evals/ada", ["ada"]),
+        (["ada"], THREE, ".", ["ada"]),
+        (["bob"], THREE, ".", ["bob"]),
+        ([], THREE, ".", ["ada", "bob"]),
+        ([], THREE, "skills/bob", ["bob"]),
+        ([], {**THREE, "skills/bob/scripts/x.txt": ""}, "skills/bob/scripts", ["bob"]),
+        ([], {"SKILL.md": skill("one"), **suite_of("one", ".")}, ".", ["one"]),
+        ([], {"other/SKILL.md": skill("child"), **suite_of("child", "other/evals")}, ".", ["child"]),
+        (["child"], {"child/SKILL.md": skill("child"), **suite_of("child", "evals/child")}, ".", ["child"]),
+        ([], {".github/skills/gh/SKILL.md": skill("gh"), **suite_of("gh", "evals/gh")}, ".", ["gh"]),
+        ([], {"skills/src/.apm/skills/src/SKILL.md": skill("src"), **suite_of("src", "skills/src/evals")}, ".", ["src"]),
+        ([], {".apm/skills/built/SKILL.md": skill("built"), **suite_of("built", "evals")}, ".", ["built"]),
+        ([], {".apm/skills/built/SKILL.md": skill("built"), **suite_of("built", "evals"), "x/y": ""}, "x", ["built"]),
+        (["reviewer"], {"agents/reviewer.agent.md": skill("reviewer"), **suite_of("reviewer", "evals/reviewer")}, ".", ["reviewer"]),
+        (["nameless"], {"nameless.agent.md": "---\ndescription: d\n---\nb\n", **suite_of("nameless", ".")}, ".", ["nameless"]),
+    ],
+    ids=[
+        "path", "directory", "dot", "name, central suite", "name, suite in the skill", "all of a workspace",
+        "in a skill", "below a skill", "a skill alone", "children", "a directory with the name of its skill",
+        "GitHub's place", "a build in its source", "a build at the root", "above, a build", "an agent",
+        "an agent without a name",
+    ],
+)  # fmt: skip
+def test_the_suites_that_are_meant(
+    tmp_path: Path, args: list[str], files: Mapping[str, str], below: str, expected: list[str]
+):
+    workspace(tmp_path, files)
+    ended = waza("run", *args, "--no-save", cwd=tmp_path / below)
+    assert (ended.code, ran(ended)) == (0, expected), ended.err
+
+
+def test_names_of_a_project_come_first(tmp_path: Path):
+    names = "paths: {skills: our-skills, evals: our-evals}\nfiles: {evalFile: check.yaml}\n"
+    files = {
+        ".waza.yaml": names,
+        "our-skills/ada/SKILL.md": skill("ada"),
+        "our-evals/ada/check.yaml": SUITE.format("configured", "t.yaml"),
+        **suite_of("fallback", "our-evals/ada"),
+    }
+    workspace(tmp_path, files)
+    for args in (["ada"], ["our-evals/ada"], []):
+        assert ran(waza("run", *args, "--no-save", cwd=tmp_path)) == ["configured"]
+
+
+def test_a_skill_without_a_suite_is_skipped_and_said(tmp_path: Path):
+    workspace(tmp_path, THREE)
+    ended = waza("run", "--no-save", cwd=tmp_path)
+    assert ended.err.splitlines()[0] == "skipping cy: it has no eval.yaml"
+    assert ended.err.count("skipping") == 1
+    assert "[1/2] ada on m" in ended.err
+    assert "[2/2] bob on m" in ended.err
+    assert ended.err.endswith("Evaluated 2 skills: 2 passed, 0 failed\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "files", "said"),
+    [
+        ([], {}, "there is no skill or agent around here; name a suite file: waza run path/to/eval.yaml"),
+        (["ada"], {}, "there is no skill or agent 'ada' around here; name a suite file"),
+        (["dan"], THREE, "there is no skill or agent 'dan' around here, only ada, bob, cy"),
+        (["cy"], THREE, "no eval.yaml found for cy; put one into evals/<skill>/, or beside SKILL.md"),
+        ([], {"SKILL.md": skill("one")}, "no eval.yaml found for one"),
+        (["skills"], THREE, "skills is a directory without eval.yaml; name a suite file, or use --discover"),
+        (["no/eval.yaml"], THREE, "no/eval.yaml: there is no such suite file"),
+        (["--discover"], {}, "no skill below . has a suite; put eval.yaml beside SKILL.md"),
+    ],
+)  # fmt: skip
+def test_nothing_that_is_meant(tmp_path: Path, args: list[str], files: Mapping[str, str], said: str):
+    workspace(tmp_path, files)
+    ended = waza("run", *args, cwd=tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert "skipping" not in ended.err
+    assert not (tmp_path / ".waza").exists()
+
+
+# --- discovery ---
+
+TREE = {
+    "a/SKILL.md": skill("another name"), **suite_of("a", "a/tests"),
+    "b/SKILL.md": skill("b"), **suite_of("b", "b"),
+    "deep/down/c/SKILL.md": skill("c"), **suite_of("c", "deep/evals/c"),
+    ".github/skills/d/SKILL.md": skill("d"), **suite_of("d", ".github/skills/d"),
+    ".hidden/e/SKILL.md": skill("e"), **suite_of("e", ".hidden/e"),
+    "node_modules/f/SKILL.md": skill("f"), **suite_of("f", "node_modules/f"),
+    "vendor/g/SKILL.md": skill("g"), **suite_of("g", "vendor/g"),
+}  # fmt: skip
+
+
+def test_discovery_lists_what_it_found_and_runs_it(tmp_path: Path):
+    workspace(tmp_path / "tree", TREE)
+    ended = waza("run", "--discover", "tree", "--no-save", cwd=tmp_path)
+    assert ended.code == 0
+    assert ended.err.splitlines()[:5] == [
+        "Discovered 4 skills in tree",
+        "  ✓ d: .github/skills/d/eval.yaml",
+        "  ✓ a: a/tests/eval.yaml",
+        "  ✓ b: b/eval.yaml",
+        "  ✓ c: deep/evals/c/eval.yaml",
+    ]
+    assert ran(ended) == ["d", "a", "b", "c"]
+    assert "MULTI-SKILL RUN SUMMARY" in ended.out
+    here = waza("run", "--discover", "--no-save", "--strict", cwd=tmp_path / "tree")
+    assert (here.code, ran(here)) == (0, ran(ended))
+
+
+def test_a_skill_without_a_suite_is_an_error_only_if_strict(tmp_path: Path):
+    workspace(tmp_path, {**TREE, "h/SKILL.md": skill("h")})
+    loose = waza("run", "--discover", cwd=tmp_path)
+    assert loose.code == 0
+    assert "  ✗ h: no eval.yaml" in loose.err
+    strict = waza("run", "--discover", "--strict", cwd=tmp_path)
+    assert (strict.code, strict.out) == (2, "")
+    assert strict.err.endswith("Error: skills without a suite: h; nothing was run (--strict)\n")
+    assert ran(strict) == []
+
+
+# --- which tasks ---
+
+TASKS = {
+    "a": "id: a:1\nname: Short words\ntags: [fast, words]\ninputs: {prompt: p}",
+    "b": "id: a:2\nname: Long words\ntags: [slow, words]\ninputs: {prompt: p}",
+    "c": "id: C:\\dir\\file\nname: A path/with [brackets]\ntags: ['1:2']\ninputs: {prompt: p}",
+    "d": "id: d\nname: Übung 🎯\ninputs: {prompt: p}",
+    "e": "id: off\nenabled: false\ninputs: {prompt: p}",
+}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("words")
+    mock_suite(root, TASKS)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["--task", "a:1"], ["a:1"]),
+        (["-t", "a:*"], ["a:1", "a:2"]),
+        (["--task", "a:1", "-t", "d"], ["a:1", "d"]),
+        (["--task", "*words"], ["a:1", "a:2"]),
+        (["--task", "Long words"], ["a:2"]),
+        (["--task", "A path/with [[]brackets]"], ["C:\\dir\\file"]),
+        (["--task", "A path/with [brackets]"], ["C:\\dir\\file"]),
+        (["--task", "C:\\dir\\file"], ["C:\\dir\\file"]),
+        (["--task", "Übung ?"], ["d"]),
+        (["--task", "a:[^1]"], ["a:2"]),
+        (["--tags", "fast"], ["a:1"]),
+        (["--tags", "*s*"], ["a:1", "a:2"]),
+        (["--tags", "slow", "--tags", "1:2"], ["a:2", "C:\\dir\\file"]),
+        (["--tags", "words", "--task", "a:2"], ["a:2"]),
+    ],
+)
+def test_tasks_by_name_id_and_tag(words: Path, args: list[str], expected: list[str]):
+    ended = waza("run", "eval.yaml", "--no-save", *args, cwd=words)
+    assert ended.code == 0, ended.err
+    count = f"{len(expected)} task{'s' if len(expected) > 1 else ''}"
+    assert f"Selected: {count}\n" in ended.err
+    listed = [line.rpartition("(")[2][:-1] for line in ended.err.splitlines() if line.startswith("  • ")]
+    assert listed == expected
+    assert ended.out.count("[passed]") == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--task", "typo"], "none matches --task typo"),
+        (["--task", "off"], "none matches --task off"),
+        (["--tags", "fast", "--task", "d"], "0 tasks selected"),
+        (["--task", "["], "--task: "),
+    ],
+)
+def test_a_selection_of_nothing_is_no_success(words: Path, args: Sequence[str], said: str):
+    ended = waza("run", "eval.yaml", *args, cwd=words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert "100" not in ended.err
+
+
+def test_a_pattern_without_a_match_is_a_warning_and_if_strict_an_error(words: Path):
+    given = (
+        "run",
+        "eval.yaml",
+        "--no-save",
+        "--task",
+        "a:1",
+        "--task",
+        "typo",
+        "--tags",
+        "fast",
+        "--tags",
+        "none",
+    )
+    loose = waza(*given, cwd=words)
+    assert loose.code == 0
+    assert "--task: warning: 'typo' matches no task" in loose.err
+    assert "--tags: warning: 'none' matches no task" in loose.err
+    strict = waza(*given, "--strict", cwd=words)
+    assert (strict.code, strict.out) == (2, "")
+    assert strict.err.endswith("Error: --task: 'typo' matches no task; nothing was run (--strict)\n")
+
+
+def test_all_tasks_switched_off(tmp_path: Path):
+    mock_suite(tmp_path, {"e": TASKS["e"]})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 2
+    assert "0 tasks selected: all are disabled" in ended.err
