@@ -142,7 +142,9 @@ def everything(project: Project) -> Project:
         "timeout_seconds: 60", "trials_per_task: 1", "max_attempts: 1",
     ]  # fmt: skip
     suite = mock_suite(project.home, {"t": text}, head, config)
-    replaced("executor: mock", "executor: copilot-sdk")(suite)  # command mocks need it; we run with --executor mock
+    replaced("executor: mock", "executor: copilot-sdk")(
+        suite
+    )  # command mocks need it; we run with --executor mock
     return project
 
 
@@ -257,7 +259,9 @@ def test_failures_are_reused_and_errors_are_not(project: Project):
     assert len(entries(project)) == 1
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b'{"runs": []}', b'{"runs": [{"run_number": 1}]}', b"\xff\x00"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b'{"runs": []}', b'{"runs": [{"run_number": 1}]}', b"\xff\x00"]
+)
 def test_a_damaged_entry_is_a_miss_and_is_mended(project: Project, damage: bytes):
     mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: x}"}, COUNTED)
     run(project)
@@ -301,7 +305,7 @@ def test_it_is_off_unless_wanted_and_both_ways_of_wanting_it_work(project: Proje
 def test_ungraded_runs_and_snapshots_that_are_to_be_rewritten_bypass_it(project: Project):
     write_tree(project.home, {"snap/want.txt": "old\n"})
     text = (
-        "inputs: {prompt: p}\nmock: {output: x, files: [{path: got.txt, content: \"new\\n\"}]}\n"
+        'inputs: {prompt: p}\nmock: {output: x, files: [{path: got.txt, content: "new\\n"}]}\n'
         "graders: [{type: diff, name: d, config: {expected_files: [{path: got.txt, snapshot: snap/want.txt}]}}]"
     )
     mock_suite(project.home, {"t": text})

@@ -162,7 +162,9 @@ def test_a_finished_run_is_only_reported_again(project: Project):
     first = project.run("run", "eval.yaml", env=env)
     assert first.code == 0
     stored = (project.runs[-1] / "results.json").read_bytes()
-    again = project.run("run", "eval.yaml", "--resume", "-o", "again.json", "--reporter", "junit:j.xml", env=env)
+    again = project.run(
+        "run", "eval.yaml", "--resume", "-o", "again.json", "--reporter", "junit:j.xml", env=env
+    )
     assert again.code == 0
     assert again.out == first.out
     assert set(executions(project).values()) == {1}
@@ -259,9 +261,7 @@ def test_a_run_of_something_else_is_refused(project: Project):
         "inputs: {prompt: p, files: [{path: given.txt}], context: {fixture: ctx}}\n"
         "instruction_files: [rules.md]\nmock: {output: said}"
     )
-    mock_suite(
-        write_tree(project.home, files), {"a": task, "b": task}, head, ["skill_directories: [skills]"]
-    )
+    mock_suite(write_tree(project.home, files), {"a": task, "b": task}, head, ["skill_directories: [skills]"])
     assert project.run("run", "eval.yaml").code == 0
     journal = unfinished(project, 1)
     before = journal.read_bytes()
@@ -284,9 +284,7 @@ def test_a_run_of_something_else_is_refused(project: Project):
         refused(project.run("run", "eval.yaml", "--resume"), "the suite, a task, a grader or a file")
         path.write_bytes(original)
     run_id = journal.parent.name
-    refused(
-        project.run("run", "eval.yaml", "--model", "other", f"--resume={run_id}"), "the model changed"
-    )
+    refused(project.run("run", "eval.yaml", "--model", "other", f"--resume={run_id}"), "the model changed")
     journal.write_bytes(before.replace(b'"waza":"', b'"waza":"0.0.'))
     refused(project.run("run", "eval.yaml", "--resume"), "waza's version changed")
     journal.write_bytes(before)

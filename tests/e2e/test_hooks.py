@@ -62,7 +62,10 @@ def test_variables_are_values_not_braces(project: Project):
     )
     run_line = "echo '{{.Vars.x}}|{{.TaskName}}|{{.JobID}}' >> said.txt"
     points = hooks(
-        before_run=hook(run_line), before_task=hook(task_line), after_task=hook(task_line), after_run=hook(run_line)
+        before_run=hook(run_line),
+        before_task=hook(task_line),
+        after_task=hook(task_line),
+        after_run=hook(run_line),
     )
     suite = mock_suite(project.home, {"t": f"name: The Task\n{TASK}"}, f"inputs: {{x: value ü}}\n{points}")
     ended = project.run("run", suite)
@@ -181,10 +184,12 @@ def test_failing_after_hooks_are_warnings_and_end_their_list(project: Project):
 
 def test_task_hooks_run_once_a_task_and_run_hooks_once_an_arm_and_model(project: Project):
     write_tree(project.home, {"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nbody\n"})
-    points = hooks(**{
-        point: hook(f"echo {point} >> said.txt")
-        for point in ("before_run", "after_run", "before_task", "after_task")
-    })
+    points = hooks(
+        **{
+            point: hook(f"echo {point} >> said.txt")
+            for point in ("before_run", "after_run", "before_task", "after_task")
+        }
+    )
     config = ["trials_per_task: 3", "skill_directories: [skills]"]
     suite = mock_suite(project.home, {"a": TASK, "b": TASK}, f"baseline: true\n{points}", config)
     project.run("run", suite, "--model", "one", "--model", "two")

@@ -82,7 +82,7 @@ def test_interrupted_at_a_third_and_resumed(project: Project, number: signal.Sig
 @pytest.mark.parametrize("numbers", [(SIGINT, SIGINT), (SIGTERM, SIGINT)], ids=str)
 def test_the_second_signal_ends_at_once(project: Project, numbers: tuple[signal.Signals, signal.Signals]):
     agent, hook = nap(), nap()
-    hooks = f"hooks: {{after_run: [{{command: \"touch after.txt; {stubborn(hook)}\"}}]}}"
+    hooks = f'hooks: {{after_run: [{{command: "touch after.txt; {stubborn(hook)}"}}]}}'
     tasks = {"a": task(), "b": task(program("waits", blocking(agent)))}
     suite = mock_suite(project.home, tasks, hooks)
     with project.started("run", suite, env=env_of(project)) as live:
@@ -106,7 +106,7 @@ def test_the_second_signal_ends_at_once(project: Project, numbers: tuple[signal.
 @pytest.mark.parametrize("point", ["before_run", "before_task", "after_task"])
 def test_during_a_hook(project: Project, point: str):
     duration = nap()
-    hooks = f"hooks: {{{point}: [{{command: \"{stubborn(duration)}\", error_on_fail: true}}], {AFTER_RUN}}}"
+    hooks = f'hooks: {{{point}: [{{command: "{stubborn(duration)}", error_on_fail: true}}], {AFTER_RUN}}}'
     suite = mock_suite(project.home, {"a": task(), "b": task()}, hooks)
     with project.started("run", suite) as live:
         live.until(lambda: len(survivors(duration)) == 3)

@@ -19,9 +19,7 @@ def project(tmp_path: Path) -> Project:
 
 def shell_grader(name: str, script: str, timeout: int = 0) -> str:
     quoted = script.replace("'", "''")
-    return (
-        f"{{type: program, name: {name}, config: {{command: sh, args: ['-c', '{quoted}'], timeout: {timeout}}}}}"
-    )
+    return f"{{type: program, name: {name}, config: {{command: sh, args: ['-c', '{quoted}'], timeout: {timeout}}}}}"
 
 
 def task(mock: str, *graders: str) -> str:
@@ -36,7 +34,9 @@ def runs_by_task(project: Project) -> dict[str, dict]:
 @pytest.mark.parametrize("workers", [1, 8])
 def test_each_hang_ends_at_its_limit_and_the_others_are_unharmed(project: Project, workers: int):
     held, forked, agent = nap(), nap(), nap()
-    endless = "{type: code, name: g, config: {assertions: ['sum(1 for x in range(10 ** 15)) > 0'], timeout: 1}}"
+    endless = (
+        "{type: code, name: g, config: {assertions: ['sum(1 for x in range(10 ** 15)) > 0'], timeout: 1}}"
+    )
     fine = "{type: code, name: g, config: {assertions: ['output == \"fine\"']}}"
     tasks = {
         "a-fine": task("output: fine", fine),
@@ -48,9 +48,7 @@ def test_each_hang_ends_at_its_limit_and_the_others_are_unharmed(project: Projec
             "inputs: {prompt: p, follow_up_prompts: [q, r]}\n"
             "mock: {turns: [{output: one}, {delay_ms: 100000000}, {output: three}]}"
         ),
-        "g-regex": task(
-            f"output: {'a' * 40}!", "{type: text, name: g, config: {regex_match: ['^(a+)+$']}}"
-        ),
+        "g-regex": task(f"output: {'a' * 40}!", "{type: text, name: g, config: {regex_match: ['^(a+)+$']}}"),
         "h-fine": task("output: fine", fine),
     }
     tasks["e-never-answers"] += "\ntimeout_seconds: 1"
@@ -99,7 +97,7 @@ def test_huge_texts_are_graded_whole_and_stored_as_head_and_tail(project: Projec
     output = "start" + "ü" * 1_000_000 + "end"  # 2,000,008 bytes
     whole = (
         "{type: code, name: whole, config: {assertions: ["
-        "\"len(tool_calls[0]['result']) == 20_000_000\", \"len(output) == 1_000_008\"]}}"
+        '"len(tool_calls[0][\'result\']) == 20_000_000", "len(output) == 1_000_008"]}}'
     )
     counted = shell_grader("counted", 'test "$(wc -c)" -eq 2000008')
     mock_suite(
@@ -187,8 +185,7 @@ def test_what_is_left_over_is_counted_told_and_ended(project: Project):
     duration = nap()
     later = f"touch marked; exec sleep {duration}"
     daemon = (
-        "touch ready; until [ -e go ]; do sleep 0.02; done; "
-        f'WAZA_CHILD_OF="$SAVED" sh -c "{later}" & wait'
+        f'touch ready; until [ -e go ]; do sleep 0.02; done; WAZA_CHILD_OF="$SAVED" sh -c "{later}" & wait'
     )
     start = f"env -u WAZA_CHILD_OF SAVED=\"$WAZA_CHILD_OF\" setsid sh -c '{daemon}' > /dev/null 2>&1 &"
     write_tree(project.home, {"start.sh": f"{start}\nuntil [ -e ready ]; do sleep 0.02; done\n"})
@@ -205,7 +202,11 @@ def test_what_is_left_over_is_counted_told_and_ended(project: Project):
 def test_a_worktree_that_git_will_not_give_back_is_told(project: Project):
     repo = project.home / "repo"
     write_tree(repo, {"a": "a"})
-    for args in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "m"]):
+    for args in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "m"],
+    ):
         subprocess.run(["git", *args], cwd=repo, check=True)
     lock = shell_grader("g", 'cd "$WAZA_WORKSPACE_DIR/tree" && git worktree lock .')
     text = f"inputs: {{prompt: p, repos: [{{type: worktree, source: repo, dest: tree}}]}}\ngraders: [{lock}]"

@@ -215,7 +215,9 @@ mcp_mocks: [{name: hub, tools: {list: {responses: [{return: {}}]}}}]
     seen = [json.loads(one["final_output"]) for one in result["trigger_results"]]
     for one in seen:
         assert one["files"] == ["a.txt", "deep/er/ü.txt"]
-        assert (one["skills"], one["target"], one["mocks"]) == (["skills"], None, ["az", "hub"])
+        # The suite's roots, and the directory of the skill under test.
+        assert one["skills"] == ["skills", "greeter"]
+        assert (one["target"], one["mocks"]) == (None, ["az", "hub"])
         assert one["limits"] == [77, 7, True]
         assert not Path(one["workspace"]).exists()
     assert seen[0]["workspace"] != seen[1]["workspace"]

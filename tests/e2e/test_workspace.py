@@ -26,7 +26,7 @@ def look(script: str, name: str = "look") -> str:
     return f"{{type: program, name: {name}, config: {{command: sh, args: ['-c', '{quoted}']}}}}"
 
 
-SHOW = look("find . -type f -not -name .git | sort | while read f; do echo \"$f=$(cat $f)\"; done")
+SHOW = look('find . -type f -not -name .git | sort | while read f; do echo "$f=$(cat $f)"; done')
 
 
 def tasks_of(project: Project) -> dict[str, dict]:
@@ -77,9 +77,7 @@ def test_what_stands_in_it_and_in_which_order(project: Project):
         "  files: [{path: c}, {path: d, content: inline}, {path: 'new/grüße.txt', content: ü}, {content: ignored}]\n"
         f"instruction_files: [d, rules/own.md]\ngraders: [{SHOW}]"
     )
-    suite = mock_suite(
-        write_tree(project.home, files), {"t": text}, config=["instruction_files: [suite.md]"]
-    )
+    suite = mock_suite(write_tree(project.home, files), {"t": text}, config=["instruction_files: [suite.md]"])
     ended = project.run("run", suite)
     assert ended.code == 0, ended.err
     assert seen(run_of(project, "t")) == [

@@ -76,6 +76,7 @@ class Diff(Grader, frozen=True, kw_only=True):
     then in the fixtures, then in the current directory.
     """
 
+    reads_workspace: ClassVar[bool] = True
     expected_files: Annotated[list[ExpectedFile], msgspec.Meta(min_length=1)]
     context_dir: str = ""
     update_snapshots: bool = False

@@ -32,6 +32,7 @@ class File(Grader, frozen=True, kw_only=True):
     Paths are relative to the workspace and literal. A directory exists, too. Content is taken as UTF-8.
     """
 
+    reads_workspace: ClassVar[bool] = True
     must_exist: list[str] = []
     must_not_exist: list[str] = []
     content_patterns: list[ContentPattern] = []
@@ -94,7 +95,7 @@ def _content_failures(root: Path, entry: ContentPattern) -> Iterator[str]:
     except ValueError as error:
         yield str(error)
         for pattern in (*entry.must_match, *entry.must_not_match):
-            yield f"{entry.path!r}: could not be searched for the pattern {pattern!r}"
+            yield f"{entry.path!r}: could not be searched for the pattern `{pattern}`"
         return
     for wanted, patterns in ((True, entry.must_match), (False, entry.must_not_match)):
         for failure in match_failures(patterns, text, wanted=wanted):

@@ -78,7 +78,7 @@ def match_failures(patterns: Iterable[str], text: str, *, wanted: bool) -> Itera
         if fault:
             yield fault
         elif compile_pattern(pattern).search(text) != wanted:
-            yield f"no match for the pattern {pattern!r}" if wanted else f"the pattern {pattern!r} matches"
+            yield f"no match for the pattern `{pattern}`" if wanted else f"the pattern `{pattern}` matches"
 
 
 def _pattern_fault(pattern: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
 import re
 import shutil
 import tempfile
@@ -24,6 +25,7 @@ from waza.kit.files import LineFile
 PREFIX = "waza-run-"
 _LIST = "room.ndjson"  # locked while the run lives; a line for each worktree, after a first one
 _LOCKED = b"null"  # the first line: whoever reads it knows that the lock was taken
+_UID = os.getuid() if hasattr(os, "getuid") else 0  # what others put into a shared directory is not believed
 _KEPT = "kept"  # its presence says that the room is to stay
 
 
@@ -117,7 +119,7 @@ async def clear_stale_rooms() -> int:
     """Remove what killed runs left behind; return how many rooms that were."""
     cleared = 0
     for root in _rooms():
-        with contextlib.suppress(OSError, WazaError):
+        with contextlib.suppress(OSError, WazaError, msgspec.MsgspecError):
             if (root / _KEPT).exists():
                 continue
             lines = LineFile.open(root / _LIST)  # refused while its run lives
@@ -125,7 +127,7 @@ async def clear_stale_rooms() -> int:
                 found = [msgspec.json.decode(line, type=Worktree | None) for _, line in lines]
             finally:
                 lines.close()
-            trees = [tree for tree in found if tree is not None]
+            trees = [tree for tree in found if tree is not None and Path(tree.target).is_relative_to(root)]
             for tree in trees:
                 await _remove_worktree(tree)
             await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
@@ -136,10 +138,10 @@ async def clear_stale_rooms() -> int:
 
 
 def _rooms() -> Iterator[Path]:
-    """Yield the rooms that are locked, or were. A room that is only being made has no line yet."""
-    for root in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    """Yield our own rooms that are locked, or were. A room that is only being made has no line yet."""
+    for root in Path(tempfile.gettempdir()).resolve().glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
-            if (root / _LIST).stat().st_size:
+            if root.lstat().st_uid == _UID and (root / _LIST).stat().st_size:
                 yield root
 
 

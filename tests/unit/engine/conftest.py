@@ -41,9 +41,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
     (tmp_path / "temp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
 
-    def run(
-        tasks: Mapping[str, str], head: str = "", config: Sequence[str] = (), **options: object
-    ) -> Ran:
+    def run(tasks: Mapping[str, str], head: str = "", config: Sequence[str] = (), **options: object) -> Ran:
         suite = load(mock_suite(tmp_path / "suite", tasks, head, config))
         events: list[RunEvent] = []
         given = RunOptions(project=Project(directory=tmp_path), **options)

@@ -78,7 +78,9 @@ def test_past_its_script_the_agent_echoes(ran):
     assert run.final_output == "Mock response for: r\nTask: t"
 
 
-def responding(steps: str, most: int = 2, texts: tuple[str, ...] = ("one", "two", "three"), extra: str = "") -> str:
+def responding(
+    steps: str, most: int = 2, texts: tuple[str, ...] = ("one", "two", "three"), extra: str = ""
+) -> str:
     brief = f"inputs: {{prompt: p, responder: {{instructions: play, max_followups: {most}}}}}"
     return f"{brief}\n{turns(*texts, responder=steps)}\ngraders: [{text_grader('o', 'final')}]\n{extra}"
 
@@ -131,7 +133,9 @@ def test_a_responder_starts_anew_in_each_attempt_and_trial(ran):
 
 
 def checkpoint(turn: int, word: str, on_failure: str = "continue") -> str:
-    return f"{{after_turn: {turn}, on_failure: {on_failure}, graders: [{text_grader(word, f'check-{turn}')}]}}"
+    return (
+        f"{{after_turn: {turn}, on_failure: {on_failure}, graders: [{text_grader(word, f'check-{turn}')}]}}"
+    )
 
 
 def test_checkpoints_continue_and_stop(ran):
@@ -201,7 +205,9 @@ def test_a_checkpoint_that_stops_a_responder(ran):
     assert run.status == "error"
     assert run.responder is not None
     assert (run.responder.outcome, run.responder.followups_sent) == ("stopped", 1)
-    first = ran({"t": responding(f"[{REPLY}]", extra=f"checkpoints: [{checkpoint(1, 'no', 'stop')}]")}).of("t")
+    first = ran({"t": responding(f"[{REPLY}]", extra=f"checkpoints: [{checkpoint(1, 'no', 'stop')}]")}).of(
+        "t"
+    )
     assert first.responder is None
     assert first.status == "error"
 

@@ -10,9 +10,17 @@ from waza.errors import UsageError, WazaError
 from waza.model.result import RunResult
 
 
-def header(run_id: str = "run-20260101T000000Z-aaaaaa", suite: str = "/s/eval.yaml", model: str = "m") -> Header:
+def header(
+    run_id: str = "run-20260101T000000Z-aaaaaa", suite: str = "/s/eval.yaml", model: str = "m"
+) -> Header:
     return Header(
-        id=run_id, suite=suite, digest="d", model=model, arms=["main"], waza="1", started="2026-01-01T00:00:00Z"
+        id=run_id,
+        suite=suite,
+        digest="d",
+        model=model,
+        arms=["main"],
+        waza="1",
+        started="2026-01-01T00:00:00Z",
     )
 
 

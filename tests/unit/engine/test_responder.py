@@ -92,7 +92,12 @@ def test_its_model_is_the_agents_unless_it_names_one(model, asked):
 
 def test_what_it_costs_is_kept():
     usage = Usage(
-        turns=1, input_tokens=2, output_tokens=3, cache_read_tokens=0, cache_write_tokens=0, premium_requests=0
+        turns=1,
+        input_tokens=2,
+        output_tokens=3,
+        cache_read_tokens=0,
+        cache_write_tokens=0,
+        premium_requests=0,
     )
     answers = [Answer(calls=(Call(name=STOP, args={}),), usage=usage), calls((STOP, {}))]
     assert decide(*answers)[2].usages == [usage, None]

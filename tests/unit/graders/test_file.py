@@ -48,7 +48,7 @@ def test_the_documented_example(workspace):
     readme, guide, pattern = verdict.details["failures"]
     assert readme == "'README.md' does not exist"
     assert guide == "'docs/guide.md' does not exist"
-    assert "'^# Guide'" in pattern
+    assert "`^# Guide`" in pattern
     assert verdict.details["workspace_dir"] == str(workspace)
     assert verdict.details["must_not_exist"] == [".env"]
     assert verdict.details["content_patterns"][1] == {

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
-
 from tests.support.program import strict_json, write_tree
+
 from waza.errors import ExecutorError, SuiteError
 from waza.kit.decode import Decoder, Document
 from waza.kit.yaml import load as load_yaml
@@ -526,8 +526,8 @@ def test_mistakes_in_fixtures_are_found_when_the_suite_is_loaded(tmp_path):
             "add `)`, or write `\\(` for the sign itself"
         ),
     ]
-    assert said[2] == "bundle.json: tools.c: has no responses"
-    assert said[3].startswith("bundle.json: tools.d.responses: the number 5 stands where a list belongs")
+    assert said[3] == "bundle.json: tools.c: has no responses"
+    assert said[2].startswith("bundle.json: tools.d.responses: the number 5 stands where a list belongs")
     assert said[4:6] == [
         "e.json: has no responses",
         "twice.json: the key 'responses' stands twice in one object; keep one of them",

@@ -1,0 +1,55 @@
+import os
+
+import msgspec
+import pytest
+
+from tests.support.program import mock_suite, write_tree
+from waza.engine.plan import arms_of, tasks_of, workers_of
+from waza.suite.load import load
+from waza.suite.loading import Request
+
+TASK = "inputs: {prompt: p}"
+PAIRWISE = "graders: [{type: prompt, name: j, config: {prompt: Which?, mode: pairwise}}]"
+
+
+def suite(root, tasks: int = 3, head: str = "", *config: str, **request):
+    write_tree(root, {"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nbody\n"})
+    return load(mock_suite(root, {f"t{n}": TASK for n in range(tasks)}, head, config), Request(**request))
+
+
+@pytest.mark.parametrize(
+    ("tasks", "config", "workers", "noted"),
+    [
+        (3, [], 1, False),
+        (3, ["workers: 2"], 1, False),  # without parallel they are not asked for
+        (3, ["parallel: true", "workers: 2"], 2, False),
+        (3, ["parallel: true", "workers: 3"], 3, False),
+        (3, ["parallel: true", "workers: 4"], 3, True),
+        (1, ["parallel: true"], 1, False),
+        (50, ["parallel: true"], min(os.cpu_count() or 1, 8), False),
+        (50, ["parallel: true", "workers: 20"], 20, False),
+    ],
+)
+def test_workers(tmp_path, tasks, config, workers, noted):
+    count, note = workers_of(suite(tmp_path, tasks, "", *config))
+    assert (count, bool(note)) == (workers, noted)
+
+
+def test_arms(tmp_path):
+    skills = "skill_directories: [skills]"
+    assert arms_of(suite(tmp_path / "a")) == (["main"], "")
+    assert arms_of(suite(tmp_path / "b", 1, "baseline: true", skills)) == (["main", "baseline"], "")
+    pairwise = suite(tmp_path / "c", 1, f"baseline: true\n{PAIRWISE}", skills)
+    assert arms_of(pairwise) == (["baseline", "main"], "")
+    arms, warning = arms_of(suite(tmp_path / "d", baseline=True))
+    assert arms == ["main"]
+    assert "skill_directories" in warning
+
+
+def test_without_skills_nothing_of_them_is_left(tmp_path):
+    loaded = suite(tmp_path, 2, f"baseline: true\n{PAIRWISE}", "skill_directories: [skills]")
+    assert tasks_of(loaded, "main") == loaded.tasks
+    for with_skills, without in zip(loaded.tasks, tasks_of(loaded, "baseline"), strict=True):
+        assert with_skills.skill_paths
+        changes = {"skill_paths": (), "no_skills": True, "target": None, "graders": ()}
+        assert without == msgspec.structs.replace(with_skills, **changes)

@@ -1,0 +1,226 @@
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.program import environment
+
+from waza.errors import ExecutorError
+from waza.kit import git
+from waza.workspace.room import PREFIX, Room, clear_stale_rooms
+
+
+@pytest.fixture
+def temp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "temp"
+    directory.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(directory))
+    return directory
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    root = tmp_path / "repo"
+    root.mkdir()
+    (root / "v").write_text("one", encoding="utf-8")
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for args in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "m"]):
+        subprocess.run(["git", *args], cwd=root, check=True)
+    return root
+
+
+def worktrees(repo: Path) -> list[str]:
+    done = subprocess.run(
+        ["git", "worktree", "list", "--porcelain"], cwd=repo, capture_output=True, text=True, check=True
+    )
+    return [line for line in done.stdout.splitlines() if line.startswith("worktree ")][1:]
+
+
+def test_nothing_is_made_before_it_is_needed(temp: Path):
+    room = Room()
+    assert list(temp.iterdir()) == []
+    assert asyncio.run(room.close()) == []
+    assert room.kept is None
+
+
+def test_directories_are_new_empty_and_named_for_people(temp: Path):
+    room = Room()
+    labels = ["plain", "a/b: c?", "../..", "ü" * 300, "", "plain"]
+    made = [room.new_directory(label) for label in labels]
+    assert len(set(made)) == 6
+    assert all(path.is_dir() and not list(path.iterdir()) for path in made)
+    assert {path.parent for path in made} == {made[0].parent}
+    assert made[0].parent.parent == temp.resolve()
+    assert [path.name for path in made[:2]] == ["00001-plain", "00002-a-b-c-"]
+    assert asyncio.run(room.close()) == []
+    assert list(temp.iterdir()) == []
+
+
+def test_worktrees_go_with_their_directory(temp: Path, repo: Path):
+    async def use() -> None:
+        room = Room()
+        one, two = room.new_directory("one"), room.new_directory("two")
+        await asyncio.gather(*(room.add_worktree(repo, place / "tree", None) for place in (one, two)))
+        assert (one / "tree/v").read_text() == "one"
+        assert len(worktrees(repo)) == 2
+        await room.remove_directory(one)
+        assert not one.exists()
+        assert len(worktrees(repo)) == 1
+        assert await room.close() == []
+
+    asyncio.run(use())
+    assert worktrees(repo) == []
+
+
+def test_a_worktree_that_cannot_be_made(temp: Path, repo: Path):
+    async def use() -> None:
+        room = Room()
+        place = room.new_directory("x")
+        with pytest.raises(ExecutorError, match="the worktree of .* cannot be made: .*nowhere"):
+            await room.add_worktree(repo, place / "tree", "nowhere")
+        assert await room.close() == []
+
+    asyncio.run(use())
+    assert worktrees(repo) == []
+
+
+def test_a_removal_that_is_cancelled_is_done_again_at_the_end(
+    temp: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async def use() -> None:
+        room = Room()
+        place = room.new_directory("x")
+        await room.add_worktree(repo, place / "tree", None)
+        begun = asyncio.Event()
+
+        async def hanging(source: Path, target: Path) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(git, "worktree_remove", hanging)
+            removing = asyncio.create_task(room.remove_directory(place))
+            await begun.wait()
+            removing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await removing
+        assert len(worktrees(repo)) == 1
+        assert await room.close() == []
+
+    asyncio.run(use())
+    assert worktrees(repo) == []
+    assert list(temp.iterdir()) == []
+
+
+def test_what_cannot_be_removed_is_told(temp: Path, monkeypatch: pytest.MonkeyPatch):
+    room = Room()
+    root = room.new_directory("x").parent
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", lambda *args, **kwargs: None)
+        assert asyncio.run(room.close()) == [f"the temporary directory {root} could not be removed"]
+
+
+def test_a_worktree_that_the_agent_removed_itself_is_nothing_to_tell(temp: Path, repo: Path):
+    async def use() -> None:
+        room = Room()
+        place = room.new_directory("x")
+        await room.add_worktree(repo, place / "tree", None)
+        subprocess.run(["git", "worktree", "remove", "--force", str(place / "tree")], cwd=repo, check=True)
+        assert await room.close() == []
+
+    asyncio.run(use())
+
+
+def test_kept_rooms_stay_with_all_that_is_in_them(temp: Path, repo: Path):
+    async def use() -> Room:
+        room = Room(keep=True)
+        place = room.new_directory("x")
+        await room.add_worktree(repo, place / "tree", None)
+        await room.remove_directory(place)
+        assert await room.close() == []
+        assert await clear_stale_rooms() == 0
+        return room
+
+    room = asyncio.run(use())
+    assert room.kept is not None
+    assert (room.kept / "00001-x/tree/v").exists()
+    assert [Path(tree.source) for tree in room.kept_worktrees] == [repo]
+    assert len(worktrees(repo)) == 1
+
+
+DYING = """
+import asyncio, os, sys
+from pathlib import Path
+from waza.workspace.room import Room
+async def use():
+    room = Room()
+    place = room.new_directory("x")
+    await room.add_worktree(Path(sys.argv[1]), place / "tree", None)
+    os._exit(7)
+asyncio.run(use())
+"""
+
+
+def test_the_room_of_a_dead_process_is_cleared_and_that_of_a_living_one_is_not(temp: Path, repo: Path):
+    died = subprocess.run(
+        [sys.executable, "-c", DYING, str(repo)], env=environment({"TMPDIR": str(temp)}), check=False
+    )
+    assert died.returncode == 7
+    assert len(list(temp.iterdir())) == len(worktrees(repo)) == 1
+
+    async def use() -> None:
+        room = Room()
+        mine = room.new_directory("mine").parent
+        assert await clear_stale_rooms() == 1
+        assert worktrees(repo) == []
+        assert list(temp.iterdir()) == [temp / mine.name]
+        assert await clear_stale_rooms() == 0
+        await room.close()
+
+    asyncio.run(use())
+
+
+def test_a_room_that_is_only_being_made_is_left_alone(temp: Path):
+    half = temp / f"{PREFIX}half"
+    half.mkdir()
+    (half / "room.ndjson").touch()  # there, but not locked yet
+    (temp / f"{PREFIX}empty").mkdir()
+    (temp / "other").mkdir()
+    assert asyncio.run(clear_stale_rooms()) == 0
+    assert sorted(os.listdir(temp)) == ["other", f"{PREFIX}empty", f"{PREFIX}half"]
+
+
+def test_a_damaged_room_stops_nobody(temp: Path):
+    broken = temp / f"{PREFIX}broken"
+    broken.mkdir()
+    (broken / "room.ndjson").write_bytes(b'{"source": \n')
+    asyncio.run(clear_stale_rooms())
+    room = Room()
+    assert room.new_directory("x").is_dir()
+    asyncio.run(room.close())
+
+
+def test_a_room_cannot_name_worktrees_outside_of_it(temp: Path, repo: Path, tmp_path: Path):
+    elsewhere = tmp_path / "elsewhere"
+    subprocess.run(["git", "worktree", "add", "-q", "--detach", str(elsewhere)], cwd=repo, check=True)
+    forged = temp / f"{PREFIX}forged"
+    forged.mkdir()
+    line = f'{{"source": "{repo}", "target": "{elsewhere}"}}\n'
+    (forged / "room.ndjson").write_text(line, encoding="utf-8")
+    assert asyncio.run(clear_stale_rooms()) == 1
+    assert (elsewhere / "v").exists()
+    assert len(worktrees(repo)) == 1
+
+
+def test_the_rooms_of_other_people_are_not_looked_at(temp: Path, monkeypatch: pytest.MonkeyPatch):
+    theirs = temp / f"{PREFIX}theirs"
+    theirs.mkdir()
+    (theirs / "room.ndjson").write_bytes(b"null\n")
+    with monkeypatch.context() as patched:
+        patched.setattr("waza.workspace.room._UID", -1)
+        assert asyncio.run(clear_stale_rooms()) == 0
+    assert theirs.exists()
+    assert asyncio.run(clear_stale_rooms()) == 1
