@@ -52,7 +52,7 @@ GRADERS = {
     "tool_calls": (
         """expect:
           - {tool: ^bash$, args: {list: {equals: [[1, [2.5, null]], {a: [true, {}]}]}, f: {equals: 1}, null: {equals: null}}}
-          - {tool: view, args: {path: {regex: '^a'}, line: {range: {min: 1.0, max: 2}}}}
+          - {tool: view, args: {path: {regex: '^a'}, line: {range: {gte: 1.0, lt: 2}}}}
         """,
         "{forbidden_tools: [view], expect: [{tool: bash, args: {big: {equals: 1}}}]}",
     ),
@@ -135,9 +135,11 @@ def tasks_of(data: bytes) -> dict[str, dict[str, Any]]:
 
 
 def lasting(value: Any) -> Any:
-    """Verdicts without what they took."""
+    """Verdicts without how long they took, and in which directory."""
     if isinstance(value, dict):
-        return {key: lasting(item) for key, item in value.items() if key != "duration_ms"}
+        return {
+            key: lasting(item) for key, item in value.items() if key not in ("duration_ms", "workspace_dir")
+        }
     return [lasting(item) for item in value] if isinstance(value, list) else value
 
 
@@ -179,7 +181,7 @@ def test_the_whole_suite_merged(live: Path, tmp_path: Path):
     assert list(after) == list(before)
     statuses = {name: one["status"] for name, one in after.items()}
     assert statuses == {
-        "bad": "error",
+        "bad": "failed",
         "broke": "error",
         "good": "failed",
         "stopped": "failed",
@@ -195,7 +197,7 @@ def test_the_whole_suite_merged(live: Path, tmp_path: Path):
         "checkpoints keep their verdicts"
     )
     summary = strict_json((tmp_path / "new.json").read_bytes())["summary"]
-    assert (summary["total_tests"], summary["failed"], summary["errors"]) == (5, 2, 3)
+    assert (summary["total_tests"], summary["failed"], summary["errors"]) == (5, 3, 2)
     assert summary["usage"] == strict_json((live / "live.json").read_bytes())["summary"]["usage"], (
         "no agent ran"
     )
@@ -308,7 +310,7 @@ def test_a_file_of_the_reference_program(tmp_path: Path):
         ('{"tasks": [}', "r.json:1:12: is not valid JSON"),
         ("[]", "r.json: is not a results file; write one with `waza run -o FILE`"),
         ('{"kind": "waza.preflight"}', "r.json: is a waza.preflight report, not a results file"),
-        ("name: suite\n", "r.json:1:1: is not valid JSON"),
+        ("name: suite\n", "r.json:1:5: is not valid JSON: invalid character"),
         (json.dumps({**FOREIGN, "schemaVersion": "2.0"}), "version 2.0 is not readable here"),
         (json.dumps({**FOREIGN, "summary": 3}), "r.json: summary: "),
         (json.dumps({**FOREIGN, "tasks": [{"test_id": "t", "runs": []}]}), "tasks[0]"),
@@ -330,4 +332,4 @@ def test_results_given_as_a_suite(tmp_path: Path):
     write_tree(tmp_path, {"r.json": json.dumps(FOREIGN)})
     ended = waza("grade", "r.json", "--results", "r.json", cwd=tmp_path)
     assert (ended.code, ended.out) == (2, "")
-    assert "r.json:1:2: " in ended.err
+    assert "r.json:1:460: tasks[0]: " in ended.err

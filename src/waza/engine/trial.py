@@ -32,7 +32,7 @@ from waza.model.event import (
 from waza.model.loaded import Suite
 from waza.model.mock import MockScript
 from waza.model.observation import Observation, Turn
-from waza.model.result import AttemptRecord, CheckpointRecord, RunResult, RunStatus
+from waza.model.result import AttemptRecord, CheckpointRecord, RunResult, RunStatus, SessionDigest
 from waza.model.task import Checkpoint, Task
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
@@ -66,6 +66,7 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
     be stored: redacted, and cut where it is huge.
     """
     task, discarded = trial.task, list[AttemptRecord]()
+    sessions: list[SessionDigest] = []  # of judges and responders, in all attempts
     world.emit(
         TrialStarted(
             task_id=task.id,
@@ -77,6 +78,7 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
     for number in range(1, trial.max_attempts + 1):
         attempt = attempt_of(world.run_id, trial, number)
         run = await _run_attempt(world, attempt, baseline_output)
+        sessions += run.grader_sessions
         if run.status != "failed" or number == trial.max_attempts:
             break
         discarded.append(_discarded(run, number))
@@ -90,7 +92,8 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
                 failed_graders=failed,
             )
         )
-    return stored(msgspec.structs.replace(run, attempts=number, attempt_history=discarded), world.redactor)
+    whole = msgspec.structs.replace(run, attempts=number, attempt_history=discarded, grader_sessions=sessions)
+    return stored(whole, world.redactor)
 
 
 def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:

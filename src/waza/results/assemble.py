@@ -65,6 +65,7 @@ class Fold:
         }
         self.durations: dict[Arm, int] = {}
         self._scores: dict[tuple[str, str], list[float]] = {}
+        self._sessions: list[dict[str, Any]] = []
 
     def add(self, arm: Arm, task_id: str, run: RunResult, offset: int, *, cached: bool = False) -> None:
         """Add a finished trial, whose record begins at `offset` of the journal."""
@@ -73,6 +74,8 @@ class Fold:
             return
         figures.trials[run.run_number] = figures_of(run, offset)
         figures.cached = cached
+        if not cached:
+            self._sessions += _sessions(run)
         for one in (run.validations or {}).values():
             if one.type == PROMPT:
                 figures.pairwise = one.details.get("pairwise", figures.pairwise)
@@ -117,6 +120,7 @@ class Fold:
             trigger_metrics=triggers.metrics,
             trigger_results=list(triggers.results),
             metadata=metadata or {},
+            evaluation_usage={"sessions": self._sessions} if self._sessions else None,
         )
         if "baseline" not in self.tasks:
             return Outcome(head, lambda: self._results("main", read, complete=complete)), warnings
@@ -128,6 +132,7 @@ class Fold:
             trigger_metrics=None,
             trigger_results=[],
             metadata={},
+            evaluation_usage=None,
         )
         head = msgspec.structs.replace(head, is_baseline=True, baseline_outcome=baseline)
         return Outcome(
@@ -208,6 +213,20 @@ class Fold:
     def _mean(self, keys: Sequence[tuple[str, str]]) -> float | None:
         found = [score for key in keys for score in self._scores.get(key, ())]
         return stats.mean(found) if found else None
+
+
+def _sessions(run: RunResult) -> list[dict[str, Any]]:
+    """Return what every session of a trial cost: the agent's, discarded attempts', judges' and responders'.
+
+    Scripted sessions cost nothing and are left out.
+    """
+    own, discarded = run.session_digest, [(attempt.usage, "") for attempt in run.attempt_history]
+    held = [(session.usage, session.session_id) for session in (own, *run.grader_sessions)]
+    return [
+        {**({"session_id": name} if name else {}), "usage": msgspec.to_builtins(usage)}
+        for usage, name in [*held, *discarded]
+        if usage is not None and usage.provider + usage.provider_host + "".join(usage.model_metrics)
+    ]
 
 
 def run_config(suite: Suite, model: str) -> RunConfig:

@@ -54,7 +54,8 @@ def _parse(path: Path, file: str) -> Any:
     except msgspec.ValidationError as error:
         _refuse_value(file, str(error))
     except msgspec.DecodeError as error:
-        _refuse_at(file, data[: _good_bytes(str(error), len(data))], f"is not valid JSON: {error}")
+        why = _BYTE.sub("", str(error)).removeprefix("JSON is malformed: ")
+        _refuse_at(file, data[: _good_bytes(str(error), len(data))], f"is not valid JSON: {why}")
     except RecursionError:
         _refuse(file, "is nested too deeply")
 
