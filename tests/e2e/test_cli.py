@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
 from waza.cli.app import COMMANDS
-from waza.cli.run import command as run_command
+from waza.cli.compare import command as compare
+from waza.cli.grade import command as grade
+from waza.cli.run import command as run
 
 SAYS_HELLO = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
 PASSES = "inputs: {prompt: p}\nmock: {output: hello}"
@@ -111,10 +114,11 @@ def test_version(tmp_path: Path):
     assert answers.pop().startswith("waza version ")
 
 
-def test_every_option_of_run_is_tried_by_a_test():
+@pytest.mark.parametrize("command", [run, grade, compare])
+def test_every_option_is_tried_by_a_test(command: click.Command):
     here = Path(__file__).parent
     tests = "\n".join(path.read_text(encoding="utf-8") for path in here.glob("test_*.py"))
-    names = {name for option in run_command.params for name in (*option.opts, *option.secondary_opts)}
+    names = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     assert sorted(name for name in names if name.startswith("-") and f'"{name}' not in tests) == []
 
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-
-from tests.support.live import Project, lasting, nap
-from tests.support.program import Ended, mock_suite, newest_results, write_tree
+from tests.support.live import Live, Project, lasting, nap
+from tests.support.program import Ended, command, environment, mock_suite, newest_results, write_tree
 
 SIDE = "{type: program, name: side, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"']}}"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
 
 
 def counted(name: str, trials: int, delay: int = 0) -> str:
@@ -53,21 +50,26 @@ def unfinished(project: Project, keep: int) -> Path:
     return path
 
 
-def results_of(directory: Path) -> dict:
+def results_of(directory: Path) -> Any:
     return json.loads((directory / "results.json").read_bytes())
+
+
+def told_and_finished(project: Project, live: Live, trials: int) -> bool:
+    """Whether a run has said what it is, and its journal holds so many trials."""
+    return "Engine:" in live.err and len(project.finished()) >= trials
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 8])
 def test_killed_at_ten_random_moments_and_resumed(project: Project, workers: int):
     env = counting_suite(project, 100, 3, "parallel: true", f"workers: {workers}", delay=2)
-    moments = sorted(random.Random(workers).sample(range(1, 290), 7))
+    moments = sorted(random.Random(workers).sample(range(1, 290), 7))  # noqa: S311 - nothing secret, and the same each time
     for place in (2, 4, 6):
         moments.insert(place, 0)  # killed while resuming, as soon as the run says what it is
     done = Counter[tuple[str, int]]()
     for moment in moments:
         with project.started("run", "eval.yaml", "--resume", env=env) as live:
-            live.until(lambda moment=moment: "Engine:" in live.err and len(project.finished()) >= moment)
+            live.until(partial(told_and_finished, project, live, moment))
         executed = executions(project)
         done.update({key: executed[key] for key in project.finished() if key not in done})
     assert 0 < len(done) < 300
@@ -91,7 +93,7 @@ def test_both_arms_of_a_baseline_run_survive_a_kill(project: Project):
     write_tree(project.home, {"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nbody\n"})
     for moment in (9, 37):  # in the first and in the second arm of 24 trials each
         with project.started("run", "eval.yaml", "--resume", env=env) as live:
-            live.until(lambda moment=moment: len(project.finished()) >= moment)
+            live.until(partial(told_and_finished, project, live, moment))
     assert project.run("run", "eval.yaml", "--resume", env=env).code == 1  # no better than without skills
     arms = Counter(line["trial"]["arm"] for line in project.journal() if "trial" in line)
     assert arms == {"main": 24, "baseline": 24}
@@ -172,6 +174,35 @@ def test_a_finished_run_is_only_reported_again(project: Project):
     assert (project.runs[-1] / "results.json").read_bytes() == stored
     assert (project.home / "again.json").read_bytes() == stored
     assert (project.home / "j.xml").exists()
+    assert "it is only reported again" in again.err
+    (project.runs[-1] / "results.json").unlink()  # as if killed between the end of the run and its results
+    assert project.run("run", "eval.yaml", "--resume", env=env).code == 0
+    assert (project.runs[-1] / "results.json").read_bytes() == stored
+    assert set(executions(project).values()) == {1}
+
+
+def test_a_journal_that_cannot_grow_ends_the_run_in_order(project: Project):
+    env = counting_suite(project, 40, 3, head="hooks: {after_run: [{command: 'touch after'}]}")
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 64; exec "$@"', "sh", *command("run", "eval.yaml")],
+        cwd=project.home,
+        env=environment({**env, "TMPDIR": str(project.temp)}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr
+    assert "journal.ndjson" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (project.home / "after").exists()
+    finished = project.finished()
+    assert 5 < len(finished) < 120
+    assert project.left == []
+    ended = project.run("run", "eval.yaml", "--resume", env=env)
+    assert ended.code == 0, ended.err
+    assert f"{len(finished)} finished runs kept" in ended.err
+    assert sorted(project.finished()) == [(f"t{n:03d}", k) for n in range(40) for k in (1, 2, 3)]
 
 
 def test_a_task_that_a_hook_stopped_is_reported_again(project: Project):
@@ -235,7 +266,10 @@ def test_an_unknown_id_is_refused(project: Project, name: str):
 
 
 def changed_to(text: str) -> Callable[[Path], None]:
-    return lambda path: path.write_text(text, encoding="utf-8")
+    def change(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+
+    return change
 
 
 def replaced(old: str, new: str) -> Callable[[Path], None]:

@@ -115,7 +115,17 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     skill = "---\nname: s\ndescription: summarise the quarterly report\n---\nb\n"
     write_tree(root, {"s/SKILL.md": skill, "fixtures/a.txt": "one"})
-    ended = waza("run", "eval.yaml", "--no-save", "--keep-workspace", "-v", "-o", "live.json", cwd=root)
+    temp = tmp_path_factory.mktemp("temp")
+    ended = waza(
+        "run",
+        "eval.yaml",
+        "--no-save",
+        "--keep-workspace",
+        "-o",
+        "live.json",
+        cwd=root,
+        env={"TMPDIR": str(temp)},
+    )
     assert ended.code == 1, ended.err
     for result in strict_json((root / "live.json").read_bytes())["tasks"]:
         for run in result["runs"]:
@@ -193,9 +203,10 @@ def test_the_whole_suite_merged(live: Path, tmp_path: Path):
     for run in after["unjudged"]["runs"]:
         assert run["error_msg"].startswith("running graders: prompt: ")
         assert run["validations"]["text"]["passed"] is True
-    assert lasting(after["stopped"]["runs"]) == lasting(before["stopped"]["runs"]), (
-        "checkpoints keep their verdicts"
-    )
+    for run, old in zip(after["stopped"]["runs"], before["stopped"]["runs"], strict=True):
+        assert (run["status"], run["checkpoints"]) == ("failed", old["checkpoints"]), (
+            "they keep their verdicts"
+        )
     summary = strict_json((tmp_path / "new.json").read_bytes())["summary"]
     assert (summary["total_tests"], summary["failed"], summary["errors"]) == (5, 3, 2)
     assert summary["usage"] == strict_json((live / "live.json").read_bytes())["summary"]["usage"], (

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from pathlib import Path
 
 import pytest
-
 from tests.support.live import Project
 from tests.support.program import mock_suite, newest_results, write_tree
 
 TASK = "inputs: {prompt: p}"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
 
 
 def hook(command: str, **keys: object) -> str:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
-
 from tests.support.live import Project, lasting, nap, stubborn, survivors, until
 from tests.support.program import environment, mock_suite, newest_results, strict_json
 
 SIGINT, SIGTERM = signal.SIGINT, signal.SIGTERM
 AFTER_RUN = "after_run: [{command: 'echo after >> after.txt'}]"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
 
 
 def blocking(duration: str, *files: str) -> str:
@@ -50,9 +44,9 @@ def test_interrupted_at_a_third_and_resumed(project: Project, number: signal.Sig
     duration = nap()
     tasks = {f"t{n:03d}": task(mock="output: done, delay_ms: 5") for n in range(100)}
     tasks["t030"] = task(program("waits", blocking(duration)))
-    config = ["trials_per_task: 3", "parallel: true", f"workers: {workers}"]
-    suite = mock_suite(project.home, tasks, f"hooks: {{{AFTER_RUN}}}", config)
-    with project.started("run", suite, env=env_of(project)) as live:
+    suite = mock_suite(project.home, tasks, f"hooks: {{{AFTER_RUN}}}")
+    asked = ["run", suite, "--trials", "3", "--task", "t*", "--parallel", "--workers", workers]
+    with project.started(*asked, env=env_of(project)) as live:
         live.until(lambda: len(project.finished()) >= 90 and len(survivors(duration)) == 3)
         live.send(number)
         ended = live.ended()
@@ -67,15 +61,17 @@ def test_interrupted_at_a_third_and_resumed(project: Project, number: signal.Sig
     assert sorted(listed) == sorted(finished)
     assert 90 <= len(finished) < 298
     assert ("t030", 1) not in finished
-    run_id = project.runs[-1].name
-    assert f"--resume={run_id}" in ended.err
+    how = next(line for line in ended.err.splitlines() if line.startswith("Go on with: "))
+    name, *words = shlex.split(how.removeprefix("Go on with: "))
+    assert name == "waza"
     assert "Traceback" not in ended.err
     (project.home / "go").touch()
-    assert project.run("run", suite, f"--resume={run_id}", env=env_of(project)).code == 0
+    assert project.run(*words, env=env_of(project)).code == 0
+    assert len(project.runs) == 1
     resumed = newest_results(project.home)
     assert sorted(project.finished()) == [(f"t{n:03d}", k) for n in range(100) for k in (1, 2, 3)]
     assert project.finished()[: len(finished)] == finished
-    assert project.run("run", suite, env=env_of(project)).code == 0
+    assert project.run(*asked, env=env_of(project)).code == 0
     assert lasting(resumed) == lasting(newest_results(project.home))
 
 
@@ -120,7 +116,7 @@ def test_during_a_hook(project: Project, point: str):
 
 
 def test_during_after_run_that_hook_is_left_to_end(project: Project):
-    command = "touch begun; until [ -e go ]; do sleep 0.02; done; touch ended"
+    command = "touch begun; until [ -e go ]; do sleep 0.02; done; sleep 1.5; touch ended"  # time enough to be killed
     suite = mock_suite(project.home, {"a": task()}, f"hooks: {{after_run: [{{command: '{command}'}}]}}")
     with project.started("run", suite) as live:
         live.until((project.home / "begun").exists)
@@ -150,8 +146,9 @@ def test_during_a_code_assertion(project: Project):
     grader = "{type: code, name: c, config: {assertions: ['sum(1 for x in range(10 ** 15)) > 0']}}"
     suite = mock_suite(project.home, {"a": task(grader)})
     with project.started("run", suite) as live:
-        children: list[psutil.Process] = []
-        live.until(lambda: children.extend(psutil.Process(live.process.pid).children()) or children)
+        waza = psutil.Process(live.process.pid)
+        live.until(waza.children)
+        children = waza.children()
         live.send(SIGINT)
         assert live.ended().code == 130
     assert not any(child.is_running() for child in children)

@@ -289,18 +289,19 @@ def test_parallel_tasks_tell_in_whole_lines_and_none_is_lost(tmp_path: Path):
     """2,000 tasks in 8 workers, each with a prompt of 20 lines and a verdict of 50."""
     lines = "\\n".join(f"{{{{.Vars.name}}}} line {n}" for n in range(50))
     grader = "{type: program, name: shows, config: {command: cat}}"
-    head = f'config: {{executor: mock, parallel: true, workers: 8}}\nmock: {{output: "{lines}"}}\ntasks_from: rows.csv'
+    head = f'config: {{executor: mock}}\nmock: {{output: "{lines}"}}\ntasks_from: rows.csv'
     prompts = {f"task-{n}": "\n".join(f"task-{n} asks {i}" for i in range(20)) for n in range(2000)}
     rows = "".join(f'{name},"{prompt}"\n' for name, prompt in prompts.items())
     write_tree(tmp_path, {"eval.yaml": f"name: s\n{head}\n", "rows.csv": f"name,prompt\n{rows}"})
     write_tree(tmp_path, {"few/eval.yaml": f"name: s\n{head}\nrange: [1, 40]\ngraders: [{grader}]\n", "few/rows.csv": f"name,prompt\n{rows}"})  # fmt: skip
-    many = waza("run", "eval.yaml", "-v", "--no-save", cwd=tmp_path)
+    many = waza("run", "eval.yaml", "--parallel", "-w", "8", "-v", "--no-save", cwd=tmp_path)
     assert many.code == 0
+    assert "Parallel: 8 workers\n" in many.err
     finished = re.findall(r"^✓ \[\d+/2000\] (task-\d+)$", many.err, re.MULTILINE)
     assert sorted(finished) == sorted(prompts)
     assert re.findall(r"^✓ (task-\d+) \[passed\]$", many.out, re.MULTILINE) == list(prompts)
     assert blocks(many.err, "[PROMPT]", "asks", 20) == Counter(prompts.keys())
-    few = waza("run", "few/eval.yaml", "-v", "--no-save", cwd=tmp_path)
+    few = waza("run", "few/eval.yaml", "--parallel", "-w", "8", "-v", "--no-save", cwd=tmp_path)
     assert few.code == 0
     assert blocks(few.err, "[GRADER]", "line", 50) == Counter(list(prompts)[:40])
 

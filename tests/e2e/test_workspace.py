@@ -7,17 +7,12 @@ import shlex
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
-
 from tests.support.live import Project, nap, survivors
 from tests.support.program import mock_suite, newest_results, write_tree
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
 
 
 def look(script: str, name: str = "look") -> str:
@@ -29,16 +24,16 @@ def look(script: str, name: str = "look") -> str:
 SHOW = look('find . -type f -not -name .git | sort | while read f; do echo "$f=$(cat $f)"; done')
 
 
-def tasks_of(project: Project) -> dict[str, dict]:
+def tasks_of(project: Project) -> dict[str, Any]:
     return {one["test_id"]: one for one in newest_results(project.home)["tasks"]}
 
 
-def run_of(project: Project, task: str, number: int = 1) -> dict:
+def run_of(project: Project, task: str, number: int = 1) -> Any:
     return tasks_of(project)[task]["runs"][number - 1]
 
 
-def seen(run: dict, grader: str = "look") -> list[str]:
-    return run["validations"][grader]["details"]["stdout"].splitlines()
+def seen(run: Any, grader: str = "look") -> list[str]:
+    return str(run["validations"][grader]["details"]["stdout"]).splitlines()
 
 
 def git(directory: Path, *args: str) -> str:
@@ -68,7 +63,7 @@ def worktrees(root: Path) -> list[str]:
 
 
 def test_what_stands_in_it_and_in_which_order(project: Project):
-    repository(project.home / "repo", {name: "repo" for name in ("a", "b", "c", "d", "e/f")})
+    repository(project.home / "repo", dict.fromkeys(("a", "b", "c", "d", "e/f"), "repo"))
     files = {f"given/{name}": "context" for name in ("b", "c", "d", "deep/er/g")}
     files |= {f"fixtures/{name}": "fixture" for name in ("c", "d", "rules/own.md")}
     files |= {"fixtures/d": "instruction", "fixtures/suite.md": "suite"}

@@ -31,14 +31,14 @@ class Project:
         self.home.mkdir(exist_ok=True)
         self.temp.mkdir(exist_ok=True)
 
-    def run(self, *args: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+    def run(self, *args: object, env: Mapping[str, str] | None = None) -> Ended:
         """Run `waza` to its end."""
-        return waza(*args, cwd=self.home, env=self._environment(env))
+        return waza(*map(str, args), cwd=self.home, env=self._environment(env))
 
     @contextmanager
-    def started(self, *args: str | Path, env: Mapping[str, str] | None = None) -> Iterator[Live]:
+    def started(self, *args: object, env: Mapping[str, str] | None = None) -> Iterator[Live]:
         """Start `waza`; it is killed at the end of the block if it still runs."""
-        live = Live(*args, cwd=self.home, logs=self.temp.parent, env=self._environment(env))
+        live = Live(*map(str, args), cwd=self.home, logs=self.temp.parent, env=self._environment(env))
         try:
             yield live
         finally:
@@ -74,7 +74,7 @@ class Project:
 class Live:
     """A running `waza`."""
 
-    def __init__(self, *args: str | Path, cwd: Path, logs: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, *args: str, cwd: Path, logs: Path, env: Mapping[str, str]) -> None:
         self.cwd = cwd
         self._out, self._err = logs / "out.txt", logs / "err.txt"
         with self._out.open("wb") as out, self._err.open("wb") as err:

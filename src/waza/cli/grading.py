@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from waza.cli.streams import tell
+from waza.cli.text import require_utf8
 from waza.engine.regrade import Regraded, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import write_atomic
@@ -40,6 +41,7 @@ def grade_command(arguments: Arguments) -> int:
     """Run the command; return its exit code."""
     if not arguments.workspace.is_dir():
         raise UsageError(f"there is no directory {arguments.workspace} (--workspace)")
+    require_utf8("--judge-model", arguments.judge_model)
     project = find_project(Path.cwd())
     judge_model = arguments.judge_model or project.keys.defaults.judgeModel
     suite = load(arguments.suite_path, Request(executor=arguments.executor, judge_model=judge_model))

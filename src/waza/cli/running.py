@@ -24,6 +24,7 @@ from waza.cli.outputs import (
 )
 from waza.cli.streams import Output, tell
 from waza.cli.suites import Chosen, choose_suites
+from waza.cli.text import require_utf8
 from waza.engine.control import Control
 from waza.engine.run import ModelRun, RunOptions, run_model
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
@@ -86,6 +87,8 @@ def run_command(arguments: Arguments) -> int:
         reporters.append(Reporter("json"))
     if arguments.output and arguments.output_dir:
         raise UsageError("-o and --output-dir exclude each other; keep one")
+    require_utf8("--model", *arguments.models)
+    require_utf8("--judge-model", arguments.judge_model)
     project = find_project(Path.cwd())
     for warning in project.warnings:
         tell(str(warning))

@@ -15,14 +15,13 @@ from waza.executors.copilot_judge import CopilotJudge
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import agent_options
 from waza.executors.copilot_policy import ToolPolicy, approve
-from waza.executors.copilot_turn import TurnWatch
+from waza.executors.copilot_turn import TurnWatch, take_turn
 from waza.model.agent import Limits, Place, Setup
 from waza.model.observation import Turn, Usage
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
-METRICS_LIMIT = 30.0  # seconds to wait for the usage of a session
-DELETE_LIMIT = 30.0
+DELETE_LIMIT = 30.0  # seconds
 
 
 class CopilotExecutor:
@@ -89,13 +88,9 @@ class CopilotAgent:
         policy = ToolPolicy(None if self.task.no_skills else self.task.target)
         watch = TurnWatch(limits)
         session = await self._session(policy, watch)
-        metrics: dict[str, Any] | None = None
-        try:
-            await watch.run(lambda: session.send(prompt), self.client, session.abort)
-            if not watch.lost:
-                metrics = await _metrics(session)
-        finally:
-            await self._leave(session, lost=watch.lost)
+        metrics = await take_turn(
+            watch, session, self.client, self.executor.clients, lambda: session.send(prompt)
+        )
         return self._turn(policy, watch, metrics)
 
     async def _session(self, policy: ToolPolicy, watch: TurnWatch) -> CopilotSession:
@@ -118,14 +113,6 @@ class CopilotAgent:
             raise ExecutorError(f"the Copilot runtime could not {what}: {error}") from error
         self.session_id = session.session_id
         return session
-
-    async def _leave(self, session: CopilotSession, *, lost: bool) -> None:
-        if lost:
-            await self.executor.clients.forget(self.client)
-            return
-        with contextlib.suppress(Exception):
-            async with asyncio.timeout(METRICS_LIMIT):
-                await session.disconnect()
 
     def _turn(self, policy: ToolPolicy, watch: TurnWatch, metrics: dict[str, Any] | None) -> Turn:
         seen = watch.collector
@@ -150,13 +137,3 @@ class CopilotAgent:
         with contextlib.suppress(Exception):
             async with asyncio.timeout(DELETE_LIMIT):
                 await self.client.delete_session(self.session_id)
-
-
-async def _metrics(session: CopilotSession) -> dict[str, Any] | None:
-    """Return the session's totals so far, or None if they cannot be had."""
-    try:
-        async with asyncio.timeout(METRICS_LIMIT):
-            found = (await session.rpc.usage.get_metrics()).to_dict()
-    except Exception:  # noqa: BLE001 - usage then comes from the events of the turn
-        return None
-    return found if isinstance(found, dict) else None

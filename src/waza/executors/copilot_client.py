@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import shutil
@@ -20,6 +21,7 @@ from waza.version import __version__
 
 START_LIMIT = 60.0  # seconds; the npm binary takes up to 7 when it unpacks itself
 STOP_LIMIT = 10.0
+PING_LIMIT = 1.0
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 _HOME_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "COPILOT_HOME", "USERPROFILE")
 
@@ -60,6 +62,7 @@ class Clients:
         self.setup = setup
         self.root: Path | None = None
         self._clients: dict[tuple[object, ...], CopilotClient] = {}
+        self._numbers = itertools.count()
         self._starting = asyncio.Lock()
 
     @property
@@ -74,16 +77,13 @@ class Clients:
         key = (tuple(sorted(environment.items())), own)
         async with self._starting:
             if key not in self._clients:
-                self._clients[key] = await self._start(len(self._clients), environment)
+                self._clients[key] = await self._start(next(self._numbers), environment)
             return self._clients[key]
 
     async def forget(self, client: CopilotClient) -> None:
-        """Stop a client whose process has ended, so that the next session gets a new one."""
-        async with self._starting:
-            for key, known in list(self._clients.items()):
-                if known is client:
-                    del self._clients[key]
-        await _stop(client)
+        """End a client whose process has ended or hangs; the next session gets a new one."""
+        self._clients = {key: known for key, known in self._clients.items() if known is not client}
+        await _kill(client)
 
     async def forget_if_dead(self, client: CopilotClient) -> None:
         """Stop a client if its process has ended."""
@@ -100,12 +100,13 @@ class Clients:
         try:
             async with asyncio.timeout(START_LIMIT):
                 await client.start()
-        except TimeoutError:
-            await _stop(client)
-            raise ExecutorError(f"the Copilot runtime did not start within {START_LIMIT:g} s") from None
-        except Exception as error:  # the SDK raises bare exceptions and its own
-            await _stop(client)
-            raise ExecutorError(f"the Copilot runtime failed to start: {_reason(error)}") from error
+        except BaseException as error:
+            await _kill(client)
+            if isinstance(error, TimeoutError):
+                raise ExecutorError(f"the Copilot runtime did not start within {START_LIMIT:g} s") from None
+            if isinstance(error, Exception):  # the SDK raises bare exceptions and its own
+                raise ExecutorError(f"the Copilot runtime failed to start: {_reason(error)}") from error
+            raise
         return client
 
     async def aclose(self) -> None:
@@ -181,6 +182,11 @@ async def _stop(client: CopilotClient) -> None:
         async with asyncio.timeout(STOP_LIMIT):
             await client.stop()
             return
+    await _kill(client)
+
+
+async def _kill(client: CopilotClient) -> None:
+    """End the process of a client at once."""
     with contextlib.suppress(Exception):
         await client.force_stop()
 
@@ -191,10 +197,12 @@ def _reason(error: BaseException) -> str:
 
 
 async def is_alive(client: CopilotClient) -> bool:
-    """Tell whether the runtime's process still answers."""
+    """Tell whether the runtime's process lives. One that is busy may answer late: limits are for one that hangs."""
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PING_LIMIT):
             await client.ping()
+    except TimeoutError:
+        return True
     except Exception:  # noqa: BLE001 - any failure of a ping means the same
         return False
     return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from pathlib import Path
-from typing import Any
 
 from copilot import CopilotClient, CopilotSession, ToolInvocation, ToolResult
 from copilot import Tool as SdkTool
@@ -16,11 +15,11 @@ from waza.executors.copilot_events import Meter
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import common_options
 from waza.executors.copilot_policy import approve
-from waza.executors.copilot_turn import TurnWatch
+from waza.executors.copilot_turn import TurnWatch, take_turn
 from waza.model.agent import Answer, Call, Limits, Question, Setup, Sitting, Tool
 from waza.model.trial import Attempt
 
-LIMIT = 30.0  # seconds for what is done besides the asking
+LIMIT = 30.0  # seconds to delete a session
 
 
 class CopilotJudge:
@@ -56,16 +55,13 @@ class CopilotInterview:
             session = await self._session(question, watch, calls)
         except ExecutorError as error:
             return Answer(error=str(error))
-        metrics: dict[str, Any] | None = None
-        try:
-            await watch.run(lambda: session.send(question.text, mode="enqueue"), self.client, session.abort)
-            with contextlib.suppress(Exception):
-                async with asyncio.timeout(LIMIT):
-                    metrics = (await session.rpc.usage.get_metrics()).to_dict()
-        finally:
-            with contextlib.suppress(Exception):
-                async with asyncio.timeout(LIMIT):
-                    await session.disconnect()
+        metrics = await take_turn(
+            watch,
+            session,
+            self.client,
+            self.judge.clients,
+            lambda: session.send(question.text, mode="enqueue"),
+        )
         usage = self.meter.turn(watch.collector, metrics)
         self.judge.sittings.append(Sitting(session_id=self.session_id, usage=usage, calls=tuple(calls)))
         return Answer(

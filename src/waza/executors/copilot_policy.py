@@ -5,10 +5,11 @@ All three fail closed. The runtime lets a tool run when a pre-tool hook raises, 
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 from copilot.rpc import PermissionDecisionApproveOnce, PermissionDecisionReject
 
 from waza.model.observation import Denial
@@ -24,7 +25,7 @@ _NATIVE = {
 # Shell tools, into whose command the session of mocked programs is written.
 SHELLS = frozenset({"bash", "powershell", "local_shell"})
 LAUNCHER = "task"  # what an unnamed workflow or a sub-agent launch goes by
-LEGACY = "factory"  # an older name of the kind `workflow`
+_OTHER = re.compile(r"[^A-Za-z0-9_-]")  # what the runtime replaces in the names of servers
 
 Hook = Callable[[Mapping[str, Any], Mapping[str, str]], Awaitable[dict[str, Any] | None]]
 
@@ -39,8 +40,13 @@ class ToolPolicy:
 
     @property
     def available_tools(self) -> list[str] | None:
-        """The runtime's native filter: None for all tools, else the declared ones by the runtime's names."""
-        return None if self.declared is None else sorted({_native(name) for name in self.declared})
+        """The runtime's native filter: None for all tools, else the declared ones by the runtime's names.
+
+        The runtime takes a star for every tool; an agent's list grants nothing by patterns.
+        """
+        if self.declared is None:
+            return None
+        return sorted({_native(name) for name in self.declared if "*" not in name})
 
     def check_tool(self, name: str) -> str:
         """Return why a tool may not be used, or nothing; a refusal is noted."""
@@ -49,8 +55,8 @@ class ToolPolicy:
         return self._deny(name, "tool", f"the agent's tools: list does not allow {name!r}")
 
     def check_permission(self, request: Any) -> str:
-        """Return why a permission request is refused, or nothing. Kinds that nobody knows are refused."""
-        if self.mode is None:
+        """Return why a permission request is refused, or nothing. A list allows no kind that nobody knows."""
+        if self.declared is None:
             return ""
         kind = kind_of(request)
         identity = identity_of(request)
@@ -58,11 +64,11 @@ class ToolPolicy:
             return self._deny(
                 kind or "unknown", kind or "unknown", f"permission requests of kind {kind!r} are not known"
             )
-        if self.declared is None:
-            return ""
         if not self.declared:
             return self._deny(identity, kind, "the agent declares tools: [], so no tool is allowed")
-        if any(_authorises(declared, identity) for declared in self.declared):
+        # What a hook asks for comes without its source, as in transcripts.
+        matches = allows if kind == "hook" else _authorises
+        if any(matches(declared, identity) for declared in self.declared):
             return ""
         return self._deny(identity, kind, f"the agent's tools: list does not allow {identity!r}")
 
@@ -79,20 +85,18 @@ class ToolPolicy:
             call: Mapping[str, Any], invocation: Mapping[str, str]
         ) -> dict[str, Any] | None:
             del invocation
+            name = "unknown"
             try:
-                return self._before(call, mock_token)
+                name = _tool_of(call)
+                return self._before(name, call, mock_token)
             except Exception as error:  # noqa: BLE001 - whatever goes wrong here must deny, for the runtime would allow
-                name = str(call.get("toolName", "unknown")) if isinstance(call, Mapping) else "unknown"
                 return _refusal(
                     self._deny(name, "tool", f"the policy could not be checked ({type(error).__name__})")
                 )
 
         return before_tool
 
-    def _before(self, call: Mapping[str, Any], mock_token: str) -> dict[str, Any] | None:
-        name = call["toolName"]
-        if not isinstance(name, str) or not name:
-            raise TypeError("a call without the name of a tool")
+    def _before(self, name: str, call: Mapping[str, Any], mock_token: str) -> dict[str, Any] | None:
         refused = self.check_tool(name)
         if refused:
             return _refusal(refused)
@@ -136,6 +140,13 @@ def _refusal(reason: str) -> dict[str, Any]:
     return {"permissionDecision": "deny", "permissionDecisionReason": reason}
 
 
+def _tool_of(call: Mapping[str, Any]) -> str:
+    name = call["toolName"]
+    if not isinstance(name, str) or not name:
+        raise TypeError("a call without the name of a tool")
+    return name
+
+
 def _native(declared: str) -> str:
     name = declared.strip()
     if name.lower().startswith(("mcp:", "custom:", "builtin:")):
@@ -151,7 +162,8 @@ def _with_session(tool: str, token: str) -> str:
 
 def _authorises(declared: str, identity: str) -> bool:
     """Tell whether a declared name stands for an identity whose source is known: prefixes must agree."""
-    return allows(declared, identity) and (":" in identity or ":" not in declared.removeprefix("builtin:"))
+    builtin = ":" not in declared.strip().lower().removeprefix("builtin:")
+    return allows(declared, identity) and (builtin or ":" in identity)
 
 
 def kind_of(request: Any) -> str:
@@ -172,11 +184,9 @@ def identity_of(request: Any) -> str | None:
         case "memory":
             return "memory"
         case "mcp":
-            server, tool = (
-                _field(request, "server_name", "serverName"),
-                _field(request, "tool_name", "toolName"),
+            return _mcp(
+                _field(request, "server_name", "serverName"), _field(request, "tool_name", "toolName")
             )
-            return f"mcp:{server}-{tool}" if server and tool else None
         case "custom-tool":
             name = _field(request, "tool_name", "toolName")
             return f"custom:{name}" if name else None
@@ -195,15 +205,35 @@ def _field(request: Any, attribute: str, key: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _legacy(request: Any) -> str | None:
-    """Read a raw request of the legacy kind: its JSON must have the shape of a workflow and the same kind."""
-    raw = request if isinstance(request, Mapping) else getattr(request, "raw", None)
-    if isinstance(raw, str | bytes):
-        try:
-            raw = json.loads(raw)
-        except ValueError:
-            return None
-    if not isinstance(raw, Mapping) or raw.get("kind") != LEGACY:
+def _mcp(server: str, tool: str) -> str | None:
+    """Return the identity of a server's tool. The runtime has put the server's name before the tool's already."""
+    if not server or not tool:
         return None
-    name = raw.get("name", "")
-    return (name.strip() or LAUNCHER) if isinstance(name, str) else None
+    prefix = _OTHER.sub("-", server)
+    return f"mcp:{tool}" if tool.startswith(f"{prefix}-") else f"mcp:{server}-{tool}"
+
+
+class _OldWorkflow(msgspec.Struct, rename="camel"):
+    """A request of the legacy kind has the fields of a workflow. Those that are there must be of their type."""
+
+    kind: Literal["factory"]
+    name: str = ""
+    description: str = ""
+    operation: str = ""
+    approval_key: str = ""
+    can_persist_approval: bool = False
+    phases: list[dict[str, Any]] = []
+
+
+def _legacy(request: Any) -> str | None:
+    """Return what a raw request of the legacy kind goes by; None if it is malformed."""
+    raw = request if isinstance(request, Mapping) else getattr(request, "raw", None)
+    try:
+        known = (
+            msgspec.json.decode(raw, type=_OldWorkflow)
+            if isinstance(raw, str | bytes)
+            else msgspec.convert(raw, _OldWorkflow)
+        )
+    except msgspec.MsgspecError:
+        return None
+    return known.name.strip() or LAUNCHER

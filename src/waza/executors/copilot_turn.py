@@ -8,14 +8,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from copilot import CopilotClient
+from copilot import CopilotClient, CopilotSession
 
-from waza.executors.copilot_client import is_alive
+from waza.executors.copilot_client import Clients, is_alive
 from waza.executors.copilot_events import Collector
 from waza.model.agent import Limits
 
 BEAT = 0.5  # seconds between looks at the clocks and at the runtime's process
-ABORT_LIMIT = 5.0
+# Both together stay below the grace that a session gets after its own limit.
+ABORT_LIMIT = 2.0
+SETTLE_LIMIT = 1.0
+LEAVE_LIMIT = 30.0  # seconds for the usage of a session, and as many to disconnect
 GONE = "the Copilot runtime ended in the middle of the turn"
 
 
@@ -28,6 +31,7 @@ class TurnWatch:
         self.error = ""
         self.timed_out = False
         self.lost = False
+        self.seconds = 0.0  # how long the turn went on
         self._over = asyncio.Event()
         self._started = self._latest = time.monotonic()
         self._any = False
@@ -53,6 +57,7 @@ class TurnWatch:
     async def run(self, send: Callable[[], Any], client: CopilotClient, abort: Callable[[], Any]) -> None:
         """Send, and wait for the end: idle, an error, a limit, or the end of the runtime's process."""
         self._started = self._latest = time.monotonic()
+        self._any = False  # what the session told when it was made is not of this turn
         sending = asyncio.ensure_future(send())
         try:
             await self._wait(sending, client)
@@ -60,6 +65,7 @@ class TurnWatch:
             sending.cancel()
             await self._abort(abort)
             raise
+        self.seconds = time.monotonic() - self._started
         if not sending.done():
             sending.cancel()
         with contextlib.suppress(asyncio.CancelledError, Exception):
@@ -71,10 +77,11 @@ class TurnWatch:
         while not self._over.is_set() and not self.error:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), BEAT)
+            alive = self._over.is_set() or await is_alive(client)
+            unsent = sending.exception() if sending.done() and not sending.cancelled() else None
             if self._over.is_set():
                 return
-            unsent = sending.exception() if sending.done() and not sending.cancelled() else None
-            if not await is_alive(client):
+            if not alive:
                 self._end(GONE, lost=True)
             elif unsent is not None:
                 self._end(f"the prompt could not be sent: {unsent}")
@@ -85,26 +92,61 @@ class TurnWatch:
         now, limits = time.monotonic(), self.limits
         if limits.first_event and not self._any and now - self._started > limits.first_event:
             return (
-                f"the session did not start: no event came within {limits.first_event:g} s. The engine launched, "
-                "but its model server did not answer"
+                f"the session did not start: no event came within {limits.first_event:g} s "
+                "(first_event_timeout_seconds). The Copilot runtime was started, but does nothing"
             )
         if limits.turn and now - self._started > limits.turn:
             return f"the turn did not end within {limits.turn:g} s"
         if limits.idle and now - self._latest > limits.idle:
-            return f"the session fell silent: no event came for {limits.idle:g} s"
+            return f"the session fell silent: no event came for {limits.idle:g} s (idle_timeout_seconds)"
         return ""
 
     def _end(self, reason: str, *, timed_out: bool = False, lost: bool = False) -> None:
         self.error, self.timed_out, self.lost = reason, timed_out, lost
 
     async def _abort(self, abort: Callable[[], Any]) -> None:
-        """Stop the agent, so that it changes nothing any more while it is graded."""
-        with contextlib.suppress(Exception):
+        """Stop the agent, so that it changes nothing any more while it is graded. A runtime that cannot is lost."""
+        try:
             async with asyncio.timeout(ABORT_LIMIT):
                 await abort()
+        except Exception:  # noqa: BLE001 - whatever goes wrong, the agent still runs
+            self.lost = True
+            return
+        with contextlib.suppress(TimeoutError):  # a command in the background keeps a session from its end
+            async with asyncio.timeout(SETTLE_LIMIT):
                 await self._over.wait()
 
-    @property
-    def seconds(self) -> float:
-        """How long the turn has been going on."""
-        return time.monotonic() - self._started
+
+async def take_turn(
+    watch: TurnWatch,
+    session: CopilotSession,
+    client: CopilotClient,
+    clients: Clients,
+    send: Callable[[], Any],
+) -> dict[str, Any] | None:
+    """Send a prompt by `send`, wait for the end of the turn, and leave the session resumable.
+
+    Returns the session's usage so far, or None if it cannot be had. A runtime that is lost is ended.
+    """
+    metrics: dict[str, Any] | None = None
+    try:
+        await watch.run(send, client, session.abort)
+        if not watch.lost:
+            metrics = await _metrics(session)
+    finally:
+        if watch.lost:
+            await clients.forget(client)
+        else:
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(LEAVE_LIMIT):
+                    await session.disconnect()
+    return metrics
+
+
+async def _metrics(session: CopilotSession) -> dict[str, Any] | None:
+    try:
+        async with asyncio.timeout(LEAVE_LIMIT):
+            found = (await session.rpc.usage.get_metrics()).to_dict()
+    except Exception:  # noqa: BLE001 - usage then comes from the events of the turn
+        return None
+    return found if isinstance(found, dict) else None

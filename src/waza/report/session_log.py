@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,7 +88,7 @@ def _lines(event: RunEvent) -> Iterator[Line]:
 
 def _start(event: SuiteStarted) -> dict[str, Any]:
     return {
-        "spec_path": event.path,
+        "spec_path": os.fsencode(event.path).decode("utf-8", "replace"),  # names on disk may be any bytes
         "model": event.model,
         "engine": event.executor,
         "task_count": event.tasks,

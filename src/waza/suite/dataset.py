@@ -14,7 +14,7 @@ from waza.kit.files import inside
 from waza.kit.template import check
 from waza.model.task import Task
 from waza.problem import Problem, Severity, shown
-from waza.suite.digest import row_digest
+from waza.suite.digest import row_digest, task_digest
 from waza.suite.loading import Loading
 
 MAX_CELL = 20 * 1024 * 1024  # characters
@@ -56,7 +56,7 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
         loading.say(loading.document, WHERE, f"{loading.file.tasks_from!r} cannot be read ({error.strerror})")
         return []
     _check_header(loading, file, header)
-    common = row_digest(base)
+    common = "" if loading.errors() else task_digest(base)
     selected = _selected(loading, rows)
     return [_task(loading, file, base, common, n, header, row) for n, row in enumerate(selected, 1)]
 
@@ -147,7 +147,7 @@ def _selected(loading: Loading, rows: list[Row]) -> list[Row]:
     return []
 
 
-def _task(loading: Loading, file: str, base: Task, common: bytes, n: int, header: Row, row: Row) -> Task:
+def _task(loading: Loading, file: str, base: Task, common: str, n: int, header: Row, row: Row) -> Task:
     columns = dict(zip(header.cells, row.cells, strict=True))
     name = columns.get("name") or f"row-{n}"
     task_id = columns.get("id") or name
@@ -166,7 +166,7 @@ def _task(loading: Loading, file: str, base: Task, common: bytes, n: int, header
         prompt=prompt,
         variables={**base.variables, **columns},
     )
-    return msgspec.structs.replace(task, digest=row_digest(task, common).hex())
+    return msgspec.structs.replace(task, digest=row_digest(task, common))
 
 
 def _say(

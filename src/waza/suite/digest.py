@@ -65,33 +65,41 @@ def digested(task: Task) -> Task:
 
 def task_digest(task: Task) -> str:
     """Return the digest of a task: its keys and the contents of all files that it brings, as hex."""
-    digest = hashlib.sha256(row_digest(task))
+    digest = hashlib.sha256(_keys(task))
     for path in _files(task):
         digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + _content(path))
-    fixture = task.inputs.context.get("fixture")
-    if fixture:
-        path = safe_join(task.home, fixture)
-        digest.update(_tree(path) if path.is_dir() else _content(path))
+    for directory in _directories(task):
+        digest.update(_tree(directory) if directory.is_dir() else _content(directory))
     return digest.hexdigest()
 
 
-def row_digest(task: Task, common: bytes = b"") -> bytes:
-    """Return the digest of a task without its files. `common` stands for all but a row's own columns."""
-    if common:
-        own = _encoded([task.id, task.name, task.prompt, task.variables])
-        return hashlib.sha256(common + own).digest()
+def row_digest(task: Task, common: str) -> str:
+    """Return the digest of a CSV task: its columns, and `common`, the digest of all that rows share."""
+    own = _encoded([common, task.id, task.name, task.prompt, task.variables])
+    return hashlib.sha256(own).hexdigest()
+
+
+def _keys(task: Task) -> bytes:
     graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
-    parts = {
-        "task": [task.id, task.name, task.prompt, task.description, task.expected_outcome, task.variables],
-        "limits": [task.timeout, task.first_event_timeout],
-        "inputs": [task.inputs, task.follow_ups, task.instruction_files],
-        "expected": task.expected,
-        "graders": [_grader(grader) for grader in graders],
-        "checkpoints": [[point.after_turn, point.stop] for point in task.checkpoints],
-        "mocks": [task.command_mocks, task.mcp_mocks, task.mock],
-        "skills": [task.no_skills, _skills(task)],
-    }
-    return hashlib.sha256(_encoded(parts)).digest()
+    return _encoded(
+        {
+            "task": [
+                task.id,
+                task.name,
+                task.prompt,
+                task.description,
+                task.expected_outcome,
+                task.variables,
+            ],
+            "limits": [task.timeout, task.first_event_timeout],
+            "inputs": [task.inputs, task.follow_ups, task.instruction_files],
+            "expected": task.expected,
+            "graders": [_grader(grader) for grader in graders],
+            "checkpoints": [[point.after_turn, point.stop] for point in task.checkpoints],
+            "mocks": [task.command_mocks, task.mcp_mocks, task.mock],
+            "skills": [task.no_skills, _skills(task)],
+        }
+    )
 
 
 def _config(suite: Suite) -> dict[str, Any]:
@@ -132,6 +140,19 @@ def _files(task: Task) -> Iterator[Path]:
             yield safe_join(task.fixtures, file.path)
     for name in task.instruction_files:
         yield safe_join(task.fixtures, name)
+    for response in (response for mock in task.command_mocks for response in mock.responses):
+        for output in (response, *(response.sequence or ())):
+            if output.fixture:
+                yield safe_join(task.home, output.fixture)
+
+
+def _directories(task: Task) -> Iterator[Path]:
+    fixture = task.inputs.context.get("fixture")
+    if fixture:
+        yield safe_join(task.home, fixture)
+    for mock in task.mcp_mocks:
+        if mock.fixtures:
+            yield task.home / mock.fixtures
 
 
 def _skills(task: Task) -> list[str]:

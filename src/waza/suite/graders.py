@@ -144,6 +144,9 @@ def _checked(loading: Loading, document: Document, grader: Grader, path: tuple[s
             "remove it, or change the executor",
         )
         errors += 1
+    if getattr(grader, "mode", "") == "pairwise" and not loading.file.baseline:
+        message = "pairwise graders compare with a run without skills; without --baseline they judge the output alone"
+        loading.say(document, (*path, "config", "mode"), message, warning=True)
     return not errors
 
 

@@ -218,14 +218,6 @@ def _check_head(loading: Loading) -> None:
         loading.say(loading.document, ("tasks",), "has no effect beside tasks_from", warning=True)
     if file.range and not file.tasks_from:
         loading.say(loading.document, ("range",), "has no effect without tasks_from", warning=True)
-    pairwise = any(
-        grader.config and grader.config.get("mode") == "pairwise"
-        for grader in file.graders
-        if grader.type == "prompt"
-    )
-    if pairwise and not file.baseline:
-        message = "pairwise graders compare with a run without skills; without --baseline they judge the output alone"
-        loading.say(loading.document, ("graders",), message, warning=True)
 
 
 def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,19 +30,19 @@ class Case:
     name: str
     files: Mapping[str, Content]
     says: tuple[str, ...]
-    args: tuple[str, ...] = ("eval.yaml",)
+    args: tuple[str, ...]
 
     @property
     def stderr(self) -> str:
         """All that stands on standard error."""
-        if self.says[0].startswith("Error: "):
-            return "\n".join(self.says) + "\n"
-        count = sum(": warning: " not in line for line in self.says)
-        lines = [*self.says, f"{count} {'mistake' if count == 1 else 'mistakes'}; nothing was run"]
+        lines = list(self.says)
+        if not lines[-1].startswith("Error: "):
+            count = sum(": warning: " not in line for line in lines)
+            lines.append(f"{count} {'mistake' if count == 1 else 'mistakes'}; nothing was run")
         return "\n".join(lines) + "\n"
 
     def write(self, root: Path) -> None:
-        """Write the files. A callable makes its path itself (a link, a directory, a pipe)."""
+        """Write the files. A callable makes its path itself: a link, a directory, a pipe."""
         for name, content in self.files.items():
             if isinstance(content, str | bytes):
                 write_tree(root, {name: content})
@@ -53,33 +54,38 @@ class Case:
 def case(
     name: str,
     *says: str,
-    suite: str = SUITE,
-    task: str | None = TASK,
+    suite: str | bytes = SUITE,
+    task: str | bytes | None = TASK,
     files: Mapping[str, Content] | None = None,
-    args: Sequence[str] = ("eval.yaml",),
+    args: Sequence[str] = (),
+    target: str = "eval.yaml",
 ) -> Case:
-    """Return a case: `suite` is eval.yaml, `task` is t.yaml (None: there is none), `files` the others."""
+    """Return a case: `suite` is eval.yaml, `task` is t.yaml (None: there is none), `files` are the others."""
     own: dict[str, Content] = {"eval.yaml": suite}
     if task is not None:
         own["t.yaml"] = task
-    return Case(name, {**own, **(files or {})}, says, tuple(args))
-
-
-def tail(text: str) -> str:
-    """Return the default suite with more keys behind it, from line 4 on."""
-    return SUITE + text
+    return Case(name, {**own, **(files or {})}, says, (target, *args))
 
 
 def config(*lines: str) -> str:
-    """Return a suite whose `config` has more keys, from line 5 on."""
-    return "\n".join(
-        ["name: s", "config:", "  executor: mock", "  model: m", *(f"  {line}" for line in lines), "tasks: [t.yaml]", ""]
-    )
+    """Return the usual suite with more keys in its `config`, from line 5 on."""
+    head = ["name: s", "config:", "  executor: mock", "  model: m"]
+    return "\n".join([*head, *(f"  {line}" for line in lines), "tasks: [t.yaml]", ""])
 
 
-def grader(kind: str, config: str) -> str:
-    """Return a suite with one grader; its config starts in line 5."""
-    return SUITE + f"graders:\n  - {{name: g, type: {kind}, config: {config}}}\n"
+def graded(kind: str, keys: str) -> str:
+    """Return the usual suite with a grader. Its config starts in line 5, behind the type."""
+    return f"{SUITE}graders:\n  - {{name: g, type: {kind}, config: {keys}}}\n"
+
+
+def rows(more: str = "") -> str:
+    """Return a suite whose tasks are the rows of a.csv; more keys start in line 4."""
+    return f"name: s\nconfig: {{executor: mock, model: m}}\ntasks_from: a.csv\n{more}"
+
+
+def inputs(keys: str) -> str:
+    """Return a task with these inputs, on line 2."""
+    return f"id: t\ninputs: {{{keys}}}\n"
 
 
 def link(target: str) -> Callable[[Path], None]:
@@ -93,7 +99,15 @@ def directory(path: Path) -> None:
 
 
 def pipe(path: Path) -> None:
-    """Make a named pipe, which never ends for whoever reads it."""
-    import os
-
+    """Make a named pipe, whose reader waits for a writer that never comes."""
     os.mkfifo(path)
+
+
+def sparse(size: int) -> Callable[[Path], None]:
+    """Make a file of that many bytes which takes no room."""
+
+    def make(path: Path) -> None:
+        with path.open("wb") as file:
+            file.truncate(size)
+
+    return make

@@ -1,13 +1,30 @@
-"""Suite files with keys or values that cannot be used."""
+"""Suites with keys and values that cannot be used."""
 
 from __future__ import annotations
 
-from tests.e2e.broken.case import SUITE, TASK, Case, case, config, directory, grader, tail
+from tests.e2e.broken.case import SUITE, TASK, Case, case, config, rows
 
 SCENARIO = 'schemaVersion: "2.0"\nscenario: flow\n'
 
 CASES: list[Case] = [
-    case("wrong types", suite="""\
+    case(
+        "types: every key of a suite",
+        "eval.yaml:1:7: name: a list stands where a text belongs",
+        "eval.yaml:2:14: description: a mapping stands where a text belongs",
+        "eval.yaml:3:8: skill: a list stands where a text belongs",
+        "eval.yaml:4:9: config: the text 'fast' stands where a mapping of keys belongs; write keys, such as trials_per_task:, timeout_seconds:, first_event_timeout_seconds:",
+        "eval.yaml:5:10: metrics: a mapping stands where a list belongs; start each item with '- '",
+        "eval.yaml:6:10: graders: a mapping stands where a list belongs; start each item with '- '",
+        "eval.yaml:7:8: hooks: a list stands where a mapping of keys belongs; write keys, such as before_run:, after_run:, before_task:",
+        "eval.yaml:8:9: inputs: a list stands where a mapping belongs",
+        "eval.yaml:9:11: baseline: the text 'maybe' stands where true or false belongs",
+        "eval.yaml:10:7: mock: the text 'text' stands where a mapping of keys belongs; write keys, such as output:, tool_calls:, skills:",
+        "eval.yaml:11:14: adversarial: a list stands where a mapping of keys belongs; write keys, such as packs:, on_unsafe_outcome:",
+        "eval.yaml:12:12: mcp_mocks: a mapping stands where a list belongs; start each item with '- '",
+        "eval.yaml:13:16: command_mocks: the text 'x' stands where a list belongs; start each item with '- '",
+        "eval.yaml:14:8: tasks: the text 'tasks/*.yaml' stands where a list belongs; start each item with '- '",
+        "eval.yaml:15:13: tasks_from: a list stands where a text belongs",
+        suite="""\
 name: [s]
 description: {a: b}
 skill: [x]
@@ -23,13 +40,35 @@ mcp_mocks: {}
 command_mocks: x
 tasks: tasks/*.yaml
 tasks_from: [a.csv]
-"""),
-    case("wrong types in config", suite="""\
+""",
+    ),
+    case(
+        "types: every key of config",
+        "eval.yaml:3:20: config.trials_per_task: the text 'five' stands where a whole number of at least 1 belongs",
+        "eval.yaml:4:20: config.timeout_seconds: the text '5m' stands where a whole number of at least 1 belongs",
+        "eval.yaml:5:32: config.first_event_timeout_seconds: the number 1.5 stands where a whole number of at least 0 belongs",
+        "eval.yaml:6:25: config.idle_timeout_seconds: the text '1h' stands where a whole number of at least 0 belongs",
+        "eval.yaml:7:13: config.parallel: the text 'yes' stands where true or false belongs",
+        "eval.yaml:8:12: config.workers: the text 'many' stands where a whole number of at least 0 belongs",
+        "eval.yaml:9:14: config.fail_fast: the number 1 stands where true or false belongs",
+        "eval.yaml:10:17: config.max_attempts: a list stands where a whole number belongs",
+        "eval.yaml:11:13: config.executor: a mapping stands where a text belongs",
+        "eval.yaml:12:10: config.model: a list stands where a text belongs",
+        "eval.yaml:13:21: config.reasoning_effort: the text 'huge' is not one of: low, medium, high, xhigh, max",
+        "eval.yaml:14:13: config.group_by: a list stands where a text belongs",
+        "eval.yaml:15:22: config.skill_directories: the text 'skills' stands where a list belongs; start each item with '- '",
+        "eval.yaml:16:20: config.required_skills: a mapping stands where a list belongs; start each item with '- '",
+        "eval.yaml:17:22: config.instruction_files: the text 'a.md' stands where a list belongs; start each item with '- '",
+        "eval.yaml:18:22: config.inject_skill_body: the text 'true' stands where true or false belongs",
+        "eval.yaml:19:16: config.mcp_servers: a list stands where a mapping belongs",
+        "eval.yaml:20:14: config.isolation: the text 'task' is not one of: run, trial",
+        suite="""\
 name: s
 config:
   trials_per_task: five
   timeout_seconds: 5m
   first_event_timeout_seconds: 1.5
+  idle_timeout_seconds: 1h
   parallel: yes
   workers: many
   fail_fast: 1
@@ -37,172 +76,276 @@ config:
   executor: {name: mock}
   model: [m]
   reasoning_effort: huge
+  group_by: [model]
   skill_directories: skills
   required_skills: {a: b}
+  instruction_files: a.md
   inject_skill_body: "true"
   mcp_servers: [a]
   isolation: task
 tasks: [t.yaml]
-"""),
-    case("numbers out of range", suite="""\
+""",
+    ),
+    case(
+        "types: metrics",
+        "eval.yaml:5:5: metrics[0]: 'name' is missing",
+        "eval.yaml:6:12: metrics[1].name: must not be empty",
+        "eval.yaml:6:27: metrics[1].threshold: is .nan, but must be a finite number",
+        "eval.yaml:7:23: metrics[2].weight: is -.inf, but must be a finite number",
+        "eval.yaml:7:39: metrics[2].enabled: the text 'yes' stands where true or false belongs",
+        "eval.yaml:8:5: metrics[3]: the text 'accuracy' stands where a mapping of keys belongs; write keys, such as name:, weight:, threshold:",
+        "eval.yaml:9:21: metrics[4].gate: the number 1 stands where true or false belongs",
+        suite=SUITE
+        + """\
+metrics:
+  - {weight: 1}
+  - {name: '', threshold: .nan}
+  - {name: a, weight: -.inf, enabled: yes}
+  - accuracy
+  - {name: b, gate: 1}
+""",
+    ),
+    case(
+        "types: hooks",
+        "eval.yaml:6:17: hooks.before_run[0].command: must not be empty",
+        "eval.yaml:7:7: hooks.before_run[1]: 'command' is missing; 'comand' is probably meant to be it",
+        "eval.yaml:8:7: hooks.before_run[2]: the text 'echo hi' stands where a mapping of keys belongs; write keys, such as command:, working_directory:, exit_codes:",
+        "eval.yaml:9:34: hooks.before_run[3].exit_codes[0]: the text 'ok' stands where a whole number belongs",
+        "eval.yaml:9:54: hooks.before_run[3].error_on_fail: the number 1 stands where true or false belongs",
+        "eval.yaml:10:15: hooks.after_task: a mapping stands where a list belongs; start each item with '- '",
+        suite=SUITE
+        + """\
+hooks:
+  before_run:
+    - {command: '  '}
+    - {comand: echo}
+    - echo hi
+    - {command: ls, exit_codes: [ok], error_on_fail: 1}
+  after_task: {command: ls}
+""",
+    ),
+    case(
+        "types: inputs and tasks",
+        "eval.yaml:3:13: inputs.a: a list stands where a text belongs",
+        "eval.yaml:3:21: inputs.b: a mapping stands where a text belongs",
+        "eval.yaml:4:9: tasks[0]: a mapping stands where a text belongs",
+        "eval.yaml:4:18: tasks[1]: must not be empty",
+        suite="name: s\nconfig: {executor: mock}\ninputs: {a: [1], b: {c: d}}\ntasks: [{id: a}, '']\n",
+    ),
+    case(
+        "limits: counts and seconds",
+        "eval.yaml:4:20: config.trials_per_task: is 0, but must be at least 1",
+        "eval.yaml:5:20: config.timeout_seconds: is -1, but must be at least 1",
+        "eval.yaml:6:32: config.first_event_timeout_seconds: is -1, but must be at least 0",
+        "eval.yaml:7:25: config.idle_timeout_seconds: is 86401, but must be at most 86,400",
+        "eval.yaml:8:12: config.workers: is -2, but must be at least 0",
+        "eval.yaml:9:17: config.max_attempts: is -1, but must be at least 0",
+        suite="""\
 name: s
 config:
   executor: mock
   trials_per_task: 0
   timeout_seconds: -1
   first_event_timeout_seconds: -1
+  idle_timeout_seconds: 86401
   workers: -2
   max_attempts: -1
-  idle_timeout_seconds: 100000
 tasks: [t.yaml]
-"""),
-    case("durations", suite=config("timeout_seconds: .inf", "first_event_timeout_seconds: true", "idle_timeout_seconds: 1h", "trials_per_task: 99999999999999999999", "workers: .nan")),
-    case("huge integer", suite=config("timeout_seconds: " + "9" * 500)),
-    case("metrics", suite=tail("metrics:\n  - {weight: 1}\n  - {name: '', threshold: .nan}\n  - {name: a, weight: .inf, enabled: yes}\n  - accuracy\n  - {name: b, gate: 1}\n")),
-    case("inputs", suite=tail("inputs: {a: [1], b: {c: d}}\n")),
-    case("task in tasks", suite="name: s\nconfig: {executor: mock}\ntasks:\n  - {id: a, inputs: {prompt: hi}}\n  - ''\n"),
-    case("no config", suite="name: s\ntasks: [t.yaml]\n"),
-    case("unknown executor", suite="name: s\nconfig: {executor: mok}\ntasks: [t.yaml]\n"),
-    case("unknown --executor", args=["eval.yaml", "--executor", "codex"]),
-    case("efforts with mock", suite=config("reasoning_effort: high", "judge_reasoning_effort: low")),
-    case("effort without model", suite="name: s\nconfig: {executor: copilot-sdk, reasoning_effort: high}\ntasks: [t.yaml]\n"),
-    case("copilot", suite="name: s\nconfig: {executor: copilot-sdk}\ntasks: [t.yaml]\n"),
-    case("hooks", suite=tail("""\
-hooks:
-  before_run:
-    - {command: '  '}
-    - {comand: echo}
-    - echo hi
-    - {command: "a\\0b"}
-    - {command: 'echo {{.Vars.x}}', exit_codes: [ok]}
-    - {command: 'echo {{.Task}}', working_directory: "a\\0b"}
-  after_task: {command: x}
-""")),
-    case("hook template", suite=tail("inputs: {colour: red}\nhooks:\n  before_task:\n  - {command: 'echo {{.Vars.color}} {{.JobId}}'}\n")),
-    case("adversarial", suite=tail("adversarial: {on_unsafe_outcome: explode}\n")),
-    case("adversarial empty", suite=tail("adversarial: {packs: []}\n")),
-    case("adversarial old", suite='schemaVersion: "1.1"\n' + tail("adversarial: {packs: [scope-bypass]}\n")),
-    case("misplaced", suite="""\
+""",
+    ),
+    case(
+        "limits: infinite, boolean and huge",
+        "eval.yaml:5:20: config.timeout_seconds: the number .inf stands where a whole number of at least 1 belongs",
+        "eval.yaml:6:32: config.first_event_timeout_seconds: the boolean true stands where a whole number of at least 0 belongs",
+        "eval.yaml:7:20: config.trials_per_task: is 99999999999999999999, but must be at most 1,000,000",
+        "eval.yaml:8:12: config.workers: the number .nan stands where a whole number of at least 0 belongs",
+        suite=config(
+            "timeout_seconds: .inf",
+            "first_event_timeout_seconds: true",
+            "trials_per_task: 99999999999999999999",
+            "workers: .nan",
+        ),
+    ),
+    case(
+        "executor: unknown",
+        "eval.yaml:2:10: config.executor: there is no executor 'mok'; did you mean 'mock'?",
+        suite="name: s\nconfig: {executor: mok}\ntasks: [t.yaml]\n",
+    ),
+    case(
+        "efforts with the mock executor",
+        "eval.yaml:5:3: config.reasoning_effort: needs executor: copilot-sdk, not 'mock'; remove it, or change the executor",
+        "eval.yaml:6:3: config.judge_reasoning_effort: needs executor: copilot-sdk, not 'mock'; remove it, or change the executor",
+        suite=config("reasoning_effort: high", "judge_reasoning_effort: low"),
+    ),
+    case(
+        "an effort without a model",
+        "eval.yaml:2:33: config.reasoning_effort: an effort needs a model that is named; set config.model; `waza models` lists them",
+        suite="name: s\nconfig: {executor: copilot-sdk, reasoning_effort: high}\ntasks: [t.yaml]\n",
+    ),
+    case(
+        "depth: keys of other levels",
+        "eval.yaml:2:1: timeout_seconds: unknown key 'timeout_seconds'; it belongs under 'config'",
+        "eval.yaml:3:1: executor: unknown key 'executor'; it belongs under 'config'",
+        "eval.yaml:4:1: before_run: unknown key 'before_run'; it belongs under 'hooks'",
+        "eval.yaml:5:1: assertions: unknown key 'assertions'; it belongs under 'graders'",
+        "eval.yaml:6:1: prompt: unknown key 'prompt'; it belongs in a task file, under 'inputs'",
+        "eval.yaml:9:3: config.graders: unknown key 'graders'; it belongs at the top level",
+        "eval.yaml:10:3: config.tasks: unknown key 'tasks'; it belongs at the top level",
+        "eval.yaml:11:3: config.expected: unknown key 'expected'; it belongs in a task file, at the top level",
+        "eval.yaml:12:9: hooks.command: unknown key 'command'; it belongs under 'hooks.before_run' or under 'hooks.after_run' or under 'hooks.before_task'",
+        suite="""\
 name: s
 timeout_seconds: 5
 executor: mock
-model: m
-skill_directories: [x]
+before_run: []
+assertions: []
 prompt: hi
 config:
   executor: mock
   graders: []
   tasks: [t.yaml]
   expected: {output_contains: [x]}
+hooks: {command: ls}
 tasks: [t.yaml]
-before_run: []
-assertions: []
+""",
+    ),
+    case(
+        "scenario: unknown keys",
+        "eval.yaml:4:26: config.modle: unknown key 'modle'; did you mean 'model'?",
+        "eval.yaml:5:1: colour: unknown key 'colour'; known: adversarial, baseline, command_mocks, config, description, graders, hooks, inputs, mcp_mocks, metrics, mock, name, range, scenario, schemaVersion, skill, tasks, tasks_from, version",
+        "eval.yaml:6:36: hooks.before_run[0].directory: unknown key 'directory'; did you mean 'working_directory'?",
+        "eval.yaml:7:21: metrics[0].treshold: unknown key 'treshold'; did you mean 'threshold'?",
+        "t.yaml:3:1: tagz: unknown key 'tagz'; did you mean 'tags'?",
+        "t.yaml:4:12: expected.output_contain: unknown key 'output_contain'; did you mean 'output_contains'?",
+        suite=SCENARIO
+        + """\
+name: s
+config: {executor: mock, modle: x}
+colour: red
+hooks: {before_run: [{command: ls, directory: x}]}
+metrics: [{name: a, treshold: 1}]
+tasks: [t.yaml]
+""",
+        task=TASK + "tagz: [a]\nexpected: {output_contain: [x]}\n",
+    ),
+    case(
+        "scenario: blank",
+        "eval.yaml:2:1: scenario: is blank; name the workflow that this suite evaluates",
+        suite='schemaVersion: "2.0"\nscenario: " "\n' + SUITE,
+    ),
+    case(
+        "scenario: no version",
+        "eval.yaml:1:1: schemaVersion: a scenario needs schemaVersion: '2.0', written out",
+        suite="scenario: flow\n" + SUITE,
+    ),
+    case(
+        "scenario: version 1.4",
+        "eval.yaml:1:1: schemaVersion: a scenario needs schemaVersion: '2.0', written out",
+        suite="schemaVersion: 1.4\nscenario: flow\n" + SUITE,
+    ),
+    case(
+        "scenario: required skills",
+        "eval.yaml:7:3: config.required_skills: a scenario without a skill needs config.skill_directories to look in",
+        suite=SCENARIO + config("required_skills: [x]"),
+    ),
+    case(
+        "version: one number",
+        "eval.yaml:1:1: schemaVersion: '1' is no version; write MAJOR.MINOR, such as '1.4'",
+        suite="schemaVersion: 1\n" + SUITE,
+    ),
+    case(
+        "version: a letter",
+        "eval.yaml:1:1: schemaVersion: 'v1.4' is no version; write MAJOR.MINOR, such as '1.4'",
+        suite="schemaVersion: v1.4\n" + SUITE,
+    ),
+    case(
+        "version: three numbers",
+        "eval.yaml:1:1: schemaVersion: '1.4.0' is no version; write MAJOR.MINOR, such as '1.4'",
+        suite="schemaVersion: 1.4.0\n" + SUITE,
+    ),
+    case(
+        "version: 3.0",
+        "eval.yaml:1:1: schemaVersion: version 3.0 is not readable here, which reads 1.x (1.4); run `waza migrate eval.yaml`",
+        suite="schemaVersion: 3.0\n" + SUITE,
+    ),
+    case(
+        "version: 2.0 without scenario",
+        "eval.yaml:1:1: schemaVersion: version 2.0 is not readable here, which reads 1.x (1.4); 2.0 is for scenario suites: add 'scenario:', or write '1.4'",
+        suite="schemaVersion: '2.0'\n" + SUITE,
+    ),
+    case(
+        "version: too old for its keys",
+        "eval.yaml:5:1: mcp_mocks: needs schemaVersion 1.1 or newer",
+        "eval.yaml:6:1: command_mocks: needs schemaVersion 1.3 or newer",
+        "eval.yaml:7:1: adversarial: needs schemaVersion 1.2 or newer",
+        suite="schemaVersion: 1.0\n"
+        + SUITE
+        + "mcp_mocks: []\ncommand_mocks: []\nadversarial: {packs: [scope-bypass]}\n",
+        args=["--executor", "mock"],
+    ),
+    case(
+        "adversarial",
+        "eval.yaml:4:22: adversarial.packs: has 0 items, but must have at least 1",
+        "eval.yaml:4:45: adversarial.on_unsafe_outcome: the text 'explode' is not one of: fail, warn",
+        suite=SUITE + "adversarial: {packs: [], on_unsafe_outcome: explode}\n",
+    ),
+    case(
+        "templates: hooks and mock",
+        "eval.yaml:6:17: hooks.before_run[0].command: there is no variable `Vars.color`; did you mean `Vars.colour`?",
+        "eval.yaml:7:17: hooks.after_task[0].command: there is no variable `Vars.shape`",
+        "eval.yaml:8:8: mock.output: there is no variable `Vars.colours`; did you mean `Vars.colour`?",
+        "eval.yaml:8:50: mock.judge.g[0].pass: there is no variable `Vars.b`",
+        suite=SUITE
+        + """\
+inputs: {colour: red}
+hooks:
+  before_run: [{command: 'echo {{.Vars.color}}'}]
+  after_task: [{command: 'echo {{.TaskName}} {{ .Vars.colour }} {{.Vars.shape}}'}]
+mock: {output: '{{.Vars.colours}}', judge: {g: [{pass: '{{.Vars.b}}'}]}}
+""",
+    ),
+    case(
+        "templates: columns where there is no row yet",
+        "eval.yaml:5:17: hooks.before_run[0].command: there is no variable `Vars.size`",
+        "eval.yaml:7:8: mock.output: there is no variable `Vars.shape`",
+        suite=rows("""\
+hooks:
+  before_run: [{command: 'echo {{.Vars.size}}'}]
+  before_task: [{command: 'echo {{.Vars.size}}'}]
+mock: {output: '{{.Vars.size}} {{.Vars.shape}}'}
 """),
-    case("scenario misplaced", suite=SCENARIO + tail("colour: red\ngraders:\n- {type: text, name: g, config: {contains: [x]}}\n").replace("config: {", "config: {colr: blue, ")),
-    *[case(f"schemaVersion {v}", suite=f"schemaVersion: {v}\n" + SUITE) for v in ("1", "v1.4", "1.4.0", "3.0", "2.0", "-1.0", "[1]", "1.x", "'1. 4'", "0.9", "99999999999.1", "true")],
-    case("scenario blank", suite='schemaVersion: "2.0"\nscenario: " "\n' + SUITE),
-    case("scenario without version", suite="scenario: flow\n" + SUITE),
-    case("scenario 1.4", suite="schemaVersion: 1.4\nscenario: flow\n" + SUITE),
-    case("scenario list", suite='schemaVersion: "2.0"\nscenario: [a]\n' + SUITE),
-    case("scenario required skills", suite=SCENARIO + config("required_skills: [x]")),
-    case("required skills without directory", suite=config("required_skills: [x]")),
-    case("required skills missing", suite=config("required_skills: [x, y]", "skill_directories: [skills]"), files={"skills/SKILL.md": "---\nname: z\n---\nText\n"}),
-    case("skill file latin", suite=config("skill_directories: [skills/x]") + "skill: x\n", files={"skills/x/SKILL.md": b"caf\xe9"}),
-    case("skill file empty", suite=config("skill_directories: [skills/x]") + "skill: x\n", files={"skills/x/SKILL.md": b""}),
-    case("skill file directory", suite=config("skill_directories: [skills/x]") + "skill: x\n", files={"skills/x/SKILL.md": directory}),
-    case("agent malformed", suite=config("skill_directories: [agents]") + "skill: a\n", files={"agents/a.agent.md": "---\nname: a\ntools: bash\n---\nText\n"}),
-    case("agent tools none", suite=config("skill_directories: [agents]") + "skill: a\n", files={"agents/a.agent.md": "---\nname: a\ntools:\n---\nText\n"}),
-    case("agent no end", suite=config("skill_directories: [agents]") + "skill: a\n", files={"agents/a.agent.md": "---\nname: a\ntools: [x]\n"}),
-    case("agent bad yaml", suite=config("skill_directories: [agents]") + "skill: a\n", files={"agents/a.agent.md": "---\nname: a: b\n---\n"}),
-    case("agent latin", suite=config("skill_directories: [agents]") + "skill: a\n", files={"agents/a.agent.md": b"---\nname: a\n---\ncaf\xe9\n"}),
-    case("mcp mocks old", suite='schemaVersion: "1.0"\n' + tail("mcp_mocks: []\n")),
-    case("mcp mocks", suite=tail("""\
-mcp_mocks:
-  - {tools: {}}
-  - {name: a}
-  - {name: a, fixtures: nope}
-  - {name: b, fixtures: "a\\0b"}
-  - name: c
-    tools:
-      t: {responses: []}
-      u:
-        responses:
-          - {match_regex: {x: "(?=a)"}, return: 1}
-          - {match_schema: {type: strin}, return: 1}
-          - {sequence: [{return: 1}]}
-          - {macth: {a: b}}
-          - {return: 1, error: x}
-      v: []
-"""), args=["eval.yaml", "--executor", "mock"]),
-    case("command mocks with mock", suite=tail("command_mocks: []\n")),
-    case("command mocks old", suite='schemaVersion: "1.2"\n' + tail("command_mocks: []\n"), args=["eval.yaml", "--executor", "mock"]),
-    case("command mocks", suite=tail("""\
-command_mocks:
-  - {name: 'a b', responses: [{args: []}]}
-  - {name: git}
-  - {name: GIT, responses: [{args: [a], args_regex: [b]}, {}, {args_regex: ['(']}]}
-  - name: az
-    expect_calls: -1
-    responses:
-      - {args: [], stdout: a, fixture: b}
-      - {args: [], fixture: ../x}
-      - {args: [], fixture: nope}
-      - {args: [], workdir: /abs}
-      - {args: [], exit_code: 256}
-      - {args: [], environment: {'A=B': c}}
-      - {args: [], sequence: [{stdout: x}]}
-      - {args: [], fixture: nope, sequence: [{stdout: x}]}
-      - {args: [1, true], stdot: x}
-"""), args=["eval.yaml", "--executor", "mock"]),
-    case("sequences", suite=SCENARIO + tail("""\
-mcp_mocks:
-  - name: c
-    tools:
-      u:
-        responses:
-          - {sequence: []}
-          - {sequence: [{delay_ms: 1}, {return: 1, delay_ms: -1}, {retrun: 1}, {return: 1, delay_ms: soon}]}
-          - {sequence: [{return: 1}], return: 2}
-          - {delay_ms: 5, return: 1}
-"""), args=["eval.yaml", "--executor", "mock"]),
-    case("mock block", suite=tail("""\
-mock:
-  output: hi
-  turns: [{output: a}, {otput: b}]
-  tool_calls: [{args: {}}, bash, {name: '', success: 1}]
-  files: [{path: ../x}, {path: /x}, {content: y}, {path: "a\\0b"}]
-  delete: [../y]
-  judge: {g: [{pass: a, fail: b}, {}, {winner: C}, yes], h: {pass: x}}
-  responder: [{reply: a, stop: true}, {}]
-  delay_ms: -5
-  executions: [{output: x, turns: []}]
-""")),
-    case("mock template", suite=tail("mock: {output: 'hi {{.Vars.nme}}'}\ninputs: {name: bob}\n")),
-    case("storage of mistakes", suite=SUITE.replace("m}", "m, trials_per_task: 0}") + "graders: [{type: regex, name: r}]\n", task="id: t\ninputs: {prompt: [hi]}\nfoo: bar\n"),
+        files={"a.csv": "size,prompt\nbig,hi\n"},
+    ),
+    case(
+        "a NUL in hooks",
+        "eval.yaml:5:17: hooks.before_run[0].command: holds a NUL character; remove it",
+        "eval.yaml:6:30: hooks.after_task[0].working_directory: holds a NUL character; remove it",
+        suite=SUITE
+        + """\
+hooks:
+  before_run: [{command: "ls a\\0b"}]
+  after_task: [{command: ls, working_directory: "a\\0b"}]
+""",
+    ),
+    case(
+        "mistakes in the suite and in tasks",
+        "eval.yaml:2:43: config.trials_per_task: is 0, but must be at least 1",
+        "eval.yaml:3:12: graders[0].type: there is no grader type 'regex'; use type: text with config: {regex_match: [...]}",
+        "a.task:2:18: inputs.prompt: a list stands where a text belongs",
+        "a.task:3:33: graders[0].contains: unknown key 'contains'; it belongs under 'config:' of this grader",
+        "b.task:1:1: id: the task id 'a' stands in a.task:1 too; give each task its own id",
+        "b.task:2:22: inputs.timeout_seconds: unknown key 'timeout_seconds'; it belongs at the top level",
+        "b.task:3:12: graders[0].type: there is no grader type 'keyword'; use type: text with config: {contains: [...]}",
+        suite="""\
+name: s
+config: {executor: mock, trials_per_task: 0}
+graders: [{type: regex, name: r}]
+tasks: ['*.task']
+""",
+        task=None,
+        files={
+            "a.task": "id: a\ninputs: {prompt: [hi]}\ngraders: [{type: text, name: t, contains: [x]}]\n",
+            "b.task": "id: a\ninputs: {prompt: hi, timeout_seconds: 1}\ngraders: [{type: keyword, name: k}]\n",
+        },
+    ),
 ]
-
-COMMANDS = [
-    case("task filter", args=["eval.yaml", "--task", "zzz*"]),
-    case("tags filter", args=["eval.yaml", "--tags", "none"]),
-    case("both filters", args=["eval.yaml", "--task", "t", "--tags", "none"]),
-    case("bad filter", args=["eval.yaml", "--task", "[z"]),
-    case("strict filter", args=["eval.yaml", "--task", "t", "--task", "typo", "--strict"]),
-    case("model twice", args=["eval.yaml", "--model", "a", "--model", "b", "--model", "a"]),
-    case("two outputs", args=["eval.yaml", "-o", "r.json", "--output-dir", "out"]),
-    case("unknown reporter", args=["eval.yaml", "--reporter", "html:x"]),
-    case("reporter without file", args=["eval.yaml", "--reporter", "junit"]),
-    case("zero trials", args=["eval.yaml", "--trials", "0"]),
-    case("trials text", args=["eval.yaml", "--trials", "x"]),
-    case("timeout", args=["eval.yaml", "--timeout", "5m"]),
-    case("unknown option", args=["eval.yaml", "--tirals", "0"]),
-    case("two targets", args=["eval.yaml", "b.yaml"]),
-    case("no target", args=[]),
-    case("resume", args=["eval.yaml", "--resume=run-1"]),
-    case("project broken", files={".waza.yaml": "defaults: {timeout: soon}\ncache: [x]\n"}),
-    case("project bad", files={".waza.yaml": "defaults: [\n"}),
-    case("format", args=["eval.yaml", "--format", "html"]),
-    case("discover nothing", args=["--discover", "nope"]),
-    case("nul skill", args=["nosuch"]),
-    case("output in file", args=["eval.yaml", "-o", "t.yaml/x.json"]),
-]
-CASES = CASES + COMMANDS

@@ -1,11 +1,33 @@
-"""Task files with keys or values that cannot be used."""
+"""Tasks with keys and values that cannot be used."""
 
 from __future__ import annotations
 
-from tests.e2e.broken.case import SUITE, TASK, Case, case, config, directory, grader, tail
+from tests.e2e.broken.case import SUITE, TASK, Case, case, inputs
+
+TWO = "name: s\nconfig: {executor: mock}\ntasks: [t.yaml, u.yaml]\n"
+TEXT = "{type: text, name: g, config: {contains: [x]}}"
 
 CASES: list[Case] = [
-    case("wrong types", task="""\
+    case(
+        "types: every key of a task",
+        "t.yaml:1:5: id: a list stands where a text belongs",
+        "t.yaml:2:7: name: a mapping stands where a text belongs",
+        "t.yaml:3:10: enabled: the text 'no' stands where true or false belongs",
+        "t.yaml:4:9: golden: the number 1 stands where true or false belongs",
+        "t.yaml:5:7: tags: the text 'python' stands where a list belongs; start each item with '- '",
+        "t.yaml:6:18: timeout_seconds: the text '5m' stands where a whole number of at least 1 belongs",
+        "t.yaml:7:30: first_event_timeout_seconds: is -1, but must be at least 0",
+        "t.yaml:8:20: skill_directories: the text 'x' stands where a list belongs; start each item with '- '",
+        "t.yaml:9:20: instruction_files: a mapping stands where a list belongs; start each item with '- '",
+        "t.yaml:10:9: inputs: the text 'hi' stands where a mapping of keys belongs; write keys, such as prompt:, prompt_file:, context:",
+        "t.yaml:11:11: expected: a list stands where a mapping of keys belongs; write keys, such as output_contains:, output_not_contains:, output_contains_any:",
+        "t.yaml:12:10: graders: a mapping stands where a list belongs; start each item with '- '",
+        "t.yaml:13:14: checkpoints: the number 1 stands where a list belongs; start each item with '- '",
+        "t.yaml:14:15: requirements: the text 'x' stands where a list belongs; start each item with '- '",
+        "t.yaml:15:11: triggers: the text 'hi' stands where a list belongs; start each item with '- '",
+        "t.yaml:16:11: fixtures: the text 'a.txt' stands where a list belongs; start each item with '- '",
+        "t.yaml:17:7: mock: the number 5 stands where a mapping of keys belongs; write keys, such as output:, tool_calls:, skills:",
+        task="""\
 id: [t]
 name: {a: b}
 enabled: "no"
@@ -23,8 +45,20 @@ requirements: x
 triggers: hi
 fixtures: a.txt
 mock: 5
-"""),
-    case("wrong types in inputs", task="""\
+""",
+    ),
+    case(
+        "types: every key of inputs",
+        "t.yaml:3:11: inputs.prompt: a list stands where a text belongs",
+        "t.yaml:4:16: inputs.prompt_file: a mapping stands where a text belongs",
+        "t.yaml:5:12: inputs.context: the text 'text' stands where a mapping belongs",
+        "t.yaml:6:10: inputs.files: the text 'a.txt' stands where a list belongs; start each item with '- '",
+        "t.yaml:7:10: inputs.repos: a mapping stands where a list belongs; start each item with '- '",
+        "t.yaml:8:12: inputs.workdir: a list stands where a text belongs",
+        "t.yaml:9:16: inputs.environment: a list stands where a mapping belongs",
+        "t.yaml:10:22: inputs.follow_up_prompts: the text 'again' stands where a list belongs; start each item with '- '",
+        "t.yaml:11:14: inputs.responder: the text 'yes' stands where a mapping of keys belongs; write keys, such as instructions:, max_followups:, model:",
+        task="""\
 id: t
 inputs:
   prompt: [hi]
@@ -36,53 +70,162 @@ inputs:
   environment: [A=b]
   follow_up_prompts: again
   responder: yes
-"""),
-    case("files as texts", task="id: t\ninputs: {prompt: hi, files: [a.txt, {path: [x]}, {content: 5}, 7]}\n"),
-    case("timeouts", task=TASK + "timeout_seconds: 0\nfirst_event_timeout_seconds: .inf\n"),
-    case("timeouts 2", task=TASK + "timeout_seconds: true\nfirst_event_timeout_seconds: 1.5\n"),
-    case("misplaced", task="""\
+""",
+    ),
+    case(
+        "types: files",
+        "t.yaml:2:30: inputs.files[0]: the text 'a.txt' stands where a mapping of keys belongs; write keys, such as path:, content:",
+        "t.yaml:2:44: inputs.files[1].path: a list stands where a text belongs",
+        "t.yaml:2:64: inputs.files[3]: the number 7 stands where a mapping of keys belongs; write keys, such as path:, content:",
+        task=inputs("prompt: hi, files: [a.txt, {path: [x]}, {content: 5}, 7]"),
+    ),
+    case(
+        "types: expected",
+        "t.yaml:4:20: expected.output_contains: the text 'x' stands where a list belongs; start each item with '- '",
+        "t.yaml:5:30: expected.behavior.max_tool_calls: is -1, but must be at least 0",
+        "t.yaml:5:46: expected.behavior.max_tokens: the text 'lots' stands where a whole number of at least 0 belongs",
+        "t.yaml:5:68: expected.behavior.required_tools: the text 'bash' stands where a list belongs; start each item with '- '",
+        "t.yaml:6:19: expected.should_trigger: the text 'yes' stands where true or false belongs",
+        "t.yaml:7:14: expected.outcomes[0]: the text 'done' stands where a mapping belongs",
+        task=TASK
+        + """\
+expected:
+  output_contains: x
+  behavior: {max_tool_calls: -1, max_tokens: lots, required_tools: bash}
+  should_trigger: yes
+  outcomes: [done]
+""",
+    ),
+    case(
+        "types: requirements",
+        "t.yaml:3:39: requirements[0].checks[0].after_turn: is 0, but must be at least 1",
+        "t.yaml:3:43: requirements[0].checks[1]: the text 'x' stands where a mapping of keys belongs; write keys, such as scope:, grader:, after_turn:",
+        "t.yaml:3:59: requirements[1].category: a list stands where a text belongs",
+        task=TASK + "requirements: [{checks: [{after_turn: 0}, x]}, {category: [a]}]\n",
+    ),
+    case(
+        "limits: seconds",
+        "t.yaml:3:18: timeout_seconds: is 0, but must be at least 1",
+        "t.yaml:4:30: first_event_timeout_seconds: the number .inf stands where a whole number of at least 0 belongs",
+        task=TASK + "timeout_seconds: 0\nfirst_event_timeout_seconds: .inf\n",
+    ),
+    case(
+        "limits: booleans and fractions",
+        "t.yaml:3:18: timeout_seconds: the boolean true stands where a whole number of at least 1 belongs",
+        "t.yaml:4:30: first_event_timeout_seconds: the number 1.5 stands where a whole number of at least 0 belongs",
+        task=TASK + "timeout_seconds: true\nfirst_event_timeout_seconds: 1.5\n",
+    ),
+    case(
+        "depth: keys of other levels",
+        "t.yaml:2:1: prompt: unknown key 'prompt'; it belongs under 'inputs'",
+        "t.yaml:3:1: output_contains: unknown key 'output_contains'; it belongs under 'expected'",
+        "t.yaml:4:1: trials_per_task: unknown key 'trials_per_task'; it belongs in eval.yaml, under 'config'",
+        "t.yaml:5:1: hooks: unknown key 'hooks'; it belongs in eval.yaml, at the top level",
+        "t.yaml:6:1: config: unknown key 'config'; it belongs in eval.yaml, at the top level",
+        "t.yaml:9:3: inputs.timeout_seconds: unknown key 'timeout_seconds'; it belongs at the top level",
+        "t.yaml:10:3: inputs.expected: unknown key 'expected'; it belongs at the top level",
+        "t.yaml:12:3: expected.graders: unknown key 'graders'; it belongs at the top level or under 'checkpoints'",
+        "t.yaml:13:3: expected.max_tool_calls: unknown key 'max_tool_calls'; it belongs under 'expected.behavior'",
+        "t.yaml:15:80: checkpoints[0].expected: unknown key 'expected'; it belongs at the top level",
+        task="""\
 id: t
 prompt: hi
 output_contains: [x]
 trials_per_task: 3
-max_tool_calls: 4
 hooks: {}
 config: {executor: mock}
-contains: [x]
 inputs:
   prompt: p
   timeout_seconds: 1
   expected: {output_contains: [x]}
-  tags: [a]
 expected:
   graders: []
-  prompt: x
   max_tool_calls: 5
 checkpoints:
-  - after_turn: 1
-    graders: [{type: text, name: g, config: {contains: [x]}}]
-    stop: true
-    expected: {}
-"""),
-    case("duplicate ids", suite="name: s\nconfig: {executor: mock}\ntasks: [t.yaml, u.yaml]\n", files={"u.yaml": TASK}),
-    case("duplicate ids by trigger", suite="name: s\nconfig: {executor: mock}\ntasks: [t.yaml, u.yaml]\n", task="name: a\ntriggers: [x, y]\n", files={"u.yaml": "id: a-2\ninputs: {prompt: x}\n"}),
-    case("triggers and prompt", task=TASK + "triggers: [x]\n"),
-    case("responder", task="id: t\ninputs:\n  prompt: hi\n  follow_up_prompts: [x]\n  responder: {instructions: help, max_followups: 2}\n"),
-    case("responder 2", task="id: t\ninputs:\n  prompt: hi\n  responder: {instructions: ' ', max_followups: 0, modle: x}\n"),
-    case("responder 3", task="id: t\ninputs:\n  prompt: hi\n  responder: {}\n"),
-    case("checkpoints", task=TASK + """\
+  - {after_turn: 1, graders: ["""
+        + TEXT
+        + """], expected: {}}
+""",
+    ),
+    case(
+        "ids: twice",
+        "u.yaml:2:1: id: the task id 't' stands in t.yaml:1 too; give each task its own id",
+        suite=TWO,
+        files={"u.yaml": "name: u\nid: t\ninputs: {prompt: hi}\n"},
+    ),
+    case(
+        "ids: twice by a trigger",
+        "u.yaml:1:1: id: the task id 'a-2' stands in t.yaml:1 too; give each task its own id",
+        suite=TWO,
+        task="name: a\ntriggers: [x, y]\n",
+        files={"u.yaml": "id: a-2\ninputs: {prompt: hi}\n"},
+    ),
+    case(
+        "prompt: beside prompt_file",
+        "t.yaml:2:22: inputs.prompt_file: stands beside 'prompt'; keep one of them",
+        task=inputs("prompt: hi, prompt_file: p.md"),
+        files={"p.md": "x"},
+    ),
+    case(
+        "prompt: beside triggers",
+        "t.yaml:3:1: triggers: stands beside a prompt; keep either triggers or inputs.prompt",
+        task=TASK + "triggers: [x]\n",
+    ),
+    case(
+        "responder: beside follow-ups",
+        "t.yaml:2:46: inputs.responder: stands beside follow_up_prompts; keep one way to go on with the conversation",
+        task=inputs("prompt: hi, follow_up_prompts: [x], responder: {instructions: help, max_followups: 2}"),
+    ),
+    case(
+        "responder: blank",
+        "t.yaml:2:48: inputs.responder.instructions: must not be empty",
+        "t.yaml:2:68: inputs.responder.max_followups: is 0, but must be at least 1",
+        task=inputs("prompt: hi, responder: {instructions: ' ', max_followups: 0}"),
+    ),
+    case(
+        "responder: a misspelt key",
+        "t.yaml:2:33: inputs.responder: 'instructions' is missing; 'instruction' is probably meant to be it",
+        "t.yaml:2:33: inputs.responder: 'max_followups' is missing; 'max_follow_ups' is probably meant to be it",
+        task=inputs("prompt: hi, responder: {instruction: help, max_follow_ups: 2}"),
+    ),
+    case(
+        "checkpoints: values",
+        "t.yaml:4:18: checkpoints[0].after_turn: is 0, but must be at least 1",
+        "t.yaml:4:30: checkpoints[0].graders: has 0 items, but must have at least 1",
+        "t.yaml:5:5: checkpoints[1]: 'after_turn' is missing",
+        "t.yaml:6:5: checkpoints[2]: 'graders' is missing",
+        "t.yaml:6:33: checkpoints[2].on_failure: the text 'halt' is not one of: continue, stop",
+        task=TASK
+        + """\
 checkpoints:
   - {after_turn: 0, graders: []}
-  - {graders: [{type: text, name: g, config: {contains: [x]}}]}
+  - {graders: ["""
+        + TEXT
+        + """]}
   - {after_turn: 1, on_failure: halt}
-"""),
-    case("checkpoints 2", task=TASK + """\
+""",
+    ),
+    case(
+        "checkpoints: turns",
+        "t.yaml:4:92: checkpoints[0].graders[1].name: the name 'g' is taken by checkpoints[0].graders[0]; give each grader its own name",
+        "t.yaml:5:6: checkpoints[1].after_turn: turn 1 has a checkpoint already",
+        "t.yaml:5:32: checkpoints[1].graders[0].type: there is no grader type 'txt'; did you mean 'text'? types: action_sequence, behavior, code, diff, file, json_schema, program, prompt, skill_invocation, text, tool_calls, tool_constraint, trigger",
+        "t.yaml:6:6: checkpoints[2].after_turn: is 4, but the task has only 1 turn; add follow_up_prompts, or name an earlier turn",
+        task=TASK
+        + f"""\
 checkpoints:
-  - {after_turn: 1, graders: [{type: text, name: g, config: {contains: [x]}}, {type: text, name: g, config: {contains: [y]}}]}
-  - {after_turn: 1, graders: [{type: txt, name: g, config: {contains: [x]}}]}
-  - {after_turn: 4, graders: [{type: text, name: g, config: {contains: [x]}}]}
-"""),
-    case("repos", task="""\
+  - {{after_turn: 1, graders: [{TEXT}, {TEXT}]}}
+  - {{after_turn: 1, graders: [{{type: txt, name: h}}]}}
+  - {{after_turn: 4, graders: [{TEXT}]}}
+""",
+    ),
+    case(
+        "repos: values",
+        "t.yaml:5:14: inputs.repos[0].type: the text 'clone' is not one of: worktree",
+        "t.yaml:6:7: inputs.repos[1]: 'type' is missing",
+        "t.yaml:6:16: inputs.repos[1].source: must not be empty",
+        "t.yaml:7:7: inputs.repos[2]: 'source' is missing",
+        task="""\
 id: t
 inputs:
   prompt: hi
@@ -90,40 +233,74 @@ inputs:
     - {type: clone, source: x}
     - {source: ''}
     - {type: worktree}
-"""),
-    case("repos 2", task="""\
+""",
+    ),
+    case(
+        "repos: places",
+        "t.yaml:5:35: inputs.repos[0].dest: the path '../y' climbs with `..`; name a place inside the folder it belongs to",
+        "t.yaml:5:47: inputs.repos[0].commit: '--upload-pack=x' is no commit, branch or tag",
+        "t.yaml:6:35: inputs.repos[1].dest: the path '/y' is absolute; give it relative to the folder it belongs to",
+        "t.yaml:7:24: inputs.repos[2].source: there is no repository 'a\\x00b'; paths are relative to the suite's directory, or else to the current one",
+        "t.yaml:8:24: inputs.repos[3].source: there is no repository 'nope'; paths are relative to the suite's directory, or else to the current one",
+        "t.yaml:9:3: inputs.workdir: the path 'a/../../b' climbs with `..`; name a place inside the folder it belongs to",
+        task="""\
 id: t
 inputs:
   prompt: hi
   repos:
-    - {type: worktree, source: x, dest: ../y, commit: --upload-pack=x}
-    - {type: worktree, source: x, dest: /y}
+    - {type: worktree, source: ., dest: ../y, commit: --upload-pack=x}
+    - {type: worktree, source: ., dest: /y}
     - {type: worktree, source: "a\\0b", dest: z}
     - {type: worktree, source: nope, dest: z}
   workdir: a/../../b
-"""),
-    case("workdir absolute", task="id: t\ninputs: {prompt: hi, workdir: /tmp}\n"),
-    case("environment", task="id: t\ninputs: {prompt: hi, environment: {'A=B': x, '': y, C: \"a\\0b\", D: [x]}}\n"),
-    case("environment 2", task="id: t\ninputs: {prompt: hi, environment: {'A=B': x, '': y, C: \"a\\0b\"}}\n"),
-    case("templates", suite=tail("inputs: {colour: red}\n"), task="""\
+""",
+    ),
+    case(
+        "workdir: absolute",
+        "t.yaml:2:22: inputs.workdir: the path '/tmp' is absolute; give it relative to the folder it belongs to",
+        task=inputs("prompt: hi, workdir: /tmp"),
+    ),
+    case(
+        "environment",
+        "t.yaml:2:36: inputs.environment.A=B: 'A=B' cannot be set in an environment; a name is not empty and has no '='; neither name nor value has a NUL character",
+        "t.yaml:2:46: inputs.environment.: '' cannot be set in an environment; a name is not empty and has no '='; neither name nor value has a NUL character",
+        "t.yaml:2:53: inputs.environment.C: 'C' cannot be set in an environment; a name is not empty and has no '='; neither name nor value has a NUL character",
+        task=inputs("prompt: hi, environment: {'A=B': x, '': y, C: \"a\\0b\"}"),
+    ),
+    case(
+        "templates",
+        "t.yaml:3:3: inputs.prompt: there is no variable `Vars.color`; did you mean `Vars.colour`?",
+        "t.yaml:3:3: inputs.prompt: there is no variable `Vars.shape`",
+        "t.yaml:4:28: inputs.follow_up_prompts[1]: there is no variable `Vars.size`",
+        "t.yaml:5:17: mock.turns[0].output: there is no variable `Vars.a`",
+        "t.yaml:5:55: mock.judge.g[0].pass: there is no variable `Vars.b`",
+        suite=SUITE + "inputs: {colour: red}\n",
+        task="""\
 id: t
 inputs:
-  prompt: 'hi {{.Vars.color}} {{ .Vars.shape }}'
+  prompt: 'hi {{.Vars.color}} {{ .Vars.shape }} {{.TaskName}} {{ x }}'
   follow_up_prompts: ['x', '{{.Vars.size}}']
 mock: {turns: [{output: '{{.Vars.a}}'}], judge: {g: [{pass: '{{.Vars.b}}'}]}}
-"""),
-    case("templates in triggers", task="name: t\ntriggers: [ok, '{{.Vars.x}}']\n"),
-    case("requirements", task=TASK + "requirements: [{id: R1, checks: [{scope: checkpoint, after_turn: 0}, x]}, {category: [a]}]\n"),
-    case("expected", task=TASK + "expected: {output_contains: x, behavior: {max_tool_calls: -1, max_tokens: lots, required_tools: bash}, should_trigger: yes, outcomes: [x]}\n"),
-    case("mock task", task=TASK + "mock: {turns: [{files: [{path: ../x}], delete: [/y]}], output: x}\n"),
-    case("mock executions", task=TASK + "mock:\n  executions:\n  - {files: [{path: ../x}]}\n  - {judge: {g: [{}]}, responder: [{}]}\n"),
-    case("surrogate", task='id: "\\ud800"\ninputs: {prompt: "\\ud800"}\n'),
-    case("id control", task='id: "a\\0b\\e[31m"\ninputs: {prompt: "x"}\n'),
-    case("weird alias", task="id: t\ninputs: &i\n  prompt: hi\n  context: *i\n"),
-    case("merge wrong", task="id: t\n<<: hi\n"),
-    case("no inputs", task="id: t\n"),
-    case("tag", task="id: !!int abc\ninputs: {prompt: !foo bar, files: !!set {a, b}}\n"),
-    case("binary", task="id: !!binary aGk=\ninputs: {prompt: !!binary '%%%'}\n"),
-    case("timeout float", task=TASK + "timeout_seconds: 5.0\n"),
-    case("octal", task=TASK + "timeout_seconds: 0o10\n"),
+""",
+    ),
+    case(
+        "templates: triggers",
+        "t.yaml:2:16: triggers[1]: there is no variable `Vars.x`",
+        task="name: t\ntriggers: [ok, '{{.Vars.x}}']\n",
+    ),
+    case(
+        "mock",
+        "t.yaml:4:3: mock.output: 'output' stands beside 'turns'; move it into one of the turns",
+        "t.yaml:5:20: mock.turns[0].files[0]: the path '../x' climbs with `..`; name a place inside the folder it belongs to",
+        "t.yaml:5:44: mock.turns[0].delete[0]: the path '/y' is absolute; give it relative to the folder it belongs to",
+        "t.yaml:6:29: mock.executions[0].judge.g[0]: a judge step is one of: pass, fail, winner, reply, error",
+        "t.yaml:6:47: mock.executions[0].responder[0]: a responder step is one of: reply, stop: true, abstain",
+        task=TASK
+        + """\
+mock:
+  output: x
+  turns: [{files: [{path: ../x}], delete: [/y]}]
+  executions: [{judge: {g: [{}]}, responder: [{}]}]
+""",
+    ),
 ]

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-
 from tests.support.program import mock_suite
+
 from waza.engine.control import Control
 from waza.engine.run import ModelRun, RunOptions, run_model
 from waza.model.event import RunEvent
@@ -41,7 +42,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
     (tmp_path / "temp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
 
-    def run(tasks: Mapping[str, str], head: str = "", config: Sequence[str] = (), **options: object) -> Ran:
+    def run(tasks: Mapping[str, str], head: str = "", config: Sequence[str] = (), **options: Any) -> Ran:
         suite = load(mock_suite(tmp_path / "suite", tasks, head, config))
         events: list[RunEvent] = []
         given = RunOptions(project=Project(directory=tmp_path), **options)

@@ -12,9 +12,11 @@ def test_a_signal_cancels_what_is_watched_and_nothing_else(number, code, capsys)
     control = Control()
 
     async def run():
-        never = asyncio.Event()
+        async def wait() -> None:
+            await asyncio.Event().wait()
+
         with control.signals():
-            watched, other = (asyncio.ensure_future(never.wait()) for _ in range(2))
+            watched, other = (asyncio.create_task(wait()) for _ in range(2))
             control.watch(watched)
             os.kill(os.getpid(), number)
             with pytest.raises(asyncio.CancelledError):

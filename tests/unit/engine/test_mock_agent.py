@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.support.program import write_tree
+
 from waza.errors import SuiteError
 
 
 def test_without_a_script_it_echoes_what_it_was_given(ran, tmp_path: Path):
     long = "ü" * 600  # 1,200 bytes
-    files = {"fixtures/a.txt": "short\n", "fixtures/b.txt": long, "fixtures/empty": "", "fixtures/c": "x" * 1024}
+    files = {
+        "fixtures/a.txt": "short\n",
+        "fixtures/b.txt": long,
+        "fixtures/empty": "",
+        "fixtures/c": "x" * 1024,
+    }
     write_tree(tmp_path / "suite", files)
     listed = ", ".join(f"{{path: {name}}}" for name in ("a.txt", "b.txt", "empty", "c"))
     text = (
@@ -56,13 +61,18 @@ mock:
         *["tool.execution_start", "tool.execution_complete"] * 3,
         "session.idle",
     ]
-    calls = [(call.tool_name, call.args, call.result, call.success, call.duration_ms) for call in run.tool_events]
+    calls = [
+        (call.tool_name, call.args, call.result, call.success, call.duration_ms) for call in run.tool_events
+    ]
     assert calls == [
         ("bash", {"command": "ls"}, "a\nb", True, 40),
         ("edit", {"path": "x"}, {"lines": 3}, False, 0),
         ("view", {}, "", True, 0),
     ]
-    assert [(skill.name, skill.path) for skill in run.skill_invocations] == [("one", ""), ("two", "/skills/two")]
+    assert [(skill.name, skill.path) for skill in run.skill_invocations] == [
+        ("one", ""),
+        ("two", "/skills/two"),
+    ]
     usage = run.session_digest.usage
     assert usage is not None
     assert (usage.turns, usage.input_tokens, usage.output_tokens) == (1, 120, 30)

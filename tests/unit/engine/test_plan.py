@@ -2,8 +2,8 @@ import os
 
 import msgspec
 import pytest
-
 from tests.support.program import mock_suite, write_tree
+
 from waza.engine.plan import arms_of, tasks_of, workers_of
 from waza.suite.load import load
 from waza.suite.loading import Request

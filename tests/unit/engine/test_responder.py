@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def decide(*answers: Answer, model: str = "") -> tuple[list[Decision], Interview
     return asyncio.run(all_of_them()), interview, responding
 
 
-def calls(*pairs: tuple[str, dict], error: str = "") -> Answer:
+def calls(*pairs: tuple[str, dict[str, Any]], error: str = "") -> Answer:
     return Answer(calls=tuple(Call(name=name, args=args) for name, args in pairs), error=error)
 
 
@@ -67,7 +68,7 @@ def test_decisions(answer, decision):
 def test_what_is_no_decision_is_an_error(answer, why):
     (decision,), _, _ = decide(answer)
     assert why in decision.error
-    assert not (decision.reply or decision.stop or decision.abstain)
+    assert (decision.reply, decision.stop, decision.abstain) == ("", False, "")
 
 
 def test_the_brief_is_told_once_and_each_question_shows_the_last_answer():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
+from tests.support.program import mock_suite, waza
 
 from waza.engine.trial import status_of
 from waza.executors.mock import MockExecutor
@@ -228,3 +230,33 @@ def point(status: str) -> CheckpointRecord:
 )
 def test_the_status_of_an_ungraded_run(error, checkpoints, status):
     assert status_of(error, None, [point(one) for one in checkpoints], ab_run=False) == status
+
+
+def test_a_grader_that_raises_in_a_thread_on_the_last_task_does_not_hold_the_run(
+    ran, monkeypatch: pytest.MonkeyPatch
+):
+    def raising(self, seen, helpers):
+        assert threading.current_thread() is not threading.main_thread()
+        raise RuntimeError("out of paper")
+
+    monkeypatch.setattr("waza.graders.file.File.grade", raising)
+    grader = "graders: [{type: file, name: f, config: {must_exist: [x]}}]"
+    done = ran(
+        {"a": script("yes"), "b": f"{script('yes')}\n{grader}"}, GRADERS, ["parallel: true", "workers: 2"]
+    )
+    assert (done.of("a").status, done.of("b").status) == ("passed", "error")
+    assert "RuntimeError: out of paper" in done.of("b").error_msg
+
+
+def test_a_mean_hides_no_dead_task(tmp_path: Path):
+    metric = "metrics: [{name: task_completion, threshold: 0.5, gate: true}]"
+    few = {"A": script("yes"), "B": script("no")}
+    many = {f"t{n:02d}": script("no" if n in {3, 14, 27} else "yes") for n in range(31)}
+    for tasks, dead in ((few, {"B"}), (many, {"t03", "t14", "t27"})):
+        root = tmp_path / str(len(tasks))
+        mock_suite(root, tasks, f"{GRADERS}\n{metric}", ["trials_per_task: 10"])
+        ended = waza("run", "eval.yaml", cwd=root)
+        assert ended.code == 1  # though the metric is above its threshold
+        assert "NEVER PASSED" in ended.out
+        named = {line.split(":")[0].strip("• ") for line in ended.out.splitlines() if "0 of 10 runs" in line}
+        assert named == dead

@@ -45,6 +45,9 @@ def test_the_whole_block() -> None:
 ===================================================
 BENCHMARK RESULTS
 ===================================================
+Benchmark:        greeter-eval
+Skill:            greeter
+Model:            gpt-x
 Total tests:      2
 Succeeded:        1
 Failed:           1
@@ -173,7 +176,7 @@ def test_triage_takes_the_first_bullet_or_the_beginning() -> None:
         return task(name, run(1, "failed", failure_artifacts=artifacts))
 
     text = told(outcome(failing("A", "## Why\n- the first\n- the second"), failing("B", "y" * 200)))
-    assert section(text, "TRIAGE HIGHLIGHTS") == ["• A: - the first", "• B: " + "y" * 160]
+    assert section(text, "TRIAGE HIGHLIGHTS") == ["• A: the first", "• B: " + "y" * 160]
 
 
 def test_groups() -> None:

@@ -204,7 +204,7 @@ class TestReadingAgents:
             ("mcp-servers: true", ":2:14: mcp-servers: the boolean true"),
             ("- tools", ":2:1: a list stands where a mapping of keys belongs"),
             ("tools", ":2:1: the text 'tools' stands where a mapping of keys belongs"),
-            ("tools: [read", ":3:1: not valid YAML"),
+            ("tools: [read", ":2:8: not valid YAML"),
             ("tools: []\ntools: [read]", ":3:1: the key 'tools' stands twice"),
         ],
     )

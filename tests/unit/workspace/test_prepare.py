@@ -3,8 +3,8 @@ import os
 from pathlib import Path
 
 import pytest
-
 from tests.support.program import write_tree
+
 from waza.errors import ExecutorError
 from waza.model.agent import Instruction, Place, Resource
 from waza.model.task import InputFile, Inputs, Repo, Task
@@ -18,12 +18,25 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
     return write_tree(
         tmp_path / "home",
-        {"fixtures/a.txt": "a", "fixtures/sub/b.txt": "b", "given/one": "1", "given/x/two": "2", "single.txt": "s"},
+        {
+            "fixtures/a.txt": "a",
+            "fixtures/sub/b.txt": "b",
+            "given/one": "1",
+            "given/x/two": "2",
+            "single.txt": "s",
+        },
     )
 
 
 def task(home: Path, inputs: Inputs | None = None, **fields) -> Task:
-    given = {"id": "t", "name": "t", "file": "t.yaml", "prompt": "p", "home": home, "fixtures": home / "fixtures"}
+    given = {
+        "id": "t",
+        "name": "t",
+        "file": "t.yaml",
+        "prompt": "p",
+        "home": home,
+        "fixtures": home / "fixtures",
+    }
     return Task(**{**given, **fields}, inputs=inputs or Inputs())
 
 
@@ -57,7 +70,11 @@ def test_without_need_there_is_none(home: Path):
 
 
 def test_what_is_put_there(home: Path):
-    files = [InputFile(path="a.txt"), InputFile(path="new/ü.txt", content="ü"), InputFile(content="without a path")]
+    files = [
+        InputFile(path="a.txt"),
+        InputFile(path="new/ü.txt", content="ü"),
+        InputFile(content="without a path"),
+    ]
     inputs = Inputs(files=files, context={"fixture": "given"}, workdir="new/place")
     place, found = opened(task(home, inputs, instruction_files=("sub/b.txt", "a.txt", "sub/b.txt")))
     assert found == {"a.txt": "a", "new/ü.txt": "ü", "sub/b.txt": "b", "one": "1", "x/two": "2"}
@@ -114,8 +131,14 @@ def test_of_large_files_only_the_beginning_is_held(home: Path):
         (Inputs(files=[InputFile(path="sub")]), "cannot be made"),
         (Inputs(files=[InputFile(path="out")]), "leads outside of"),
         (Inputs(files=[InputFile(path="loop")]), "cannot be made"),
-        (Inputs(files=[InputFile(path="x", content="1"), InputFile(path="x/y", content="2")]), "cannot be made"),
-        (Inputs(files=[InputFile(path="x/y", content="1"), InputFile(path="x", content="2")]), "cannot be made"),
+        (
+            Inputs(files=[InputFile(path="x", content="1"), InputFile(path="x/y", content="2")]),
+            "cannot be made",
+        ),
+        (
+            Inputs(files=[InputFile(path="x/y", content="1"), InputFile(path="x", content="2")]),
+            "cannot be made",
+        ),
         (Inputs(context={"fixture": "none"}), "there is no fixture 'none'"),
         (Inputs(context={"fixture": "out"}), "leads outside of"),
         (Inputs(workdir="../x"), "climbs"),

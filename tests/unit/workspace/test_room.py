@@ -1,5 +1,4 @@
 import asyncio
-import os
 import shutil
 import subprocess
 import sys
@@ -30,6 +29,10 @@ def repo(tmp_path: Path) -> Path:
     for args in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "m"]):
         subprocess.run(["git", *args], cwd=root, check=True)
     return root
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
 
 
 def worktrees(repo: Path) -> list[str]:
@@ -79,7 +82,7 @@ def test_a_worktree_that_cannot_be_made(temp: Path, repo: Path):
     async def use() -> None:
         room = Room()
         place = room.new_directory("x")
-        with pytest.raises(ExecutorError, match="the worktree of .* cannot be made: .*nowhere"):
+        with pytest.raises(ExecutorError, match=r"the worktree of .* cannot be made: .*nowhere"):
             await room.add_worktree(repo, place / "tree", "nowhere")
         assert await room.close() == []
 
@@ -128,7 +131,7 @@ def test_a_worktree_that_the_agent_removed_itself_is_nothing_to_tell(temp: Path,
         room = Room()
         place = room.new_directory("x")
         await room.add_worktree(repo, place / "tree", None)
-        subprocess.run(["git", "worktree", "remove", "--force", str(place / "tree")], cwd=repo, check=True)
+        await git.worktree_remove(repo, place / "tree")
         assert await room.close() == []
 
     asyncio.run(use())
@@ -176,7 +179,7 @@ def test_the_room_of_a_dead_process_is_cleared_and_that_of_a_living_one_is_not(t
         mine = room.new_directory("mine").parent
         assert await clear_stale_rooms() == 1
         assert worktrees(repo) == []
-        assert list(temp.iterdir()) == [temp / mine.name]
+        assert names(temp) == [mine.name]
         assert await clear_stale_rooms() == 0
         await room.close()
 
@@ -190,7 +193,7 @@ def test_a_room_that_is_only_being_made_is_left_alone(temp: Path):
     (temp / f"{PREFIX}empty").mkdir()
     (temp / "other").mkdir()
     assert asyncio.run(clear_stale_rooms()) == 0
-    assert sorted(os.listdir(temp)) == ["other", f"{PREFIX}empty", f"{PREFIX}half"]
+    assert names(temp) == ["other", f"{PREFIX}empty", f"{PREFIX}half"]
 
 
 def test_a_damaged_room_stops_nobody(temp: Path):
