@@ -354,7 +354,7 @@ def test_the_lines_of_a_session_log(mixed: Path, tmp_path: Path):
 
 def check_log(lines: list[dict[str, Any]]) -> None:
     """Check the form of every line, and that all that happened is there in its order."""
-    fields = {
+    fields: dict[str, dict[str, Any]] = {
         "session_start": {"spec_path": str, "model": str, "engine": str, "task_count": int},
         "task_start": {"task_name": str, "task_num": int, "total_tasks": int},
         "grader_result": {
@@ -369,7 +369,7 @@ def check_log(lines: list[dict[str, Any]]) -> None:
     for line in lines:
         assert list(line) == ["timestamp", "type", "data"]
         assert line["timestamp"].endswith("Z")
-        wanted: dict[str, Any] = fields[line["type"]]
+        wanted = fields[line["type"]]
         assert set(line["data"]) == set(wanted)
         assert all(isinstance(line["data"][key], kind) for key, kind in wanted.items())
     moments = [datetime.fromisoformat(line["timestamp"]) for line in lines]

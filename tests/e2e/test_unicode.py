@@ -21,7 +21,7 @@ skill: "ключ\x07 鍵"
 config: {{executor: mock, model: mödel, max_attempts: 2}}
 graders:
   - {{type: text, name: "gr <b>|\x1b", config: {{contains: ["never \x02 </script>"]}}}}
-  - {{type: program, name: raw, config: {{command: sh, args: [-c, "printf 'a\\377\\033[2Jb' >&2; exit 1"]}}}}
+  - {{type: program, name: raw, config: {{command: sh, args: [-c, "printf 'a\\377\\033[2Jb' >&2; cat >&2; exit 1"]}}}}
 tasks: ["tasks/*.yaml", "ünï/*.yaml"]
 """
 TASK = rf"""
@@ -117,7 +117,7 @@ def test_html_and_links_of_a_model_stay_text(strange: Path, form: str):
         text = (strange / "m.md").read_text(encoding="utf-8")
     else:
         text = run(strange, "--no-save", "--format", form).out
-    assert "pwn" in text or form == "github-comment"
+    assert "window.pwn=1" in text
     assert not set(text) & set("\x01\x07\x1b\u202e\u2028\ufffe\0")
     shown = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", re.sub(r"\\`", "", text))  # without code spans
     assert "<" not in shown.replace("&lt;", "")

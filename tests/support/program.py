@@ -67,7 +67,8 @@ def newest_results(directory: Path) -> dict[str, Any]:
         (directory / ".waza" / "runs").glob("*/results.json"), key=lambda path: path.stat().st_mtime_ns
     )
     assert found, f"no results below {directory}"
-    return strict_json(found[-1].read_bytes())
+    results: dict[str, Any] = strict_json(found[-1].read_bytes())
+    return results
 
 
 def strict_json(data: bytes | str) -> Any:

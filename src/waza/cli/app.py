@@ -17,6 +17,8 @@ COMMANDS = {
     "run": ("waza.cli.run", "Run a suite and report what its graders say."),
     "grade": ("waza.cli.grade", "Grade recorded results again, without running an agent."),
     "compare": ("waza.cli.compare", "Compare results files."),
+    "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
+    "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),
     "models": ("waza.cli.models", "List the models of the Copilot runtime."),
     "doctor": ("waza.cli.doctor", "Say what is installed, and what real agents still need."),
     "schema": ("waza.cli.schema", "Print the JSON Schema of a file format."),

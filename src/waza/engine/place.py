@@ -40,7 +40,12 @@ async def at_place(
 
 async def open_relay(suite: Suite) -> Relay | None:
     """Return what answers the mocks of a suite, started; None where no agent can call any."""
-    mocks = any(task.mcp_mocks or task.command_mocks for task in suite.tasks)
+    file = suite.file  # trigger tests have the suite's own mocks, whatever its tasks replace them by
+    mocks = (
+        file.mcp_mocks
+        or file.command_mocks
+        or any(task.mcp_mocks or task.command_mocks for task in suite.tasks)
+    )
     if not mocks or suite.file.config.executor == "mock":
         return None
     relay = Relay()

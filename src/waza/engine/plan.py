@@ -27,6 +27,12 @@ def workers_of(suite: Suite) -> tuple[int, str]:
     return config.workers, ""
 
 
+def trigger_workers_of(suite: Suite, prompts: int) -> int:
+    """Return how many trigger tests run at once: they share nothing, so `parallel` is not asked."""
+    asked = suite.file.config.workers
+    return max(1, min(asked if asked > 0 else min(os.cpu_count() or 1, AUTOMATIC), prompts))
+
+
 def arms_of(suite: Suite) -> tuple[list[Arm], str]:
     """Return the arms in the order in which they run, and a warning when an A/B run makes no sense.
 

@@ -180,7 +180,7 @@ class _Run:
 
     async def _run_trigger_tests(self, tests: TriggerTests) -> None:
         try:
-            self.triggers = await run_trigger_tests(self.world, tests, self.workers)
+            self.triggers = await run_trigger_tests(self.world, tests)
         except ExecutorError as error:
             self.emit(Warned(message=f"the trigger tests could not run: {error}"))
 

@@ -15,6 +15,7 @@ from waza.engine.journal import Header, Journal, Line, find_run, new_run_id, rea
 from waza.errors import UsageError, WazaError
 from waza.kit.files import read_lines, write_atomic
 from waza.model.loaded import Suite
+from waza.model.observation import Usage
 from waza.model.result import TriggerMetrics, TriggerResult
 from waza.model.trial import Arm
 from waza.results.assemble import Fold, Triggers
@@ -32,6 +33,7 @@ class End(msgspec.Struct, kw_only=True, omit_defaults=True):
     stopped: dict[str, dict[str, str]] = {}
     trigger_metrics: TriggerMetrics | None = None
     trigger_results: list[TriggerResult] = []
+    trigger_usages: list[Usage | None] = []
 
 
 class Store:
@@ -54,7 +56,7 @@ class Store:
             return
         self.complete = True
         self.note = f"{self.journal.header.id} is finished: it is only reported again, nothing is run"
-        self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results))
+        self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
         for arm in self.journal.header.arms:
             self.fold.durations[arm] = end.durations.get(arm, 0)
             for task_id, reason in end.stopped.get(arm, {}).items():
@@ -85,6 +87,7 @@ class Store:
             },
             trigger_metrics=triggers.metrics,
             trigger_results=list(triggers.results),
+            trigger_usages=list(triggers.usages),
         )
 
     def discard_if_empty(self) -> None:

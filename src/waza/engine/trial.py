@@ -202,7 +202,7 @@ async def _in_place(
         try:
             driver = Driver(
                 session=session,
-                limits=_limits(world, task),
+                limits=limits_of(world, task),
                 tell=_teller(world, task),
                 warn=lambda message: world.emit(Warned(message=f"{task.name}: {message}")),
                 grade_checkpoint=None if world.skip_graders else _checkpoint_grader(world, task, helpers),
@@ -235,7 +235,8 @@ async def _responding(world: World, task: Task, judge: Judge | None) -> Respondi
     )
 
 
-def _limits(world: World, task: Task) -> Limits:
+def limits_of(world: World, task: Task) -> Limits:
+    """Return the limits of a task's turns."""
     idle = world.suite.file.config.idle_timeout_seconds
     default = 120 if world.suite.file.config.executor == "copilot-sdk" else 0
     return Limits(

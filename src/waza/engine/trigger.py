@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from waza.engine.place import at_place
+from waza.engine.plan import trigger_workers_of
 from waza.engine.record import digest, stored
-from waza.engine.trial import World
+from waza.engine.trial import World, limits_of
 from waza.errors import ExecutorError
 from waza.kit.stats import round_half_away
-from waza.model.agent import Limits
 from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
 from waza.model.observation import Turn, tool_events
 from waza.model.result import RunResult, TriggerMetrics, TriggerResult, number
@@ -26,7 +26,7 @@ from waza.suite.discover import is_searched
 LARGEST_FIXTURE = 1024 * 1024  # bytes; larger files would be copied for every prompt
 
 
-async def run_trigger_tests(world: World, tests: TriggerTests, workers: int) -> Triggers:
+async def run_trigger_tests(world: World, tests: TriggerTests) -> Triggers:
     """Run every prompt in a session of its own. The mock executor takes every prompt as judged rightly.
 
     A session that breaks before the skill fired counts as the wrong answer, and as an error.
@@ -37,7 +37,7 @@ async def run_trigger_tests(world: World, tests: TriggerTests, workers: int) -> 
         results = [_result(prompt, should=should, did=should) for prompt, should in prompts]
         return Triggers(trigger_metrics(results), tuple(results))
     task = _task(world.suite)
-    gate = asyncio.Semaphore(max(1, workers))
+    gate = asyncio.Semaphore(trigger_workers_of(world.suite, len(prompts)))
 
     async def one(prompt: TriggerPrompt) -> Turn:
         async with gate:
@@ -96,7 +96,7 @@ async def _ask(world: World, task: Task, prompt: TriggerPrompt) -> Turn:
     """Return the turn that a prompt led to; a session that could not be held is a broken one."""
     task = msgspec.structs.replace(task, prompt=prompt.prompt)
     attempt = Attempt(trial=Trial(task=task, number=1), number=1, task=task)
-    limits = Limits(turn=task.timeout, first_event=task.first_event_timeout, cancel_on_skill=True)
+    limits = msgspec.structs.replace(limits_of(world, task), cancel_on_skill=True)
     try:
         async with at_place(world.room, world.relay, task, wanted=True) as (place, _):
             session = await world.executor.open(attempt, place)

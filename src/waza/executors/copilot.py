@@ -10,12 +10,12 @@ from copilot import CopilotClient, CopilotSession
 
 from waza.errors import ExecutorError
 from waza.executors.copilot_client import LOGIN, Clients, quiet_logging
-from waza.executors.copilot_events import Meter
+from waza.executors.copilot_events import Collector, Meter
 from waza.executors.copilot_judge import CopilotJudge
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import agent_options
 from waza.executors.copilot_policy import ToolPolicy, approve
-from waza.executors.copilot_turn import TurnWatch, take_turn
+from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.model.agent import Limits, Place, Setup
 from waza.model.observation import Turn, Usage
 from waza.model.task import Task
@@ -105,7 +105,10 @@ class CopilotAgent:
         options["on_permission_request"] = policy.permission_handler() if policy.mode else approve
         try:
             if self.session_id:
-                return await self.client.resume_session(self.session_id, on_event=watch.take, **options)
+                session = await self.client.resume_session(self.session_id, on_event=watch.take, **options)
+                # A judge may have gone on in this session meanwhile; what it spent is not the agent's.
+                self.meter.turn(Collector(), await session_metrics(session))
+                return session
             session = await self.client.create_session(on_event=watch.take, **options)
         except Exception as error:
             await self.executor.clients.forget_if_dead(self.client)

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import logging
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ START_LIMIT = 60.0  # seconds; the npm binary takes up to 7 when it unpacks itse
 STOP_LIMIT = 10.0
 PING_LIMIT = 1.0
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+_LOGIN_FILES = (".profile", ".zprofile")  # a login shell (`bash -lc`) sets PATH anew; these give ours back
 _HOME_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "COPILOT_HOME", "USERPROFILE")
 
 INSTALL = """\
@@ -96,6 +98,9 @@ class Clients:
         home.mkdir(exist_ok=True)
         state.mkdir(exist_ok=True)
         variables = agent_environment(os.environ, self.setup, home, environment)
+        for name in _LOGIN_FILES:
+            path = shlex.quote(variables.get("PATH", os.defpath))
+            (home / name).write_text(f"export PATH={path}\n", encoding="utf-8")
         client = await asyncio.to_thread(_client, variables, state, home, self.setup)
         try:
             async with asyncio.timeout(START_LIMIT):

@@ -125,7 +125,11 @@ class Meter:
         Totals win over the sums of model calls, unless they report no tokens at all.
         """
         models = _models(metrics or {})
-        grown = {name: _minus(now, self._before.get(name)) for name, now in models.items()}
+        grown = {
+            name: _minus(now, self._before.get(name))
+            for name, now in models.items()
+            if now != self._before.get(name)
+        }
         self._before = {**self._before, **models}
         tokens, premium = collector.tokens, float((metrics or {}).get("totalPremiumRequestCost") or 0)
         known = any(part.input_tokens or part.output_tokens for part in grown.values())

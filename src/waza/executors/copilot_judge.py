@@ -11,11 +11,11 @@ from copilot import Tool as SdkTool
 
 from waza.errors import ExecutorError
 from waza.executors.copilot_client import Clients
-from waza.executors.copilot_events import Meter
+from waza.executors.copilot_events import Collector, Meter
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import common_options
 from waza.executors.copilot_policy import approve
-from waza.executors.copilot_turn import TurnWatch, take_turn
+from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.model.agent import Answer, Call, Limits, Question, Setup, Sitting, Tool
 from waza.model.trial import Attempt
 
@@ -33,15 +33,19 @@ class CopilotJudge:
         """Start an interview; with `resume_id` in the agent's own session."""
         own = self.attempt.trial.key if self.setup.config.isolation == "trial" else None
         client = await self.clients.get(self.attempt.task.inputs.environment, own)
-        directory = workdir or self.clients.scratch
-        return CopilotInterview(self, client, directory, resume_id)
+        return CopilotInterview(self, client, workdir, resume_id)
 
 
 class CopilotInterview:
-    """A conversation with a judge or responder, which sees no skills and no MCP servers."""
+    """A conversation with a judge or responder, which sees no skills and no MCP servers.
 
-    def __init__(self, judge: CopilotJudge, client: CopilotClient, directory: Path, resume_id: str) -> None:
-        self.judge, self.client, self.directory, self.resume_id = judge, client, directory, resume_id
+    Who is shown no directory has nothing to look at, and no tools besides those of the question.
+    """
+
+    def __init__(
+        self, judge: CopilotJudge, client: CopilotClient, workdir: Path | None, resume_id: str
+    ) -> None:
+        self.judge, self.client, self.workdir, self.resume_id = judge, client, workdir, resume_id
         self.session_id = resume_id
         provider = judge.setup.provider
         self.meter = Meter(provider.host if provider else "", custom=provider is not None)
@@ -55,6 +59,8 @@ class CopilotInterview:
             session = await self._session(question, watch, calls)
         except ExecutorError as error:
             return Answer(error=str(error))
+        if self.resume_id:  # what the agent spent is not the judge's
+            self.meter.turn(Collector(), await session_metrics(session))
         metrics = await take_turn(
             watch,
             session,
@@ -78,12 +84,14 @@ class CopilotInterview:
             question.model, question.effort, setup.provider, str(self.judge.clients.scratch)
         )
         options |= {
-            "working_directory": str(self.directory),
+            "working_directory": str(self.workdir or self.judge.clients.scratch),
             "tools": [_tool(tool, calls) for tool in question.tools],
             "enable_skills": False,
             "on_permission_request": approve,
             "on_event": watch.take,
         }
+        if self.workdir is None:
+            options["available_tools"] = [f"custom:{tool.name}" for tool in question.tools]
         try:
             if self.session_id:
                 return await self.client.resume_session(self.session_id, **options)

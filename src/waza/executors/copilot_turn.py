@@ -132,7 +132,7 @@ async def take_turn(
     try:
         await watch.run(send, client, session.abort)
         if not watch.lost:
-            metrics = await _metrics(session)
+            metrics = await session_metrics(session)
     finally:
         if watch.lost:
             await clients.forget(client)
@@ -143,7 +143,8 @@ async def take_turn(
     return metrics
 
 
-async def _metrics(session: CopilotSession) -> dict[str, Any] | None:
+async def session_metrics(session: CopilotSession) -> dict[str, Any] | None:
+    """Return the usage of a session so far, in the SDK's form; None if it cannot be had."""
     try:
         async with asyncio.timeout(LEAVE_LIMIT):
             found = (await session.rpc.usage.get_metrics()).to_dict()

@@ -16,4 +16,5 @@ TYPES = {
     "tool_calls": "waza.graders.tool_calls:ToolCalls",
     "tool_constraint": "waza.graders.tool_constraint:ToolConstraint",
     "trigger": "waza.graders.trigger:Trigger",
+    "wgp": "waza.graders.wgp:Wgp",
 }

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import msgspec
 
+from waza.kit.files import inside
 from waza.model.base import Keys
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -29,16 +30,21 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Where a grader is declared: paths in its config are sought in `base`, then in the current directory.
 
-    `fixtures` is the suite's fixtures directory (`--context-dir`).
+    `fixtures` is the suite's fixtures directory (`--context-dir`). `module` is set for a grader from
+    elsewhere: it finds nothing outside of its module.
     """
 
     base: Path = Path()
     fixtures: Path = Path()
+    module: Path | None = None
 
     def find(self, path: str) -> Path | None:
         """Return the existing file or directory that a path in a config means, or None."""
         try:
             given = Path(path).expanduser() if path == "~" or path.startswith("~/") else Path(path)
+            if self.module is not None:
+                path_inside = self.base / given
+                return path_inside if path_inside.exists() and inside(self.module, path_inside) else None
             candidates = [given] if given.is_absolute() else [self.base / given, Path.cwd() / given]
             return next((candidate for candidate in candidates if candidate.exists()), None)
         except (OSError, RuntimeError, ValueError):
@@ -50,6 +56,7 @@ class Grader(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     reads_workspace: ClassVar[bool] = False  # True: a workspace is made for every task that is graded so
+    reads_changes: ClassVar[bool] = False  # True: it is told which files the agent wrote, which costs hashing
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Yield the mistakes that types cannot say, without running anything. Default: none."""

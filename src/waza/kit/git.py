@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+import msgspec
+
 from waza.errors import WazaError
 from waza.kit import process
+
+_MOST = 512 * 1024 * 1024  # bytes that are read from git
 
 _LIMIT = 600.0  # seconds; a checkout of a huge repository takes minutes, a lost network drive for ever
 
@@ -65,6 +70,53 @@ async def rev_parse(path: Path, rev: str) -> str:
     return await _git(path, "rev-parse", "--verify", f"{_revision(rev)}^{{commit}}")
 
 
+class TreeEntry(msgspec.Struct, frozen=True):
+    """A file of a commit: its mode as git writes it, the id of its content, its size, its path with slashes."""
+
+    mode: str
+    object: str
+    size: int
+    name: str
+
+
+async def clone_bare(url: str, target: Path) -> None:
+    """Clone a repository without a checkout, all branches and tags. Raises GitError, without the URL's secrets."""
+    if url.startswith("-"):
+        raise GitError(f"{url!r} is no address of a repository")
+    await _git(target.parent, "clone", "--quiet", "--mirror", "--", url, _place(target))
+
+
+async def list_tree(repository: Path, commit: str) -> list[TreeEntry]:
+    """Return all files of a commit, links and submodules included. Raises GitError."""
+    out = await _git_bytes(repository, "ls-tree", "-r", "-z", "--long", "--full-tree", _revision(commit))
+    entries = []
+    for line in out.split(b"\0"):
+        if line:
+            head, _, name = line.partition(b"\t")
+            mode, _kind, identity, size = head.split()
+            length = int(size) if size.isdigit() else 0
+            entries.append(TreeEntry(mode.decode(), identity.decode(), length, os.fsdecode(name)))
+    return entries
+
+
+async def read_blobs(repository: Path, objects: Sequence[str]) -> list[bytes]:
+    """Return the contents of files by their ids, byte for byte. Raises GitError."""
+    if not objects:
+        return []
+    asked = "".join(f"{identity}\n" for identity in objects).encode()
+    out = await _git_bytes(repository, "cat-file", "--batch", stdin=asked)
+    contents, at = [], 0
+    for identity in objects:
+        end = out.index(b"\n", at)
+        _name, kind, size = out[at:end].split()
+        if kind != b"blob":
+            raise GitError(f"the object {identity} in {repository} is no file")
+        start = end + 1
+        contents.append(out[start : start + int(size)])
+        at = start + int(size) + 1
+    return contents
+
+
 def _alone(source: Path) -> asyncio.Lock:
     """Return the lock under which the worktrees of a repository are changed, one change at a time."""
     return _locks.setdefault(source.resolve(), asyncio.Lock())
@@ -82,12 +134,23 @@ def _revision(text: str) -> str:
 
 
 async def _git(directory: Path, *args: str) -> str:
-    """Run git without prompts and without the hooks of the repository; return its stdout, stripped."""
+    """Run git and return its stdout as text, stripped."""
+    return (await _git_bytes(directory, *args)).decode("utf-8", "replace").strip()
+
+
+async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"") -> bytes:
+    """Run git without prompts and without the hooks of the repository; return its stdout."""
     environment = {name: value for name, value in os.environ.items() if name not in _INHERITED}
     environment["GIT_TERMINAL_PROMPT"] = "0"
     argv = ["git", "-c", f"core.hooksPath={os.devnull}", *args]
-    finished = await process.run(argv, cwd=directory, env=environment, timeout=_LIMIT)
+    finished = await process.run(
+        argv, cwd=directory, env=environment, timeout=_LIMIT, stdin=stdin, max_output=_MOST
+    )
     if not finished.ok:
         said = finished.stderr.decode("utf-8", "replace").strip() or finished.ending
         raise GitError(f"git {' '.join(args[:2])} in {directory}: {said}")
-    return finished.stdout.decode("utf-8", "replace").strip()
+    if finished.truncated:
+        raise GitError(
+            f"git {' '.join(args[:2])} in {directory}: its output is larger than {_MOST // 2**20} MB"
+        )
+    return finished.stdout

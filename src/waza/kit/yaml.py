@@ -65,9 +65,13 @@ _WORDINGS = (
     ("Unicode character escape", "this escape is no character; write the character itself"),
     ("alphabetic or numeric character", "a text that starts with '*' or '&' must be put in quotes"),
     ("cannot start any token", "a text that starts with this character must be put in quotes"),
+    (
+        "<document start>",
+        "this stands behind the end of the document; correct the brackets or the indentation",
+    ),
     ("maximum nesting depth", f"nested deeper than {MAX_DEPTH} levels"),
 )
-_PLACED_AT_START = ("find expected ':'", "unexpected document indicator")
+_PLACED_AT_START = ("find expected ':'", "unexpected document indicator", "alphabetic or numeric")
 _TAB = "a tab stands where YAML wants blanks; indent with spaces"
 
 Plain: TypeAlias = str | int | float | bool | None
@@ -195,6 +199,7 @@ class _Builder:
         self.nodes = 0
 
     def build(self, events: Iterator[Event]) -> Node:
+        root: Node = Scalar(None, "", self.offset, 1)
         stack: list[_Frame] = []
         for event in events:
             if isinstance(event, ScalarEvent):
@@ -205,21 +210,18 @@ class _Builder:
                 stack.append(self._open(event, len(stack)))
                 continue
             elif isinstance(event, MappingEndEvent | SequenceEndEvent):
-                frame = stack.pop()
-                node = frame.node
-                if stack:
-                    stack[-1].rise(frame.height)
-                if frame.anchor:
-                    size = self.nodes - frame.nodes_before
-                    self.anchors[frame.anchor] = _Anchored(node, size, frame.height)
+                node = self._close(stack)
             elif isinstance(event, DocumentEndEvent):
+                if not event.explicit:
+                    next(events)  # raises if something stands behind the document
                 break
             else:
                 continue
-            if not stack:
-                return node
-            stack[-1].add(node)
-        return Scalar(None, "", self.offset, 1)
+            if stack:
+                stack[-1].add(node)
+            else:
+                root = node
+        return root
 
     def _count(self, more: int, event: Event) -> None:
         self.nodes += more
@@ -264,6 +266,15 @@ class _Builder:
         if isinstance(event, MappingStartEvent):
             return _Frame(Mapping({}, {}, line, column), event.anchor, self.nodes - 1)
         return _Frame(Sequence([], line, column), event.anchor, self.nodes - 1)
+
+    def _close(self, stack: list[_Frame]) -> Node:
+        frame = stack.pop()
+        if stack:
+            stack[-1].rise(frame.height)
+        if frame.anchor:
+            size = self.nodes - frame.nodes_before
+            self.anchors[frame.anchor] = _Anchored(frame.node, size, frame.height)
+        return frame.node
 
 
 class _Anchored(NamedTuple):

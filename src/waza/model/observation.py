@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -58,6 +58,13 @@ class CommandInvocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     args: list[str] = []
     exit_code: int = msgspec.field()
     response_index: int = msgspec.field()
+
+
+class WrittenFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the agent created or changed: its path in the workspace, with `/`, and its digest."""
+
+    path: str
+    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Denial(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,18 +122,22 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     `output` is the final text of the last turn; events, calls and usage are those of all turns.
     `workspace` is the directory that the agent worked in, or empty. `prompt` is empty at checkpoints.
+    `expected` is what the task expects of the output, mostly a text. `files_written` is sorted by path, and
+    filled only for tasks with a grader that `reads_changes`.
     """
 
     task_id: str = ""
     task_name: str = ""
     prompt: str = ""
     expected_outcome: str = ""
+    expected: Any = None
     trial: int = 1
     output: str = ""
     transcript: tuple[Event, ...] = ()
     tool_events: tuple[ToolEvent, ...] = ()
     skill_invocations: tuple[SkillInvocation, ...] = ()
     command_invocations: tuple[CommandInvocation, ...] = ()
+    files_written: tuple[WrittenFile, ...] = ()
     usage: Usage | None = None
     duration_ms: int = 0
     session_id: str = ""

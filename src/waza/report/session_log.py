@@ -53,7 +53,10 @@ class SessionLog:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        try:
+            self._file.close()
+        except OSError as error:
+            self._fail(error)
 
     def _write(self, kind: str, data: dict[str, Any]) -> None:
         if self.trouble:
@@ -64,7 +67,10 @@ class SessionLog:
             self._file.write(msgspec.json.encode(line) + b"\n")
             self._file.flush()
         except OSError as error:
-            self.trouble = f"the session log {self.path} is not complete: {error.strerror}"
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self.trouble = f"the session log {self.path} is not complete: {error.strerror}"
 
 
 def _lines(event: RunEvent) -> Iterator[Line]:

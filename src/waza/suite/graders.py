@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader, GraderSpec
 from waza.plugins import load as load_plugin
 from waza.plugins import names as plugin_names
+from waza.registry.cache import ModuleError
+from waza.registry.preset import merged
+from waza.registry.resolve import resolve
 from waza.suite.loading import Loading
 from waza.suite.read import child
 
@@ -67,9 +71,7 @@ def _build(
     loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...]
 ) -> BuiltGrader | None:
     if entry.ref:
-        hint = "this version runs local graders only: replace 'ref' by 'type' and 'config'"
-        loading.say(document, (*path, "ref"), f"{entry.ref!r} is a remote grader", hint)
-        return None
+        return _remote(loading, document, entry, path)
     kind = None if document.faulty(*path, "type") else _known_class(loading, document, entry, path)
     if kind is None or document.faulty(*path):
         return None
@@ -88,6 +90,42 @@ def _build(
         config=entry.config or {},
     )
     return BuiltGrader(spec, grader.placed(_around(loading)))
+
+
+def _remote(
+    loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...]
+) -> BuiltGrader | None:
+    """Build the grader that a ref stands for; all that is wrong with it is told at the ref."""
+    node = child(document.root, *path)
+    given = set(node.entries) if isinstance(node, yaml.Mapping) else set()
+    try:
+        preset = resolve(entry.ref, loading.lock(), os.environ)
+        whole = merged(preset, entry, given)
+    except ModuleError as error:
+        loading.say(document, (*path, "ref"), str(error))
+        return None
+    kind = load_plugin("waza.graders", whole.type)
+    if kind is None:
+        loading.say(document, (*path, "ref"), f"its preset is of type {whole.type!r}, which there is not")
+        return None
+    around = Surroundings(base=preset.directory, fixtures=loading.fixtures, module=preset.module)
+    decoder = Decoder(Document("", yaml.load(_as_yaml(whole.config or {}))))
+    grader = decoder.read(kind, path=("config",))
+    faults = [f"{problem.path}: {problem.message}" for problem in decoder.problems]
+    if grader is not None:
+        findings = [finding for finding in grader.check(around) if not finding.warning]
+        faults += [f"{dotted(('config', *finding.path))}: {finding.message}" for finding in findings]
+    for fault in faults:
+        loading.say(document, (*path, "ref"), fault)
+    if grader is None or faults:
+        return None
+    spec = GraderSpec(
+        type=whole.type,
+        name=whole.name,
+        weight=whole.weight if whole.weight > 0 else 1.0,
+        config=whole.config or {},
+    )
+    return BuiltGrader(spec, grader.placed(around))
 
 
 def _known_class(

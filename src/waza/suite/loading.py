@@ -6,11 +6,13 @@ from pathlib import Path
 
 import msgspec
 
+from waza.errors import SuiteError
 from waza.kit.decode import Document
 from waza.model.mock import MockScript
 from waza.model.suite import SuiteFile
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, Severity
+from waza.registry.lock import LockFile, read_lock
 from waza.suite.read import Keys, at
 from waza.suite.version import Version
 
@@ -53,6 +55,18 @@ class Loading(msgspec.Struct, kw_only=True):
     skills_off: bool = False
     problems: list[Problem] = []
     ids: dict[str, str] = {}
+    _lock: LockFile | None = None
+    _lock_read: bool = False
+
+    def lock(self) -> LockFile | None:
+        """Return `waza.lock` beside the suite, read once; None without one. Its mistakes are collected."""
+        if not self._lock_read:
+            self._lock_read = True
+            try:
+                self._lock = read_lock(self.directory)
+            except SuiteError as error:
+                self.problems.extend(error.problems)
+        return self._lock
 
     @property
     def directory(self) -> Path:

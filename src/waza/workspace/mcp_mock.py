@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from waza.kit.pattern import compile_pattern
-from waza.kit.schema import compile_schema, strict_json
 from waza.model.mocks import McpOutput, McpResponse, McpStep, McpTool
 from waza.workspace.fixtures import json_text
+
+if TYPE_CHECKING:
+    from waza.kit.schema import Schema
 
 PROTOCOL = "2024-11-05"
 _PARSE_ERROR, _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS = -32700, -32600, -32601, -32602
@@ -44,6 +46,8 @@ class McpServer:
 
     def answer(self, line: bytes) -> Reply | None:
         """Return the answer to one message; None for notifications and for what is no request."""
+        from waza.kit.schema import strict_json  # heavy, and few runs have mocks
+
         try:
             message = strict_json(line)
         except ValueError as error:
@@ -108,9 +112,9 @@ class _Response:
         self._match = response.match
         patterns = response.match_regex or {}
         self._patterns = {name: compile_pattern(pattern) for name, pattern in patterns.items()}
-        self._schema = compile_schema(response.match_schema) if response.match_schema else None
-        once = response.sequence
-        self.steps: Iterator[McpOutput] = repeat(response) if once is None else iter(once)
+        self._schema = _compiled(response.match_schema)
+        steps = response.sequence
+        self.steps: Iterator[McpOutput] = repeat(response) if steps is None else iter(steps)
 
     def matches(self, arguments: dict[str, Any]) -> bool:
         """Tell whether the arguments fit every matcher that says something; an empty one does not."""
@@ -120,6 +124,14 @@ class _Response:
             if name not in arguments or not pattern.search(go_text(arguments[name])):
                 return False
         return self._schema is None or self._schema.valid(arguments)
+
+
+def _compiled(schema: dict[str, Any] | None) -> Schema | None:
+    if not schema:
+        return None
+    from waza.kit.schema import compile_schema  # as above
+
+    return compile_schema(schema)
 
 
 def go_text(value: Any) -> str:

@@ -24,7 +24,6 @@ from typing import Any
 import msgspec
 
 from waza.errors import ExecutorError
-from waza.kit.schema import strict_json
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.observation import CommandInvocation
 from waza.workspace.command_mock import Call, Output, Program, sanitised
@@ -264,6 +263,8 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
 
 def _decoded(line: bytes) -> Call | str:
     """Return what a shim says first: a call of a program, or the token of an MCP server."""
+    from waza.kit.schema import strict_json  # heavy, and few runs have mocks
+
     try:
         hello = strict_json(line)
         if isinstance(hello, dict) and "mcp" in hello:

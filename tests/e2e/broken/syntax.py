@@ -105,7 +105,7 @@ CASES: list[Case] = [
     ),
     case(
         "yaml: a star",
-        "eval.yaml:3:6: not valid YAML: a text that starts with '*' or '&' must be put in quotes",
+        "eval.yaml:3:5: not valid YAML: a text that starts with '*' or '&' must be put in quotes",
         suite="name: s\ntasks:\n  - *.yaml\n",
     ),
     case(

@@ -1,0 +1,123 @@
+"""`waza registry`: add graders from elsewhere, search for them, verify them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.group()
+def command() -> None:
+    """Work with graders from elsewhere: add, search, verify."""
+
+
+@command.command(epilog="Example: waza registry add github.com/acme/graders#tone@v1.2.0 --set threshold=0.9")
+@click.argument("ref")
+@click.option(
+    "--eval", "suite", default="eval.yaml", type=click.Path(path_type=Path), help="Suite to add it to."
+)
+@click.option("--name", default="", help="Name of the grader in the suite.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a key of its config.")
+@click.option("--weight", type=float, help="Weight of the grader.")
+@click.option("--allow-exec", is_flag=True, help="Trust a grader that runs a program.")
+@click.option("--dry-run", is_flag=True, help="Show the change, write nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Answer yes to the question whether to trust a program.")
+def add(
+    ref: str, suite: Path, name: str, settings: tuple[str, ...], weight: float | None, **flags: bool
+) -> int:
+    """Add a grader to a suite, and pin it in the lock. The suite's comments are kept."""
+    import asyncio
+
+    from waza.cli.adding import Addition, add_grader
+
+    addition = Addition(
+        ref=ref.strip(),
+        suite=suite,
+        name=name,
+        settings=settings,
+        weight=weight,
+        allow_exec=flags["allow_exec"] or flags["yes"],
+        dry_run=flags["dry_run"],
+    )
+    return asyncio.run(add_grader(addition))
+
+
+@command.command(epilog="Example: waza registry search tone --kind grader")
+@click.argument("query")
+@click.option("--kind", default="", help="Only this kind: grader, eval, dataset.")
+@click.option("--registry", "only", default="", help="Only the registry of this name.")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int:
+    """Search the index files of the configured registries (`registries` in .waza.yaml)."""
+    import msgspec
+
+    from waza.errors import EXIT_ERROR, EXIT_OK, UsageError
+    from waza.registry.search import DEFAULT
+    from waza.registry.search import search as find
+    from waza.report.table import table
+    from waza.report.words import printer
+    from waza.suite.project import find_project
+
+    sources = find_project(Path.cwd()).keys.registries or [DEFAULT]
+    chosen = [source for source in sources if only in ("", source.name)]
+    if not chosen:
+        raise UsageError(
+            f"there is no registry {only!r}; there are: {', '.join(source.name for source in sources)}"
+        )
+    hits, failures = find(query, chosen, kind)
+    for failure in failures:
+        printer(sys.stderr)(f"warning: not reachable: {failure}")
+    say = printer(sys.stdout)
+    if as_json or form == "json":
+        say(msgspec.json.format(msgspec.json.encode(hits), indent=2).decode())
+    elif hits:
+        rows = [(hit.ref, hit.kind, hit.registry, hit.description, str(hit.stars)) for hit in hits]
+        say("\n".join(table(("REF", "KIND", "REGISTRY", "DESCRIPTION", "STARS"), rows)))
+    else:
+        say("nothing was found")
+    return EXIT_ERROR if len(failures) == len(chosen) else EXIT_OK
+
+
+@command.command(epilog="Example: waza registry verify evals/my-skill/eval.yaml")
+@click.argument("suite", default="eval.yaml", type=click.Path(path_type=Path))
+def verify(suite: Path) -> int:
+    """Recompute the digest of every module in the suite's lock. Exit code 1 when one is missing or changed."""
+    import os
+
+    from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
+    from waza.registry.cache import ModuleError, cache_root, digest_of, module_directory
+    from waza.registry.lock import FILE, read_lock
+    from waza.registry.ref import RefError, parse_ref
+    from waza.report.words import FAILED, PASSED, printer
+
+    lock = read_lock(suite.absolute().parent)
+    if lock is None:
+        raise UsageError(f"there is no {FILE} beside {suite}; run `waza get {suite}`")
+    say, bad = printer(sys.stdout), 0
+    for entry in lock.graders:
+        try:
+            directory = module_directory(cache_root(os.environ), parse_ref(entry.ref), entry.commit)
+            said = "" if directory.is_dir() else "not in the cache; run `waza get`"
+            if not said and digest_of(directory) != entry.digest:
+                said = f"changed; remove {directory} and run `waza get`"
+        except (ModuleError, RefError) as error:
+            said = str(error)
+        bad += bool(said)
+        say(f"{FAILED if said else PASSED} {entry.ref}: {said or entry.digest}")
+    return EXIT_FAILED if bad else EXIT_OK
+
+
+def parse_value(text: str) -> Any:
+    """Return a `--set` value: true, false, a whole number, a number, else the text."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,1 @@
+"""Graders from elsewhere: refs, modules in a content-addressed cache, the lock file, trust."""

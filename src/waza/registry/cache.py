@@ -1,0 +1,59 @@
+"""The module cache: the files of repositories, each at a commit, and the digest of their content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from waza.errors import WazaError
+from waza.registry.ref import Ref
+
+MAX_FILES = 10_000
+MAX_BYTES = 256 * 1024 * 1024
+
+
+class ModuleError(WazaError):
+    """A module that cannot be used: it is missing, was changed, or holds what none may hold."""
+
+
+def cache_root(environ: Mapping[str, str]) -> Path:
+    """Return where modules are kept: WAZA_MODULE_CACHE, else `cache` below WAZA_HOME or `~/.waza`."""
+    if environ.get("WAZA_MODULE_CACHE"):
+        return Path(environ["WAZA_MODULE_CACHE"]).expanduser()
+    home = environ.get("WAZA_HOME")
+    return (Path(home).expanduser() if home else Path.home() / ".waza") / "cache"
+
+
+def module_directory(root: Path, ref: Ref, commit: str) -> Path:
+    """Return where the module of a ref is kept at a commit."""
+    return root / ref.host / ref.owner / ref.repo / commit
+
+
+def digest_of(directory: Path) -> str:
+    """Return the digest of a module: SHA-256 over path, NUL, content, NUL of each file, by the bytes of the path.
+
+    Modes and empty directories do not count. Raises ModuleError for anything that is no regular file.
+    """
+    total = hashlib.sha256()
+    for path, name in sorted(_files(directory), key=lambda pair: pair[1]):
+        total.update(name + b"\0")
+        with path.open("rb") as stream:
+            for block in iter(lambda: stream.read(1 << 20), b""):
+                total.update(block)
+        total.update(b"\0")
+    return f"sha256:{total.hexdigest()}"
+
+
+def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:
+    for folder, names, files in os.walk(directory):
+        for name in [*names, *files]:
+            path = Path(folder, name)
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                continue
+            if not stat.S_ISREG(mode):
+                raise ModuleError(f"{path} is no regular file; remove the module and run `waza get` again")
+            yield path, path.relative_to(directory).as_posix().encode("utf-8", "surrogateescape")

@@ -1,0 +1,102 @@
+"""Searching the index files of the configured registries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import Request, url2pathname, urlopen
+
+import msgspec
+
+from waza.kit import yaml
+from waza.kit.decode import Decoder, Document, Unknown
+from waza.model.loaded import RegistrySource
+
+LIMIT = 15.0  # seconds for one registry
+MAX_INDEX = 20 * 1024 * 1024
+NAMES = ("index.json", "index.yaml")
+DEFAULT = RegistrySource(name="public", url="https://github.com/waza-evals")
+
+
+class IndexEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What a registry says of one thing that it offers."""
+
+    ref: str
+    kind: str = "grader"
+    name: str = ""
+    summary: str = ""
+    tags: list[str] = []
+    package: str = ""
+    version: str = ""
+    updated_at: str = ""
+    stars: int = 0
+
+
+class Index(msgspec.Struct, frozen=True, kw_only=True):
+    """An index file."""
+
+    entries: list[IndexEntry] = []
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was found."""
+
+    ref: str
+    kind: str
+    description: str
+    stars: int
+    registry: str
+
+
+def search(text: str, sources: Sequence[RegistrySource], kind: str = "") -> tuple[list[Hit], list[str]]:
+    """Return what fits a text in name, summary, tags or ref, and why registries could not be asked.
+
+    Sources of a lower priority number come first; what two of them offer is told once.
+    """
+    hits: dict[str, Hit] = {}
+    failures: list[str] = []
+    words = text.lower().split()
+    for source in sorted(sources, key=lambda source: source.priority):
+        try:
+            entries = _index(source.url).entries
+        except (OSError, ValueError) as error:
+            failures.append(f"{source.name} ({source.url}): {error}")
+            continue
+        for entry in entries:
+            if kind in ("", entry.kind) and all(word in _text(entry) for word in words):
+                hit = Hit(
+                    ref=entry.ref,
+                    kind=entry.kind,
+                    description=entry.summary or entry.name,
+                    stars=entry.stars,
+                    registry=source.name,
+                )
+                hits.setdefault(entry.ref, hit)
+    return list(hits.values()), failures
+
+
+def _text(entry: IndexEntry) -> str:
+    return " ".join([entry.ref, entry.name, entry.summary, *entry.tags]).lower()
+
+
+def _index(url: str) -> Index:
+    """Return the index at an address: a file, a directory or a web address, itself or with `index.json` in it."""
+    parts = urlsplit(url)
+    if parts.scheme in ("http", "https"):
+        address = url if url.endswith((".json", ".yaml", ".yml")) else f"{url.rstrip('/')}/{NAMES[0]}"
+        with urlopen(Request(address), timeout=LIMIT) as answer:  # noqa: S310  # http and https only, checked above
+            return _read(answer.read(MAX_INDEX))
+    path = Path(url2pathname(parts.path)) if parts.scheme == "file" else Path(url).expanduser()
+    if path.is_dir():
+        path = next((path / name for name in NAMES if (path / name).is_file()), path / NAMES[0])
+    return _read(path.read_bytes())
+
+
+def _read(data: bytes) -> Index:
+    decoder = Decoder(Document("index", yaml.load(data)), lambda _struct, _key, _path: Unknown("warning", ""))
+    index = decoder.read(Index)
+    errors = [str(problem) for problem in decoder.problems if problem.severity == "error"]
+    if index is None or errors:
+        raise ValueError(errors[0] if errors else "the index is empty")
+    return index
