@@ -14,20 +14,25 @@ from waza.model.loaded import ProjectFile
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
+from waza.model.wgp import Request, Response
 from waza.plugins import load as load_plugin
 
-KINDS = ("suite", "task", "config", "results")
+KINDS = ("suite", "task", "config", "results", "wgp-request", "wgp-response")
 _ROOTS: dict[str, type] = {
     "suite": SuiteFile,
     "task": TaskFile,
     "config": ProjectFile,
     "results": SuiteResult,
+    "wgp-request": Request,
+    "wgp-response": Response,
 }
 _TITLES = {
     "suite": "waza suite (eval.yaml)",
     "task": "waza task",
     "config": "waza project (.waza.yaml)",
     "results": "waza results",
+    "wgp-request": "WGP/1 request, from waza to a grader",
+    "wgp-response": "WGP/1 response, from a grader to waza",
 }
 
 
@@ -41,7 +46,7 @@ def schema_of(kind: str) -> dict[str, Any]:
     definitions = schema.setdefault("$defs", {})
     if kind in ("suite", "task"):
         _add_graders(definitions)
-    if kind != "results":
+    if kind in ("suite", "task", "config"):
         for definition in definitions.values():
             _as_yaml_has_it(definition)
     else:

@@ -304,6 +304,7 @@ def test_it_is_off_unless_wanted_and_both_ways_of_wanting_it_work(project: Proje
     assert "cached" not in tasks_of(project)["t"]
 
 
+@pytest.mark.slow
 def test_ungraded_runs_and_snapshots_that_are_to_be_rewritten_bypass_it(project: Project):
     write_tree(project.home, {"snap/want.txt": "old\n"})
     text = (

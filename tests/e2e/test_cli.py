@@ -154,8 +154,8 @@ def test_every_option_is_tried_by_a_test(command: click.Command):
         ("compare", "A.JSON"),
         ("compare a.json", "at least two results files"),
         ("compare a.json b.json -f xml", "'table', 'json'"),
-        ("schema", "Choose from: suite, task, config, results; see `waza schema --help`"),
-        ("schema tsk", "'suite', 'task', 'config', 'results'"),
+        ("schema", "Choose from: suite, task, config, results, wgp-request, wgp-response; see `waza schema --help`"),
+        ("schema tsk", "'suite', 'task', 'config', 'results', 'wgp-request', 'wgp-response'"),
     ],
 )
 def test_a_mistake_is_told_once_in_one_line(tmp_path: Path, line: str, said: str):

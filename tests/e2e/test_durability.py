@@ -181,6 +181,7 @@ def test_a_finished_run_is_only_reported_again(project: Project):
     assert set(executions(project).values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_journal_that_cannot_grow_ends_the_run_in_order(project: Project):
     env = counting_suite(project, 40, 3, head="hooks: {after_run: [{command: 'touch after'}]}")
     done = subprocess.run(

@@ -62,6 +62,7 @@ GRADERS = {
     ),
     "skill_invocation": ("{required_skills: [s], mode: any_order}", "{required_skills: [z], mode: any_order}"),
     "trigger": ("{skill_path: s, mode: positive, threshold: 0.5}", "{skill_path: s, mode: negative, threshold: 0.5}"),
+    "wgp": ("{runtime: wasm, artifact: brief.wasm}", "{runtime: wasm, artifact: brief.wasm, config: {max: 3}}"),
 }  # fmt: skip
 TASK = """
 inputs: {{prompt: summarise the quarterly report, environment: {{WANTED: '{{"x": 1.0}} done'}}}}
@@ -114,7 +115,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
         root, tasks, config=["trials_per_task: 2", "inject_skill_body: false", "skill_directories: [s]"]
     )
     skill = "---\nname: s\ndescription: summarise the quarterly report\n---\nb\n"
-    write_tree(root, {"s/SKILL.md": skill, "fixtures/a.txt": "one"})
+    module = (Path(__file__).parents[1] / "data" / "wgp" / "brief.wasm").read_bytes()
+    write_tree(root, {"s/SKILL.md": skill, "fixtures/a.txt": "one", "brief.wasm": module})
     temp = tmp_path_factory.mktemp("temp")
     ended = waza(
         "run",

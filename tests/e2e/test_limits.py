@@ -202,10 +202,13 @@ def test_a_worktree_that_git_will_not_give_back_is_told(project: Project):
         ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "m"],
     ):
         subprocess.run(["git", *args], cwd=repo, check=True)
+    inputs = "inputs: {prompt: p, repos: [{type: worktree, source: repo, dest: tree}]}"
     lock = shell_grader("g", 'cd "$WAZA_WORKSPACE_DIR/tree" && git worktree lock .')
-    text = f"inputs: {{prompt: p, repos: [{{type: worktree, source: repo, dest: tree}}]}}\ngraders: [{lock}]"
-    ended = project.run("run", mock_suite(project.home, {"t": text}))
+    ended = project.run("run", mock_suite(project.home, {"t": f"{inputs}\ngraders: [{lock}]"}))
+    assert ended.code == 0
+    assert "could not be removed" not in ended.err  # a lock of the agent's keeps nothing
+    lose = shell_grader("g", f"mv {repo}/.git {repo}/.lost")
+    ended = project.run("run", mock_suite(project.home, {"t": f"{inputs}\ngraders: [{lose}]"}))
     assert ended.code == 0
     assert f"of {repo} could not be removed" in ended.err
-    assert "lock" in ended.err
     assert project.left == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,15 @@ from typing import NoReturn
 
 import click
 
-from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, SuiteError, WazaError
+from waza.errors import (
+    EXIT_ERROR,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_TERMINATED,
+    SuiteError,
+    WazaError,
+)
 from waza.version import __version__
 
 COMMANDS = {
@@ -78,8 +87,15 @@ def cli(ctx: click.Context, *, debug: bool, no_update_check: bool) -> None:
         click.echo(ctx.get_help())
 
 
+def _terminated(number: int, frame: object) -> NoReturn:
+    """End in order on SIGTERM, so that nothing that was started stays; runs have their own way."""
+    del number, frame
+    raise SystemExit(EXIT_TERMINATED)
+
+
 def run() -> NoReturn:
     """Run the command line and exit; whatever a person can mend is told in one message on stderr."""
+    signal.signal(signal.SIGTERM, _terminated)
     _open_closed_streams()
     try:
         sys.exit(_invoke())

@@ -33,8 +33,8 @@ async def hosted_models() -> list[Model]:
     setup = setup_here()
     if setup.provider is not None:
         raise UsageError(
-            f"models come from {setup.provider.host} here, which is not asked for a list; unset COPILOT_BASE_URL "
-            "to see the hosted models"
+            f"models come from {setup.provider.host} here, which is not asked for a list; unset COPILOT_BASE_URL, "
+            "and leave the directory of a .waza.yaml with a provider, to see the hosted models"
         )
     try:
         from waza.executors.copilot import CopilotExecutor

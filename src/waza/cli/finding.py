@@ -79,5 +79,5 @@ async def _runtime(setup: Setup | None) -> Finding:
     ok, said = await runtime_state(setup)
     first, _, rest = said.partition("\n")
     place = os.environ.get("COPILOT_CLI_PATH", "")
-    where = f" ({place})" if ok and place else ""
+    where = f" ({place})" if place and place not in first else ""
     return Finding(name="Copilot runtime", ok=ok, said=f"{first}{where}", advice=rest, needed=True)

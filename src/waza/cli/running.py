@@ -85,6 +85,8 @@ def run_command(arguments: Arguments) -> int:
     reporters = [parse_reporter(text) for text in arguments.reporters]
     if arguments.as_json:
         reporters.append(Reporter("json"))
+    if arguments.no_save and arguments.resume is not None:
+        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
     if arguments.output and arguments.output_dir:
         raise UsageError("-o and --output-dir exclude each other; keep one")
     require_utf8("--model", *arguments.models)
@@ -248,9 +250,12 @@ class _Command:
             if run.interrupted is not None:
                 tell(f"Go on with: {self._resuming(run.store.journal.header.id)}")
         if run.kept is not None:
-            tell(f"Workspaces kept in {run.kept}; remove them with: rm -r {run.kept}")
+            tell(
+                f"Workspaces kept in {run.kept}; remove them with: {shlex.join(['rm', '-r', str(run.kept)])}"
+            )
             for tree in run.kept_worktrees:
-                tell(f"  git -C {tree.source} worktree remove --force {tree.target}")
+                command = ["git", "-C", tree.source, "worktree", "remove", "--force", tree.target]
+                tell(f"  {shlex.join(command)}")
 
     def _resuming(self, run_id: str) -> str:
         """Return the command that goes on with an interrupted run, and with those that were to follow."""

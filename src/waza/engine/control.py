@@ -57,13 +57,15 @@ class Control:
             with self._plain_handlers(loop):
                 yield
             return
+        before = {number: signal.getsignal(number) for number in _CODES}
         for number in _CODES:
             loop.add_signal_handler(number, self.interrupt, number)
         try:
             yield
         finally:
-            for number in _CODES:
+            for number, handler in before.items():
                 loop.remove_signal_handler(number)
+                signal.signal(number, handler)
 
     @contextmanager
     def _plain_handlers(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:

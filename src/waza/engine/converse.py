@@ -61,6 +61,16 @@ class Conversation:
         self.session_id = turn.session_id or self.session_id
         self.timed_out = self.timed_out or turn.timed_out
 
+    def add_broken(self, turn: Turn) -> None:
+        """Count what a later turn cost that broke. What was seen of it is kept only if its time ran out."""
+        if turn.timed_out:
+            before = self.output
+            self.add(turn)
+            self.output = turn.output or before
+            return
+        self.usages.append(turn.usage)
+        self.denials += turn.denials
+
     def fail(self, reason: str) -> None:
         """Note what broke the conversation; an earlier reason stays in front."""
         self.error = f"{self.error}; {reason}" if self.error else reason
@@ -155,8 +165,7 @@ async def _next(talk: Conversation, driver: Driver, prompt: str, what: str) -> b
         talk.fail(f"{what}: {error}")
         return False
     if turn.error:
-        talk.timed_out = talk.timed_out or turn.timed_out
-        talk.usages.append(turn.usage)
+        talk.add_broken(turn)
         talk.fail(f"{what}: {turn.error}")
         return False
     talk.add(turn)

@@ -12,6 +12,7 @@ import msgspec
 from waza.engine.engines import make_executor
 from waza.engine.record import failure_artifacts, stored
 from waza.engine.trial import GRADING, attempt_of, grade_observation, grading_error, status_of
+from waza.engine.witness import expectation
 from waza.errors import ExecutorError, RunError, UsageError
 from waza.graders._interpreter import Interpreters
 from waza.kit.redact import Redactor
@@ -165,6 +166,7 @@ def observation_of(
         task_name=task.name,
         prompt=run.prompt or task.prompt,
         expected_outcome=task.expected_outcome,
+        expected=expectation(task),
         trial=run.run_number,
         output=run.final_output,
         transcript=tuple(run.transcript),

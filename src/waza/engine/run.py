@@ -82,7 +82,13 @@ async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, c
     engine = await start_engine(suite, model, options.project)
     try:
         store = open_store(
-            suite, model, arms, options.project.directory, save=options.save, resume=options.resume
+            suite,
+            model,
+            arms,
+            options.project.directory,
+            save=options.save,
+            resume=options.resume,
+            graded=not options.skip_graders,
         )
     except BaseException:
         await engine.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -11,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.journal import Header, Journal, Line, find_run, new_run_id, read_header
+from waza.engine.journal import JOURNAL, Header, Journal, Line, find_run, new_run_id, read_header
 from waza.errors import UsageError, WazaError
-from waza.kit.files import read_lines, write_atomic
+from waza.kit.files import LineFile, read_lines, write_atomic
 from waza.model.loaded import Suite
 from waza.model.observation import Usage
 from waza.model.result import TriggerMetrics, TriggerResult
@@ -23,6 +24,8 @@ from waza.results.outcome import Outcome
 from waza.results.write import encode
 from waza.version import __version__
 
+UNGRADED = "-ungraded"
+UNSAVED = "waza-unsaved-"
 RUNS = Path(".waza", "runs")
 
 
@@ -105,14 +108,25 @@ class Store:
 
 
 def open_store(
-    suite: Suite, model: str, arms: Sequence[Arm], project: Path, *, save: bool, resume: str | None
+    suite: Suite,
+    model: str,
+    arms: Sequence[Arm],
+    project: Path,
+    *,
+    save: bool,
+    resume: str | None,
+    graded: bool = True,
 ) -> Store:
-    """Start a run, or go on with an earlier one (`resume`, see RunOptions). Raises UsageError, WazaError."""
+    """Start a run, or go on with an earlier one (`resume`, see RunOptions). Raises UsageError, WazaError.
+
+    A run that is `graded` is not gone on with without grading, nor the other way round.
+    """
+    digest = suite.digest if graded else f"{suite.digest}{UNGRADED}"
     fold = Fold(suite, model, arms)
     if resume is not None:
         directory = find_run(project / RUNS, suite.path, model, resume)
         if directory is not None:
-            _check_same(read_header(directory), suite, model)
+            _check_same(read_header(directory), suite, model, digest)
             store = Store(Journal.reopen(directory), fold)
             store.replay()
             return store
@@ -120,14 +134,15 @@ def open_store(
     header = Header(
         id=new_run_id(now),
         suite=str(suite.path),
-        digest=suite.digest,
+        digest=digest,
         model=model,
         arms=list(arms),
         waza=__version__,
         started=now.isoformat(),
     )
     if not save:
-        temporary = Path(tempfile.mkdtemp(prefix="waza-unsaved-"))
+        _clear_unsaved()
+        temporary = Path(tempfile.mkdtemp(prefix=UNSAVED))
         return Store(Journal.create(temporary, header), fold, temporary=temporary)
     _ignore_in_git(project / RUNS.parent)
     store = Store(Journal.create(project / RUNS, header), fold)
@@ -138,13 +153,22 @@ def open_store(
     return store
 
 
+def _clear_unsaved() -> None:
+    """Remove the unsaved runs of processes that were killed: their journals are not locked any more."""
+    for directory in Path(tempfile.gettempdir()).glob(f"{UNSAVED}*"):
+        for path in directory.glob(f"*/{JOURNAL}"):
+            with contextlib.suppress(OSError, WazaError):
+                LineFile.open(path).close()
+                shutil.rmtree(directory, ignore_errors=True)
+
+
 def _ignore_in_git(directory: Path) -> None:
     ignore = directory / ".gitignore"
     if not ignore.exists():
         write_atomic(ignore, b"*\n")
 
 
-def _check_same(header: Header, suite: Suite, model: str) -> None:
+def _check_same(header: Header, suite: Suite, model: str, digest: str) -> None:
     """Refuse to go on with a run of something else: its trials would not be comparable."""
     changed = [
         name
@@ -155,8 +179,9 @@ def _check_same(header: Header, suite: Suite, model: str) -> None:
         )
         if before != now
     ]
-    if not changed and header.digest != suite.digest:
-        changed = ["the suite, a task, a grader or a file they name"]
+    if not changed and header.digest != digest:
+        same = header.digest.removesuffix(UNGRADED) == digest.removesuffix(UNGRADED)
+        changed = ["--skip-graders" if same else "the suite, a task, a grader or a file they name"]
     if changed:
         what = " and ".join(changed)
         raise UsageError(

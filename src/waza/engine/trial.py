@@ -15,6 +15,7 @@ from waza.engine.grade import Grading, grade, validation
 from waza.engine.place import at_place
 from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
 from waza.engine.responder import Responding
+from waza.engine.witness import Witness
 from waza.errors import ExecutorError
 from waza.graders.base import Grader
 from waza.kit.redact import Redactor
@@ -168,9 +169,14 @@ async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | No
 
 
 def _needs_workspace(world: World, task: Task) -> bool:
-    graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
-    reads = any(isinstance(built.grader, Grader) and built.grader.reads_workspace for built in graders)
+    reads = any(grader.reads_workspace for grader in _graders(task))
     return reads or world.room.keep or world.executor.works_in(task)
+
+
+def _graders(task: Task) -> list[Grader]:
+    """Return all graders of a task, also those of its checkpoints."""
+    built = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
+    return [one.grader for one in built if isinstance(one.grader, Grader)]
 
 
 def _unseen(world: World, attempt: Attempt, error: Exception, started: float) -> RunResult:
@@ -198,6 +204,8 @@ async def _in_place(
     helpers = msgspec.structs.replace(world.helpers, judge=judge)
     session = await world.executor.open(attempt, place)
     try:
+        asked = () if world.skip_graders else _graders(task)
+        witness = await Witness.of(task, place.workspace, asked)
         responding = await _responding(world, task, judge)
         try:
             driver = Driver(
@@ -205,7 +213,9 @@ async def _in_place(
                 limits=limits_of(world, task),
                 tell=_teller(world, task),
                 warn=lambda message: world.emit(Warned(message=f"{task.name}: {message}")),
-                grade_checkpoint=None if world.skip_graders else _checkpoint_grader(world, task, helpers),
+                grade_checkpoint=None
+                if world.skip_graders
+                else _checkpoint_grader(world, task, helpers, witness),
                 responding=responding,
             )
             await converse(talk, driver)
@@ -214,7 +224,9 @@ async def _in_place(
                 await responding.interview.aclose()
         if mocked is not None and (complaint := mocked.complaint()):
             talk.fail(complaint)
-        seen = msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
+        seen = await witness.completed(
+            msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
+        )
         graded = None if world.skip_graders else await grade_run(world, attempt, seen, helpers)
     finally:
         await session.aclose()
@@ -264,9 +276,9 @@ def _teller(world: World, task: Task) -> Callable[[int, str, Turn | None], None]
     return tell
 
 
-def _checkpoint_grader(world: World, task: Task, helpers: Helpers) -> Any:
+def _checkpoint_grader(world: World, task: Task, helpers: Helpers, witness: Witness) -> Any:
     async def grade_checkpoint(point: Checkpoint, seen: Observation) -> CheckpointRecord:
-        graded = await grade(point.graders, seen, helpers)
+        graded = await grade(point.graders, await witness.completed(seen), helpers)
         status = "error" if graded.errors else "failed" if graded.failed else "passed"
         record = CheckpointRecord(
             after_turn=point.after_turn,

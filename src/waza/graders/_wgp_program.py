@@ -19,7 +19,7 @@ _HANDED_ON = ("PATH", "HOME", "LANG", "SYSTEMROOT")
 # the reason, a second later SIGKILL, and neither leaves a core file. $2: KiB of address space, 0 for no
 # limit. CPU time that cannot be limited so is limited by the system already, and to less.
 _LIMITED = (
-    'ulimit -c 0; ulimit -S -t "$1"; ulimit -H -t "$(($1 + 1))"; '
+    'ulimit -c 0; ulimit -S -t "$1" 2>/dev/null; ulimit -H -t "$(($1 + 1))" 2>/dev/null; '
     '[ "$2" = 0 ] || ulimit -v "$2" || exit 126; exec "$3"'
 )
 

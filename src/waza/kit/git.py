@@ -54,7 +54,7 @@ async def worktree_remove(source: Path, target: Path) -> None:
     """Remove a worktree with whatever changed in it, and git's notes of vanished ones. Raises GitError."""
     try:
         async with _alone(source):
-            await _git(source, "worktree", "remove", "--force", _place(target))
+            await _git(source, "worktree", "remove", "--force", "--force", _place(target))
     finally:
         await worktree_prune(source)
 

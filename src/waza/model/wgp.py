@@ -6,13 +6,13 @@ the same. Receivers ignore fields that they do not know, so that fields can be a
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from waza.model.observation import Observation, WrittenFile
 
-PROTOCOL = "wgp/1"
+PROTOCOL: Final = "wgp/1"
 MAX_RESPONSE = 1024 * 1024  # bytes
 MAX_LOG = 64 * 1024  # bytes that are kept of what a grader logs
 
@@ -142,9 +142,10 @@ def _document(data: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("the response is nested too deeply") from None
     except ValueError as error:
-        if "trailing characters" in str(error):
+        reason = str(error).partition(" - at ")[0]
+        if "trailing characters" in reason:
             raise ValueError("there is more than one JSON document in the response") from None
-        raise ValueError(f"the response is not JSON: {error}") from None
+        raise ValueError(f"the response is not JSON: {reason}") from None
     if not isinstance(fields, dict):
         raise ValueError("the response is JSON, but not an object")  # noqa: TRY004 - every fault is a ValueError
     return fields

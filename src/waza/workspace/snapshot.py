@@ -5,38 +5,45 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from waza.model.observation import WrittenFile
+import msgspec
 
-Snapshot = Mapping[str, str]
-"""SHA-256 (lower-case hex) of each file, by its path below the root, with `/`."""
+from waza.model.observation import WrittenFile
 
 LARGEST = 1 << 30  # bytes; a file above is not looked at: an agent could make one that takes hours to read
 _BLOCK = 1 << 20
 # Nobody may put a link or a pipe in the place of a file meanwhile; Windows has neither flag.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The SHA-256 (lower-case hex) of each file below `root`, by its path there, with `/`."""
+
+    root: Path
+    digests: dict[str, str]
+
+    def written(self) -> tuple[WrittenFile, ...]:
+        """Return the files that are new or changed by now, sorted by path. Blocks: call it in a thread."""
+        now = take(self.root).digests
+        return tuple(
+            WrittenFile(path=path, sha256=digest)
+            for path, digest in sorted(now.items())
+            if self.digests.get(path) != digest
+        )
 
 
 def take(root: Path) -> Snapshot:
-    """Return the digests of all regular files below `root`. Links are not followed, and no files.
+    """Look at all regular files below `root`. Blocks: call it in a thread.
 
-    What cannot be read, or is larger than LARGEST, is left out. Contents decide, never times, so that a
-    change within the same tick of the clock is seen. Blocks: call it in a thread.
+    Links are not followed. What cannot be read, or is larger than LARGEST, is left out. Contents decide,
+    never times, so that a change within one tick of the clock is seen.
     """
     found = ((path, _digest(path)) for path in _regular_files(root))
-    return {path.relative_to(root).as_posix(): digest for path, digest in found if digest}
-
-
-def written(before: Snapshot, root: Path) -> tuple[WrittenFile, ...]:
-    """Return the files below `root` that are new or changed since `before`, sorted by path."""
-    after = take(root)
-    return tuple(
-        WrittenFile(path=path, sha256=digest)
-        for path, digest in sorted(after.items())
-        if before.get(path) != digest
-    )
+    return Snapshot(root, {path.relative_to(root).as_posix(): digest for path, digest in found if digest})
 
 
 def _regular_files(root: Path) -> Iterator[Path]:

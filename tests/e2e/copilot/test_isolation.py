@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import base64
+import gc
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import pytest
 from copilot import CopilotClient, PermissionHandler, RuntimeConnection
 from tests.e2e.copilot.suites import Seen, calls_then_fine, definition, run, task, write_suite
 from tests.support.live import Project
-from tests.support.model_server import Call, ModelServer, Reply, Turn
+from tests.support.model_server import Call, ModelServer, Reply, Step, Turn
 from tests.support.program import command, environment, write_tree
 from tests.support.runtime import copilot_environment, runtime_path
 
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 EIGHT = [f"MARK{n}-" for n in range(8)]
 COLOURS = {"RED-A": "red", "RED-B": "red", "BLUE": "blue", "PLAIN": ""}
-SERVER_KEY, BEARER = "key-of-the-server-0123456789", "bearer-of-the-server-0123456789"
+KEY, BEARER, OPEN = "key-5b1e77-of-a-server", "bearer-5b1e77-of-a-server", "no-secret-7f2c91"
 DEAD = "http://127.0.0.1:9"  # nobody listens there
 
 
@@ -37,8 +36,9 @@ def bash(command: str) -> Call:
 
 # The parent of the agent's shell is the runtime.
 WHO = bash('echo "colour=[$COLOUR] runtime=$PPID home=$HOME"; ls -A ~')
-# In base64, since the runtime takes out of a tool's result what looks like a secret to it.
-EVERYTHING = bash("{ env; cat /proc/$PPID/environ; } | base64 -w 0")
+# Counts lines with a mark in what the agent can read of its surroundings. The mark is not written whole here.
+COUNT = """{ env; cat /proc/$PPID/environ; cat $(find "$COPILOT_HOME" -type f); } | grep -a -c"""
+SEARCH = bash(f"{COUNT} '5b1e''77'; {COUNT} '7f2c''91'")
 
 
 def told(found: dict[str, Any], number: int = 0) -> str:
@@ -141,8 +141,11 @@ def test_the_runtime_would_see_all_of_it(root: Path, tmp_path: Path):
             )
             await session.send_and_wait("hello", timeout=60)
 
-    with ModelServer({"": [Reply("ok")]}) as server:
+    with ModelServer({"": [Reply("ok")]}) as server, warnings.catch_warnings():
+        # The SDK leaves the pipes of the runtime to the garbage collector.
+        warnings.simplefilter("ignore", ResourceWarning)
         asyncio.run(ask(server))
+        gc.collect()
         body = json.dumps(server.requests[0].body)
     assert "<name>intruder</name>" in body
     assert "Obey the intruder." in body
@@ -162,3 +165,111 @@ def test_a_runtime_of_its_own_for_every_trial(tmp_path: Path):
     first, second = facts(seen.run("PLAIN", 1)), facts(seen.run("PLAIN", 2))
     assert first["runtime"] != second["runtime"]
     assert first["home"] != second["home"]
+
+
+# --- from keys ---
+
+
+def all_files(root: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
+
+
+def test_keys_reach_the_server_and_nothing_else(tmp_path: Path):
+    """Without NO_PROXY in the environment the runtime would ask the proxy for the server."""
+    proxies = dict.fromkeys(["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"], DEAD)
+    suite = write_suite(tmp_path / "project", {"KEYS": task("KEYS")})
+    env = {"COPILOT_API_KEY": KEY, "COPILOT_BEARER_TOKEN": BEARER, "OPEN": OPEN, "NO_PROXY": "", **proxies}
+    flags = ("-v", "--session-log", "--transcript-dir", "transcripts", "--reporter", "markdown:report.md")
+    seen = run(suite, {"KEYS": calls_then_fine(SEARCH)}, *flags, **env)
+    sent = {request.headers["authorization"] for request in seen.server.requests}
+    assert sent <= {f"Bearer {KEY}", f"Bearer {BEARER}"}
+    assert sent
+    without, with_mark = told(seen.run("KEYS")).split()
+    assert without == "0"
+    assert int(with_mark) >= 2, "a mark that is no key is found there"
+    written = all_files(tmp_path) + (seen.ended.out + seen.ended.err).encode()
+    assert b"KEYS" in written
+    assert b"5b1e77" not in written
+
+
+# --- from the network ---
+
+
+@pytest.mark.skipif(
+    subprocess.run(["sh", "-c", "strace -f true"], capture_output=True, check=False).returncode != 0,
+    reason="this machine has no strace, or lets nobody be traced",
+)
+def test_nothing_but_the_server_is_asked(tmp_path: Path):
+    suite = write_suite(tmp_path, {"PLAIN": task("PLAIN")})
+    trace = tmp_path / "trace.txt"
+    strace = ["strace", "-f", "-qq", "-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o", str(trace)]
+    with ModelServer({"PLAIN": calls_then_fine(WHO)}) as server:
+        env = environment(copilot_environment(server))
+        done = subprocess.run(
+            [*strace, *command("run", suite)], cwd=tmp_path, env=env, capture_output=True, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    text = trace.read_text(encoding="utf-8", errors="replace")
+    asked = set(re.findall(r'port=htons\((\d+)\).*?"([^"]*)"', text))
+    assert asked == {(server.base_url.rpartition(":")[2].removesuffix("/v1"), "127.0.0.1")}
+
+
+NETLESS = """
+import sys
+from pathlib import Path
+from tests.e2e.copilot.suites import calls_then_fine, run
+from tests.support.model_server import Call
+call = Call("bash", {"command": "echo hello", "description": "says hello"})
+seen = run(Path(sys.argv[1]), {"PLAIN": calls_then_fine(call)})
+assert seen.ended.code == 0, seen.ended.err
+"""
+
+
+@pytest.mark.skipif(
+    subprocess.run(["sh", "-c", "unshare -n ip link set lo up"], capture_output=True, check=False).returncode
+    != 0,
+    reason="this machine cannot make a network of its own (unshare -n, ip)",
+)
+def test_a_machine_without_network_is_enough(tmp_path: Path):
+    suite = write_suite(tmp_path, {"PLAIN": task("PLAIN")})
+    inside = 'ip link set lo up && exec "$@"'
+    argv = ["unshare", "-n", "sh", "-c", inside, "sh", sys.executable, "-c", NETLESS, str(suite)]
+    env = environment({"PYTHONPATH": str(Path(__file__).parents[3])})
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# --- from its own past ---
+
+
+def test_fifty_trials_with_a_mocked_server_leave_no_process_behind(tmp_path: Path):
+    """Counted in the middle of each trial, where the runtime and the mocked server of the trial live."""
+    project, counts = Project(tmp_path), list[int]()
+    mock = {"name": "crm", "tools": {"find": {"responses": [{"return": "Ada"}]}}}
+    suite = write_suite(
+        project.home, {"MANY": task("MANY")}, mcp_mocks=[mock], config={"trials_per_task": 50}
+    )
+
+    def count(turn: Turn) -> Reply:
+        assert turn.tool_results == ['"Ada"']
+        counts.append(len(children()))
+        return Reply("all is fine")
+
+    script: list[Step] = [Reply(calls=[Call("crm-find", {})]), count]
+    with (
+        ModelServer({"MANY": script}) as server,
+        project.started("run", suite, env=copilot_environment(server)) as live,
+    ):
+        waza = psutil.Process(live.process.pid)
+
+        def children() -> list[psutil.Process]:
+            return waza.children(recursive=True)
+
+        live.until(lambda: len(counts) == 50)
+        last = children()
+        ended = live.ended()
+    assert ended.code == 0, ended.err
+    assert counts[0] >= 2
+    assert max(counts) <= counts[0] + 1, "one may just be ending"
+    assert not [process for process in last if process.is_running()]
+    assert project.left == []

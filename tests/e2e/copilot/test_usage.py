@@ -71,6 +71,10 @@ COSTS = {
 }
 
 
+DISCARDED = {"retried": (1, 1), "goes-on": (3, 7)}  # attempts that failed: their questions and tokens
+JUDGE = 100_000  # tokens
+
+
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     root = tmp_path_factory.mktemp("usage")
@@ -108,10 +112,11 @@ def test_turns_add_up_and_no_turn_is_counted_twice(seen: Seen, name: str):
     assert usage == usage_of(requests, thousands, host_of(seen))
 
 
-def test_the_summary_adds_up_the_tasks(seen: Seen):
+def test_the_summary_adds_up_all_attempts_of_the_tasks(seen: Seen):
     total = seen.results["summary"]["usage"]
-    assert total["input_tokens"] == 1000 * sum(thousands for _, thousands in COSTS.values())
-    assert total["premium_requests"] == sum(requests for requests, _ in COSTS.values())
+    attempts = [*COSTS.values(), *DISCARDED.values()]
+    assert total["input_tokens"] == 1000 * sum(thousands for _, thousands in attempts)
+    assert total["premium_requests"] == sum(requests for requests, _ in attempts)
     assert (total["provider"], total["provider_host"]) == ("custom", host_of(seen))
 
 
@@ -122,10 +127,12 @@ def test_an_attempt_that_was_discarded_is_recorded_with_its_cost(seen: Seen):
     assert (discarded["status"], discarded["failed_graders"]) == ("failed", ["said"])
     assert discarded["usage"]["input_tokens"] == 1000
     assert discarded["usage"]["turns"] == 1
-    # Besides the agents' own: two discarded attempts, and the judge.
+
+
+def test_every_session_of_the_run_is_accounted_for(seen: Seen):
     spent = [one["usage"]["input_tokens"] for one in seen.results["evaluation_usage"]["sessions"]]
-    assert len(spent) == len(TASKS) + 3
-    assert sum(spent) == seen.results["summary"]["usage"]["input_tokens"] + 1000 + 7000 + 100_000
+    assert len(spent) == len(TASKS) + len(DISCARDED) + 1
+    assert sum(spent) == seen.results["summary"]["usage"]["input_tokens"] + JUDGE
 
 
 def test_follow_ups_go_on_in_the_same_session(seen: Seen):
@@ -172,7 +179,7 @@ def test_a_judge_that_asks_between_turns_pays_for_itself(seen: Seen):
     assert found["checkpoints"][0]["validations"]["ask"]["passed"] is True
     (judge,) = found["grader_sessions"]
     assert judge["session_id"] == found["session_digest"]["session_id"]
-    assert judge["usage"]["input_tokens"] == 100_000
+    assert judge["usage"]["input_tokens"] == JUDGE
     assert found["status"] == "passed"
 
 

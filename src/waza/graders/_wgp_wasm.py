@@ -1,0 +1,240 @@
+"""WGP/1 by a thin host interface: the grader is a WASM module, run in a sandbox. The one home of wasmtime.
+
+A module may import three functions of `waza_host` (or `env`), and nothing else:
+
+* `waza_host_read_input(ptr, len) -> n` copies up to `len` bytes of the rest of the request; 0 at its end.
+* `waza_host_write_result(ptr, len)` takes the response, once.
+* `waza_host_log(ptr, len)` takes text for the log, of which the first 64 KiB are kept.
+
+It exports its `memory` and an entry point without parameters, whose result, if any, is an i32: 0 is well.
+There is no WASI, no file, no clock and no network, and every grading has an instance of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import cast
+
+import msgspec
+from wasmtime import (
+    Caller,
+    Config,
+    Engine,
+    Func,
+    FuncType,
+    ImportType,
+    Instance,
+    Memory,
+    MemoryType,
+    Module,
+    Store,
+    Trap,
+    ValType,
+    WasmtimeError,
+)
+
+from waza.model.wgp import MAX_LOG, MAX_RESPONSE, Answer
+
+_MODULES = ("waza_host", "env")
+_READ, _WRITE, _LOG = "waza_host_read_input", "waza_host_write_result", "waza_host_log"
+_RESULTS = {_READ: ["i32"], _WRITE: [], _LOG: []}  # of functions that all take (i32, i32)
+_TABLE_ELEMENTS = 100_000  # 8 bytes each
+# wasmtime before 46 keeps the host functions of all threads in one list and guards it by nothing.
+_functions = threading.Lock()
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """A module in machine code, the host functions that it imports, in order, and its possible entry points."""
+
+    code: bytes
+    imports: tuple[str, ...]
+    entrypoints: tuple[str, ...]
+
+
+def digest_of(artifact: Path) -> str:
+    """Return the SHA-256 of a module's file, as hex. Raises OSError."""
+    return hashlib.sha256(artifact.read_bytes()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def compiled(artifact: Path, digest: str) -> Compiled:
+    """Return the module in a file compiled; each one is compiled once a process.
+
+    (Not kept on disk: machine code is believed as it stands, so whoever can write the file would be out of
+    the sandbox.) Raises OSError, and ValueError with a sentence: the file has another digest, is no module,
+    or imports or lacks what a grader must not.
+    """
+    binary = artifact.read_bytes()
+    if hashlib.sha256(binary).hexdigest() != digest:
+        raise ValueError(f"{artifact} was changed after the suite was loaded")
+    try:
+        module = Module(Engine(_config()), binary)
+    except WasmtimeError as error:
+        raise ValueError(f"the module cannot be compiled: {_reason(error)}") from None
+    exports = {export.name: export.type for export in module.exports}
+    if not isinstance(exports.get("memory"), MemoryType):
+        raise ValueError("the module does not export its memory under the name 'memory'")  # noqa: TRY004 - of a file
+    return Compiled(
+        code=bytes(module.serialize()),
+        imports=tuple(_host_function(wanted) for wanted in module.imports),
+        entrypoints=tuple(name for name, kind in exports.items() if _is_entrypoint(kind)),
+    )
+
+
+async def ask(module: Compiled, entrypoint: str, request: bytes, *, limit: int, memory_mb: int) -> Answer:
+    """Run a module in a thread, in a fresh instance, at most `limit` seconds.
+
+    A module cannot wait for anything, so that seconds on the clock also bound its CPU time. `memory_mb`
+    bounds its memory: growing beyond is refused to it. A cancelled grading stops at once.
+    """
+    host = _Host(request, memory_mb)
+    try:
+        return await asyncio.to_thread(_run, host, module, entrypoint, limit)
+    finally:
+        host.stop("cancelled")
+
+
+class _Host:
+    """One grading: the state behind the host functions, and the engine that they can stop.
+
+    Each grading has an engine of its own, because stopping works by engine. Host functions never raise:
+    the binding keeps an exception in a variable of the whole process until some thread comes to fetch it.
+    """
+
+    def __init__(self, request: bytes, memory_mb: int) -> None:
+        self.rest = memoryview(request)
+        self.result: bytes | None = None
+        self.log = bytearray()
+        self.fault = ""
+        self._engine = Engine(_config())
+        self.store = Store(self._engine)
+        self.store.set_epoch_deadline(1)
+        self.store.set_limits(
+            memory_size=memory_mb << 20, table_elements=_TABLE_ELEMENTS, instances=1, tables=16, memories=1
+        )
+
+    def stop(self, reason: str) -> None:
+        """Stop the module at its next step; the first reason counts. Any thread may call it."""
+        self.fault = self.fault or reason
+        self._engine.increment_epoch()
+
+    def answer(self, fault: str = "") -> Answer:
+        """Return what came of it so far."""
+        log = self.log.decode("utf-8", "replace").strip()
+        return Answer(data=self.result or b"", log=log, fault=self.fault or fault)
+
+    def instance(self, module: Compiled) -> Instance:
+        """Make an instance; its start function runs."""
+        functions = {_READ: self._read_input, _WRITE: self._write_result, _LOG: self._log}
+        i32 = ValType.i32()
+        with _functions:
+            imports = [
+                Func(
+                    self.store,
+                    FuncType([i32, i32], [i32 for _ in _RESULTS[name]]),
+                    functions[name],
+                    access_caller=True,
+                )
+                for name in module.imports
+            ]
+        return Instance(self.store, Module.deserialize(self._engine, module.code), imports)
+
+    def close(self) -> None:
+        """Free the memory."""
+        with _functions:
+            self.store.close()
+
+    def _read_input(self, caller: Caller, pointer: int, length: int) -> int:
+        memory, start, end = self._range(caller, pointer, length, _READ)
+        part = self.rest[: end - start]
+        if part:
+            memory.write(caller, bytes(part), start)
+        self.rest = self.rest[len(part) :]
+        return len(part)
+
+    def _write_result(self, caller: Caller, pointer: int, length: int) -> None:
+        memory, start, end = self._range(caller, pointer, length, _WRITE)
+        if self.result is not None:
+            self.stop("the module wrote a second result")
+        elif end - start > MAX_RESPONSE:
+            self.stop(f"the module wrote a result larger than {MAX_RESPONSE:,} bytes")
+        else:
+            self.result = bytes(memory.read(caller, start, end))
+
+    def _log(self, caller: Caller, pointer: int, length: int) -> None:
+        memory, start, end = self._range(caller, pointer, length, _LOG)
+        self.log += memory.read(caller, start, min(end, start + MAX_LOG - len(self.log)))
+
+    def _range(self, caller: Caller, pointer: int, length: int, name: str) -> tuple[Memory, int, int]:
+        """Return the memory and the range that a module means; an empty one if it is not all inside."""
+        memory = cast("Memory", caller["memory"])  # `compiled` has seen to it
+        start = pointer & 0xFFFFFFFF  # i32 comes signed
+        end = start + (length & 0xFFFFFFFF)
+        if end > memory.data_len(caller):
+            self.stop(f"the module called {name} with a range outside of its memory")
+            return memory, 0, 0
+        return memory, start, end
+
+
+def _run(host: _Host, module: Compiled, entrypoint: str, limit: int) -> Answer:
+    """Run the module to its end in this thread."""
+    timer = threading.Timer(limit, partial(host.stop, f"the time limit of {limit} s was reached"))
+    timer.daemon = True
+    timer.start()
+    try:
+        function = cast("Func", host.instance(module).exports(host.store)[entrypoint])
+        status = function(host.store)
+    except Trap as trap:
+        return host.answer(f"the module trapped: {_trap(trap)}")
+    except WasmtimeError as error:
+        return host.answer(f"the module cannot be run: {_reason(error)}")
+    finally:
+        timer.cancel()
+        host.close()
+    if status:
+        return host.answer(f"{entrypoint} returned {status}, which means that it went wrong")
+    return host.answer("" if host.result is not None else "the module wrote no result")
+
+
+def _config() -> Config:
+    config = Config()
+    config.epoch_interruption = True
+    config.wasm_threads = False  # a thread that waits for a signal cannot be interrupted
+    config.shared_memory = False
+    return config
+
+
+def _host_function(wanted: ImportType) -> str:
+    """Return the name of a host function that a module imports. Raises ValueError if there is none such."""
+    name = wanted.name or ""
+    if wanted.module not in _MODULES or name not in _RESULTS:
+        known = ", ".join(_RESULTS)
+        raise ValueError(f"the module imports {wanted.module}.{name}; a grader gets {known} and nothing else")
+    kind = wanted.type
+    if not isinstance(kind, FuncType) or _signature(kind) != (["i32", "i32"], _RESULTS[name]):
+        result = " -> i32" if _RESULTS[name] else ""
+        raise ValueError(f"the module imports {name} as something else than (i32, i32){result}")
+    return name
+
+
+def _is_entrypoint(kind: object) -> bool:
+    return isinstance(kind, FuncType) and _signature(kind) in (([], []), ([], ["i32"]))
+
+
+def _signature(kind: FuncType) -> tuple[list[str], list[str]]:
+    return [str(one) for one in kind.params], [str(one) for one in kind.results]
+
+
+def _trap(trap: Trap) -> str:
+    code = trap.trap_code
+    return code.name.lower().replace("_", " ") if code else _reason(trap)
+
+
+def _reason(error: Exception) -> str:
+    """Return the cause that an error of wasmtime names, without the traces around it."""
+    text = str(error).partition("\n\nStack backtrace")[0]
+    return " ".join((text.partition("Caused by:")[2] or text).split())

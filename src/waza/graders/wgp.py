@@ -1,0 +1,158 @@
+"""`wgp`: a grader that lives elsewhere, as a program or a WASM module, and speaks WGP/1."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+
+from waza.errors import GraderError
+from waza.graders import _wgp_program
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.model.base import Keys, NonBlank, Seconds
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+from waza.model.wgp import Answer, decode_response, encode_request
+
+_MAGIC = b"\0asm"
+_WASM_MEMORY_MB = 256
+_SHOWN_LOG = 2000  # characters of the log that stand in an error
+
+
+class WgpLimits(Keys, frozen=True, kw_only=True):
+    """Limits of one grading. `memory_mb` is 256 for wasm; a program is only limited if it is written."""
+
+    memory_mb: Annotated[int, msgspec.Meta(ge=1, le=65_536)] | None = None
+    cpu_seconds: Seconds = 30
+    wall_seconds: Seconds = 30
+
+
+class Wgp(Grader, frozen=True, kw_only=True):
+    """Asks a grader by the protocol WGP/1; its score and its `passed` count as it gives them.
+
+    `artifact` is a file beside the suite (or in the current directory): an executable program, which runs
+    with the user's rights, or a WASM module, which runs in a sandbox and is entered at its export
+    `entrypoint`. The grader gets `config` as it stands. A program that breaks, a limit that is reached and
+    an answer that is not WGP/1 are errors, never failures.
+    """
+
+    reads_workspace: ClassVar[bool] = True
+    reads_changes: ClassVar[bool] = True
+    runtime: Literal["program", "wasm"]
+    artifact: NonBlank
+    entrypoint: NonBlank = "grade"
+    limits: WgpLimits = WgpLimits()
+    config: dict[str, Any] = {}
+
+    _digest: str = ""  # of a module as it was when the suite was loaded
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse an artifact that is missing or cannot be run."""
+        file = around.find(self.artifact)
+        if file is None:
+            yield _finding(f"{self.artifact!r} is not there", "it is sought beside the suite")
+        elif not file.is_file():
+            yield _finding(f"{self.artifact!r} is not a file", "name the program or module itself")
+        elif self.runtime == "wasm":
+            yield from self._module_findings(file)
+        elif not os.access(file, os.X_OK):
+            yield _finding(f"{self.artifact!r} is not executable", f"make it so: chmod +x {file}")
+
+    def placed(self, around: Surroundings) -> Wgp:
+        """Return the grader with the absolute path of its artifact; a module must then stay as it is."""
+        file = (around.find(self.artifact) or Path(self.artifact)).absolute()
+        digest = _wasm().digest_of(file) if self.runtime == "wasm" else ""
+        return msgspec.structs.replace(self, artifact=str(file), _digest=digest)
+
+    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Send the request and take the verdict. GraderError: there is none."""
+        del helpers
+        answer = await (self._ask_module(seen) if self.runtime == "wasm" else self._ask_program(seen))
+        if answer.fault:
+            raise _no_verdict(answer.fault, answer)
+        try:
+            response = decode_response(answer.data)
+        except ValueError as error:
+            raise _no_verdict(str(error), answer) from error
+        details = {"evidence": msgspec.to_builtins(response.evidence), "metrics": response.metrics}
+        if answer.log:
+            details["log"] = answer.log
+        return Verdict(
+            score=response.score, passed=response.passed, feedback=response.rationale, details=details
+        )
+
+    async def _ask_program(self, seen: Observation) -> Answer:
+        workspace = _absolute(seen.workspace)
+        return await _wgp_program.ask(
+            Path(self.artifact),
+            encode_request(seen, self.config, workspace),
+            workspace=workspace,
+            cpu=self.limits.cpu_seconds,
+            wall=self.limits.wall_seconds,
+            memory_mb=self.limits.memory_mb,
+        )
+
+    async def _ask_module(self, seen: Observation) -> Answer:
+        wasm = _wasm()
+        try:
+            module = wasm.compiled(Path(self.artifact), self._digest)
+        except (OSError, ValueError) as error:
+            raise GraderError(str(error)) from error
+        answer: Answer = await wasm.ask(
+            module,
+            self.entrypoint,
+            encode_request(seen, self.config),
+            limit=min(self.limits.cpu_seconds, self.limits.wall_seconds),
+            memory_mb=self.limits.memory_mb or _WASM_MEMORY_MB,
+        )
+        return answer
+
+    def _module_findings(self, file: Path) -> Iterator[Finding]:
+        try:
+            with file.open("rb") as stream:
+                magic = stream.read(len(_MAGIC))
+            if magic != _MAGIC:
+                yield _finding(
+                    f"{self.artifact!r} is not a WASM module", "compile it, or say runtime: program"
+                )
+                return
+            wasm = _wasm()
+            module = wasm.compiled(file.absolute(), wasm.digest_of(file))
+        except OSError as error:
+            yield _finding(f"{self.artifact!r} cannot be read: {error.strerror}")
+        except GraderError as error:
+            yield Finding(path=("runtime",), message=str(error))
+        except ValueError as error:
+            yield _finding(str(error))
+        else:
+            if self.entrypoint not in module.entrypoints:
+                message = f"the module exports no function {self.entrypoint!r} that takes nothing"
+                hint = f"it can be entered at: {', '.join(module.entrypoints) or 'nothing'}"
+                yield Finding(path=("entrypoint",), message=message, hint=hint)
+
+
+def _wasm() -> ModuleType:
+    """Return the home of wasmtime, which is an extra. Raises GraderError without it."""
+    try:
+        from waza.graders import _wgp_wasm
+    except ImportError as error:
+        raise GraderError("runtime wasm needs wasmtime; install it: pip install 'waza[wasm]'") from error
+    return _wgp_wasm
+
+
+def _absolute(workspace: str) -> str:
+    return str(Path(workspace).absolute()) if workspace else ""
+
+
+def _finding(message: str, hint: str = "") -> Finding:
+    return Finding(path=("artifact",), message=message, hint=hint)
+
+
+def _no_verdict(reason: str, answer: Answer) -> GraderError:
+    """Return the error of a grader, with the end of what it logged."""
+    log = answer.log[-_SHOWN_LOG:]
+    return GraderError(f"{reason}; its log ends: {log}" if log else reason)
