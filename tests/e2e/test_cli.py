@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -97,13 +99,23 @@ def test_help_of_the_program_lists_every_command(tmp_path: Path):
     assert waza("-h", cwd=tmp_path).out == asked.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+def names_of_commands() -> Iterator[str]:
+    """The commands, those of groups with the name of their group."""
+    for name, (module, _) in COMMANDS.items():
+        command = import_module(module).command
+        if isinstance(command, click.Group):
+            yield from (f"{name} {below}" for below in command.commands)
+        else:
+            yield name
+
+
+@pytest.mark.parametrize("name", sorted(names_of_commands()))
 def test_help_of_a_command_has_an_example_that_names_it(tmp_path: Path, name: str):
-    ended = waza(name, "--help", cwd=tmp_path)
+    ended = waza(*name.split(), "--help", cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"Usage: waza {name} ")
     assert "Example" in ended.out
-    assert ended.out.count(f"waza {name} ") >= 2
+    assert ended.out.count(f"waza {name}") >= 2
     assert max(map(len, ended.out.splitlines())) < 100
 
 
@@ -154,7 +166,10 @@ def test_every_option_is_tried_by_a_test(command: click.Command):
         ("compare", "A.JSON"),
         ("compare a.json", "at least two results files"),
         ("compare a.json b.json -f xml", "'table', 'json'"),
-        ("schema", "Choose from: suite, task, config, results, wgp-request, wgp-response; see `waza schema --help`"),
+        (
+            "schema",
+            "Choose from: suite, task, config, results, wgp-request, wgp-response; see `waza schema --help`",
+        ),
         ("schema tsk", "'suite', 'task', 'config', 'results', 'wgp-request', 'wgp-response'"),
     ],
 )

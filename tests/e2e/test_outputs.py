@@ -206,40 +206,48 @@ def test_reports_are_written_though_tasks_fail_one_a_model(suite: Path):
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ0aB2cD4eF6"
 PLAIN = "correct horse battery staple"
-ENCODED = base64.b64encode(f"x{PLAIN}".encode()).decode()
 CREDENTIALS = "deploy:s3cr3t-w0rd"
-SECRETS = (TOKEN, PLAIN, base64.b64encode(TOKEN.encode()).decode(), ENCODED, CREDENTIALS)
-LEAKS = f"""
-graders:
-  - {{type: text, name: sees_it, config: {{contains: ['{TOKEN}', '{PLAIN}']}}}}
-  - {{type: code, name: code_sees_it, config: {{assertions: ["'{TOKEN}' in output", "'{PLAIN}' in str(tool_calls)"]}}}}
-  - {{type: tool_calls, name: call_has_it, config: {{expect: [{{tool: bash, args: {{env: {{equals: '{TOKEN}'}}}}}}]}}}}
-  - {{type: program, name: repeats_it, config: {{command: sh, args: ['-c', 'cat; echo "$FAKE_TOKEN $MY_PASSWORD"; false']}}}}
-  - {{type: prompt, name: judge, config: {{prompt: ok?}}}}
-"""
-SAID = f"""
-    output: "it is {TOKEN} or {ENCODED}, clone https://{CREDENTIALS}@example.com/r.git, password {PLAIN}"
-    tool_calls:
-      - name: bash
-        args: {{command: "curl -H 'x: {PLAIN}'", env: '{TOKEN}', list: [{{'{TOKEN}': 1}}]}}
-        result: {{stdout: "{TOKEN} {base64.b64encode(TOKEN.encode()).decode()}"}}
-      - {{name: view, success: false, result: "no access for {PLAIN}"}}
-"""
-JUDGE = f"judge: {{judge: [{{fail: 'it shows {TOKEN} and {PLAIN}'}}]}}"
-SECRET_TASKS = {
-    "says": f"inputs: {{prompt: 'use {TOKEN}'}}\nmock:\n  {JUDGE}\n  turns:\n  -{SAID[4:]}".replace(
-        "\n    ", "\n    "
-    ),
-    "breaks": f"inputs: {{prompt: p}}\nmock: {{output: x, error: 'HTTP 401 for {TOKEN} at https://{CREDENTIALS}@h/', {JUDGE}}}",
-}
+TOKEN64 = base64.b64encode(TOKEN.encode()).decode()
+PLAIN64 = base64.b64encode(f"x{PLAIN}".encode()).decode()
+SECRETS = (TOKEN, PLAIN, CREDENTIALS, TOKEN64, PLAIN64[4:-4])
+BOTH = f"{TOKEN} and {PLAIN}"
+
+GRADERS = [
+    {"type": "text", "name": "sees_it", "config": {"contains": [TOKEN, PLAIN]}},
+    {"type": "code", "name": "code_sees_it", "config": {"assertions": [f"'{TOKEN}' in output and '{PLAIN}' in str(tool_calls)"]}},
+    {"type": "tool_calls", "name": "call_has_it", "config": {"expect": [{"tool": "bash", "args": {"env": {"equals": TOKEN}}}]}},
+    {"type": "program", "name": "repeats_it", "config": {"command": "sh", "args": ["-c", 'cat; echo "$FAKE_TOKEN $MY_PASSWORD" >&2; false']}},
+]  # fmt: skip
+SAYS = {
+    "output": f"it is {BOTH}, encoded {TOKEN64} {PLAIN64}, see https://{CREDENTIALS}@example.com/r.git",
+    "tool_calls": [
+        {"name": "bash", "args": {"command": f"curl -H {PLAIN}", "env": TOKEN, "list": [{TOKEN: 1}]}, "result": {"out": TOKEN64}},
+        {"name": "view", "success": False, "result": f"no access for {BOTH}"},
+    ],
+    "skills": ["s"],
+}  # fmt: skip
+LEAKY = {
+    "says": {"inputs": {"prompt": f"use {BOTH}"}, "graders": GRADERS, "mock": SAYS},
+    "breaks": {"inputs": {"prompt": "p"}, "mock": {"output": "x", "error": f"HTTP 401 for {BOTH} at https://{CREDENTIALS}@h/"}},
+    "judged": {
+        "inputs": {"prompt": "p"},
+        "graders": [{"type": "prompt", "name": "judge", "config": {"prompt": f"is it {BOTH}?"}}],
+        "mock": {**SAYS, "judge": {"judge": [{"fail": f"it shows {BOTH}"}]}},
+    },
+    "talks": {
+        "inputs": {"prompt": "p", "follow_up_prompts": [f"again, {BOTH}"]},
+        "checkpoints": [{"after_turn": 1, "graders": GRADERS}],
+        "mock": {"turns": [SAYS, {"output": "", "error": f"gone: {BOTH}"}]},
+    },
+}  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def leaky(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("leaky")
-    hook = "before_task: [{command: 'echo \"$FAKE_TOKEN\"; exit 3'}]"
-    mock_suite(root, SECRET_TASKS, f"{LEAKS}\nhooks: {{{hook}}}", ["max_attempts: 2"])
-    return root
+@pytest.fixture
+def leaky(tmp_path: Path) -> Path:
+    hook = {"hooks": {"before_task": [{"command": 'echo "$FAKE_TOKEN"; exit 3'}]}}
+    tasks = {name: json.dumps(task) for name, task in LEAKY.items()}
+    mock_suite(tmp_path, tasks, json.dumps(hook)[1:-1], ["max_attempts: 2"])
+    return tmp_path
 
 
 def run_leaky(root: Path, *args: str, known: bool = True) -> Ended:
@@ -260,20 +268,31 @@ def test_no_secret_leaves_the_program(leaky: Path, args: list[str]):
         "--cache", "--cache-dir", "shelf", "--reporter", "junit:j.xml", "--reporter", "markdown:m.md",
     )  # fmt: skip
     assert ended.code == 1
-    places = [("standard output", ended.out), ("standard error", ended.err), *written(leaky)]
-    kinds = ("o.json", ".ndjson", "results.json", "j.xml", "m.md", "talk/says", "log/session")
-    for kind in kinds:
-        assert any(kind in name for name, _ in places), f"{kind} is missing"
-    for name, text in places:
+    places = {"standard output": ended.out, "standard error": ended.err, **dict(written(leaky))}
+    redacted = {name for name, text in places.items() if "[REDACTED]" in text}
+    for kind in (
+        "output",
+        "error",
+        "o.json",
+        "journal",
+        "results.json",
+        "j.xml",
+        "m.md",
+        "talk/says",
+        "log/",
+        "shelf/",
+    ):
+        assert any(kind in name for name in redacted), f"nothing was redacted in {kind}"
+    for name, text in places.items():
         found = [secret for secret in SECRETS if secret in text or json.dumps(secret)[1:-1] in text]
         assert found == [], f"a secret is in {name}"
-        if name != "standard output" or args != ["--json"]:
-            assert "REDACTED" in text or ".gitignore" in name or "breaks" in name, name
-    verdicts = strict_json((leaky / "o.json").read_bytes())["tasks"][1]["runs"][0]["validations"]
-    passed = {name: one["passed"] for name, one in verdicts.items()}
-    assert passed == {
-        "sees_it": True, "code_sees_it": True, "call_has_it": True, "repeats_it": False, "judge": False,
-    }  # fmt: skip
+    tasks = {
+        task["test_id"]: task["runs"][0] for task in strict_json((leaky / "o.json").read_bytes())["tasks"]
+    }
+    seen = {"sees_it": True, "code_sees_it": True, "call_has_it": True, "repeats_it": False}
+    for verdicts in (tasks["says"]["validations"], tasks["talks"]["checkpoints"][0]["validations"]):
+        assert {name: one["passed"] for name, one in verdicts.items()} == seen
+    assert tasks["talks"]["error_msg"] == "follow-up 1/1: gone: [REDACTED] and [REDACTED]"
 
 
 def test_the_search_for_secrets_would_find_one(leaky: Path):

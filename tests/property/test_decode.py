@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from waza.graders import TYPES
@@ -62,6 +62,7 @@ def document_of(value: Any) -> Document:
     return Document("f.yaml", yaml.load(json.dumps(value, ensure_ascii=False).encode()))
 
 
+@settings(deadline=None)
 @given(VALUES, st.sampled_from(STRUCTS), st.booleans())
 def test_it_never_raises_and_says_why_there_is_no_value(
     value: Any, struct: type[msgspec.Struct], strict: bool
@@ -79,6 +80,7 @@ def test_it_never_raises_and_says_why_there_is_no_value(
         assert str(problem).startswith("f.yaml:1:")
 
 
+@settings(deadline=None)
 @given(VALUES, st.sampled_from(STRUCTS))
 def test_what_is_salvaged_is_what_is_read_where_there_is_no_mistake(
     value: Any, struct: type[msgspec.Struct]
@@ -91,11 +93,13 @@ def test_what_is_salvaged_is_what_is_read_where_there_is_no_mistake(
     assert salvaged is None or isinstance(salvaged, struct)
 
 
+@settings(deadline=None)
 @given(VALUES, st.sampled_from(sorted(TYPES)))
 def test_configs_of_graders_are_read_or_refused(value: Any, name: str) -> None:
     grader = load_plugin("waza.graders", name)
+    assert grader is not None
     decoder = Decoder(document_of(value))
-    found = decoder.read(grader)  # type: ignore[var-annotated]  # plugins are typed by their group
+    found = decoder.read(grader)
     assert (found is None) == bool(decoder.problems)
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from wasmtime import wat2wasm
 
 from waza.graders.base import Surroundings
@@ -61,7 +62,7 @@ LOOPS = "(loop $for_ever (br $for_ever))"
 def grader(artifact: Path, **config: Any) -> Wgp:
     """A grader ready to be asked, its artifact as it was checked."""
     runtime = "wasm" if artifact.suffix == ".wasm" else "program"
-    made = Wgp(runtime=runtime, artifact=str(artifact), **config)  # type: ignore[arg-type]  # one of the two words
+    made = msgspec.convert({"runtime": runtime, "artifact": str(artifact), **config}, Wgp)
     around = Surroundings()
     assert list(made.check(around)) == []
     return made.placed(around)

@@ -110,6 +110,10 @@ def run() -> NoReturn:
         _fail_on_files(error)
     except (KeyboardInterrupt, click.exceptions.Abort):
         _complain("interrupted", EXIT_INTERRUPTED)
+    except Exception as error:  # noqa: BLE001  # a defect of ours must not end as a failed task does, with 1
+        _trace()
+        where = "this is a defect of waza; `waza --debug ...` shows where it is"
+        _complain(f"Error: {type(error).__name__}: {error}; {where}", EXIT_ERROR)
 
 
 def _invoke() -> int:
@@ -137,13 +141,20 @@ def _fail_on_files(error: OSError) -> NoReturn:
     """End after trouble with a file or a stream; quietly if it is a reader of our output who had enough."""
     from waza.cli.streams import silence
 
-    if "--debug" in sys.argv:
-        raise error
+    _trace()
     silence(sys.stdout)
     if isinstance(error, BrokenPipeError):
         sys.exit(EXIT_FAILED)
     where = error.filename or "the output"
     _complain(f"Error: cannot write or read {where}: {error.strerror or error}", EXIT_ERROR)
+
+
+def _trace() -> None:
+    """With `--debug`, show where the error at hand comes from."""
+    if "--debug" in sys.argv:
+        import traceback
+
+        traceback.print_exc()
 
 
 def _complain(message: str, code: int) -> NoReturn:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from waza.registry.get import Got
 
 
 @click.command(epilog="Example: waza get evals/my-skill/eval.yaml")
@@ -18,36 +23,65 @@ def command(target: str) -> int:
     import asyncio
 
     from waza.errors import EXIT_OK, UsageError
-    from waza.kit.glob import expand
-    from waza.registry.get import get_ref, get_suite
-    from waza.registry.lock import LockFile, read_lock, write_lock
-    from waza.report.words import printer
-    from waza.suite.project import find_project
+    from waza.report.words import counted, printer
 
-    say, hosts = printer(sys.stdout), find_project(Path.cwd()).keys.hosts
-    if "@" in target and not Path(target).exists():
-        known = read_lock(Path.cwd()) or LockFile()
-        got = asyncio.run(get_ref(target, known, hosts))
-        lock = known.with_entry(got.entry)
-        path = write_lock(Path.cwd(), lock.graders)
-        say(f"{got.entry.ref}: {got.entry.commit[:12]}, {got.entry.digest}")
+    say = printer(sys.stdout)
+    suite = Path(target).absolute()
+    if suite.is_file():
+        got, count, path = asyncio.run(_get_suite(suite))
+    elif "@" in target:
+        got, count, path = asyncio.run(_get_ref(target.strip()))
     else:
-        suite = Path(target).absolute()
-        if not suite.is_file():
-            raise UsageError(f"there is no suite {target}; name its file, or a ref")
-        tasks = [task for pattern in _patterns(suite) for task in expand(suite.parent, pattern)]
-        path = asyncio.run(get_suite(suite, hosts, tasks))
-        lock = read_lock(path.parent) or LockFile()
-    say(f"{len(lock.graders)} graders are pinned in {path}")
+        raise UsageError(f"there is no suite {target}; name its file, or a ref")
+    for one in got:
+        say("\n".join(told(one, Path(target) if suite.is_file() else None)))
+    say(f"{counted(count, 'grader')} pinned in {path}")
     return EXIT_OK
 
 
-def _patterns(suite: Path) -> list[str]:
-    from waza.kit import yaml
+async def _get_suite(suite: Path) -> tuple[list[Got], int, Path]:
+    """Pin all refs of a suite in a fresh lock, which a broken one cannot prevent."""
+    from waza.cli.streams import tell
+    from waza.errors import SuiteError, UsageError
+    from waza.registry.get import Getter, suite_refs
+    from waza.registry.lock import read_lock, write_lock
+    from waza.suite.project import find_project
 
+    refs = suite_refs(suite)
+    if not refs:
+        raise UsageError(f"{suite.name} has no graders with 'ref'; there is nothing to get")
     try:
-        root = yaml.plain(yaml.load(suite.read_bytes()))
-    except yaml.YamlError:
-        return []  # told when the suite's own refs are read
-    tasks = root.get("tasks") if isinstance(root, dict) else None
-    return [pattern for pattern in tasks if isinstance(pattern, str)] if isinstance(tasks, list) else []
+        known = read_lock(suite.parent)
+    except SuiteError as error:
+        tell(f"warning: {error}\nwarning: the lock is written anew; what it trusted must be trusted again")
+        known = None
+    getter = Getter(known, find_project(Path.cwd()).keys.hosts)
+    got = [await getter.get(ref) for ref in refs]
+    return got, len(got), write_lock(suite.parent, [one.entry for one in got])
+
+
+async def _get_ref(ref: str) -> tuple[list[Got], int, Path]:
+    """Pin one ref in the lock of the current directory."""
+    from waza.registry.get import Getter
+    from waza.registry.lock import LockFile, read_lock, write_lock
+    from waza.suite.project import find_project
+
+    known = read_lock(Path.cwd()) or LockFile()
+    got = await Getter(known, find_project(Path.cwd()).keys.hosts).get(ref)
+    lock = known.with_entry(got.entry)
+    return [got], len(lock.graders), write_lock(Path.cwd(), lock.graders)
+
+
+def told(got: Got, suite: Path | None) -> list[str]:
+    """Return what to say of a ref that was fetched: what it is now, what it was, and what it still needs."""
+    entry, before = got.entry, got.before
+    lines = [f"{entry.ref}: commit {entry.commit[:12]}, {entry.digest}"]
+    if before and before.digest != entry.digest:
+        lines.append(f"  changed: it was commit {before.commit[:12]}; look at what changed")
+        if before.trusted:
+            lines.append("  its trust is revoked, because it was given to the content before")
+    if got.preset.needs_trust and not entry.trusted:
+        lines.append(f"  it runs a program; look at {got.preset.module}, then trust it with:")
+        where = f" --eval {shlex.quote(str(suite))}" if suite else ""
+        lines.append(f"  waza registry add {shlex.quote(entry.ref)} --allow-exec{where}")
+    return lines

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from waza.registry.search import Hit
+
+WIDEST = 60  # columns of a description
 
 
 @click.group()
@@ -39,7 +45,8 @@ def add(
         name=name,
         settings=settings,
         weight=weight,
-        allow_exec=flags["allow_exec"] or flags["yes"],
+        allow_exec=flags["allow_exec"],
+        yes=flags["yes"],
         dry_run=flags["dry_run"],
     )
     return asyncio.run(add_grader(addition))
@@ -58,28 +65,40 @@ def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int
     from waza.errors import EXIT_ERROR, EXIT_OK, UsageError
     from waza.registry.search import DEFAULT
     from waza.registry.search import search as find
-    from waza.report.table import table
     from waza.report.words import printer
     from waza.suite.project import find_project
 
-    sources = find_project(Path.cwd()).keys.registries or [DEFAULT]
+    project = find_project(Path.cwd())
+    sources = project.keys.registries or [DEFAULT]
     chosen = [source for source in sources if only in ("", source.name)]
     if not chosen:
         raise UsageError(
             f"there is no registry {only!r}; there are: {', '.join(source.name for source in sources)}"
         )
-    hits, failures = find(query, chosen, kind)
+    hits, failures = find(query, chosen, project.directory, kind)
     for failure in failures:
         printer(sys.stderr)(f"warning: not reachable: {failure}")
     say = printer(sys.stdout)
     if as_json or form == "json":
         say(msgspec.json.format(msgspec.json.encode(hits), indent=2).decode())
     elif hits:
-        rows = [(hit.ref, hit.kind, hit.registry, hit.description, str(hit.stars)) for hit in hits]
-        say("\n".join(table(("REF", "KIND", "REGISTRY", "DESCRIPTION", "STARS"), rows)))
-    else:
-        say("nothing was found")
+        say(_table(hits))
+    elif len(failures) < len(chosen):
+        say(f"nothing was found for {query!r}")
     return EXIT_ERROR if len(failures) == len(chosen) else EXIT_OK
+
+
+def _table(hits: Sequence[Hit]) -> str:
+    """Return hits as a table. Refs stay whole, since people copy them."""
+    from waza.report.words import one_line
+
+    rows = [("REF", "KIND", "REGISTRY", "DESCRIPTION", "STARS")]
+    rows += [
+        (hit.ref, hit.kind, hit.registry, one_line(hit.description, WIDEST), str(hit.stars)) for hit in hits
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 @command.command(epilog="Example: waza registry verify evals/my-skill/eval.yaml")
@@ -109,15 +128,3 @@ def verify(suite: Path) -> int:
         bad += bool(said)
         say(f"{FAILED if said else PASSED} {entry.ref}: {said or entry.digest}")
     return EXIT_FAILED if bad else EXIT_OK
-
-
-def parse_value(text: str) -> Any:
-    """Return a `--set` value: true, false, a whole number, a number, else the text."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

@@ -14,7 +14,7 @@ from waza.model.loaded import Project, Suite
 from waza.plugins import load as load_plugin
 from waza.workspace.relay import Relay
 
-COPILOT = "copilot-sdk"
+COPILOT, MOCK = "copilot-sdk", "mock"
 MISSING_SDK = """\
 the executor copilot-sdk needs the GitHub Copilot SDK. Install it:
   pip install 'waza[copilot]'
@@ -70,7 +70,7 @@ def make_executor(suite: Suite, model: str, project: Project, relay: Relay | Non
         model=model,
         config=config,
         skill=suite.file.skill,
-        provider=find_provider(os.environ, project.keys.provider),
+        provider=None if config.executor == MOCK else find_provider(os.environ, project.keys.provider),
         hidden=frozenset(secret_variables(project.keys.provider)),
         shims=relay.bin if relay else None,
     )

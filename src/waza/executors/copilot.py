@@ -134,9 +134,10 @@ class CopilotAgent:
         )
 
     async def aclose(self) -> None:
-        """Delete the session, if it can still be reached."""
-        if not self.session_id:
-            return
-        with contextlib.suppress(Exception):
-            async with asyncio.timeout(DELETE_LIMIT):
-                await self.client.delete_session(self.session_id)
+        """Delete the session, if it can still be reached, and stop a runtime that nobody shares."""
+        if self.session_id:
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(DELETE_LIMIT):
+                    await self.client.delete_session(self.session_id)
+        if self.executor.setup.config.isolation == "trial":
+            await self.executor.clients.close(self.client)

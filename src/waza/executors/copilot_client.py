@@ -84,8 +84,16 @@ class Clients:
 
     async def forget(self, client: CopilotClient) -> None:
         """End a client whose process has ended or hangs; the next session gets a new one."""
-        self._clients = {key: known for key, known in self._clients.items() if known is not client}
+        self._drop(client)
         await _kill(client)
+
+    async def close(self, client: CopilotClient) -> None:
+        """Stop a client that nobody needs any more."""
+        self._drop(client)
+        await _stop(client)
+
+    def _drop(self, client: CopilotClient) -> None:
+        self._clients = {key: known for key, known in self._clients.items() if known is not client}
 
     async def forget_if_dead(self, client: CopilotClient) -> None:
         """Stop a client if its process has ended."""

@@ -74,7 +74,8 @@ class _Output:
 
 def _environment(workspace: str) -> dict[str, str]:
     handed_on = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
-    return {**handed_on, "WAZA_WORKSPACE_DIR": workspace}
+    # Bytecode that a Python program leaves beside itself would change the digest of its module.
+    return {**handed_on, "PYTHONDONTWRITEBYTECODE": "1", "WAZA_WORKSPACE_DIR": workspace}
 
 
 def _ending(returncode: int | None, signal: str, cpu: int) -> str:

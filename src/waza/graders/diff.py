@@ -33,17 +33,21 @@ class ExpectedFile(Keys, frozen=True, kw_only=True):
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
-    """An expected file: its name in the config, where it is, and the directory that it must not leave."""
+    """An expected file: its name in the config, where it is, and the directory that it must not leave.
+
+    One that is `fixed` belongs to a module and is never rewritten.
+    """
 
     name: str
     file: Path
     context: Path | None
+    fixed: bool
 
     def stray(self) -> str:
         """Return what is wrong with the place, or an empty text."""
         if self.context is None or inside(self.context, self.file):
             return ""
-        return f"snapshot {self.name!r} leads out of its context_dir {self.context}"
+        return f"snapshot {self.name!r} leads out of {self.context}"
 
     def differs(self, data: bytes) -> str:
         """Return how a file of the workspace differs, or why that cannot be told, or an empty text."""
@@ -85,6 +89,8 @@ class Diff(Grader, frozen=True, kw_only=True):
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse entries that check nothing and paths that lead out; warn of snapshots that are missing."""
+        if around.module and self.context_dir and around.find(self.context_dir) is None:
+            yield Finding(path=("context_dir",), message=f"there is no {self.context_dir!r} in the module")
         for index, (entry, snapshot) in enumerate(self._entries(around)):
             at = ("expected_files", index)
             if fault := path_fault(entry.path):
@@ -122,7 +128,7 @@ class Diff(Grader, frozen=True, kw_only=True):
             except ValueError as error:
                 failures += _unread(entry, str(error))
                 continue
-            if snapshot and update:
+            if snapshot and update and not snapshot.fixed:
                 try:
                     updates.append({"path": entry.path, **snapshot.update(data)})
                 except ValueError as error:
@@ -154,10 +160,15 @@ def _located(snapshot: str, context: Path | None, around: Surroundings) -> _Snap
     if not snapshot:
         return None
     given = Path(snapshot).expanduser()
-    bases = (around.base, around.fixtures, Path()) if context is None else (context,)
+    if context:
+        bases: tuple[Path, ...] = (context,)
+    elif around.module:
+        bases = (around.base,)
+    else:
+        bases = (around.base, around.fixtures, Path())
     places = [(base / given).absolute() for base in bases]
     file = next((place for place in places if place.exists()), places[0])
-    return _Snapshot(snapshot, file, context)
+    return _Snapshot(snapshot, file, context or around.module, fixed=around.module is not None)
 
 
 def _unread(entry: ExpectedFile, reason: str) -> Iterator[str]:

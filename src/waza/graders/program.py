@@ -11,12 +11,15 @@ import msgspec
 
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import process
+from waza.kit.files import inside
 from waza.kit.process import Finished
 from waza.model.base import NonBlank, SecondsOrOff
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
 _KEPT_BYTES = 1024 * 1024  # of each of stdout and stderr, for the details
+# Bytecode that a Python program leaves beside itself would change the digest of its module.
+_NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class Program(Grader, frozen=True, kw_only=True):
@@ -33,8 +36,9 @@ class Program(Grader, frozen=True, kw_only=True):
     timeout: SecondsOrOff = 0
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
-        """Refuse what no system can pass to a program."""
-        del around
+        """Refuse what no system can pass to a program, and a module's command that is not in the module."""
+        if around.module and _is_path(self.command) and around.find(self.command) is None:
+            yield Finding(path=("command",), message=f"there is no {self.command!r} in the module")
         if "\0" in self.command:
             yield Finding(path=("command",), message="holds a NUL character", hint="remove it")
         for index, arg in enumerate(self.args):
@@ -52,7 +56,7 @@ class Program(Grader, frozen=True, kw_only=True):
         finished = await process.run(
             [self.command, *self.args],
             stdin=seen.output.encode("utf-8", "replace"),
-            env={**os.environ, **seen.environment, "WAZA_WORKSPACE_DIR": seen.workspace},
+            env={**os.environ, **_NO_BYTECODE, **seen.environment, "WAZA_WORKSPACE_DIR": seen.workspace},
             timeout=limit,
             max_output=_KEPT_BYTES,
         )
@@ -72,12 +76,21 @@ class Program(Grader, frozen=True, kw_only=True):
 
 
 def _placed(word: str, around: Surroundings) -> str:
-    """Return the absolute path of the file that `word` names near the suite, else `word` itself."""
-    for directory in (around.base, Path.cwd()):
+    """Return the absolute path of the file that `word` names near the suite, else `word` itself.
+
+    For a grader from elsewhere it is a file of its module.
+    """
+    for directory in (around.base,) if around.module else (around.base, Path.cwd()):
         path = os.path.join(directory, word)  # noqa: PTH118 - `word` may be any text, such as a whole script
-        if os.path.isfile(path):  # noqa: PTH113 - as above: False where Path.is_file raises (name too long)
+        ours = around.module is None or inside(around.module, Path(path))
+        if ours and os.path.isfile(path):  # noqa: PTH113 - as above: False where Path.is_file raises (name too long)
             return os.path.abspath(path)  # noqa: PTH100 - keeps symlinks, so a program finds its neighbours
     return word
+
+
+def _is_path(command: str) -> bool:
+    """Tell a path from a bare name, which is sought on PATH."""
+    return "/" in command or "\\" in command or command.startswith("~")
 
 
 def _ending(finished: Finished, limit: float) -> str:

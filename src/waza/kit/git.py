@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from asyncio.subprocess import DEVNULL
 from collections.abc import Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -14,6 +15,7 @@ from waza.errors import WazaError
 from waza.kit import process
 
 _MOST = 512 * 1024 * 1024  # bytes that are read from git
+_MOST_LISTED = 16 * 1024 * 1024  # bytes of a list of files
 
 _LIMIT = 600.0  # seconds; a checkout of a huge repository takes minutes, a lost network drive for ever
 
@@ -86,17 +88,50 @@ async def clone_bare(url: str, target: Path) -> None:
     await _git(target.parent, "clone", "--quiet", "--mirror", "--", url, _place(target))
 
 
-async def list_tree(repository: Path, commit: str) -> list[TreeEntry]:
-    """Return all files of a commit, links and submodules included. Raises GitError."""
-    out = await _git_bytes(repository, "ls-tree", "-r", "-z", "--long", "--full-tree", _revision(commit))
-    entries = []
-    for line in out.split(b"\0"):
-        if line:
-            head, _, name = line.partition(b"\t")
-            mode, _kind, identity, size = head.split()
-            length = int(size) if size.isdigit() else 0
-            entries.append(TreeEntry(mode.decode(), identity.decode(), length, os.fsdecode(name)))
-    return entries
+async def list_tree(repository: Path, commit: str, most: int) -> list[TreeEntry]:
+    """Return all files of a commit, links and submodules included.
+
+    Raises GitError; also for more than `most` files, since a few trees can name billions of them.
+    """
+    listing = _Listing(most)
+    argv = _argv("ls-tree", "-r", "-z", "--long", "--full-tree", _revision(commit))
+    child = await process.start(argv, listing.keep, stdin=DEVNULL, cwd=repository, env=_environment())
+    try:
+        complete = await process.within(_LIMIT, listing.over) and not listing.overflows
+        complete = complete and await process.within(_LIMIT, child.exited)
+    finally:
+        await process.end(child)
+    if listing.overflows:
+        raise GitError(f"the commit {commit} holds more than {most:,} files")
+    if not complete or child.status() != (0, ""):
+        raise GitError(f"git ls-tree in {repository} did not end well: {process.ending(*child.status())}")
+    return [_tree_entry(line) for line in bytes(listing.data).split(b"\0") if line]
+
+
+class _Listing:
+    """What `ls-tree -z` writes, until all is there or it is too much."""
+
+    def __init__(self, most: int) -> None:
+        self.data = bytearray()
+        self.over = asyncio.Event()
+        self.overflows = False
+        self._room = most
+
+    def keep(self, descriptor: int, data: bytes) -> None:
+        """Take what git writes."""
+        if descriptor != 1 or self.overflows:
+            return
+        self.data += data
+        self._room -= data.count(0)
+        self.overflows = self._room < 0 or len(self.data) > _MOST_LISTED
+        if self.overflows or not data:
+            self.over.set()
+
+
+def _tree_entry(line: bytes) -> TreeEntry:
+    head, _, name = line.partition(b"\t")
+    mode, _kind, identity, size = head.split()
+    return TreeEntry(mode.decode(), identity.decode(), int(size) if size.isdigit() else 0, os.fsdecode(name))
 
 
 async def read_blobs(repository: Path, objects: Sequence[str]) -> list[bytes]:
@@ -139,12 +174,9 @@ async def _git(directory: Path, *args: str) -> str:
 
 
 async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"") -> bytes:
-    """Run git without prompts and without the hooks of the repository; return its stdout."""
-    environment = {name: value for name, value in os.environ.items() if name not in _INHERITED}
-    environment["GIT_TERMINAL_PROMPT"] = "0"
-    argv = ["git", "-c", f"core.hooksPath={os.devnull}", *args]
+    """Run git; return its stdout."""
     finished = await process.run(
-        argv, cwd=directory, env=environment, timeout=_LIMIT, stdin=stdin, max_output=_MOST
+        _argv(*args), cwd=directory, env=_environment(), timeout=_LIMIT, stdin=stdin, max_output=_MOST
     )
     if not finished.ok:
         said = finished.stderr.decode("utf-8", "replace").strip() or finished.ending
@@ -154,3 +186,14 @@ async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"") -> bytes:
             f"git {' '.join(args[:2])} in {directory}: its output is larger than {_MOST // 2**20} MB"
         )
     return finished.stdout
+
+
+def _argv(*args: str) -> list[str]:
+    """Return the call of git that runs none of the hooks of a repository."""
+    return ["git", "-c", f"core.hooksPath={os.devnull}", *args]
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment in which git asks nothing, and works on the repository that we say."""
+    own = {name: value for name, value in os.environ.items() if name not in _INHERITED}
+    return {**own, "GIT_TERMINAL_PROMPT": "0"}

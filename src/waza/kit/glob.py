@@ -12,12 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 
 _MAGIC = re.compile(r"[*?\[\\]")
-_ANY = "[^/]*"
 
 
 def matches(pattern: str, name: str) -> bool:
     """Tell whether the whole of `name` matches. Raises ValueError for a malformed pattern."""
-    return _compiled(pattern).fullmatch(name) is not None
+    return _matches(_compiled(pattern), name)
 
 
 def expand(root: Path, pattern: str) -> list[Path]:
@@ -46,29 +45,46 @@ def _walk(directory: Path, segments: list[str]) -> Iterator[Path]:
     except (OSError, ValueError):
         return  # a directory that is not there, or cannot be, holds no match
     for name in names:
-        if wanted.fullmatch(name):
+        if _matches(wanted, name):
             yield from _walk(directory / name, rest)
 
 
+def _matches(parts: tuple[re.Pattern[str], ...], name: str) -> bool:
+    """Match part by part. What lies between two stars may stay where it is found first, so none is tried again."""
+    end = 0
+    for part in parts:
+        found = part.match(name, end)
+        if found is None:
+            return False
+        end = found.end()
+    return True
+
+
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    out, i = "", 0
+def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
+    """Return a pattern cut before its stars: each part has one star at most, and the last ends the name."""
+    first, *others = _chunks(pattern)
+    parts = [first, *(f"[^/]*?{chunk}" for chunk in others)]
+    parts[-1] += r"\Z"
+    return tuple(re.compile(part, re.DOTALL) for part in parts)
+
+
+def _chunks(pattern: str) -> list[str]:
+    """Return what stands between the stars as regular expressions, in which no repetition is."""
+    chunks, i = [""], 0
     while i < len(pattern):
-        char = pattern[i]
-        if char == "*":
-            # A run of stars is one, so that matching is not exponential in them.
-            out += "" if out.endswith(_ANY) else _ANY
+        if pattern[i] == "*":
+            chunks.append("")
             i += 1
-        elif char == "?":
-            out += "[^/]"
-            i += 1
-        elif char == "[":
+            continue
+        if pattern[i] == "?":
+            text, i = "[^/]", i + 1
+        elif pattern[i] == "[":
             text, i = _character_class(pattern, i + 1)
-            out += text
         else:
-            literal, i = _literal(pattern, i)
-            out += literal
-    return re.compile(out, re.DOTALL)
+            text, i = _literal(pattern, i)
+        chunks[-1] += text
+    return chunks
 
 
 def _literal(pattern: str, i: int) -> tuple[str, int]:

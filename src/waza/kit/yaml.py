@@ -242,7 +242,8 @@ class _Builder:
             raise self._error(
                 f"a number of more than {MAX_DIGITS} digits; put it in quotes if it is a text", event
             )
-        node = Scalar(value, event.value, *self._place(event))
+        kind = _Merge if event.value == _MERGE and event.implicit[0] else Scalar
+        node = kind(value, event.value, *self._place(event))
         if event.anchor:
             self.anchors[event.anchor] = _Anchored(node, 1, 0)
         return node
@@ -275,6 +276,10 @@ class _Builder:
             size = self.nodes - frame.nodes_before
             self.anchors[frame.anchor] = _Anchored(frame.node, size, frame.height)
         return frame.node
+
+
+class _Merge(Scalar, gc=False):
+    """`<<` without quotes: as a key it merges mappings into its own."""
 
 
 class _Anchored(NamedTuple):
@@ -312,7 +317,7 @@ class _Frame:
 
     def _entry(self, mapping: Mapping, key: Scalar, value: Node) -> None:
         name = key.text
-        if name == _MERGE:
+        if isinstance(key, _Merge):
             self._merge(mapping, value)
             return
         if name in mapping.entries and name not in self.merged:

@@ -21,10 +21,8 @@ class ModuleError(WazaError):
 
 def cache_root(environ: Mapping[str, str]) -> Path:
     """Return where modules are kept: WAZA_MODULE_CACHE, else `cache` below WAZA_HOME or `~/.waza`."""
-    if environ.get("WAZA_MODULE_CACHE"):
-        return Path(environ["WAZA_MODULE_CACHE"]).expanduser()
-    home = environ.get("WAZA_HOME")
-    return (Path(home).expanduser() if home else Path.home() / ".waza") / "cache"
+    home = environ.get("WAZA_HOME") or "~/.waza"
+    return Path(environ.get("WAZA_MODULE_CACHE") or f"{home}/cache").expanduser().absolute()
 
 
 def module_directory(root: Path, ref: Ref, commit: str) -> Path:
@@ -55,5 +53,8 @@ def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:
             if stat.S_ISDIR(mode):
                 continue
             if not stat.S_ISREG(mode):
-                raise ModuleError(f"{path} is no regular file; remove the module and run `waza get` again")
+                raise ModuleError(
+                    f"{path} is no regular file, and a module holds no other; remove {directory} and run "
+                    "`waza get` again"
+                )
             yield path, path.relative_to(directory).as_posix().encode("utf-8", "surrogateescape")

@@ -2,56 +2,83 @@
 
 from __future__ import annotations
 
-import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from waza.errors import UsageError
 from waza.kit import yaml
+from waza.registry.scalar import scalar
 
+_BOM = "\ufeff"
 _INDENT = "  "
+# Lines as YAML counts them: with these ends, which only the last one may lack.
+_ENDS = ("\r\n", "\r", "\n", "\x85", "\u2028", "\u2029")
+_LINE = re.compile("[^{0}]*(?:\r\n|[{0}])|[^{0}]+\\Z".format("".join(_ENDS)))
+_NOTHING = re.compile(r"\[[ \t]*\]|null|~", re.IGNORECASE)
 
 
 def with_grader(text: str, entry: dict[str, Any]) -> str:
-    """Return a suite's text with one more entry at the end of `graders`.
+    """Return a suite's text with one more entry at the end of `graders`; all other lines stay as they are.
 
-    The result is read again: UsageError if the file is laid out so that the entry cannot be put in safely.
+    The result is read again. Raises UsageError if the text is no suite, or is laid out so that the entry
+    cannot be put in safely.
     """
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.splitlines()
-    root = yaml.load(text.encode())
-    if not isinstance(root, yaml.Mapping):
-        raise UsageError("the suite is no mapping of keys, so nothing can be added to it")
-    before: Any = yaml.plain(root)
-    edited = newline.join(_inserted(lines, root, entry)) + newline
-    wanted = {**before, "graders": [*(before.get("graders") or []), entry]}
+    body = text.removeprefix(_BOM)
+    root = _read(body)
+    before: Any = yaml.plain(root) if isinstance(root, yaml.Mapping) else None
+    graders = before.get("graders") or [] if before else None
+    if not isinstance(root, yaml.Mapping) or not isinstance(graders, list):
+        raise UsageError("the suite is no mapping of keys with a list of graders, so no grader can be added")
+    edited = "".join(_inserted(_LINE.findall(body), root, entry))
     try:
-        after = yaml.plain(yaml.load(edited.encode()))
-    except yaml.YamlError:
+        after = yaml.plain(_read(edited))
+    except UsageError:
         after = None
-    if after != wanted:
-        snippet = "\n".join(_block(entry, _INDENT))
-        raise UsageError(
-            f"the suite is laid out in a way that is not edited here; add this to graders:\n{snippet}"
-        )
-    return edited
+    if after != {**before, "graders": [*graders, entry]}:
+        snippet = "\n".join(_item(entry, _INDENT))
+        message = "the suite is laid out in a way that is not edited here; add this to its graders yourself"
+        raise UsageError(f"{message}:\n{snippet}")
+    return text[: len(text) - len(body)] + edited
+
+
+def _read(text: str) -> yaml.Node:
+    try:
+        return yaml.load(text.encode())
+    except yaml.YamlError as error:
+        raise UsageError(f"the suite cannot be read, line {error.line}: {error.message}") from error
 
 
 def _inserted(lines: list[str], root: yaml.Mapping, entry: dict[str, Any]) -> list[str]:
-    key = root.keys.get("graders")
+    """Return the lines with the entry in its place."""
+    newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    key, base = root.keys.get("graders"), " " * (root.column - 1)
+    node = root.entries.get("graders")
     if key is None:
-        return [*lines, "graders:", *_block(entry, _INDENT)]
-    node = root.entries["graders"]
-    empty = isinstance(node, yaml.Scalar) or (isinstance(node, yaml.Sequence) and not node.items)
-    if empty:
-        lines = [*lines]
-        lines[key.line - 1] = "graders:"
-        return [*lines[: key.line], *_block(entry, _INDENT), *lines[key.line :]]
-    indent = _INDENT
-    if isinstance(node, yaml.Sequence):
-        first = lines[node.items[0].line - 1]
-        indent = first[: len(first) - len(first.lstrip())]
-    end = _end_of_block(lines, root, key.line)
-    return [*lines[:end], *_block(entry, indent), *lines[end:]]
+        end, new = len(lines), [f"{base}graders:", *_item(entry, base + _INDENT)]
+    elif isinstance(node, yaml.Sequence) and node.items:
+        end, new = _end_of_block(lines, root, key.line), _item(entry, _indent_of_items(lines[key.line :]))
+    else:
+        lines = _without_value(lines, key, node)
+        end, new = key.line, _item(entry, base + _INDENT)
+    head = [*lines[:end]]
+    if head and not head[-1].endswith(_ENDS):
+        head[-1] += newline
+    return [*head, *(line + newline for line in new), *lines[end:]]
+
+
+def _without_value(lines: list[str], key: yaml.Scalar, node: yaml.Node | None) -> list[str]:
+    """Return the lines without the `[]` or `null` behind the key; a comment behind it stays."""
+    line = lines[key.line - 1]
+    start = node.column - 1 if node is not None and node.line == key.line else len(line)
+    value = _NOTHING.match(line, start)
+    kept = line[:start].rstrip() + line[value.end() :] if value else line
+    return [*lines[: key.line - 1], kept, *lines[key.line :]]
+
+
+def _indent_of_items(lines: list[str]) -> str:
+    first = next((line for line in lines if line.lstrip().startswith("-")), "")
+    return first[: len(first) - len(first.lstrip())]
 
 
 def _end_of_block(lines: list[str], root: yaml.Mapping, start: int) -> int:
@@ -63,10 +90,16 @@ def _end_of_block(lines: list[str], root: yaml.Mapping, start: int) -> int:
     return end
 
 
-def _block(entry: dict[str, Any], indent: str) -> list[str]:
-    """Return an entry as the lines of a list item; values are JSON, which is YAML too."""
-    lines = []
-    for i, (key, value) in enumerate(entry.items()):
-        start = f"{indent}- " if i == 0 else f"{indent}  "
-        lines.append(f"{start}{key}: {json.dumps(value, ensure_ascii=False)}")
-    return lines
+def _item(entry: dict[str, Any], indent: str) -> list[str]:
+    """Return an entry as the lines of a list item."""
+    first, *others = _keys(entry)
+    return [f"{indent}- {first}", *(f"{indent}  {line}" for line in others)]
+
+
+def _keys(mapping: dict[str, Any]) -> Iterator[str]:
+    for key, value in mapping.items():
+        if isinstance(value, dict) and value:
+            yield f"{scalar(key)}:"
+            yield from (f"  {line}" for line in _keys(value))
+        else:
+            yield f"{scalar(key)}: {scalar(value)}"

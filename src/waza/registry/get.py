@@ -3,78 +3,94 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from waza.errors import UsageError
 from waza.kit import yaml
+from waza.kit.glob import expand
 from waza.problem import shown
 from waza.registry.cache import ModuleError, cache_root
-from waza.registry.fetch import fetch
-from waza.registry.lock import Entry, LockFile, read_lock, write_lock
+from waza.registry.fetch import Module, fetch
+from waza.registry.lock import Entry, LockFile
 from waza.registry.preset import Preset, load_preset
 from waza.registry.ref import RefError, parse_ref
 
 
 class Got(msgspec.Struct, frozen=True):
-    """A ref that was fetched: its entry for the lock, and its preset."""
+    """A ref that was fetched: its entry for the lock, the one that it replaces, and its preset."""
 
     entry: Entry
+    before: Entry | None
     preset: Preset
 
 
-async def get_ref(text: str, known: LockFile | None, hosts: Mapping[str, str]) -> Got:
-    """Fetch the module of a ref, and see that it holds what the ref names. Raises ModuleError or GitError.
+class Getter:
+    """Fetches the modules of refs. `hosts` is as in `waza.registry.fetch.fetch`; `known` is the lock so far."""
 
-    Trust that an older lock gave to the same content is kept; other content has to be trusted anew.
-    """
+    def __init__(self, known: LockFile | None, hosts: Mapping[str, str]) -> None:
+        self._known, self._hosts = known or LockFile(), hosts
+        self._fetched: dict[tuple[str, str], Module] = {}
+
+    async def get(self, text: str) -> Got:
+        """Fetch the module of a ref, and see that it holds what the ref names. Raises ModuleError.
+
+        Trust that the lock gave to the same content is kept; other content has to be trusted anew.
+        """
+        try:
+            ref = parse_ref(text)
+        except RefError as error:
+            raise ModuleError(f"{text!r} is no ref: {error}") from error
+        place = (ref.module, ref.version)
+        if place not in self._fetched:
+            self._fetched[place] = await fetch(ref, cache_root(os.environ), self._hosts)
+        module = self._fetched[place]
+        preset = load_preset(module.directory, ref)
+        before = self._known.find(text)
+        trusted = before is not None and before.trusted and before.digest == module.digest
+        entry = Entry(
+            ref=text,
+            commit=module.commit,
+            digest=module.digest,
+            url=module.url,
+            trusted=trusted,
+            trust_reason=before.trust_reason if before and trusted else "",
+        )
+        return Got(entry, before, preset)
+
+
+def suite_refs(suite: Path) -> list[str]:
+    """Return the refs of all graders in a suite and its tasks, sorted. Raises UsageError for a broken file."""
+    root = _read(suite)
+    found = set(_refs(root))
+    patterns = root.get("tasks") if isinstance(root, dict) else None
+    for pattern in patterns if isinstance(patterns, list) else []:
+        try:
+            tasks = expand(suite.parent, str(pattern))
+        except ValueError as error:
+            raise UsageError(f"{shown(suite)}: tasks: {error}") from error
+        found |= {ref for task in tasks for ref in _refs(_read(task))}
+    return sorted(found)
+
+
+def _read(path: Path) -> object:
     try:
-        ref = parse_ref(text)
-    except RefError as error:
-        raise ModuleError(f"{text!r} is no ref: {error}") from error
-    module = await fetch(ref, cache_root(os.environ), hosts)
-    preset = load_preset(module.directory, ref)
-    before = known.find(text) if known else None
-    trusted = before is not None and before.trusted and before.digest == module.digest
-    entry = Entry(
-        ref=text,
-        commit=module.commit,
-        digest=module.digest,
-        url=module.url,
-        trusted=trusted,
-        trust_reason=before.trust_reason if before and trusted else "",
-    )
-    return Got(entry, preset)
+        return yaml.plain(yaml.load(path.read_bytes()))
+    except yaml.YamlError as error:
+        raise UsageError(f"{shown(path)}:{error.line}:{error.column}: {error.message}") from error
+    except OSError as error:
+        raise UsageError(f"{shown(path)} cannot be read: {error.strerror}") from error
 
 
-async def get_suite(suite: Path, hosts: Mapping[str, str], tasks: Sequence[Path] = ()) -> Path:
-    """Write a fresh lock beside a suite, with every ref in it and its tasks; return its path. Raises UsageError."""
-    refs = sorted({ref for path in (suite, *tasks) for ref in refs_in(path)})
-    if not refs:
-        raise UsageError(f"{shown(suite)} has no graders with 'ref'; there is nothing to get")
-    known = read_lock(suite.parent)
-    return write_lock(suite.parent, [(await get_ref(ref, known, hosts)).entry for ref in refs])
-
-
-def refs_in(path: Path) -> list[str]:
-    """Return the refs of all graders in a suite or task file, in order. Raises UsageError for an unreadable one."""
-    try:
-        root = yaml.plain(yaml.load(path.read_bytes()))
-    except (OSError, yaml.YamlError) as error:
-        raise UsageError(f"{shown(path)} cannot be read: {error}") from error
-    return list(_refs(root))
-
-
-def _refs(value: object, key: str = "") -> Collection[str]:
-    found: list[str] = []
+def _refs(value: object, key: str = "") -> Iterator[str]:
+    """Yield the refs of all lists `graders` in a file, those of checkpoints among them."""
     if isinstance(value, dict):
         if key == "graders" and isinstance(value.get("ref"), str) and value["ref"].strip():
-            found.append(value["ref"].strip())
+            yield value["ref"].strip()
         for name, item in value.items():
-            found += _refs(item, name)
+            yield from _refs(item, name)
     elif isinstance(value, list):
         for item in value:
-            found += _refs(item, key)
-    return found
+            yield from _refs(item, key)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,19 +12,24 @@ from waza.errors import SuiteError
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, Unknown
 from waza.kit.files import write_atomic
+from waza.model.base import NonBlank
 from waza.problem import Problem, shown
+from waza.registry.scalar import scalar
 
 FILE = "waza.lock"
 VERSION = 1
+_HINT = "run `waza get` with the suite's file to write the lock anew"
+_COMMIT = re.compile("[0-9a-f]{40}")
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One ref, pinned. Trust is given to a digest: another digest has to be trusted anew."""
 
-    ref: str
+    ref: NonBlank
     commit: str
     digest: str
-    url: str
+    url: NonBlank
     trusted: bool = False
     trust_reason: str = ""
 
@@ -48,23 +53,26 @@ class LockFile(msgspec.Struct, frozen=True, kw_only=True):
 def read_lock(directory: Path) -> LockFile | None:
     """Return the lock beside a suite, or None without one. Raises SuiteError for a broken one."""
     path = directory / FILE
-    if not path.exists():
-        return None
+    file = shown(path)
     try:
-        document = Document(shown(path), yaml.load(path.read_bytes()))
+        document = Document(file, yaml.load(path.read_bytes()))
+    except FileNotFoundError:
+        return None
     except yaml.YamlError as error:
-        problem = Problem(file=shown(path), line=error.line, column=error.column, message=error.message)
+        problem = Problem(file=file, line=error.line, column=error.column, message=error.message, hint=_HINT)
         raise SuiteError([problem]) from error
     except OSError as error:
-        raise SuiteError([Problem(file=shown(path), message=f"cannot be read ({error.strerror})")]) from error
+        raise SuiteError([Problem(file=file, message=f"cannot be read ({error.strerror})")]) from error
     decoder = Decoder(document, lambda _struct, _key, _path: Unknown("warning", ""))
     lock = decoder.read(LockFile)
     problems = [problem for problem in decoder.problems if problem.severity == "error"]
+    if lock is not None:
+        problems += [document.problem(node, path, message) for node, path, message in _faults(document, lock)]
     if lock is None or problems:
-        raise SuiteError(problems or [Problem(file=shown(path), message="is empty; run `waza get` again")])
-    problems = _check(document, lock)
-    if problems:
-        raise SuiteError(problems)
+        problems = problems or [Problem(file=file, message="is empty")]
+        raise SuiteError(
+            [msgspec.structs.replace(problem, hint=problem.hint or _HINT) for problem in problems]
+        )
     return lock
 
 
@@ -72,41 +80,40 @@ def write_lock(directory: Path, entries: Iterable[Entry]) -> Path:
     """Write the lock, sorted by ref; return its path."""
     lines = [f"schema_version: {VERSION}", "graders:"]
     for entry in sorted(entries, key=lambda entry: entry.ref):
-        lines += [f"  - ref: {_scalar(entry.ref)}", f"    commit: {_scalar(entry.commit)}"]
-        lines += [f"    digest: {_scalar(entry.digest)}", f"    url: {_scalar(entry.url)}"]
+        lines += [f"  - ref: {scalar(entry.ref)}", f"    commit: {scalar(entry.commit)}"]
+        lines += [f"    digest: {scalar(entry.digest)}", f"    url: {scalar(entry.url)}"]
         if entry.trusted:
-            lines += ["    trusted: true", f"    trust_reason: {_scalar(entry.trust_reason)}"]
+            lines += ["    trusted: true", f"    trust_reason: {scalar(entry.trust_reason)}"]
     if len(lines) == 2:
         lines[1] = "graders: []"
     write_atomic(directory / FILE, ("\n".join(lines) + "\n").encode())
     return directory / FILE
 
 
-def _scalar(text: str) -> str:
-    """Return a text as YAML: quoted as JSON, which is YAML too. Commits of digits alone would be numbers."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _check(document: Document, lock: LockFile) -> list[Problem]:
-    problems, seen = [], set[str]()
-
-    def say(i: int, key: str, message: str) -> None:
-        hint = "run `waza get` to write the lock anew"
-        problems.append(document.problem(document.root, ("graders", i, key), message, hint))
-
+def _faults(document: Document, lock: LockFile) -> Iterator[tuple[yaml.Node, tuple[str | int, ...], str]]:
+    """Yield what types cannot say of a lock: the node, its path, and what is wrong."""
+    root = _entries(document.root)
     if lock.schema_version not in (0, VERSION):
         message = f"schema_version {lock.schema_version} is not readable here, which reads {VERSION}"
-        problems.append(document.problem(document.root, ("schema_version",), message))
-    for i, entry in enumerate(lock.graders):
+        yield root["schema_version"], ("schema_version",), message
+    listed = root.get("graders")
+    nodes = listed.items if isinstance(listed, yaml.Sequence) else []
+    seen: set[str] = set()
+    for i, (entry, node) in enumerate(zip(lock.graders, nodes, strict=True)):
+        keys, path = _entries(node), ("graders", i)
         if entry.ref in seen:
-            say(i, "ref", f"{entry.ref!r} stands twice")
+            yield keys["ref"], (*path, "ref"), f"{entry.ref!r} stands twice"
         seen.add(entry.ref)
-        if not _is_hex(entry.commit, 40):
-            say(i, "commit", f"{entry.commit!r} is no commit of 40 hexadecimal digits")
-        if not (entry.digest.startswith("sha256:") and _is_hex(entry.digest.removeprefix("sha256:"), 64)):
-            say(i, "digest", f"{entry.digest!r} is no digest of the form sha256:<64 hexadecimal digits>")
-    return problems
+        if not _COMMIT.fullmatch(entry.commit):
+            yield (
+                keys["commit"],
+                (*path, "commit"),
+                f"{entry.commit!r} is no commit of 40 hexadecimal digits",
+            )
+        if not _DIGEST.fullmatch(entry.digest):
+            message = f"{entry.digest!r} is no digest of the form sha256:<64 hexadecimal digits>"
+            yield keys["digest"], (*path, "digest"), message
 
 
-def _is_hex(text: str, length: int) -> bool:
-    return len(text) == length and all(char in "0123456789abcdef" for char in text)
+def _entries(node: yaml.Node) -> dict[str, yaml.Node]:
+    return node.entries if isinstance(node, yaml.Mapping) else {}

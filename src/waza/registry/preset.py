@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, Unknown
-from waza.kit.files import inside, safe_join
+from waza.kit.decode import Decoder, Document, Unknown, UnknownKey, always_error
+from waza.kit.files import inside
 from waza.model.suite import GraderEntry
 from waza.registry.cache import ModuleError
 from waza.registry.ref import Ref
@@ -19,14 +19,19 @@ T = TypeVar("T")
 
 MANIFEST = "waza.registry.yaml"
 _ENDINGS = ("", ".yaml", ".yml")
+# The types that start no program of their module. Others, and those of other packages, need trust.
+_FREE = frozenset(
+    {
+        *("action_sequence", "behavior", "code", "diff", "file", "json_schema", "prompt"),
+        *("skill_invocation", "text", "tool_calls", "tool_constraint", "trigger"),
+    }
+)
 
 
 class Export(msgspec.Struct, frozen=True, kw_only=True):
     """A grader that a module offers."""
 
     path: str
-    description: str = ""
-    tags: list[str] = []
 
 
 class Exports(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,57 +41,63 @@ class Exports(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of `waza.registry.yaml`; others are ignored."""
+    """The keys of `waza.registry.yaml` that are read; others are ignored."""
 
     schema_version: int = 1
-    module: str = ""
-    description: str = ""
-    license: str = ""
     exports: Exports = Exports()
 
 
-class Preset(msgspec.Struct, frozen=True):
-    """A grader entry from a module. `directory` is what its relative paths start from."""
+class Preset(msgspec.Struct, frozen=True, kw_only=True):
+    """A grader from a module. Relative paths in its config start from `directory` and stay in `module`."""
 
-    entry: GraderEntry
-    directory: Path
+    type: str
     name: str
+    weight: float
+    config: yaml.Mapping
+    directory: Path
     module: Path
 
     @property
-    def runs_program(self) -> bool:
-        """Whether it starts a program, which needs trust."""
-        return self.entry.type == "program" or (
-            self.entry.type == "wgp" and (self.entry.config or {}).get("runtime") == "program"
-        )
+    def needs_trust(self) -> bool:
+        """Whether it runs a program with the user's rights; a WASM module runs in a sandbox."""
+        runtime = self.config.entries.get("runtime")
+        if self.type == "wgp" and isinstance(runtime, yaml.Scalar):
+            return runtime.text != "wasm"
+        return self.type not in _FREE
 
 
 def load_preset(module: Path, ref: Ref) -> Preset:
     """Return the grader that a ref stands for. Raises ModuleError, which says what is wrong in the module."""
     path, name = _place(module, ref)
-    if not inside(module, path):
-        raise ModuleError(f"{ref}: the preset {path.name!r} leads outside of its module")
-    entry = _read(path, GraderEntry)
-    if not entry.type:
-        raise ModuleError(f"{ref}: the preset {path.name!r} has no 'type'")
+    entry, root = _read(path, GraderEntry, always_error)
     if entry.ref:
         raise ModuleError(f"{ref}: the preset {path.name!r} is itself a ref, which is not followed")
-    return Preset(entry, path.parent, entry.name or name, module)
+    if not entry.type:
+        raise ModuleError(f"{ref}: the preset {path.name!r} has no 'type'")
+    config = root.entries.get("config") if isinstance(root, yaml.Mapping) else None
+    return Preset(
+        type=entry.type,
+        name=entry.name or name,
+        weight=entry.weight,
+        config=config if isinstance(config, yaml.Mapping) else yaml.Mapping({}, {}, root.line, root.column),
+        directory=path.parent,
+        module=module,
+    )
 
 
 def _place(module: Path, ref: Ref) -> tuple[Path, str]:
     """Return the file of a preset, and the name that it has unless it gives itself one."""
     if ref.path and not ref.export:
         for ending in _ENDINGS if not Path(ref.path).suffix else ("",):
-            path = _joined(module, ref, f"{ref.path}{ending}")
+            path = _joined(module, module, ref, f"{ref.path}{ending}")
             if path.is_file():
                 return path, path.stem
-        raise ModuleError(f"{ref}: the module has no file {ref.path!r}")
-    folder = _joined(module, ref, ref.path) if ref.path else module
+        raise ModuleError(f"{ref}: the module has no file {ref.path!r}; name an export of it with '#'")
+    folder = _joined(module, module, ref, ref.path)
     manifest = folder / MANIFEST
     if not manifest.is_file():
         raise ModuleError(f"{ref}: there is no {MANIFEST} in {ref.path or 'the module'}")
-    graders = _read(manifest, Manifest).exports.graders
+    graders = _manifest(manifest).exports.graders
     if not graders:
         raise ModuleError(f"{ref}: {MANIFEST} exports no grader")
     if not ref.export and len(graders) > 1:
@@ -94,55 +105,64 @@ def _place(module: Path, ref: Ref) -> tuple[Path, str]:
     name = ref.export or next(iter(graders))
     if name not in graders:
         raise ModuleError(f"{ref}: there is no export {name!r}; there are: {', '.join(sorted(graders))}")
-    path = _joined(folder, ref, graders[name].path)
+    path = _joined(module, folder, ref, graders[name].path)
     if not path.is_file():
         raise ModuleError(f"{ref}: the export {name!r} names {graders[name].path!r}, which is not there")
     return path, name
 
 
-def _joined(folder: Path, ref: Ref, relative: str) -> Path:
-    try:
-        return safe_join(folder, relative)
-    except ValueError as error:
-        raise ModuleError(f"{ref}: the path {relative!r} {error}") from error
+def _joined(module: Path, folder: Path, ref: Ref, relative: str) -> Path:
+    """Return the path that a relative one means in a folder of the module."""
+    path = Path(os.path.normpath(folder / relative))
+    if "\\" in relative or "\0" in relative or not (path.is_relative_to(module) and inside(module, path)):
+        raise ModuleError(f"{ref}: the path {relative!r} leads out of the module")
+    return path
 
 
-def _read(path: Path, wanted: type[T]) -> T:
-    """Read a file of a module; keys that we do not know are ignored."""
+def _manifest(path: Path) -> Manifest:
+    manifest, _ = _read(path, Manifest, lambda _struct, _key, _path: Unknown("warning", ""))
+    if manifest.schema_version not in (0, 1):
+        raise ModuleError(f"{path.name} has schema_version {manifest.schema_version}; this waza reads 1")
+    return manifest
+
+
+def _read(path: Path, wanted: type[T], unknown: UnknownKey) -> tuple[T, yaml.Node]:
+    """Read a file of a module; return what it says, and its root."""
     try:
         document = Document(path.name, yaml.load(path.read_bytes()))
-    except (OSError, yaml.YamlError) as error:
-        raise ModuleError(f"{path.name} cannot be read: {error}") from error
-    decoder = Decoder(document, lambda _struct, _key, _path: Unknown("warning", ""))
+    except yaml.YamlError as error:
+        raise ModuleError(f"{path.name}:{error.line}:{error.column}: {error.message}") from error
+    except OSError as error:
+        raise ModuleError(f"{path.name} cannot be read: {error.strerror}") from error
+    decoder = Decoder(document, unknown)
     found = decoder.read(wanted)
     errors = [str(problem) for problem in decoder.problems if problem.severity == "error"]
     if found is None or errors:
         raise ModuleError("; ".join(errors) or f"{path.name} is empty")
-    return found
+    return found, document.root
 
 
-def merged(preset: Preset, local: GraderEntry, given: Collection[str]) -> GraderEntry:
+def merged(preset: Preset, entry: GraderEntry, node: yaml.Mapping) -> Preset:
     """Return the preset with what the suite says on top: maps deeply, everything else replaced.
 
-    `given` are the keys that the suite writes. Raises ModuleError when it names another type.
+    `node` is the suite's entry as it is written. Raises ModuleError when it names another type.
     """
-    if local.type and local.type != preset.entry.type:
-        raise ModuleError(
-            f"the grader is of type {preset.entry.type!r}, not {local.type!r}; leave 'type' out"
-        )
+    if entry.type and entry.type != preset.type:
+        raise ModuleError(f"the grader is of type {preset.type!r}, not {entry.type!r}; leave 'type' out")
+    own = node.entries.get("config")
     return msgspec.structs.replace(
-        preset.entry,
-        name=local.name or preset.name,
-        weight=local.weight if "weight" in given and local.weight else preset.entry.weight,
-        config=deep_merge(preset.entry.config or {}, local.config or {}),
+        preset,
+        name=entry.name or preset.name,
+        weight=entry.weight if "weight" in node.entries and entry.weight else preset.weight,
+        config=deep_merge(preset.config, own) if isinstance(own, yaml.Mapping) else preset.config,
     )
 
 
-def deep_merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+def deep_merge(below: yaml.Mapping, above: yaml.Mapping) -> yaml.Mapping:
     """Return two mappings merged: maps of one key recursively, everything else from `above`, lists as a whole."""
-    out = dict(below)
-    for key, value in above.items():
-        known = out.get(key)
-        both = isinstance(known, dict) and isinstance(value, dict)
-        out[key] = deep_merge(known, value) if both else value  # type: ignore[arg-type]  # both are mappings here
-    return out
+    entries = dict(below.entries)
+    for key, node in above.entries.items():
+        known = entries.get(key)
+        both = isinstance(known, yaml.Mapping) and isinstance(node, yaml.Mapping)
+        entries[key] = deep_merge(known, node) if both else node  # type: ignore[arg-type]  # both are mappings here
+    return yaml.Mapping(entries, {**below.keys, **above.keys}, above.line, above.column)

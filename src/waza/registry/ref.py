@@ -48,8 +48,8 @@ def parse_ref(text: str) -> Ref:
         raise RefError("the ref is empty; write host/owner/repo#export@version")
     if "\\" in text:
         raise RefError("a ref is written with '/', not with a backslash")
-    if any(char.isspace() or ord(char) < 32 for char in text):
-        raise RefError("a ref holds no blanks")
+    if not text.isprintable() or " " in text:
+        raise RefError("a ref holds neither blanks nor characters that cannot be seen")
     name, at, version = text.partition("@")
     if not at or not version:
         raise RefError("the version is missing; end the ref with @ and a tag, branch or commit")

@@ -1,48 +1,68 @@
-"""From a ref in a suite to its preset, by the lock and the cache alone: nothing is fetched here."""
+"""From a ref in a suite to its grader, by the lock and the cache alone: nothing is fetched here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from waza.kit import yaml
+from waza.model.suite import GraderEntry
 from waza.registry.cache import ModuleError, cache_root, digest_of, module_directory
-from waza.registry.lock import FILE, LockFile
-from waza.registry.preset import Preset, load_preset
-from waza.registry.ref import RefError, parse_ref
+from waza.registry.lock import FILE, Entry, LockFile
+from waza.registry.preset import Preset, load_preset, merged
+from waza.registry.ref import Ref, RefError, parse_ref
+
+_GET = "run `waza get` with the suite's file"
 
 
-def resolve(text: str, lock: LockFile | None, environ: Mapping[str, str]) -> Preset:
-    """Return the preset of a ref. Raises ModuleError, which says what to do, when anything does not agree.
+class Modules:
+    """The modules that a lock names. The content of each is held against its digest, once."""
 
-    The content of the cached module must have the digest of the lock; a preset that runs a program must be
-    trusted there.
-    """
-    try:
-        ref = parse_ref(text)
-    except RefError as error:
-        raise ModuleError(f"{text!r} is no ref: {error}") from error
-    if lock is None:
-        raise ModuleError(f"there is no {FILE} beside the suite; run `waza get` with the suite's file")
-    entry = lock.find(text.strip())
-    if entry is None:
-        raise ModuleError(f"{FILE} does not know {text!r}; run `waza get` with the suite's file")
-    directory = module_directory(cache_root(environ), ref, entry.commit)
-    if not directory.is_dir():
-        raise ModuleError(f"{text!r} is not available offline; run `waza get` with the suite's file")
-    _verify(text, directory, entry.digest)
-    preset = load_preset(directory, ref)
-    if preset.runs_program and not entry.trusted:
-        raise ModuleError(
-            f"{text!r} runs a program, which {FILE} does not trust; look at {directory}, then run "
-            f"`waza registry add {text} --allow-exec`"
-        )
-    return preset
+    def __init__(self, lock: LockFile | None, environ: Mapping[str, str]) -> None:
+        self._lock, self._root = lock, cache_root(environ)
+        self._digests: dict[Path, str] = {}
 
+    def grader(self, entry: GraderEntry, node: yaml.Mapping) -> Preset:
+        """Return the grader that an entry's ref stands for, with what the entry says on top.
 
-def _verify(text: str, directory: Path, wanted: str) -> None:
-    found = digest_of(directory)
-    if found != wanted:
-        raise ModuleError(
-            f"the files of {text!r} are not those of {FILE} (digest {found[:19]}..., wanted {wanted[:19]}...): "
-            f"the cache or the lock was changed. Remove {directory} and run `waza get`, and look at what changed"
-        )
+        `node` is the entry as it is written. Raises ModuleError, which says what to do, when anything does
+        not agree: the content of the cached module must have the digest of the lock, and what runs a program
+        must be trusted there.
+        """
+        text = entry.ref.strip()
+        try:
+            ref = parse_ref(text)
+        except RefError as error:
+            raise ModuleError(f"{text!r} is no ref: {error}") from error
+        pinned = self._pinned(text)
+        preset = merged(load_preset(self._module(text, ref, pinned), ref), entry, node)
+        if preset.needs_trust and not pinned.trusted:
+            raise ModuleError(
+                f"{text!r} runs a program, and {FILE} does not trust it; look at {preset.module}, then run "
+                f"`waza registry add {text} --allow-exec` with the suite's file as --eval"
+            )
+        return preset
+
+    def _pinned(self, text: str) -> Entry:
+        if self._lock is None:
+            raise ModuleError(f"there is no {FILE} beside the suite; {_GET}")
+        entry = self._lock.find(text)
+        if entry is None:
+            raise ModuleError(f"{FILE} does not know {text!r}; {_GET}")
+        return entry
+
+    def _module(self, text: str, ref: Ref, pinned: Entry) -> Path:
+        """Return the directory of a module whose content is that of the lock."""
+        directory = module_directory(self._root, ref, pinned.commit)
+        if not directory.is_dir():
+            raise ModuleError(f"{text!r} is not available offline; {_GET}")
+        if directory not in self._digests:
+            self._digests[directory] = digest_of(directory)
+        found = self._digests[directory]
+        if found != pinned.digest:
+            raise ModuleError(
+                f"the files of {text!r} are not those of {FILE} (digest {found[:19]}..., wanted "
+                f"{pinned.digest[:19]}...): the cache or the lock was changed. Look at what changed, remove "
+                f"{directory}, and {_GET}"
+            )
+        return directory

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import Request, url2pathname, urlopen
@@ -12,6 +14,7 @@ import msgspec
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, Unknown
 from waza.model.loaded import RegistrySource
+from waza.registry.scalar import scalar
 
 LIMIT = 15.0  # seconds for one registry
 MAX_INDEX = 20 * 1024 * 1024
@@ -49,51 +52,63 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     registry: str
 
 
-def search(text: str, sources: Sequence[RegistrySource], kind: str = "") -> tuple[list[Hit], list[str]]:
+def search(
+    text: str, sources: Sequence[RegistrySource], base: Path, kind: str = ""
+) -> tuple[list[Hit], list[str]]:
     """Return what fits a text in name, summary, tags or ref, and why registries could not be asked.
 
-    Sources of a lower priority number come first; what two of them offer is told once.
+    Sources of a lower priority number come first; what two of them offer is told once. Relative paths of
+    sources start from `base`.
     """
     hits: dict[str, Hit] = {}
     failures: list[str] = []
     words = text.lower().split()
     for source in sorted(sources, key=lambda source: source.priority):
         try:
-            entries = _index(source.url).entries
-        except (OSError, ValueError) as error:
+            entries = _index(source.url, base).entries
+        except (OSError, ValueError, HTTPException, RecursionError) as error:
             failures.append(f"{source.name} ({source.url}): {error}")
             continue
         for entry in entries:
             if kind in ("", entry.kind) and all(word in _text(entry) for word in words):
-                hit = Hit(
-                    ref=entry.ref,
-                    kind=entry.kind,
-                    description=entry.summary or entry.name,
-                    stars=entry.stars,
-                    registry=source.name,
-                )
-                hits.setdefault(entry.ref, hit)
+                hits.setdefault(entry.ref, _hit(entry, source))
     return list(hits.values()), failures
+
+
+def _hit(entry: IndexEntry, source: RegistrySource) -> Hit:
+    return Hit(
+        ref=entry.ref,
+        kind=entry.kind,
+        description=entry.summary or entry.name,
+        stars=entry.stars,
+        registry=source.name,
+    )
 
 
 def _text(entry: IndexEntry) -> str:
     return " ".join([entry.ref, entry.name, entry.summary, *entry.tags]).lower()
 
 
-def _index(url: str) -> Index:
+def _index(url: str, base: Path) -> Index:
     """Return the index at an address: a file, a directory or a web address, itself or with `index.json` in it."""
     parts = urlsplit(url)
     if parts.scheme in ("http", "https"):
         address = url if url.endswith((".json", ".yaml", ".yml")) else f"{url.rstrip('/')}/{NAMES[0]}"
         with urlopen(Request(address), timeout=LIMIT) as answer:  # noqa: S310  # http and https only, checked above
-            return _read(answer.read(MAX_INDEX))
-    path = Path(url2pathname(parts.path)) if parts.scheme == "file" else Path(url).expanduser()
+            return _read(answer.read(MAX_INDEX + 1))
+    path = Path(url2pathname(parts.path)) if parts.scheme == "file" else base / Path(url).expanduser()
     if path.is_dir():
         path = next((path / name for name in NAMES if (path / name).is_file()), path / NAMES[0])
-    return _read(path.read_bytes())
+    with path.open("rb") as stream:
+        return _read(stream.read(MAX_INDEX + 1))
 
 
 def _read(data: bytes) -> Index:
+    """Return an index out of JSON or YAML. Raises ValueError."""
+    if len(data) > MAX_INDEX:
+        raise ValueError(f"the index is larger than {MAX_INDEX // 2**20} MB")
+    if data.lstrip().startswith(b"{"):
+        data = scalar(json.loads(data)).encode()  # YAML knows no pairs of surrogates
     decoder = Decoder(Document("index", yaml.load(data)), lambda _struct, _key, _path: Unknown("warning", ""))
     index = decoder.read(Index)
     errors = [str(problem) for problem in decoder.problems if problem.severity == "error"]

@@ -42,7 +42,7 @@ def _aggregate(found: Comparison, numbers: list[str]) -> Iterator[str]:
         (
             "Duration",
             *(duration(time) for time in found.durations_ms),
-            duration(found.duration_delta_ms),
+            f"{'+' if found.duration_delta_ms > 0 else ''}{duration(found.duration_delta_ms)}",
         ),
         ("Normalized gain", *("" for _ in numbers), _signed(found.normalized_gain, 4)),
     ]
@@ -69,7 +69,7 @@ def _tasks(deltas: list[TaskDelta], numbers: list[str]) -> Iterator[str]:
         (
             shortened(one_line(task.display_name), _NAME),
             *(
-                f"{_optional(score, '.2f')} {status}"
+                status if score is None else f"{score:.2f} {status}"
                 for score, status in zip(task.scores, task.statuses, strict=True)
             ),
             _arrow(task.score_delta),

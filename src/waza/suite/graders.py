@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from waza.graders.base import Grader, Surroundings
+from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, dotted
 from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader, GraderSpec
 from waza.plugins import load as load_plugin
 from waza.plugins import names as plugin_names
+from waza.registry.build import read_preset, surroundings
 from waza.registry.cache import ModuleError
-from waza.registry.preset import merged
-from waza.registry.resolve import resolve
 from waza.suite.loading import Loading
 from waza.suite.read import child
 
@@ -49,6 +47,11 @@ def build_spec(spec: GraderSpec, around: Surroundings) -> BuiltGrader:
     return BuiltGrader(spec, grader.placed(around))
 
 
+def names_of(loading: Loading, entries: Iterable[GraderEntry]) -> list[str]:
+    """Return the names of grader entries; a ref has the one of its preset, unless the entry gives another."""
+    return [entry.name or loading.ref_names.get(entry.ref) or entry.type for entry in entries]
+
+
 def check_names(
     loading: Loading,
     document: Document,
@@ -58,8 +61,7 @@ def check_names(
 ) -> None:
     """Complain of two graders of one name in a task: their results would overwrite each other."""
     taken = dict.fromkeys(inherited, "a grader of the suite")
-    for i, entry in enumerate(entries):
-        name = entry.name or entry.type
+    for i, name in enumerate(names_of(loading, entries)):
         if name in taken:
             message = f"the name {name!r} is taken by {taken[name]}"
             loading.say(document, (*path, i, "name"), message, "give each grader its own name")
@@ -77,10 +79,7 @@ def _build(
         return None
     grader = _decode(loading, document, kind, path)
     usable = grader is not None and _checked(loading, document, grader, path)
-    for key in _WITHOUT_EFFECT:
-        if getattr(entry, key):
-            hint = "put it under 'config:'"
-            loading.say(document, (*path, key), f"{key!r} has no effect here", hint, warning=usable)
+    _note_without_effect(loading, document, entry, path, warning=usable)
     if grader is None or not usable:
         return None
     spec = GraderSpec(
@@ -92,40 +91,44 @@ def _build(
     return BuiltGrader(spec, grader.placed(_around(loading)))
 
 
+def _note_without_effect(
+    loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...], *, warning: bool
+) -> None:
+    for key in _WITHOUT_EFFECT:
+        if getattr(entry, key):
+            hint = "put it under 'config:'"
+            loading.say(document, (*path, key), f"{key!r} has no effect here", hint, warning=warning)
+
+
 def _remote(
     loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...]
 ) -> BuiltGrader | None:
     """Build the grader that a ref stands for; all that is wrong with it is told at the ref."""
-    node = child(document.root, *path)
-    given = set(node.entries) if isinstance(node, yaml.Mapping) else set()
+    node, modules = child(document.root, *path), loading.modules()
+    if modules is None or not isinstance(node, yaml.Mapping) or document.faulty(*path):
+        return None
     try:
-        preset = resolve(entry.ref, loading.lock(), os.environ)
-        whole = merged(preset, entry, given)
+        preset = modules.grader(entry, node)
+        grader, findings = read_preset(preset, loading.fixtures)
     except ModuleError as error:
         loading.say(document, (*path, "ref"), str(error))
         return None
-    kind = load_plugin("waza.graders", whole.type)
-    if kind is None:
-        loading.say(document, (*path, "ref"), f"its preset is of type {whole.type!r}, which there is not")
-        return None
-    around = Surroundings(base=preset.directory, fixtures=loading.fixtures, module=preset.module)
-    decoder = Decoder(Document("", yaml.load(_as_yaml(whole.config or {}))))
-    grader = decoder.read(kind, path=("config",))
-    faults = [f"{problem.path}: {problem.message}" for problem in decoder.problems]
-    if grader is not None:
-        findings = [finding for finding in grader.check(around) if not finding.warning]
-        faults += [f"{dotted(('config', *finding.path))}: {finding.message}" for finding in findings]
-    for fault in faults:
-        loading.say(document, (*path, "ref"), fault)
-    if grader is None or faults:
+    loading.ref_names[entry.ref] = preset.name
+    findings += _suite_findings(loading, grader)
+    for finding in findings:
+        message = f"{dotted(('config', *finding.path))}: {finding.message}"
+        loading.say(document, (*path, "ref"), message, finding.hint, warning=finding.warning)
+    usable = all(finding.warning for finding in findings)
+    _note_without_effect(loading, document, entry, path, warning=usable)
+    if grader is None or not usable:
         return None
     spec = GraderSpec(
-        type=whole.type,
-        name=whole.name,
-        weight=whole.weight if whole.weight > 0 else 1.0,
-        config=whole.config or {},
+        type=preset.type,
+        name=preset.name,
+        weight=preset.weight if preset.weight > 0 else 1.0,
+        config=yaml.plain(preset.config),  # type: ignore[arg-type]  # a mapping is a dict
     )
-    return BuiltGrader(spec, grader.placed(around))
+    return BuiltGrader(spec, grader.placed(surroundings(preset, loading.fixtures)))
 
 
 def _known_class(
@@ -167,25 +170,28 @@ def _decode(
 
 
 def _checked(loading: Loading, document: Document, grader: Grader, path: tuple[str | int, ...]) -> bool:
-    errors = 0
-    for finding in grader.check(_around(loading)):
-        errors += not finding.warning
+    findings = [*grader.check(_around(loading)), *_suite_findings(loading, grader)]
+    for finding in findings:
         place = (*path, "config", *finding.path)
         loading.say(document, place, finding.message, finding.hint, warning=finding.warning)
+    return all(finding.warning for finding in findings)
+
+
+def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding]:
+    """Yield what of a grader does not fit the rest of the suite."""
     effort = getattr(grader, "reasoning_effort", None)
     if effort and loading.file.config.executor != "copilot-sdk" and not loading.request.executor:
-        place = (*path, "config", "reasoning_effort")
-        loading.say(
-            document,
-            place,
-            "a reasoning effort needs executor: copilot-sdk",
-            "remove it, or change the executor",
+        yield Finding(
+            path=("reasoning_effort",),
+            message="a reasoning effort needs executor: copilot-sdk",
+            hint="remove it, or change the executor",
         )
-        errors += 1
     if getattr(grader, "mode", "") == "pairwise" and not loading.file.baseline:
-        message = "pairwise graders compare with a run without skills; without --baseline they judge the output alone"
-        loading.say(document, (*path, "config", "mode"), message, warning=True)
-    return not errors
+        yield Finding(
+            path=("mode",),
+            message="pairwise graders compare with a run without skills; without --baseline they judge the output alone",
+            warning=True,
+        )
 
 
 def _around(loading: Loading) -> Surroundings:

@@ -79,9 +79,10 @@ def _start(path: Path, request: Request) -> Loading:
 
 
 def _in_order(problems: Sequence[Problem]) -> list[Problem]:
-    """Return problems file by file, in the order of the lines."""
+    """Return problems file by file, in the order of the lines, and each once."""
     files = {file: i for i, file in enumerate(dict.fromkeys(problem.file for problem in problems))}
-    return sorted(problems, key=lambda problem: (files[problem.file], problem.line, problem.column))
+    once = dict.fromkeys(problems)
+    return sorted(once, key=lambda problem: (files[problem.file], problem.line, problem.column))
 
 
 def _overridden(file: SuiteFile, request: Request) -> SuiteFile:

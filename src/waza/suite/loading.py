@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,8 @@ from waza.model.mock import MockScript
 from waza.model.suite import SuiteFile
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, Severity
-from waza.registry.lock import LockFile, read_lock
+from waza.registry.lock import read_lock
+from waza.registry.resolve import Modules
 from waza.suite.read import Keys, at
 from waza.suite.version import Version
 
@@ -38,9 +40,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loading(msgspec.Struct, kw_only=True):
-    """A suite while it is being loaded. `problems` and `ids` grow; nothing else changes after it was set.
+    """A suite while it is being loaded. `problems`, `ids` and `ref_names` grow; nothing else changes after it was set.
 
-    `ids` holds the task ids so far, with the place that each was taken at.
+    `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
+    graders that refs stand for.
     """
 
     path: Path
@@ -55,18 +58,21 @@ class Loading(msgspec.Struct, kw_only=True):
     skills_off: bool = False
     problems: list[Problem] = []
     ids: dict[str, str] = {}
-    _lock: LockFile | None = None
-    _lock_read: bool = False
+    ref_names: dict[str, str] = {}
+    _modules: list[Modules | None] = []
 
-    def lock(self) -> LockFile | None:
-        """Return `waza.lock` beside the suite, read once; None without one. Its mistakes are collected."""
-        if not self._lock_read:
-            self._lock_read = True
+    def modules(self) -> Modules | None:
+        """Return the graders from elsewhere that `waza.lock` pins, read once; None if the lock has mistakes.
+
+        These are collected.
+        """
+        if not self._modules:
             try:
-                self._lock = read_lock(self.directory)
+                self._modules.append(Modules(read_lock(self.directory), os.environ))
             except SuiteError as error:
                 self.problems.extend(error.problems)
-        return self._lock
+                self._modules.append(None)
+        return self._modules[0]
 
     @property
     def directory(self) -> Path:

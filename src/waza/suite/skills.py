@@ -67,8 +67,7 @@ def target(loading: Loading, paths: tuple[Path, ...]) -> Target | None:
     try:
         return _resolve(loading.file.skill, tuple(roots))
     except SuiteError as error:
-        known = set(map(str, loading.problems))
-        loading.problems.extend(problem for problem in error.problems if str(problem) not in known)
+        loading.problems.extend(error.problems)
         return None
 
 

@@ -15,13 +15,14 @@ from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, shown
 from waza.suite import skills
 from waza.suite.discover import expanded
-from waza.suite.graders import build_graders, build_spec, check_names
+from waza.suite.graders import build_graders, build_spec, check_names, names_of
 from waza.suite.inputs import check_file, check_inputs, check_templates
 from waza.suite.loading import Loading
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.policy import implicit_tool_constraint
 from waza.suite.read import at, read_document
+from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 
 
 def file_tasks(loading: Loading, base: Task) -> list[Task]:
@@ -35,6 +36,11 @@ def file_tasks(loading: Loading, base: Task) -> list[Task]:
         except ValueError as error:
             loading.say(loading.document, ("tasks", i), str(error))
             continue
+        for own in (loading.path, loading.directory / TRIGGER_TESTS):
+            if own in found:
+                found.remove(own)
+                message = f"{own.name!r} is no task, and is left out"
+                loading.say(loading.document, ("tasks", i), message, warning=True)
         if not found:
             empty[i] = pattern
         for path in found:
@@ -129,8 +135,7 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
     paths = () if off else skills.task_paths(loading, file.skill_directories, base.skill_paths)
     target = None if off else skills.target(loading, paths)
     own = build_graders(loading, document, file.graders, ("graders",))
-    inherited = {entry.name or entry.type for entry in loading.file.graders}
-    check_names(loading, document, file.graders, ("graders",), inherited)
+    check_names(loading, document, file.graders, ("graders",), names_of(loading, loading.file.graders))
     asked = loading.request.timeout
     task = msgspec.structs.replace(
         base,

@@ -157,14 +157,28 @@ def test_the_state_of_the_runtime_is_gone_afterwards(seen: Seen, root: Path):
     assert list((root / "temp").iterdir()) == []
 
 
-def test_a_runtime_of_its_own_for_every_trial(tmp_path: Path):
-    config = {"isolation": "trial", "trials_per_task": 2}
-    seen = run(
-        write_suite(tmp_path, {"PLAIN": task("PLAIN")}, config=config), {"PLAIN": calls_then_fine(WHO)}
-    )
-    first, second = facts(seen.run("PLAIN", 1)), facts(seen.run("PLAIN", 2))
-    assert first["runtime"] != second["runtime"]
-    assert first["home"] != second["home"]
+def test_a_runtime_of_its_own_for_every_trial_while_it_lasts(tmp_path: Path):
+    project, counts = Project(tmp_path), list[int]()
+    config = {"isolation": "trial", "trials_per_task": 3}
+    suite = write_suite(project.home, {"PLAIN": task("PLAIN")}, config=config)
+
+    def count(turn: Turn) -> Reply:
+        counts.append(sum("--headless" in process.cmdline() for process in waza.children()))
+        return Reply("all is fine")
+
+    script: list[Step] = [Reply(calls=[WHO]), count]
+    with (
+        ModelServer({"PLAIN": script}) as server,
+        project.started("run", suite, env=copilot_environment(server)) as live,
+    ):
+        waza = psutil.Process(live.process.pid)
+        ended = live.ended()
+    assert ended.code == 0, ended.err
+    found = [facts(trial) for trial in ended.results()["tasks"][0]["runs"]]
+    assert len({one["runtime"] for one in found}) == 3
+    assert len({one["home"] for one in found}) == 3
+    assert max(counts) <= 2, "the one of the trial, beside that with which the run began"
+    assert project.left == []
 
 
 # --- from keys ---

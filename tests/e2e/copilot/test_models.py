@@ -14,18 +14,24 @@ from copilot.client import ModelInfo
 from tests.e2e.copilot.suites import run, task, write_suite
 from tests.support.model_server import ModelServer, Reply
 from tests.support.program import Ended, waza, write_tree
-from tests.support.runtime import copilot_environment, runtime_path
+from tests.support.runtime import runtime_path
 
 from waza.cli.models import command
-from waza.errors import ExecutorError
+from waza.engine.provider import find_provider
+from waza.errors import ExecutorError, RunError
 from waza.executors.copilot_models import Model, check_effort, list_models
 from waza.model.agent import Provider
+from waza.model.loaded import ProviderKeys
 
 pytestmark = pytest.mark.slow
 
-NO_SERVER = {"COPILOT_BASE_URL": "", "COPILOT_PROVIDER_BASE_URL": ""}
-NO_LOGIN = {**NO_SERVER, "COPILOT_CLI_PATH": str(runtime_path()), "GITHUB_TOKEN": "", "GH_TOKEN": ""}
+NOTHING = dict.fromkeys(["COPILOT_BASE_URL", "COPILOT_PROVIDER_BASE_URL", "GITHUB_TOKEN", "GH_TOKEN"], "")
 FINE = {"GO": [Reply("all is fine")]}
+
+
+def no_login(**variables: str) -> dict[str, str]:
+    """The variables of somebody who has the runtime, but no login and no server."""
+    return {**NOTHING, "COPILOT_CLI_PATH": str(runtime_path()), **variables}
 
 
 def project(root: Path, **provider: Any) -> Path:
@@ -51,11 +57,7 @@ def test_a_server_named_in_the_project(tmp_path: Path, wire_api: str, path: str)
             api_key_env="HOUSE_SERVER",
             headers=headers,
         )
-        given = {
-            **NO_LOGIN,
-            "COPILOT_WIRE_API": "ignored without a base URL",
-            "HOUSE_SERVER": "the house's own",
-        }
+        given = no_login(COPILOT_WIRE_API="ignored without a base URL", HOUSE_SERVER="the house's own")
         ended = waza("run", suite, cwd=tmp_path, env=given)
     assert ended.code == 0, ended.err
     (request,) = server.requests
@@ -81,13 +83,28 @@ def test_variables_win_over_the_project_and_short_names_over_long_ones(tmp_path:
     assert "x-team" not in request.headers
 
 
-@pytest.mark.parametrize(
-    "url", ["s3cret.example.com/v1", "ftp://u:s3cret@host/v1", "http://", "http://[s3cret/v1"]
-)
+BAD_URLS = [
+    "s3cret.example.com/v1",
+    "ftp://u:s3cret@host/v1",
+    "http://",
+    "http://[s3cret/v1",
+    "https://:80/s3cret",
+]
+
+
+@pytest.mark.parametrize("url", BAD_URLS)
+def test_an_address_that_is_none_is_not_repeated(url: str):
+    for environ, keys in (({"COPILOT_BASE_URL": url}, None), ({}, ProviderKeys(base_url=url))):
+        with pytest.raises(RunError, match="is no address of a server; write http://") as raised:
+            find_provider(environ, keys)
+        assert "s3cret" not in str(raised.value)
+
+
 @pytest.mark.parametrize("place", ["variable", "project"])
-def test_an_address_that_is_none_is_refused_and_not_repeated(tmp_path: Path, url: str, place: str):
+def test_an_address_that_is_none_is_refused(tmp_path: Path, place: str):
+    url = BAD_URLS[0]
     suite = project(tmp_path, **({"base_url": url} if place == "project" else {}))
-    env = {**NO_LOGIN, **({"COPILOT_BASE_URL": url} if place == "variable" else {})}
+    env = no_login(**({"COPILOT_BASE_URL": url} if place == "variable" else {}))
     ended = waza("run", suite, cwd=tmp_path, env=env)
     where = {"variable": "COPILOT_BASE_URL", "project": "provider.base_url in .waza.yaml"}[place]
     assert_refused(ended, f"Error: {where} is no address of a server; write http://127.0.0.1:8080/v1")
@@ -96,8 +113,10 @@ def test_an_address_that_is_none_is_refused_and_not_repeated(tmp_path: Path, url
 
 def test_a_key_that_is_not_set_is_named(tmp_path: Path):
     suite = project(tmp_path, base_url="http://127.0.0.1:9/v1", api_key_env="HOUSE_SERVER")
-    ended = waza("run", suite, cwd=tmp_path, env={**NO_LOGIN, "HOUSE_SERVER": ""})
+    ended = waza("run", suite, cwd=tmp_path, env=no_login(HOUSE_SERVER=""))
     assert_refused(ended, "Error: the variable HOUSE_SERVER that provider.api_key_env names is not set")
+    ended = waza("run", suite, "--executor", "mock", cwd=tmp_path, env={"HOUSE_SERVER": ""})
+    assert ended.code == 1, "a mock needs no server"
 
 
 def assert_refused(ended: Ended, message: str) -> None:
@@ -109,7 +128,7 @@ def assert_refused(ended: Ended, message: str) -> None:
 
 
 def test_a_run_without_a_login_says_how_to_get_one(tmp_path: Path):
-    ended = waza("run", project(tmp_path), cwd=tmp_path, env=NO_LOGIN)
+    ended = waza("run", project(tmp_path), cwd=tmp_path, env=no_login())
     assert_refused(ended, "Error: the Copilot runtime is not logged in.")
     for word in ("export GITHUB_TOKEN=", "export COPILOT_BASE_URL=", "--executor mock"):
         assert word in ended.err
@@ -119,7 +138,7 @@ def test_a_run_without_a_login_says_how_to_get_one(tmp_path: Path):
 
 
 def test_models_of_a_runtime_that_is_not_logged_in(tmp_path: Path):
-    ended = waza("models", cwd=tmp_path, env=NO_LOGIN)
+    ended = waza("models", cwd=tmp_path, env=no_login())
     assert_refused(ended, "Error: the Copilot runtime is not logged in.")
     assert "export GITHUB_TOKEN=" in ended.err
     assert ended.out == ""
@@ -129,7 +148,7 @@ def test_models_of_a_runtime_that_is_not_logged_in(tmp_path: Path):
 def test_models_of_a_server_of_ones_own(tmp_path: Path, place: str):
     url = "http://user:s3cret@127.0.0.1:9/v1"
     project(tmp_path, **({"base_url": url} if place == "project" else {}))
-    env = {**NO_LOGIN, **({"COPILOT_BASE_URL": url} if place == "variable" else {})}
+    env = no_login(**({"COPILOT_BASE_URL": url} if place == "variable" else {}))
     ended = waza("models", cwd=tmp_path, env=env)
     assert_refused(ended, "Error: models come from 127.0.0.1:9 here, which is not asked for a list; unset")
     assert "s3cret" not in ended.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -262,7 +263,8 @@ policy.allowed_by = no_answer
 """
     write_tree(root, {"broken/sitecustomize.py": broken})
     suite = write_suite(root, {"look": task("LOOK"), "bash": task("AT ONCE")}, "broken", skill="narrow")
-    seen = run(suite, scripts(marks), PYTHONPATH=str(root / "broken"))
+    path = os.pathsep.join([str(root / "broken"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    seen = run(suite, scripts(marks), PYTHONPATH=path)
     assert list(marks.iterdir()) == []
     for name, tool in {"look": "view", "bash": "bash"}.items():
         (denial,) = seen.run(name)["session_digest"]["tool_policy_denials"]

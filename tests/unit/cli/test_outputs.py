@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.report.factory import outcome, task
 
@@ -51,6 +51,7 @@ def test_a_name_as_a_part_of_a_file_name(name: str, expected: str):
     assert segment(name) == expected
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8")))
 def test_any_name_is_one_part_of_a_path_and_leads_nowhere(name: str):
     part = segment(name)
@@ -77,6 +78,7 @@ def test_what_is_added_to_names_of_files(outcomes: list[Done], expected: list[st
     assert suffixes(outcomes) == expected
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.text("ab/:-2 ", max_size=4), st.text("aA.-2", max_size=3)), min_size=1, max_size=6)
 )

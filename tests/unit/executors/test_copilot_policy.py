@@ -201,7 +201,8 @@ UNKNOWN: dict[str, Any] = {
 
 @pytest.mark.parametrize("request_", UNKNOWN.values(), ids=UNKNOWN)
 def test_what_is_unknown_malformed_or_raises_is_denied(request_: Any):
-    assert not allowed(policy(*NAMES, "quantum", "shell", "unknown", "factory", "7"), request_)
+    odd = ("quantum", "shell", "unknown", "factory", "7", "mcp:-list", "mcp:hub-", "custom:", "")
+    assert not allowed(policy(*NAMES, *odd), request_)
     assert not allowed(policy(), request_)
 
 
@@ -343,6 +344,8 @@ def test_the_policy_comes_before_the_session_of_mocked_programs():
     assert modified == {
         "modifiedArgs": {"command": "export WAZA_MOCK_SESSION='t1'; git log", "description": "d"}
     }
+    for unrestricted in (policy(omitted=True), ToolPolicy(None)):
+        assert answer(unrestricted, call, "t1") == modified
     assert answer(policy("bash"), {"toolName": "bash", "toolArgs": {"command": 7}}, "t1") is None
     assert json.dumps(call) == json.dumps(
         {"toolName": "bash", "toolArgs": {"command": "git log", "description": "d"}}

@@ -79,7 +79,7 @@ WASI = '(import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32
 FORBIDDEN = {
     "wasi": (f'(module {WASI} (memory (export "memory") 1))', "imports wasi_snapshot_preview1.fd_write; a grader gets waza_host_read_input, waza_host_write_result, waza_host_log and nothing else"),
     "unknown function": (f'(module {ODD_IMPORT} (memory (export "memory") 1))', "imports waza_host.waza_host_now; "),
-    "memory": ('(module (import "env" "memory" (memory (export "memory") 1)))', "imports env.memory; "),
+    "memory": ('(module (import "env" "memory" (memory 1)) (export "memory" (memory 0)))', "imports env.memory; "),
     "no function": ('(module (import "env" "waza_host_log" (global i32)) (memory (export "memory") 1))', "imports waza_host_log as something else than (i32, i32)"),
     "signature": ('(module (import "env" "waza_host_read_input" (func (param i32 i32))) (memory (export "memory") 1))', "imports waza_host_read_input as something else than (i32, i32) -> i32"),
     "no memory": ('(module (func (export "grade")))', "does not export its memory under the name 'memory'"),
@@ -154,7 +154,12 @@ def test_the_verdict_is_as_given(tmp_path: Path):
         module(tmp_path / "m.wasm", ANSWERS, answer=answer),
     ):
         verdict = graded(grader(artifact))
-        assert (verdict.score, verdict.passed, verdict.feedback, verdict.error) == (0.1, True, "good enough", "")
+        assert (verdict.score, verdict.passed, verdict.feedback, verdict.error) == (
+            0.1,
+            True,
+            "good enough",
+            "",
+        )
         assert verdict.details == {
             "evidence": [{"kind": "span", "ref": "agent.output[0..2]"}, {"kind": "note", "ref": ""}],
             "metrics": {"recall": 0.75, "hits": 3.0},

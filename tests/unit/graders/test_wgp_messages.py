@@ -24,7 +24,9 @@ def test_documented_request():
         trial=3,
         output="It is Lima.",
         tool_events=(
-            ToolEvent(turn=1, sequence=1, tool_name="view", args={"path": "a", "n": [1.5, None]}, success=True),
+            ToolEvent(
+                turn=1, sequence=1, tool_name="view", args={"path": "a", "n": [1.5, None]}, success=True
+            ),
             ToolEvent(turn=1, sequence=2, tool_name="stop", success=False),
         ),
         files_written=(WrittenFile(path="src/a.py", sha256=DIGEST),),
@@ -50,7 +52,12 @@ def test_documented_request():
 def test_request_of_nothing():
     request = json.loads(encode_request(Observation(), {}))
     assert request["task"] == {"id": "", "input": "", "expected": None}
-    assert request["agent"] == {"output": "", "tool_calls": [], "files_written": [], "command_invocations": []}
+    assert request["agent"] == {
+        "output": "",
+        "tool_calls": [],
+        "files_written": [],
+        "command_invocations": [],
+    }
     assert request["context"] == {"workspace_dir": "", "trial": 1}
 
 

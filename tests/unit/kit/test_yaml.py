@@ -232,6 +232,9 @@ class TestAnchorsAndMerges:
     def test_of_several_merges_the_first_wins(self):
         assert value("a: &x {p: 1}\nb: &y {p: 2, q: 2}\nc: {<<: [*x, *y]}\n")["c"] == {"p": 1, "q": 2}
 
+    def test_in_quotes_it_is_a_key_like_any_other(self):
+        assert value("a: {'<<': {b: 1}, c: <<}\n") == {"a": {"<<": {"b": 1}, "c": "<<"}}
+
     def test_what_cannot_be_merged(self):
         assert fault("a: {<<: text}") == "1:9: '<<' takes a mapping or a list of mappings"
         assert fault("a: {<<: [{b: 1}, c]}") == "1:9: '<<' takes a mapping or a list of mappings"

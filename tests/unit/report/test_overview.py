@@ -145,15 +145,15 @@ def test_a_comparison_of_files() -> None:
     assert "[1] a.json (default model)\n[2] b.json (m)" in text
     assert "Score            0.5000  1.0000   +0.5000" in text
     assert "Success rate      50.0%  100.0%  +50.0 pp" in text
-    assert "Duration          500ms  1.234s     734ms" in text
+    assert "Duration          500ms  1.234s    +734ms" in text
     assert "TOOL USE" in text
     assert "Calls per task              0.00     0.50" in text
     assert lines[-5:] == [
         "Task                               [1]          [2]    Delta",
         "-------------------------  -----------  -----------  -------",
         "A                          0.00 failed  1.00 passed  ↑ +1.00",
-        "Gone                       1.00 passed      n/a n/a      n/a",
-        "A very long name of a ta…      n/a n/a  1.00 passed      n/a",
+        "Gone                       1.00 passed          n/a      n/a",
+        "A very long name of a ta…          n/a  1.00 passed      n/a",
     ]
 
 

@@ -1,0 +1,98 @@
+"""Evaluators by their names, and the options that each of them has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from waza.m365.part import NonEmpty, Open, Part, Positive, Scale, Share, rule
+
+Evaluators: TypeAlias = dict[str, dict[str, Any]]
+"""Evaluator names to their options, in order."""
+
+
+class JudgedOptions(Part, frozen=True, kw_only=True):
+    """Options of the evaluators in which a model judges."""
+
+    threshold: Scale = 3
+
+
+class CitationsOptions(Part, frozen=True, kw_only=True):
+    """Options of Citations; `threshold` is the least number of citations."""
+
+    threshold: Positive = 1
+    citation_format: Annotated[str, rule("citation_format")] = "oai_unicode"
+
+
+class ExactMatchOptions(Part, frozen=True, kw_only=True):
+    """Options of ExactMatch."""
+
+    advice: ClassVar = {"threshold": "ExactMatch passes on equal texts only and has no threshold"}
+    case_sensitive: bool = False
+
+
+class PartialMatchOptions(Part, frozen=True, kw_only=True):
+    """Options of PartialMatch."""
+
+    threshold: Share = 0.5
+    case_sensitive: bool = False
+
+
+class RetrievalQueryOptions(Part, frozen=True, kw_only=True):
+    """Options of RetrievalQuery: what the agent's search queries must hold, and must not."""
+
+    advice: ClassVar = {"threshold": "the threshold of RetrievalQuery is always 1.0"}
+    capability: NonEmpty
+    selector: NonEmpty
+    includes: list[NonEmpty] = []
+    excludes: list[NonEmpty] = []
+
+
+class ExpectedItem(Part, frozen=True, kw_only=True):
+    """One of `expected_items`."""
+
+    advice: ClassVar = {
+        "webUrl": "sources are not matched by address; give a phrase of its content as 'retrievalExtract_contains'"
+    }
+    retrievalExtract_contains: NonEmpty  # noqa: N815  # the format's own spelling
+
+
+class RetrievalResultOptions(Part, frozen=True, kw_only=True):
+    """Options of RetrievalResult: what must be among the agent's search results."""
+
+    advice: ClassVar = {"threshold": "the threshold of RetrievalResult is always 1.0"}
+    capability: NonEmpty
+    max_rank: Positive = 10
+    min_expected_count: Positive | UnsetType = UNSET
+    expected_items: Annotated[list[ExpectedItem], Meta(min_length=1)] | UnsetType = UNSET
+
+
+class CustomOptions(Part, frozen=True, kw_only=True):
+    """Options of a custom evaluator; `options` goes to its constructor."""
+
+    otherwise: ClassVar = "options of its own belong under 'options'"
+    threshold: float | UnsetType = UNSET
+    options: Open = {}
+
+
+BUILT_IN: dict[str, type[Part]] = {
+    "Relevance": JudgedOptions,
+    "Coherence": JudgedOptions,
+    "Groundedness": JudgedOptions,
+    "Similarity": JudgedOptions,
+    "Citations": CitationsOptions,
+    "ExactMatch": ExactMatchOptions,
+    "PartialMatch": PartialMatchOptions,
+    "RetrievalQuery": RetrievalQueryOptions,
+    "RetrievalResult": RetrievalResultOptions,
+}
+RETIRED = "ToolCallAccuracy"  # once a built-in evaluator; nobody else may have the name
+RESERVED = (*BUILT_IN, RETIRED)
+
+
+def options_of(name: str, options: Open) -> Part:
+    """Return the valid options of an evaluator as its struct, with the defaults filled in."""
+    # Not strict, since 2.0 is a whole number in JSON; types were checked before.
+    return msgspec.convert(options, BUILT_IN.get(name, CustomOptions), strict=False)

@@ -1,0 +1,40 @@
+"""From a preset to a grader that is ready to be asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit.decode import Decoder, Document
+from waza.plugins import load, names
+from waza.registry.cache import ModuleError
+from waza.registry.preset import Preset
+
+
+def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Finding]]:
+    """Return the grader of a preset, None after mistakes, and all that is to be said of it.
+
+    `fixtures` is the suite's fixtures directory. Raises ModuleError for a type that there is not.
+    """
+    kind = load("waza.graders", preset.type)
+    if kind is None:
+        known = ", ".join(names("waza.graders"))
+        raise ModuleError(f"its preset is of type {preset.type!r}, which there is not; types: {known}")
+    decoder = Decoder(Document("", preset.config))
+    grader: Grader | None = decoder.read(kind)
+    findings = [
+        Finding(path=(problem.path,), message=problem.message, hint=problem.hint)
+        for problem in decoder.problems
+    ]
+    if grader is not None:
+        hint = f"the preset is in {preset.directory}; its files are sought in its module alone"
+        around = surroundings(preset, fixtures)
+        findings += [msgspec.structs.replace(finding, hint=hint) for finding in grader.check(around)]
+    return grader, findings
+
+
+def surroundings(preset: Preset, fixtures: Path) -> Surroundings:
+    """Return where the grader of a preset looks for its files."""
+    return Surroundings(base=preset.directory, fixtures=fixtures, module=preset.module)

@@ -1,0 +1,190 @@
+"""`waza doctor`, and runs where the SDK or the runtime is missing: what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import copilot
+import pytest
+from tests.e2e.copilot.suites import task, write_suite
+from tests.support.program import Ended, environment, strict_json, waza
+from tests.support.runtime import runtime_path
+
+import waza as package
+
+pytestmark = pytest.mark.slow
+
+NOTHING = dict.fromkeys(
+    ["COPILOT_BASE_URL", "COPILOT_PROVIDER_BASE_URL", "COPILOT_CLI_PATH", "GITHUB_TOKEN", "GH_TOKEN"], ""
+)
+NAMES = ["waza", "Python", "git", "node", "Copilot SDK", "Model server", "Copilot runtime"]
+OWN_SERVER = {"COPILOT_BASE_URL": "http://user:s3cret@127.0.0.1:9/v1", "COPILOT_API_KEY": "k3y-of-the-server"}
+
+
+def doctor(cwd: Path, *flags: str, **variables: str) -> Ended:
+    """Examine this machine. The SDK may fetch nothing, and finds no runtime that it fetched before."""
+    env = {**NOTHING, "COPILOT_SKIP_CLI_DOWNLOAD": "1", "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd)}
+    ended = waza("doctor", *flags, cwd=cwd, env={**env, **variables})
+    assert "Traceback" not in ended.out + ended.err
+    assert ended.err == ""
+    return ended
+
+
+def findings(ended: Ended) -> dict[str, dict[str, Any]]:
+    return {found["name"]: found for found in strict_json(ended.out)}
+
+
+def test_all_is_there(tmp_path: Path):
+    runtime = str(runtime_path())
+    ended = doctor(tmp_path, COPILOT_CLI_PATH=runtime, **OWN_SERVER)
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [f"✓ {name}" for name in NAMES]
+    assert lines[0] == f"✓ waza: {package.__version__}"
+    assert lines[1] == f"✓ Python: {platform.python_version()} ({sys.executable})"
+    assert lines[5] == "✓ Model server: 127.0.0.1:9, with a key"
+    assert re.fullmatch(rf"✓ Copilot runtime: version \d+\.\d+\.\d+ \({re.escape(runtime)}\)", lines[6])
+    assert "s3cret" not in ended.out
+    assert "k3y" not in ended.out
+
+
+def test_all_is_there_as_json(tmp_path: Path):
+    ended = doctor(tmp_path, "--json", COPILOT_CLI_PATH=str(runtime_path()), **OWN_SERVER)
+    assert ended.code == 0
+    found = findings(ended)
+    assert list(found) == NAMES
+    assert all(one["ok"] and one["advice"] == "" for one in found.values())
+    assert [name for name, one in found.items() if one["needed"]] == NAMES[4:]
+    assert "s3cret" not in ended.out
+
+
+def test_without_a_runtime(tmp_path: Path):
+    ended = doctor(tmp_path)
+    assert ended.code == 1
+    assert (
+        "⚠ Copilot runtime: the Copilot runtime cannot be found. Install it and say where it is:\n"
+        in ended.out
+    )
+    for line in ("npm install -g @github/copilot", "export COPILOT_CLI_PATH=", "--executor mock"):
+        assert line in ended.out
+
+
+def test_with_a_runtime_that_is_not_logged_in(tmp_path: Path):
+    found = findings(doctor(tmp_path, "--json", COPILOT_CLI_PATH=str(runtime_path())))
+    assert found["Model server"]["said"] == "the runtime's own (GitHub Copilot)"
+    runtime = found["Copilot runtime"]
+    assert (runtime["ok"], runtime["needed"]) == (False, True)
+    assert runtime["said"].startswith("the Copilot runtime is not logged in.")
+    assert "export GITHUB_TOKEN=" in runtime["advice"]
+
+
+@pytest.mark.parametrize("name", ["missing", "directory", "text", "other"])
+def test_a_path_that_is_no_runtime(tmp_path: Path, name: str):
+    path = tmp_path / name
+    if name == "directory":
+        path.mkdir()
+    elif name != "missing":
+        path.write_text("no program" if name == "text" else "#!/bin/sh\nexit 3\n", encoding="utf-8")
+        path.chmod(0o644 if name == "text" else 0o755)
+    words = {"missing": f"names {path}, which is no file", "directory": f"names {path}, which is a directory"}
+    ended = doctor(tmp_path, COPILOT_CLI_PATH=str(path), **OWN_SERVER)
+    assert ended.code == 1
+    said = next(line for line in ended.out.splitlines() if "Copilot runtime: " in line)
+    assert words.get(name, "the Copilot runtime failed to start: ") in said
+    assert str(path) in said
+
+
+@pytest.mark.parametrize("how", ["address", "key", "file"])
+def test_a_model_server_that_is_misdescribed(tmp_path: Path, how: str):
+    texts = {
+        "key": "provider: {base_url: 'http://127.0.0.1:9', api_key_env: HOUSE_SERVER}",
+        "file": "provider: {base_url: [1]}",
+    }
+    if how in texts:
+        (tmp_path / ".waza.yaml").write_text(texts[how], encoding="utf-8")
+    variables = {"COPILOT_BASE_URL": "127.0.0.1:s3cret"} if how == "address" else {}
+    ended = doctor(tmp_path, "--json", COPILOT_CLI_PATH=str(runtime_path()), HOUSE_SERVER="", **variables)
+    assert ended.code == 1
+    found = findings(ended)
+    words = {"address": "COPILOT_BASE_URL is no address", "key": "HOUSE_SERVER", "file": "base_url"}
+    assert words[how] in found["Model server"]["said"]
+    assert (found["Model server"]["ok"], found["Copilot runtime"]["said"]) == (False, "not tried")
+    assert "s3cret" not in ended.out
+
+
+def test_tools_that_are_not_on_the_path(tmp_path: Path):
+    found = findings(doctor(tmp_path, "--json", COPILOT_CLI_PATH=str(runtime_path()), PATH="", **OWN_SERVER))
+    for name in ("git", "node"):
+        assert (found[name]["ok"], found[name]["said"]) == (False, "not found")
+        assert "https://" in found[name]["advice"]
+    assert found["Copilot runtime"]["ok"], "PATH is not searched for it"
+
+
+# --- runs without a runtime ---
+
+
+def test_a_run_with_a_path_that_is_no_runtime(tmp_path: Path):
+    suite = write_suite(tmp_path, {"GO": task("GO")})
+    path = str(tmp_path / "missing")
+    ended = waza("run", suite, cwd=tmp_path, env={**NOTHING, **OWN_SERVER, "COPILOT_CLI_PATH": path})
+    assert ended.code == 2
+    assert (
+        ended.err == f"Error: COPILOT_CLI_PATH names {path}, which is no file; name the runtime's program\n"
+    )
+    assert not (tmp_path / ".waza" / "runs").exists()
+
+
+# --- without the SDK ---
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages of this environment but for the SDK, for a Python that has no others."""
+    directory = tmp_path_factory.mktemp("packages")
+    for entry in Path(copilot.__file__).parents[1].iterdir():
+        if not entry.name.startswith(("copilot", "github_copilot_sdk")):
+            (directory / entry.name).symlink_to(entry)
+    return directory
+
+
+def without_sdk(bare: Path, cwd: Path, *args: str, **variables: str) -> Ended:
+    source = Path(package.__file__).parents[1]
+    env = environment({**NOTHING, "PYTHONPATH": f"{source}{os.pathsep}{bare}", **variables})
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "waza", *args],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode(), cwd)
+
+
+def test_without_the_sdk_real_agents_say_what_to_install(bare: Path, tmp_path: Path):
+    write_suite(tmp_path, {"GO": task("GO")})
+    for args in (["run", "eval.yaml"], ["models"]):
+        ended = without_sdk(bare, tmp_path, *args)
+        assert ended.code == 2
+        assert ended.err.startswith(
+            "Error: the executor copilot-sdk needs the GitHub Copilot SDK. Install it:\n"
+        )
+        assert "  pip install 'waza[copilot]'\n" in ended.err
+        assert "Traceback" not in ended.err
+    assert not (tmp_path / ".waza" / "runs").exists()
+    ended = without_sdk(bare, tmp_path, "run", "eval.yaml", "--executor", "mock")
+    assert ended.code == 1, "the mock runs, and says something else than the suite wants"
+    assert ended.results()["tasks"][0]["status"] == "failed"
+
+
+def test_without_the_sdk_the_doctor_says_so(bare: Path, tmp_path: Path):
+    ended = without_sdk(bare, tmp_path, "doctor", COPILOT_CLI_PATH=str(runtime_path()))
+    assert ended.code == 1
+    assert "⚠ Copilot SDK: not installed\n    pip install 'waza[copilot]'\n" in ended.out
+    assert "⚠ Copilot runtime: not tried: the SDK is missing" in ended.out

@@ -1,0 +1,258 @@
+"""What loading a suite gives, beyond the broken ones: which tasks, in which order, with what in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.support.program import mock_suite, write_tree
+
+from waza.errors import SuiteError
+from waza.model.loaded import Suite
+from waza.suite.load import load
+from waza.suite.loading import Request
+
+HEAD = "name: s\nconfig: {executor: mock, model: m}\n"
+TASK = "inputs: {prompt: hi}\n"
+
+
+def suite(root: Path, files: Mapping[str, str | bytes], **asked: object) -> Suite:
+    write_tree(root, files)
+    return load(root / "eval.yaml", Request(**asked))  # type: ignore[arg-type]  # a test names them by hand
+
+
+def ids(found: Suite) -> list[str]:
+    return [task.id for task in found.tasks]
+
+
+def warnings(found: Suite) -> list[str]:
+    return [
+        f"{warning.line}:{warning.column}: {warning.path}: {warning.message}" for warning in found.warnings
+    ]
+
+
+def problems(root: Path, files: Mapping[str, str | bytes], **asked: object) -> list[str]:
+    with pytest.raises(SuiteError) as refused:
+        suite(root, files, **asked)
+    return [str(problem).removeprefix(f"{root}/") for problem in refused.value.problems]
+
+
+class TestTaskFiles:
+    def test_they_come_pattern_by_pattern_each_once_and_sorted(self, tmp_path):
+        files = {f"t/{name}.yaml": TASK for name in ("b", "a", "c", "é")}
+        (tmp_path / "t").mkdir()
+        (tmp_path / "t/link.yaml").symlink_to("a.yaml")
+        found = suite(
+            tmp_path, {"eval.yaml": HEAD + "tasks: [t/c.yaml, './t//[^c].yaml', t/*.yaml]", **files}
+        )
+        assert ids(found) == ["c", "a", "b", "é"]
+        assert found.warnings == ()
+
+    def test_the_suite_and_its_trigger_tests_are_no_tasks(self, tmp_path):
+        trigger = "skill: s\nshould_trigger_prompts: [{prompt: p}]\n"
+        files = {"eval.yaml": HEAD + "tasks: ['*.yaml']", "a.yaml": TASK, "trigger_tests.yaml": trigger}
+        found = suite(tmp_path, files)
+        assert ids(found) == ["a"]
+        assert warnings(found) == [
+            "3:9: tasks[0]: 'eval.yaml' is no task, and is left out",
+            "3:9: tasks[0]: 'trigger_tests.yaml' is no task, and is left out",
+        ]
+        assert problems(tmp_path, {"eval.yaml": HEAD + "tasks: [eval.yaml]"}) == [
+            "eval.yaml:3:1: tasks: 0 tasks selected: no file matches eval.yaml; patterns are relative to the suite's directory"
+        ]
+
+    def test_names_and_ids_default_to_each_other_then_to_the_file(self, tmp_path):
+        tasks = {
+            "file": TASK,
+            "one": f"id: i\n{TASK}",
+            "two": f"name: n\n{TASK}",
+            "three": f"id: 1.10\nname: 012\n{TASK}",
+        }
+        found = load(mock_suite(tmp_path, tasks))
+        assert [(task.id, task.name) for task in found.tasks] == [
+            ("file", "file"),
+            ("i", "i"),
+            ("1.10", "012"),
+            ("n", "n"),
+        ]
+
+    def test_each_trigger_is_a_task(self, tmp_path):
+        short = "name: n\ntriggers: [one, two]\nfixtures: [a.txt]\nexpected_outcome: good\n"
+        found = suite(
+            tmp_path, {"eval.yaml": HEAD + "tasks: [t.yaml]", "t.yaml": short, "fixtures/a.txt": "x"}
+        )
+        assert [(task.id, task.name, task.prompt) for task in found.tasks] == [
+            ("n", "n", "one"),
+            ("n-2", "n-2", "two"),
+        ]
+        assert all(task.inputs.files[0].path == "a.txt" for task in found.tasks)
+        assert len({task.digest for task in found.tasks}) == 2
+
+    def test_values_are_the_source_texts(self, tmp_path):
+        task = "tags: [1.0, yes, 007]\ninputs: {prompt: 1.10, environment: {A: 1.0, B: true}, context: {n: 1.10, on: yes}}\n"
+        [found] = load(mock_suite(tmp_path, {"t": task}, "inputs: {v: 1.0, debug: true}")).tasks
+        assert (found.prompt, found.tags) == ("1.10", ("1.0", "yes", "007"))
+        assert found.inputs.environment == {"A": "1.0", "B": "true"}
+        assert found.inputs.context == {"n": 1.1, "on": "yes"}
+        assert found.variables == {"v": "1.0", "debug": "true"}
+
+    def test_a_pattern_without_match_is_a_warning_beside_others(self, tmp_path):
+        found = suite(tmp_path, {"eval.yaml": HEAD + "tasks: [a.yaml, 'b/*.yaml']", "a.yaml": TASK})
+        assert warnings(found) == ["3:17: tasks[1]: no file matches 'b/*.yaml'"]
+
+
+class TestRows:
+    CSV = "id,name,lang,prompt\nex-go,Explain Go,Go,Explain {{.Vars.lang}} for {{.Vars.who}}\n,,Rust,Why?\n,N,C,x\n"
+
+    def rows(self, more: str = "") -> dict[str, str]:
+        return {
+            "eval.yaml": HEAD + "tasks_from: a.csv\ninputs: {who: kids, lang: none}\n" + more,
+            "a.csv": self.CSV,
+        }
+
+    def test_columns_are_variables_over_the_inputs(self, tmp_path):
+        found = suite(tmp_path, self.rows())
+        assert [(task.id, task.name) for task in found.tasks] == [
+            ("ex-go", "Explain Go"),
+            ("row-2", "row-2"),
+            ("N", "N"),
+        ]
+        assert found.tasks[1].variables == {
+            "who": "kids",
+            "lang": "Rust",
+            "id": "",
+            "name": "",
+            "prompt": "Why?",
+        }
+        assert [task.file.rpartition("/")[2] for task in found.tasks] == ["a.csv:2", "a.csv:3", "a.csv:4"]
+        assert len({task.digest for task in found.tasks}) == 3
+
+    @pytest.mark.parametrize(
+        ("chosen", "names"),
+        [
+            ("[1, 1]", ["Explain Go"]),
+            ("[2, 3]", ["row-1", "N"]),
+            ("[3, 99]", ["N"]),
+            ("[0, 0]", ["Explain Go", "row-2", "N"]),
+        ],
+    )
+    def test_ranges_count_from_one_and_names_count_in_the_range(self, tmp_path, chosen, names):
+        assert [task.name for task in suite(tmp_path, self.rows(f"range: {chosen}")).tasks] == names
+
+    def test_quotes_line_ends_marks_and_blank_lines(self, tmp_path):
+        data = b'\xef\xbb\xbfid,prompt\r\na,"one,\r\n""two"""\r\n\r\nb, {""j"": 1}\r\n\n'
+        found = suite(tmp_path, {"eval.yaml": HEAD + "tasks_from: a.csv", "a.csv": data})
+        assert [(task.id, task.prompt) for task in found.tasks] == [
+            ("a", 'one,\n"two"'),
+            ("b", ' {""j"": 1}'),
+        ]
+        assert found.tasks[1].file.endswith("a.csv:5")
+
+    def test_cells_may_be_large_and_hold_other_templates(self, tmp_path):
+        text = "x" * 200_000 + "{{ .Values.x }} {% if %} {# #} ${HOME} <b>&"
+        found = suite(tmp_path, {"eval.yaml": HEAD + "tasks_from: a.csv", "a.csv": f"prompt\n{text}\n"})
+        assert found.tasks[0].prompt == text
+
+    def test_what_is_odd_is_a_warning(self, tmp_path):
+        files = {
+            "eval.yaml": HEAD + "tasks_from: a.csv\ntasks: [t.yaml]",
+            "a.csv": "id,promt,id\na,b,c\n",
+        }
+        found = suite(tmp_path, files)
+        assert ids(found) == ["c"]
+        assert warnings(found) == [
+            "4:1: tasks: has no effect beside tasks_from",
+            "1:1: : the column 'id' stands twice, and the last one counts",
+            "1:1: : there is no column 'prompt', so every prompt is empty",
+        ]
+
+
+class TestSelection:
+    @pytest.fixture
+    def tagged(self, tmp_path) -> Path:
+        tasks = {
+            "a1": f"id: a:1\nname: One\ntags: [x, slow]\n{TASK}",
+            "a2": f"id: a:2\ntags: [y]\n{TASK}",
+            "b": TASK,
+        }
+        return mock_suite(tmp_path, tasks)
+
+    @pytest.mark.parametrize(
+        ("asked", "found"),
+        [
+            ({}, ["a:1", "a:2", "b"]),
+            ({"tasks": ("a:1",)}, ["a:1"]),
+            ({"tasks": ("One",)}, ["a:1"]),
+            ({"tasks": ("a:*",)}, ["a:1", "a:2"]),
+            ({"tasks": ("b", "a:2")}, ["a:2", "b"]),
+            ({"tags": ("x", "y")}, ["a:1", "a:2"]),
+            ({"tags": ("s*",), "tasks": ("*",)}, ["a:1"]),
+        ],
+    )
+    def test_patterns_of_one_kind_add_up_and_the_kinds_must_both_match(self, tagged, asked, found):
+        loaded = load(tagged, Request(**asked))
+        assert ids(loaded) == found
+        assert loaded.filtered == bool(asked)
+        assert loaded.warnings == ()
+
+    def test_a_pattern_without_match_is_a_warning_beside_others(self, tagged):
+        loaded = load(tagged, Request(tasks=("a:1", "typo")))
+        assert ids(loaded) == ["a:1"]
+        assert [str(warning) for warning in loaded.warnings] == ["--task: warning: 'typo' matches no task"]
+
+    def test_warnings_never_hide_that_nothing_is_selected(self, tmp_path):
+        files = {"eval.yaml": HEAD + "colour: red\ntasks: [t.yaml]", "t.yaml": TASK}
+        assert problems(tmp_path, files, tasks=("typo",)) == [
+            "eval.yaml: 0 tasks selected: none matches --task typo"
+        ]
+
+
+class TestVersions:
+    @pytest.mark.parametrize("version", ["1.4", "'1.0'", "1.10", "1.99", "01.04", "''", "~", "' 1.4 '"])
+    def test_every_1_x_is_read(self, tmp_path, version):
+        files = {
+            "eval.yaml": f"schemaVersion: {version}\n{HEAD}tasks: [t.yaml]",
+            "t.yaml": TASK,
+        }
+        assert ids(suite(tmp_path, files)) == ["t"]
+
+    def test_a_scenario_is_read_and_has_only_the_skills_it_declares(self, tmp_path):
+        head = f"schemaVersion: '2.0'\nscenario: flow\n{HEAD}tasks: ['*.task']\n"
+        files = {
+            "eval.yaml": head,
+            "none.task": TASK,
+            "own.task": f"skill_directories: [skills]\n{TASK}",
+            "skills/a.txt": "",
+        }
+        found = suite(tmp_path, files)
+        assert [(task.id, task.no_skills) for task in found.tasks] == [("none", True), ("own", False)]
+
+
+class TestSkillDirectories:
+    def test_one_that_is_not_there_is_a_warning_at_both_levels(self, tmp_path):
+        found = load(
+            mock_suite(
+                tmp_path, {"t": f"skill_directories: [gone]\n{TASK}"}, config=["skill_directories: [., nope]"]
+            )
+        )
+        assert warnings(found) == [
+            "5:26: config.skill_directories[1]: there is no directory 'nope'",
+            "1:21: skill_directories[0]: there is no directory 'gone'",
+        ]
+
+    @pytest.mark.parametrize("line", ["skill_directories: [none]", "skill_directories: []"])
+    def test_the_word_none_and_an_empty_list_are_no_directories(self, tmp_path, line):
+        assert load(mock_suite(tmp_path, {"t": TASK}, config=[line])).warnings == ()
+
+    def test_a_hook_may_create_it_and_the_files_of_a_task(self, tmp_path):
+        head = "hooks: {before_run: [{command: make}]}"
+        tasks = {
+            "t": "inputs: {prompt: hi, files: [{path: a.txt}], context: {fixture: dir}, repos: [{type: worktree, source: r}]}\n"
+        }
+        found = load(mock_suite(tmp_path, tasks, head, ["skill_directories: [nope]"]))
+        assert [warning.path for warning in found.warnings] == [
+            "inputs.files[0].path",
+            "inputs.context.fixture",
+            "inputs.repos[0].source",
+        ]
