@@ -36,7 +36,7 @@ async def run_trigger_tests(world: World, tests: TriggerTests) -> Triggers:
     if world.suite.file.config.executor == "mock":
         results = [_result(prompt, should=should, did=should) for prompt, should in prompts]
         return Triggers(trigger_metrics(results), tuple(results))
-    task = _task(world.suite)
+    task = _task(world.suite, tests.skill)
     gate = asyncio.Semaphore(trigger_workers_of(world.suite, len(prompts)))
 
     async def one(prompt: TriggerPrompt) -> Turn:
@@ -53,12 +53,14 @@ async def run_trigger_tests(world: World, tests: TriggerTests) -> Triggers:
     return Triggers(trigger_metrics(results), tuple(results), tuple(turn.usage for turn in turns))
 
 
-def _task(suite: Suite) -> Task:
+def _task(suite: Suite, skill: str) -> Task:
     """Return what the sessions of all prompts have in common: the skills, fixtures and mocks of the suite.
 
-    There is no target: instructions that are injected need not fire.
+    There is a target only for the routing block: a skill whose body is injected need not fire.
     """
     config = suite.file.config
+    skills = [task.target for task in suite.tasks if task.target and task.target.kind == "skill"]
+    tested = next((target for target in skills if target.name == skill), None)
     return Task(
         id="trigger",
         name="trigger",
@@ -71,6 +73,7 @@ def _task(suite: Suite) -> Task:
         inputs=Inputs(files=[InputFile(path=name) for name in _fixtures(suite.fixtures)]),
         instruction_files=tuple(config.instruction_files),
         skill_paths=_skill_paths(suite),
+        target=None if config.inject_skill_body else tested,
         no_skills=suite.skills_off,
         command_mocks=tuple(suite.file.command_mocks or ()),
         mcp_mocks=tuple(suite.file.mcp_mocks or ()),

@@ -127,7 +127,7 @@ class Redactor:
         """Return JSON-like data for snapshots, logs and artifacts.
 
         As `value`, and what stands under a key that contains SECRET, TOKEN, KEY and so on, in any case, is
-        replaced as a whole.
+        replaced as a whole; counts of tokens (a number under `input_tokens`) stay.
         """
         return _walk(value, self.full_text, KEY_DENY_LIST)
 
@@ -184,11 +184,16 @@ def _walk_map(
     changed = False
     for key, item in value.items():
         clean_key = redact(key) if isinstance(key, str) else key
-        denied = bool(deny_list) and any(part in str(key).upper() for part in deny_list)
+        denied = any(part in str(key).upper() for part in deny_list) and not _is_count(key, item)
         clean_item = PLACEHOLDER if denied else _walk(item, redact, deny_list, depth + 1)
         clean[clean_key] = clean_item
         changed = changed or clean_key is not key or clean_item is not item
     return clean if changed else value
+
+
+def _is_count(key: object, value: object) -> bool:
+    """Tell a number of language-model tokens, which is not a secret, from a token."""
+    return isinstance(value, int | float) and str(key).lower().endswith("tokens")
 
 
 def _is_secret_variable(name: str) -> bool:

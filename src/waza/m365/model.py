@@ -14,6 +14,10 @@ from waza.m365.scores import Citation, Diagnostics
 SCHEMA_VERSION = "1.7.0"
 MOST_TURNS = 20
 
+# Keys that other documentation gives items, though the schema refuses them.
+DOCUMENTED = ("testId", "category", "notes", "name")
+_MOVE = "move it under 'extensions', as `waza m365 upgrade` does"
+
 Status = Literal["pass", "fail", "partial", "error"]
 Mode = Literal["extend", "replace"]
 EvaluatorMap = Annotated[Evaluators, rule("evaluators")]
@@ -32,6 +36,7 @@ class Turn(Part, frozen=True, kw_only=True):
     """One prompt and what came of it: an item of its own, or a turn of a conversation."""
 
     otherwise: ClassVar = "keys of your own belong under 'extensions'"
+    advice: ClassVar = dict.fromkeys(DOCUMENTED, _MOVE)
     prompt: NonEmpty
     expected_response: str = ""
     response: str = ""
@@ -67,6 +72,7 @@ class Thread(Part, frozen=True, kw_only=True):
             "it belongs into a turn",
         ),
         "default_evaluators": "it belongs at the top of the document",
+        **Turn.advice,
     }
     turns: Annotated[list[Turn], Meta(min_length=1, max_length=MOST_TURNS)]
     name: str = ""

@@ -90,6 +90,30 @@ BUILT_IN: dict[str, type[Part]] = {
 }
 RETIRED = "ToolCallAccuracy"  # once a built-in evaluator; nobody else may have the name
 RESERVED = (*BUILT_IN, RETIRED)
+CITATION_FORMATS = ("oai_unicode", "bracket", "markdown", "mixed")  # the first one is the default
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """Why a name cannot be used, and what to do."""
+
+    message: str
+    hint: str
+
+
+def taken_name(name: str) -> Taken | None:
+    """Return why neither a built-in nor a custom evaluator can have this name; None: one can.
+
+    Names differ by case, but no custom evaluator may have a name that differs from a reserved one by case only.
+    """
+    if name in BUILT_IN:
+        return None
+    reserved = next((known for known in RESERVED if known.lower() == name.lower()), "")
+    if reserved == RETIRED:
+        hint = "in a suite, the graders tool_calls and tool_constraint look at tool calls"
+        return Taken(f"the evaluator {RETIRED} is not available in this program", hint)
+    if reserved:
+        return Taken(f"there is no evaluator {name!r}; names are case-sensitive", f"write {reserved!r}")
+    return None
 
 
 def options_of(name: str, options: Open) -> Part:

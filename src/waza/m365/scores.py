@@ -112,7 +112,6 @@ class RetrievalResultScore(Part, frozen=True, kw_only=True):
 class ErroredScore(Part, frozen=True, kw_only=True):
     """The entry of an evaluator that gave no result."""
 
-    otherwise: ClassVar = "an entry with the result 'error' has 'result' and 'error' only"
     result: Literal["error"]
     error: NonEmpty
 

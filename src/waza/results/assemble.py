@@ -5,7 +5,7 @@ It keeps figures only; the records themselves stay in the journal and are read a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -107,6 +107,10 @@ class Fold:
         trials = self.suite.file.config.trials_per_task
         total = summary(figures, trials, self.durations.get("main", 0), extra_usage=triggers.usages)
         metrics, warnings = self._metrics(total, triggers.metrics)
+        sessions = [
+            *self._sessions,
+            *_costs(zip(triggers.usages, (one.session_id for one in triggers.results), strict=False)),
+        ]
         head = SuiteResult(
             schemaVersion=SCHEMA_VERSION,
             eval_id=run_id,
@@ -120,7 +124,7 @@ class Fold:
             trigger_metrics=triggers.metrics,
             trigger_results=list(triggers.results),
             metadata=metadata or {},
-            evaluation_usage={"sessions": self._sessions} if self._sessions else None,
+            evaluation_usage={"sessions": sessions} if sessions else None,
         )
         if "baseline" not in self.tasks:
             return Outcome(head, lambda: self._results("main", read, complete=complete)), warnings
@@ -216,15 +220,17 @@ class Fold:
 
 
 def _sessions(run: RunResult) -> list[dict[str, Any]]:
-    """Return what every session of a trial cost: the agent's, discarded attempts', judges' and responders'.
-
-    Scripted sessions cost nothing and are left out.
-    """
+    """Return what every session of a trial cost: the agent's, discarded attempts', judges' and responders'."""
     own, discarded = run.session_digest, [(attempt.usage, "") for attempt in run.attempt_history]
     held = [(session.usage, session.session_id) for session in (own, *run.grader_sessions)]
+    return _costs([*held, *discarded])
+
+
+def _costs(held: Iterable[tuple[Usage | None, str]]) -> list[dict[str, Any]]:
+    """Return the costs of sessions, given with their ids; scripted sessions cost nothing and are left out."""
     return [
         {**({"session_id": name} if name else {}), "usage": msgspec.to_builtins(usage)}
-        for usage, name in [*held, *discarded]
+        for usage, name in held
         if usage is not None and usage.provider + usage.provider_host + "".join(usage.model_metrics)
     ]
 

@@ -98,6 +98,7 @@ def test_the_routing_block_stands_in_for_a_body_that_is_not_injected(root: Path,
     assert ('the skill "greeter"' in turn.system) is (routing and not inject)
     (triggered,) = seen.asked("T")
     assert "<skill_context>" not in triggered.system
+    assert ("<skill_routing_control>" in triggered.system) is (routing and not inject)
 
 
 def test_each_of_many_workers_sees_exactly_the_declared_skills(tmp_path: Path):
@@ -221,6 +222,8 @@ def test_a_skill_fires_or_not_and_its_session_ends_there(triggered: Seen):
         "false_positives": 1,
         "accuracy": 0.7273,
     }
+    paid = {session["session_id"] for session in triggered.results["evaluation_usage"]["sessions"]}
+    assert {one["session_id"] for one in found.values()} <= paid
 
 
 def test_trigger_sessions_are_given_fixtures_skills_and_servers_but_no_body(triggered: Seen):

@@ -213,6 +213,12 @@ def test_the_full_level_hides_what_stands_under_secret_keys() -> None:
     }
 
 
+def test_counts_of_tokens_are_no_secrets() -> None:
+    value = {"input_tokens": 12, "tokens": 3.5, "auth_tokens": "hush", "token": 7}
+
+    assert SHAPES.full_value(value) == {**value, "auth_tokens": PLACEHOLDER, "token": PLACEHOLDER}
+
+
 def test_what_is_nested_too_deep_is_hidden_as_a_whole() -> None:
     value: object = [GITHUB]
     for _ in range(100_000):

@@ -1,0 +1,199 @@
+"""What types cannot say of an evaluation document: versions, kinds of items, evaluators, scores, summaries."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from waza.kit import yaml
+from waza.kit.decode import Document, Path, nearest
+from waza.m365.check import Checker, every
+from waza.m365.model import SCHEMA_VERSION, DocumentFile, Thread, Turn
+from waza.m365.options import BUILT_IN, CITATION_FORMATS, CustomOptions, taken_name
+from waza.m365.part import Part
+from waza.m365.scores import SCORES, ErroredScore
+from waza.problem import Problem
+
+_VERSION = re.compile(r"1\.([0-9]+)\.([0-9]+)")
+_ANY_VERSION = re.compile(r"[0-9]+\.[0-9]+(\.[0-9]+)?")
+_EVALUATOR_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
+_CURRENT = yaml.Scalar(SCHEMA_VERSION, SCHEMA_VERSION, 0, 0)
+_KNOWN = (7, 0)  # minor and patch of the schema version
+
+
+def validate(document: Document) -> list[Problem]:
+    """Return what is wrong with a document by the current schema, in the order of the file.
+
+    A document without errors is valid; warnings tell what will not work as it stands. Evaluator folders are
+    not looked for.
+    """
+    checker = _Validator(document)
+    checker.root()
+    return sorted(checker.problems, key=lambda problem: (problem.line, problem.column))
+
+
+class _Validator(Checker):
+    """The rules of evaluation documents."""
+
+    def __init__(self, document: Document) -> None:
+        rules = {
+            "version": self._version,
+            "date": self._date,
+            "item": self._item,
+            "evaluators": self._evaluators,
+            "citation_format": self._citation_format,
+            "scores": self._scores,
+            "summary": self._summary,
+        }
+        super().__init__(document, rules)
+
+    def root(self) -> None:
+        """Check the whole document."""
+        node = self.document.root
+        if older_form(node):
+            advice = f"run `waza m365 upgrade {self.document.file}`"
+            self.say(node, (), f"this is {older_form(node)}, an older form of the document", advice)
+        elif isinstance(node, yaml.Mapping) and "schemaVersion" not in node.entries:
+            known = yaml.Mapping(
+                {"schemaVersion": _CURRENT, **node.entries}, node.keys, node.line, node.column
+            )
+            advice = (
+                f'add "schemaVersion": "{SCHEMA_VERSION}", or run `waza m365 upgrade {self.document.file}`'
+            )
+            self.say(node, (), "'schemaVersion' is missing", advice)
+            self.part(DocumentFile, known, ())
+        else:
+            self.part(DocumentFile, node, ())
+
+    def _version(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+        del wanted
+        if not (isinstance(node, yaml.Scalar) and isinstance(node.value, str)):
+            return self.mismatch(node, path, f'a text such as "{SCHEMA_VERSION}"')
+        if version := parse_version(node.value):
+            if version <= _KNOWN:
+                return True
+            advice = f'install a newer waza, or write "{SCHEMA_VERSION}" if the document uses nothing newer'
+            return self.say(
+                node, path, f"{node.value} is newer than {SCHEMA_VERSION}, the newest known here", advice
+            )
+        if _ANY_VERSION.fullmatch(node.value) and not node.value.startswith("1."):
+            return self.say(node, path, f"version {node.value} is not readable here, which reads 1.x")
+        return self.say(node, path, f'{node.value!r} is no version; write one such as "{SCHEMA_VERSION}"')
+
+    def _date(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+        if not self.value(wanted, node, path):
+            return False
+        try:
+            datetime.fromisoformat(_text(node))
+        except ValueError:
+            message = f"{_text(node)[:60]!r} is no date of ISO 8601, such as 2026-01-20T10:00:00Z"
+            return self.say(node, path, message, severity="warning")
+        return True
+
+    def _item(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+        del wanted
+        if not isinstance(node, yaml.Mapping):
+            return self.mismatch(node, path, "an object with 'prompt' or 'turns'")
+        if "prompt" in node.entries and "turns" in node.entries:
+            advice = "keep 'prompt' for a single question, 'turns' for a conversation"
+            return self.say(node, path, "has both 'prompt' and 'turns'", advice)
+        if is_thread(node):
+            return self.part(Thread, node, path)
+        if nearest("prompt", node.entries):
+            return self.part(Turn, node, path)
+        advice = "write 'prompt' for a single question, 'turns' for a conversation"
+        return self.say(node, path, "has neither 'prompt' nor 'turns'", advice)
+
+    def _evaluators(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+        del wanted
+        if not isinstance(node, yaml.Mapping):
+            return self.mismatch(node, path, 'an object such as {"Relevance": {}}')
+        return every(self._evaluator(node, name, (*path, name)) for name in node.entries)
+
+    def _evaluator(self, node: yaml.Mapping, name: str, path: Path) -> bool:
+        key, options = node.keys[name], node.entries[name]
+        if not _EVALUATOR_NAME.fullmatch(name):
+            advice = "it starts with a letter; letters, digits and underscores follow"
+            return self.say(key, path, f"{name!r} cannot be the name of an evaluator", advice)
+        if not isinstance(options, yaml.Mapping):
+            return self.mismatch(options, path, "an object", "{} stands for the defaults")
+        if taken := taken_name(name):
+            self.say(key, path, taken.message, taken.hint, "warning")
+        right = self.part(BUILT_IN.get(name, CustomOptions), options, path)
+        checks = {"expected_items", "min_expected_count"}
+        if right and name == "RetrievalResult" and not checks & options.entries.keys():
+            return self.say(
+                options, path, "checks nothing", "set 'expected_items', 'min_expected_count' or both"
+            )
+        return right
+
+    def _citation_format(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+        if not self.value(wanted, node, path):
+            return False
+        if _text(node) not in CITATION_FORMATS:
+            message = f"{_text(node)[:60]!r} is no known format and counts as {CITATION_FORMATS[0]!r}"
+            self.say(node, path, message, f"known: {', '.join(CITATION_FORMATS)}", "warning")
+        return True
+
+    def _scores(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+        del wanted
+        if not isinstance(node, yaml.Mapping):
+            return self.mismatch(node, path, 'an object such as {"relevance": {...}}')
+        own = [key for key in node.entries if key in SCORES]  # the entries of custom evaluators are free
+        return every(self._score(SCORES[key], node.entries[key], (*path, key)) for key in own)
+
+    def _score(self, wanted: type[Part], node: yaml.Node, path: Path) -> bool:
+        if not isinstance(node, yaml.Mapping):
+            return self.part(wanted, node, path)
+        result = node.entries.get("result")
+        value = result.value if isinstance(result, yaml.Scalar) else None
+        if value == "error" or (result is None and "error" in node.entries):
+            return self._errored(node, path)
+        if result is not None and value not in ("pass", "fail"):
+            return self.mismatch(result, (*path, "result"), "one of: pass, fail, error")
+        return self.part(wanted, node, path)
+
+    def _errored(self, node: yaml.Mapping, path: Path) -> bool:
+        others = [key for key in node.entries if key not in ("result", "error")]
+        if others:
+            message = f"has the result 'error' and yet {', '.join(map(repr, others))}"
+            advice = "keep 'result' and 'error' only, or write a result of pass or fail"
+            return self.say(node.keys[others[0]], path, message, advice)
+        return self.part(ErroredScore, node, path)
+
+    def _summary(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+        if not self.value(wanted, node, path):
+            return False
+        counts: Any = yaml.plain(node)
+        parts = [counts[f"turns_{word}"] for word in ("passed", "failed", "partial", "errored")]
+        if sum(parts) == counts["turns_total"]:
+            return True
+        sums = " + ".join(f"{part:g}" for part in parts)
+        return self.say(
+            node, path, f"the counts do not add up: {sums} is not turns_total, {counts['turns_total']:g}"
+        )
+
+
+def older_form(node: yaml.Node) -> str:
+    """Return what older form of the document stands at its root, in words; empty for the current one."""
+    if isinstance(node, yaml.Sequence):
+        return "a bare list of prompts"
+    if isinstance(node, yaml.Mapping) and "prompts" in node.entries and "items" not in node.entries:
+        return "two lists, of prompts and expected responses"
+    return ""
+
+
+def is_thread(item: yaml.Mapping) -> bool:
+    """Tell whether an item is a conversation, or was probably meant to be one."""
+    return "turns" in item.entries or ("prompt" not in item.entries and bool(nearest("turns", item.entries)))
+
+
+def parse_version(text: str) -> tuple[int, int] | None:
+    """Return the minor and the patch number of a version 1.x.y, or None for anything else."""
+    match = _VERSION.fullmatch(text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _text(node: yaml.Node) -> str:
+    return str(node.value) if isinstance(node, yaml.Scalar) else ""
