@@ -41,6 +41,7 @@ def schema_of(kind: str) -> dict[str, Any]:
 
     In suites and tasks every grader type brings the rules of its own `config`. Texts may be written as any
     plain scalar in YAML, so they accept numbers and booleans; keys without a value count as left out.
+    Results may have fields that we do not know.
     """
     schema = msgspec.json.schema(_ROOTS[kind])
     definitions = schema.setdefault("$defs", {})
@@ -49,8 +50,6 @@ def schema_of(kind: str) -> dict[str, Any]:
     if kind in ("suite", "task", "config"):
         for definition in definitions.values():
             _as_yaml_has_it(definition)
-    else:
-        _accept_more(definitions)
     _drop_unused(schema)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": _TITLES[kind], **schema}
 
@@ -109,12 +108,6 @@ def _as_yaml_has_it(schema: Any) -> None:
 def _loosen_text(schema: dict[str, Any]) -> None:
     if schema.get("type") == "string":
         schema["type"] = ["string", "number", "boolean", "null"]
-
-
-def _accept_more(definitions: dict[str, Any]) -> None:
-    """Readers of results accept fields that they do not know."""
-    for definition in definitions.values():
-        definition.pop("additionalProperties", None)
 
 
 def _walk(schema: Any, change: Callable[[dict[str, Any]], None]) -> None:

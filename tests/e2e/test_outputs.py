@@ -295,6 +295,26 @@ def test_no_secret_leaves_the_program(leaky: Path, args: list[str]):
     assert tasks["talks"]["error_msg"] == "follow-up 1/1: gone: [REDACTED] and [REDACTED]"
 
 
+def test_logs_and_artifacts_hide_more_than_results(tmp_path: Path):
+    """Mail addresses and long hex words, which results may hold, are no business of who reads a log."""
+    private = ("jane.doe@example.com", "0123456789abcdef" * 2)
+    grader = "{type: program, name: g, config: {command: sh, args: [-c, 'cat >&2; false']}}"
+    mock_suite(
+        tmp_path,
+        {"t": f"inputs: {{prompt: p}}\nmock: {{output: '{' '.join(private)}'}}\ngraders: [{grader}]"},
+    )
+    log = ("--session-log", "--session-dir", "log", "--transcript-dir", "talk")
+    assert waza("run", "eval.yaml", "--no-save", "-o", "o.json", *log, cwd=tmp_path).code == 1
+    (run,) = strict_json((tmp_path / "o.json").read_bytes())["tasks"][0]["runs"]
+    assert run["final_output"] == " ".join(private)
+    assert run["failure_artifacts"]["stdout"] == "[REDACTED] [REDACTED]"
+    for name in ("log", "talk"):
+        (path,) = (tmp_path / name).iterdir()
+        text = path.read_text(encoding="utf-8")
+        assert "[REDACTED] [REDACTED]" in text
+        assert [one for one in private if one in text] == []
+
+
 def test_the_search_for_secrets_would_find_one(leaky: Path):
     """Without the variables in the environment only the shapes of credentials are known."""
     text = run_leaky(leaky, "--json", "--no-save", known=False).out

@@ -11,7 +11,6 @@ from waza.m365.options import Evaluators
 from waza.m365.part import Natural, NonEmpty, Open, Part, Positive, rule
 from waza.m365.scores import Citation, Diagnostics
 
-SCHEMA_VERSION = "1.7.0"
 MOST_TURNS = 20
 
 # Keys that other documentation gives items, though the schema refuses them.
@@ -39,9 +38,9 @@ class Turn(Part, frozen=True, kw_only=True):
     advice: ClassVar = dict.fromkeys(DOCUMENTED, _MOVE)
     prompt: NonEmpty
     expected_response: str = ""
-    response: str = ""
+    response: str | UnsetType = UNSET
     context: str = ""
-    evaluators: EvaluatorMap = {}
+    evaluators: EvaluatorMap | UnsetType = UNSET
     evaluators_mode: Mode = "extend"
     citations: list[Citation] = []
     scores: Scores = {}

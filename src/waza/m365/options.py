@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from waza.m365.part import NonEmpty, Open, Part, Positive, Scale, Share, rule
+from waza.m365.part import NonEmpty, Open, Part, Positive, Scale, Share, rule, typed
 
 Evaluators: TypeAlias = dict[str, dict[str, Any]]
 """Evaluator names to their options, in order."""
@@ -118,5 +118,4 @@ def taken_name(name: str) -> Taken | None:
 
 def options_of(name: str, options: Open) -> Part:
     """Return the valid options of an evaluator as its struct, with the defaults filled in."""
-    # Not strict, since 2.0 is a whole number in JSON; types were checked before.
-    return msgspec.convert(options, BUILT_IN.get(name, CustomOptions), strict=False)
+    return typed(BUILT_IN.get(name, CustomOptions), options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -25,6 +25,14 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     more: ClassVar[bool] = False
     advice: ClassVar[dict[str, str]] = {}
     otherwise: ClassVar[str] = ""
+
+
+P = TypeVar("P", bound=Part)
+
+
+def typed(kind: type[P], data: Open) -> P:
+    """Return plain data that was checked as a part."""
+    return msgspec.convert(data, kind, strict=False)  # not strict, since 2.0 is a whole number in JSON
 
 
 def rule(name: str) -> Meta:

@@ -9,17 +9,15 @@ from typing import Any
 from waza.kit import yaml
 from waza.kit.decode import Document, Path, nearest
 from waza.m365.check import Checker, every
-from waza.m365.model import SCHEMA_VERSION, DocumentFile, Thread, Turn
+from waza.m365.model import DocumentFile, Thread, Turn
 from waza.m365.options import BUILT_IN, CITATION_FORMATS, CustomOptions, taken_name
 from waza.m365.part import Part
 from waza.m365.scores import SCORES, ErroredScore
+from waza.m365.version import SCHEMA_VERSION, refused
 from waza.problem import Problem
 
-_VERSION = re.compile(r"1\.([0-9]+)\.([0-9]+)")
-_ANY_VERSION = re.compile(r"[0-9]+\.[0-9]+(\.[0-9]+)?")
 _EVALUATOR_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
-_CURRENT = yaml.Scalar(SCHEMA_VERSION, SCHEMA_VERSION, 0, 0)
-_KNOWN = (7, 0)  # minor and patch of the schema version
+_VERSIONED: dict[str, yaml.Node] = {"schemaVersion": yaml.Scalar(SCHEMA_VERSION, SCHEMA_VERSION, 0, 0)}
 
 
 def validate(document: Document) -> list[Problem]:
@@ -50,19 +48,14 @@ class _Validator(Checker):
 
     def root(self) -> None:
         """Check the whole document."""
-        node = self.document.root
-        if older_form(node):
-            advice = f"run `waza m365 upgrade {self.document.file}`"
-            self.say(node, (), f"this is {older_form(node)}, an older form of the document", advice)
+        node, upgrade = self.document.root, f"run `waza m365 upgrade {self.document.file}`"
+        if form := older_form(node):
+            self.say(node, (), f"this is {form}, an older form of the document", upgrade)
         elif isinstance(node, yaml.Mapping) and "schemaVersion" not in node.entries:
-            known = yaml.Mapping(
-                {"schemaVersion": _CURRENT, **node.entries}, node.keys, node.line, node.column
-            )
-            advice = (
-                f'add "schemaVersion": "{SCHEMA_VERSION}", or run `waza m365 upgrade {self.document.file}`'
-            )
+            meant = nearest("schemaVersion", node.entries.keys() - {"$schema"})
+            advice = f'write "schemaVersion": "{SCHEMA_VERSION}"' if meant else upgrade
             self.say(node, (), "'schemaVersion' is missing", advice)
-            self.part(DocumentFile, known, ())
+            self.part(DocumentFile, yaml.Mapping(_VERSIONED | node.entries, node.keys, 0, 0), ())
         else:
             self.part(DocumentFile, node, ())
 
@@ -70,16 +63,8 @@ class _Validator(Checker):
         del wanted
         if not (isinstance(node, yaml.Scalar) and isinstance(node.value, str)):
             return self.mismatch(node, path, f'a text such as "{SCHEMA_VERSION}"')
-        if version := parse_version(node.value):
-            if version <= _KNOWN:
-                return True
-            advice = f'install a newer waza, or write "{SCHEMA_VERSION}" if the document uses nothing newer'
-            return self.say(
-                node, path, f"{node.value} is newer than {SCHEMA_VERSION}, the newest known here", advice
-            )
-        if _ANY_VERSION.fullmatch(node.value) and not node.value.startswith("1."):
-            return self.say(node, path, f"version {node.value} is not readable here, which reads 1.x")
-        return self.say(node, path, f'{node.value!r} is no version; write one such as "{SCHEMA_VERSION}"')
+        why = refused(node.value)
+        return self.say(node, path, *why) if why else True
 
     def _date(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
         if not self.value(wanted, node, path):
@@ -187,12 +172,6 @@ def older_form(node: yaml.Node) -> str:
 def is_thread(item: yaml.Mapping) -> bool:
     """Tell whether an item is a conversation, or was probably meant to be one."""
     return "turns" in item.entries or ("prompt" not in item.entries and bool(nearest("turns", item.entries)))
-
-
-def parse_version(text: str) -> tuple[int, int] | None:
-    """Return the minor and the patch number of a version 1.x.y, or None for anything else."""
-    match = _VERSION.fullmatch(text)
-    return (int(match[1]), int(match[2])) if match else None
 
 
 def _text(node: yaml.Node) -> str:

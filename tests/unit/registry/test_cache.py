@@ -60,7 +60,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str):
         os.mkfifo(place)
     else:
         place.symlink_to(targets[kind])
-    with pytest.raises(ModuleError, match="odd is no regular file.*remove .*module and run `waza get`"):
+    with pytest.raises(ModuleError, match=r"odd is no regular file.*remove .*module and run `waza get`"):
         digest_of(tmp_path / "module")
 
 

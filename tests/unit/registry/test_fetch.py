@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -74,17 +75,29 @@ def test_hosts_are_paths_or_addresses(upstream: Upstream, cache: Path):
 
 
 def test_contents_and_modes_are_those_of_the_commit(upstream: Upstream, cache: Path):
-    odd = {"bytes": bytes(range(256)), "crlf": "a\r\nb\r\n", "empty": "", "日本/ü x": "é", "deep/er/run": "#!/bin/sh\n"}
+    odd: dict[str, str | bytes] = {
+        "bytes": bytes(range(256)),
+        "crlf": "a\r\nb\r\n",
+        "empty": "",
+        "日本/ü x": "é",
+        "deep/er/run": "#!/bin/sh\n",
+    }
     upstream.commit(odd, programs=["deep/er/run"], tag="v1")
     root = fetched(upstream, cache, "v1").directory
     assert {name: (root / name).read_bytes() for name in files_below(root)} == {
         name: text if isinstance(text, bytes) else text.encode() for name, text in odd.items()
     }
-    executable = [name for name in files_below(root) if os.access(root / name, os.X_OK) and (root / name).stat().st_mode & 0o111]
+    executable = [
+        name
+        for name in files_below(root)
+        if os.access(root / name, os.X_OK) and (root / name).stat().st_mode & 0o111
+    ]
     assert executable == ["deep/er/run"]
 
 
-def test_attributes_filters_and_hooks_do_nothing(upstream: Upstream, cache: Path, monkeypatch, tmp_path: Path):
+def test_attributes_filters_and_hooks_do_nothing(
+    upstream: Upstream, cache: Path, monkeypatch, tmp_path: Path
+):
     marker = tmp_path / "ran"
     hook = f"#!/bin/sh\ntouch {marker}\n"
     template = write_tree(
@@ -106,7 +119,12 @@ def test_attributes_filters_and_hooks_do_nothing(upstream: Upstream, cache: Path
     write_tree(tmp_path, {"gitconfig": config, "attributes": "* filter=evil\n"})
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     attributes = "* text eol=crlf\nsecret export-ignore\nid ident export-subst filter=evil\n"
-    files = {".gitattributes": attributes, "secret": "kept\n", "id": "$Id$ $Format:%H$\n", "hooks/post-checkout": hook}
+    files = {
+        ".gitattributes": attributes,
+        "secret": "kept\n",
+        "id": "$Id$ $Format:%H$\n",
+        "hooks/post-checkout": hook,
+    }
     upstream.commit(files, tag="v1")
     root = fetched(upstream, cache, "v1").directory
     assert {name: (root / name).read_text() for name in files_below(root)} == files
@@ -167,7 +185,9 @@ def test_names_that_lead_elsewhere_are_refused(upstream: Upstream, cache: Path, 
 def test_one_name_twice_is_refused(upstream: Upstream, cache: Path):
     one, two = upstream.blob(b"1"), upstream.blob(b"2")
     upstream.commit_tree(upstream.tree((FILE, one, "a"), (PROGRAM, two, "a")), "v1")
-    upstream.commit_tree(upstream.tree((FILE, one, "a"), ("040000", upstream.tree((FILE, two, "b")), "a")), "v2")
+    upstream.commit_tree(
+        upstream.tree((FILE, one, "a"), ("040000", upstream.tree((FILE, two, "b")), "a")), "v2"
+    )
     for version in ("v1", "v2"):
         assert "of the module cannot be written" in refused(upstream, cache, version)
 
@@ -221,7 +241,9 @@ def test_a_module_that_was_changed_is_not_pinned_again(upstream: Upstream, cache
 BLOCKING_GIT = """#!{python}
 import os, pathlib, sys, time
 if "cat-file" in sys.argv:
-    pathlib.Path({started!r}).touch()
+    half = pathlib.Path({started!r} + ".half")
+    half.write_text(str(os.getpid()))
+    half.rename({started!r})
     time.sleep(600)
 os.execv({git!r}, ["git", *sys.argv[1:]])
 """
@@ -249,6 +271,8 @@ def test_a_fetch_that_is_killed_leaves_no_module(upstream: Upstream, cache: Path
         time.sleep(0.01)
     process.send_signal(number)
     process.wait(timeout=30)
+    with suppress(ProcessLookupError):
+        os.kill(int(started.read_text()), signal.SIGKILL)
     left = [path.name for path in cache.iterdir()]
     assert all(name.startswith(".fetching-") for name in left)
     assert left == [] or number == signal.SIGKILL
@@ -280,14 +304,31 @@ def test_fetches_at_once_agree(upstream: Upstream, cache: Path):
 
 @pytest.mark.parametrize(
     "name",
-    ["con", "a/NUL.txt", "aux .md", "com1", "LPT9.x", "a:b", "a/x?", "a*", 'q"', "<", "|", "a.", "a /b", "a\x01"],
+    [
+        "con",
+        "a/NUL.txt",
+        "aux .md",
+        "com1",
+        "LPT9.x",
+        "ab:c",
+        "a/x?",
+        "a*",
+        'q"',
+        "<",
+        "|",
+        "a.",
+        "a /b",
+        "a\x01",
+    ],
 )
 def test_names_that_windows_has_not(name: str):
     assert name_fault(name, windows=True) == "Windows has no such name"
     assert name_fault(name, windows=False) == ""
 
 
-@pytest.mark.parametrize("name", ["console", "a/b.yaml", "com", "com10", ".github/x", "日本", "a..b", "nul2.txt"])
+@pytest.mark.parametrize(
+    "name", ["console", "a/b.yaml", "com", "com10", ".github/x", "日本", "a..b", "nul2.txt"]
+)
 def test_names_that_every_system_has(name: str):
     assert name_fault(name, windows=True) == ""
 

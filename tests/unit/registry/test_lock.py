@@ -57,6 +57,7 @@ def test_there_may_be_none(tmp_path: Path):
     assert read_lock(tmp_path) is None
 
 
+EMPTY = '""'
 ENTRY = f"ref: {REF}, commit: '{COMMIT}', digest: '{DIGEST}', url: '{URL}'"
 
 
@@ -93,7 +94,7 @@ def test_locks_of_others(tmp_path: Path, text: str):
         (f"graders: [{{{ENTRY.replace('abab', 'ab')}}}]", "is no digest of the form sha256:<64"),
         (f"graders: [{{{ENTRY}, trusted: 'yes'}}]", "graders[0].trusted: the text 'yes'"),
         (f"graders: [{{{ENTRY}, trusted: 1}}]", "graders[0].trusted: the number 1"),
-        (f"graders: [{{{ENTRY.replace(REF, '""')}}}]", "graders[0].ref: must not be empty"),
+        (f"graders: [{{{ENTRY.replace(REF, EMPTY)}}}]", "graders[0].ref: must not be empty"),
         (f"<<<<<<< HEAD\ngraders: [{{{ENTRY}}}]\n=======\n", "waza.lock:"),
     ],
 )

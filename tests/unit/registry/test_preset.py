@@ -29,7 +29,11 @@ def refused(root: Path, rest: str, files: dict[str, str]) -> str:
 
 
 def test_an_export_of_the_manifest_in_the_root(tmp_path: Path):
-    files = {MANIFEST: manifest("tone", "style", deep="a/b/deep.yaml"), "tone.yaml": TEXT, "a/b/deep.yaml": TEXT}
+    files = {
+        MANIFEST: manifest("tone", "style", deep="a/b/deep.yaml"),
+        "tone.yaml": TEXT,
+        "a/b/deep.yaml": TEXT,
+    }
     found = loaded(tmp_path, "#deep", files)
     assert (found.type, found.name, found.weight) == ("text", "deep", 1.0)
     assert yaml.plain(found.config) == {"contains": ["a"]}

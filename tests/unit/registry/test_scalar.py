@@ -10,7 +10,15 @@ from waza.registry.scalar import scalar
 
 @pytest.mark.parametrize(
     "value",
-    ["github.com/acme/graders#tone@v1.2.0", "sha256:00ff", "strict", "https://h/o/r.git", "a_b", "f" * 40, "_"],
+    [
+        "github.com/acme/graders#tone@v1.2.0",
+        "sha256:00ff",
+        "strict",
+        "https://h/o/r.git",
+        "a_b",
+        "f" * 40,
+        "_",
+    ],
 )
 def test_simple_texts_stand_as_they_are(value: str):
     assert scalar(value) == value
@@ -20,8 +28,41 @@ def test_simple_texts_stand_as_they_are(value: str):
 @pytest.mark.parametrize(
     "value",
     [
-        *("", "true", "null", "Yes", "off", "y", "1", "1.5", "1e5", "0x1f", "12:30:00", "2024-01-01", "~", "-"),
-        *("a: b", "a:", "a #b", "#a", "@a", "*a", "&a", "!a", "%a", "a b", " a", "a\n", '"', "'", "\\", "[", "<<"),
+        *(
+            "",
+            "true",
+            "null",
+            "Yes",
+            "off",
+            "y",
+            "1",
+            "1.5",
+            "1e5",
+            "0x1f",
+            "12:30:00",
+            "2024-01-01",
+            "~",
+            "-",
+        ),
+        *(
+            "a: b",
+            "a:",
+            "a #b",
+            "#a",
+            "@a",
+            "*a",
+            "&a",
+            "!a",
+            "%a",
+            "a b",
+            " a",
+            "a\n",
+            '"',
+            "'",
+            "\\",
+            "[",
+            "<<",
+        ),
         *("\x7f", "\x85", "\u2028", "\u2029", "\ufeff", "\x00", "\U0001f600", "日本", "\x1b[31m"),
         *([1, "a", None], {"a": {"b": [True]}}, {}, 1, 1.5, True, None),
     ],

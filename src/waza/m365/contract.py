@@ -1,0 +1,100 @@
+"""What a custom evaluator may return, and what becomes of it. Pure: values in, values out.
+
+A *judge* (it has a `.prompty`) scores with an integer from 1 to 5, a *code-only* evaluator with any
+finite number. What breaks these rules is an errored entry, never a guess: `"4"` is no 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Kind: TypeAlias = Literal["judge", "code"]
+Number: TypeAlias = int | float
+
+DEFAULT_THRESHOLD: Mapping[Kind, int] = {"judge": 3, "code": 1}
+
+_LOWEST, _HIGHEST = 1, 5  # what a judge may say
+_LONGEST = 200  # characters of a wrong value that a message shows
+_SHAPE = 'a dict {"score": ..., "reason": ...}'
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What one call of an evaluator gave: a score and why, or else the text of an error and no score."""
+
+    score: Number | None = None
+    reason: str = ""
+    error: str = ""
+
+
+def failed(text: str) -> Outcome:
+    """Return the outcome of an evaluator that broke down; `text` says how."""
+    return Outcome(error=f"Evaluator failed: {text}")
+
+
+def outcome(kind: Kind, returned: object) -> Outcome:
+    """Judge what an evaluator returned.
+
+    A dict with an `error` is that error, whatever else stands in it (None stands for no error). Else its
+    `score` must be a number that the kind may give; `reason` is kept as text. All other keys are ignored.
+    """
+    if not isinstance(returned, dict):
+        return failed(f"it returned {type(returned).__name__} instead of {_SHAPE}")
+    error = returned.get("error")
+    if error is not None:
+        return Outcome(error=_text(error) or "the evaluator reported an error without a text")
+    if "score" not in returned:
+        return Outcome(error=f"could not parse score: there is no 'score'; return {_SHAPE}")
+    score = _number(kind, returned["score"])
+    if isinstance(score, str):
+        return Outcome(error=score)
+    reason = returned.get("reason")
+    return Outcome(score=score, reason="" if reason is None else _text(reason))
+
+
+def entry(found: Outcome, threshold: Number) -> dict[str, object]:
+    """Return the entry of an eval document's `scores`. It passes when the score reaches the threshold."""
+    if found.score is None:
+        return {"result": "error", "error": found.error}
+    result = "pass" if found.score >= threshold else "fail"
+    return {"score": found.score, "result": result, "threshold": threshold, "reason": found.reason}
+
+
+def _number(kind: Kind, score: object) -> Number | str:
+    """Return the score as the kind may give it, else what is wrong with it."""
+    if isinstance(score, bool) and kind == "code":
+        return int(score)
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        return f"could not parse score: {_shown(score)} is not a number"
+    if not _is_finite(score):
+        return f"could not parse score: {_shown(score)} is not a finite number"
+    if kind == "code":
+        return score
+    if score != int(score) or not _LOWEST <= score <= _HIGHEST:
+        return (
+            f"the score {_shown(score)} is not an integer from {_LOWEST} to {_HIGHEST}, as a judge must give"
+        )
+    return int(score)
+
+
+def _is_finite(number: Number) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer that no float can hold, and no JSON reader either
+        return False
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number of thousands of digits"
+    return _text(text[:_LONGEST])
+
+
+def _text(value: object) -> str:
+    """Return the value as text that any file can hold: lone surrogates are replaced."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,195 @@
+"""Finding custom evaluators: folders below `custom-evaluators/`, read but not yet run.
+
+    custom-evaluators/
+      professional_tone/            a judge: it has a .prompty
+        professional_tone.py
+        professional_tone.prompty
+      forbidden_terms/              code-only: it has none
+        forbidden_terms.py
+
+Folder, evaluator and files have one name, in one spelling, also on disks that take `Tone` for `tone`.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from waza.m365.contract import Kind
+from waza.problem import Problem, shown
+
+FOLDER = "custom-evaluators"
+RESERVED = (
+    "Relevance",
+    "Coherence",
+    "Groundedness",
+    "Similarity",
+    "ToolCallAccuracy",
+    "Citations",
+    "ExactMatch",
+    "PartialMatch",
+    "RetrievalQuery",
+    "RetrievalResult",
+)
+"""Names of built-in evaluators, which no custom one may have in any spelling."""
+
+_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
+_MACHINERY = ("load_flow", "promptflow", "model_config", ".prompty")  # what only judges have use for
+
+
+class CustomEvaluator(msgspec.Struct, frozen=True, kw_only=True):
+    """A custom evaluator that can be started.
+
+    `wrapper` is the absolute path of its Python file. `classes` are the names of the classes stated there,
+    in the order of the file; the first is the evaluator.
+    """
+
+    name: str
+    kind: Kind
+    wrapper: Path
+    classes: tuple[str, ...]
+
+
+class Discovery(msgspec.Struct, kw_only=True):
+    """What a search found: evaluators that can be started, and all mistakes and warnings."""
+
+    evaluators: list[CustomEvaluator] = []
+    problems: list[Problem] = []
+
+
+def discover(root: Path, names: Iterable[str]) -> Discovery:
+    """Look for the named evaluators in `root`/custom-evaluators; folders that are not named are left alone.
+
+    `root` is the directory that the program was started in, wherever the document is. The names are those
+    that a document refers to, without built-in ones. Nothing of the evaluators is run.
+    """
+    found = Discovery()
+    folder = root.absolute() / FOLDER
+    present = _entries(folder, directories=True)
+    for name in dict.fromkeys(names):
+        problem = _misnamed(folder, name, present)
+        if problem:
+            found.problems.append(problem)
+        else:
+            _read(folder / name, name, found)
+    return found
+
+
+def _misnamed(folder: Path, name: str, present: set[str]) -> Problem | None:
+    """Return what is wrong with a name that stands for no evaluator."""
+    if name not in present:
+        return Problem(
+            file=shown(folder), message=f"Unknown evaluator '{name}'", hint=_advice(folder, name, present)
+        )
+    if not _NAME.fullmatch(name):
+        message = f"Custom evaluator {name!r} has no valid name"
+        hint = "start with a letter, go on with letters, digits and underscores"
+        return Problem(file=shown(folder / name), message=message, hint=hint)
+    built_in = next((reserved for reserved in RESERVED if reserved.lower() == name.lower()), None)
+    if built_in:
+        message = f"Custom evaluator '{name}' has the name of the built-in evaluator {built_in}"
+        return Problem(file=shown(folder / name), message=message, hint=f"name it domain_{name}, for example")
+    return None
+
+
+def _advice(folder: Path, name: str, present: set[str]) -> str:
+    known = {known.lower(): known for known in (*RESERVED, *sorted(present))}
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    if close:
+        return f"did you mean '{known[close[0]]}'?"
+    if not folder.is_dir():
+        return f"there is no folder {FOLDER} here; start from the directory that has it"
+    return f"make a folder '{name}' with a file '{name}.py' there"
+
+
+def _read(folder: Path, name: str, found: Discovery) -> None:
+    """Read one evaluator's folder into `found`."""
+    files = _entries(folder, directories=False)
+    wrapper = folder / f"{name}.py"
+    if wrapper.name not in files:
+        message = f"Custom evaluator '{name}' is missing required file '{name}.py'"
+        hint = "the file and the folder must have the same name, in the same spelling"
+        found.problems.append(Problem(file=shown(folder), message=message, hint=hint))
+        return
+    tree = _parsed(wrapper, name)
+    if isinstance(tree, Problem):
+        found.problems.append(tree)
+        return
+    classes = tuple(dict.fromkeys(_class_names(tree)))
+    if not classes:
+        message = f"Custom evaluator '{name}' has no class"
+        hint = "write a class with the methods __init__ and __call__"
+        found.problems.append(Problem(file=shown(wrapper), message=message, hint=hint))
+        return
+    kind: Kind = "judge" if f"{name}.prompty" in files else "code"
+    found.evaluators.append(CustomEvaluator(name=name, kind=kind, wrapper=wrapper, classes=classes))
+    found.problems += _warnings(found.evaluators[-1], tree)
+
+
+def _entries(folder: Path, *, directories: bool) -> set[str]:
+    """Return the names in a folder as they are spelled on disk: its directories, or its files."""
+    try:
+        return {path.name for path in folder.iterdir() if (path.is_dir() if directories else path.is_file())}
+    except OSError:  # it is not there, or closed to us
+        return set()
+
+
+def import_failure(evaluator: str, wrapper: Path, text: str, line: int = 0, column: int = 0) -> Problem:
+    """Return the problem of an evaluator whose Python file cannot be imported; `text` is the exception's."""
+    message = f"Custom evaluator '{evaluator}' failed to import: {text}"
+    return Problem(file=shown(wrapper), message=message, line=line, column=column)
+
+
+def _parsed(wrapper: Path, name: str) -> ast.Module | Problem:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the user's code, which is not run here
+            return ast.parse(wrapper.read_bytes(), str(wrapper))
+    except SyntaxError as error:
+        text = f"{type(error).__name__}: {error.msg}"
+        return import_failure(name, wrapper, text, max(error.lineno or 0, 0), max(error.offset or 0, 0))
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
+        return import_failure(name, wrapper, f"{type(error).__name__}: {error}")
+
+
+def _class_names(node: ast.AST) -> Iterator[str]:
+    """Yield the classes that a module states, also within `if` and `try`, in the order of the file."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            yield child.name
+        elif isinstance(child, ast.If | ast.Try | ast.ExceptHandler | ast.With):
+            yield from _class_names(child)
+
+
+def _warnings(evaluator: CustomEvaluator, tree: ast.Module) -> Iterator[Problem]:
+    name, file = evaluator.name, shown(evaluator.wrapper)
+    if len(evaluator.classes) > 1:
+        first, *others = evaluator.classes
+        message = f"Custom evaluator '{name}' has several classes; '{first}', the first, is the evaluator"
+        hint = f"move the others ({', '.join(others)}) into a module beside it"
+        yield Problem(file=file, message=message, hint=hint, severity="warning")
+    words = _machinery(tree) if evaluator.kind == "code" else []
+    if words:
+        message = f"Custom evaluator '{name}' is code-only but refers to {', '.join(words)}"
+        hint = f"was the file '{name}.prompty' forgotten?"
+        yield Problem(file=file, message=message, hint=hint, severity="warning")
+
+
+def _machinery(tree: ast.Module) -> list[str]:
+    """Return the words of a judge's machinery that the code uses; comments and docstrings are not code."""
+    spoken = list(_spoken(tree))
+    return [word for word in _MACHINERY if any(word in text for text in spoken)]
+
+
+def _spoken(tree: ast.Module) -> Iterator[str]:
+    """Yield all names and string constants of the code, but no string that stands alone."""
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if id(node) not in alone:
+            yield from (text for _, text in ast.iter_fields(node) if isinstance(text, str))

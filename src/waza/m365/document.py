@@ -1,0 +1,144 @@
+"""Reading an evaluation document: the file, what it says, and its items as a run needs them."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.errors import SuiteError, UsageError
+from waza.kit import yaml
+from waza.kit.decode import Document
+from waza.kit.decode import Path as Place
+from waza.m365.jsontext import JsonError, load
+from waza.m365.model import Thread, Turn
+from waza.m365.options import Evaluators
+from waza.m365.part import typed
+from waza.m365.upgrade import upgrade
+from waza.m365.validate import validate
+from waza.problem import Problem, shown
+
+NAMES = ("prompts.json", "evals.json", "tests.json")
+FOLDER = "evals"
+MAX_FILE = 200 * 1024 * 1024  # bytes; results with long responses are documents, too
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """One item. `id` is its own within the document; a single question has one turn and no `thread`."""
+
+    number: int
+    id: str
+    turns: tuple[Turn, ...]
+    thread: Thread | None = None
+
+    def place(self, turn: int) -> Place:
+        """Return the path of a turn (counted from 0) in the document."""
+        own = ("items", self.number - 1)
+        return (*own, "turns", turn) if self.thread else own
+
+
+class EvalDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid document in its current form.
+
+    `data` is the whole of it as plain values, `source` the same as nodes with their places in the file.
+    `default_evaluators` is None where the document has none.
+    """
+
+    name: str
+    data: dict[str, Any]
+    source: Document
+    items: tuple[Item, ...]
+    default_evaluators: Evaluators | None = None
+    warnings: tuple[Problem, ...] = ()
+
+    def turns(self) -> Iterator[tuple[Turn, Place]]:
+        """Yield every turn of every item, with its place."""
+        for item in self.items:
+            for i, turn in enumerate(item.turns):
+                yield turn, item.place(i)
+
+
+def read_document(path: Path) -> EvalDocument:
+    """Read a document, older forms included. Raises SuiteError with every mistake in it."""
+    upgraded = upgrade(read_nodes(path)[1])
+    document = upgraded.document
+    found = [*upgraded.problems, *(validate(document) if not upgraded.problems else ())]
+    if any(problem.severity == "error" for problem in found):
+        raise SuiteError([problem for problem in found if problem.severity == "error"])
+    moved = [change for change in upgraded.changes if change.kind == "moved"]
+    warnings = [document.problem(one.node, one.path, one.message, severity="warning") for one in moved]
+    return of_nodes(document, path.stem, (*warnings, *found))
+
+
+def of_nodes(document: Document, stem: str, warnings: tuple[Problem, ...] = ()) -> EvalDocument:
+    """Return a valid document; `stem` names it if it has no name of its own."""
+    data: Any = yaml.plain(document.root)
+    return EvalDocument(
+        name=data.get("metadata", {}).get("name") or stem,
+        data=data,
+        source=document,
+        items=_items(data["items"]),
+        default_evaluators=data.get("default_evaluators"),
+        warnings=warnings,
+    )
+
+
+def read_nodes(path: Path) -> tuple[str, Document]:
+    """Return the text of a file of JSON and its nodes, whatever they are. Raises SuiteError."""
+    file = shown(path)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
+            raise SuiteError([Problem(file=file, message=f"is {kind}; name the file of a document")])
+        if status.st_size > MAX_FILE:
+            raise SuiteError([Problem(file=file, message=f"is larger than {MAX_FILE // 2**20} MB")])
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise SuiteError([Problem(file=file, message="there is no such file")]) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SuiteError([Problem(file=file, message=f"cannot be read ({reason})")]) from None
+    try:
+        return data.decode("utf-8-sig"), Document(file, load(data))
+    except JsonError as error:
+        problem = Problem(file=file, line=error.line, column=error.column, message=error.message)
+        raise SuiteError([problem]) from None
+
+
+def find_document(directory: Path) -> Path:
+    """Return the document that is meant where none is named. Raises UsageError if there is none."""
+    candidates = [folder / name for folder in (directory, directory / FOLDER) for name in NAMES]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    names = ", ".join(NAMES)
+    raise UsageError(f"there is no {names} here or in {FOLDER}/; name a document, or run `waza m365 init`")
+
+
+def _items(entries: list[dict[str, Any]]) -> tuple[Item, ...]:
+    taken: set[str] = set()
+    return tuple(_item(number, entry, taken) for number, entry in enumerate(entries, 1))
+
+
+def _item(number: int, entry: dict[str, Any], taken: set[str]) -> Item:
+    thread = typed(Thread, entry) if "turns" in entry else None
+    own = entry.get("extensions", {}).get("id")
+    wanted = str(own) if isinstance(own, str | int) and own != "" else (thread.name if thread else "")
+    return Item(
+        number=number,
+        id=_unused(wanted or f"item-{number}", taken),
+        turns=tuple(thread.turns) if thread else (typed(Turn, entry),),
+        thread=thread,
+    )
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = f"{name}-{number}", number + 1
+    taken.add(unique)
+    return unique

@@ -1,0 +1,165 @@
+"""From what happened to statuses, errors, score entries and summaries. Pure: values in, values out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from waza.m365.model import Status
+from waza.m365.scores import SCORE_KEYS, SCORES, JudgedScore
+from waza.model.result import RunStatus
+
+AGENT_REQUEST_FAILED = "agentRequestFailed"
+AGENT_THROTTLED = "agentThrottled"  # ours: the agent refuses further requests for now
+TURN_SKIPPED = "turnSkipped"
+EVALUATORS_FAILED = "evaluatorsFailed"
+
+RUN_STATUS: Mapping[Status, RunStatus] = {
+    "pass": "passed",
+    "fail": "failed",
+    "partial": "error",
+    "error": "error",
+}
+"""What a status is among runs of suites; there, a run whose grader broke down is an error."""
+
+Kind = Literal["built-in", "judge", "code"]
+
+
+class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one evaluator said of one turn. With an `error` it said nothing, and the rest does not count.
+
+    `score` is on the evaluator's own scale: 1 to 5 for those that judge, the count of Citations, 1 or 0 for
+    ExactMatch, anything for code. `extra` are further keys of its entry, such as `diagnostic_code`.
+    """
+
+    name: str
+    kind: Kind = "built-in"
+    score: float = 0
+    threshold: float = 1
+    passed: bool = False
+    reason: str = ""
+    error: str = ""
+    extra: dict[str, Any] = {}
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why the agent gave no response: the cause, and the code that tells its kind."""
+
+    cause: str
+    code: str = AGENT_REQUEST_FAILED
+
+
+class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened on one turn.
+
+    `failure` or `skipped` (an earlier turn of the thread failed): there is no response, and nothing was
+    evaluated. Both `citations` and `diagnostics` have the shape of the document; empty ones are left out.
+    """
+
+    response: str = ""
+    failure: Failure | None = None
+    skipped: bool = False
+    results: tuple[EvaluatorResult, ...] = ()
+    citations: list[dict[str, Any]] = []
+    diagnostics: dict[str, Any] = {}
+
+
+def status_of(outcome: TurnOutcome) -> Status:
+    """Return the status of a turn."""
+    if outcome.failure or outcome.skipped:
+        return "error"
+    if any(is_error(result) for result in outcome.results):
+        return "partial"
+    return "pass" if all(result.passed for result in outcome.results) else "fail"
+
+
+def error_of(outcome: TurnOutcome) -> dict[str, str] | None:
+    """Return the error object of a turn, or None where everything ran."""
+    if outcome.skipped:
+        return _error(TURN_SKIPPED, "Turn not attempted: preceding turn failed")
+    if outcome.failure:
+        cause = outcome.failure.cause or "no cause is known"
+        return _error(outcome.failure.code, f"Agent request failed: {cause}")
+    total, failed = len(outcome.results), sum(map(is_error, outcome.results))
+    if not failed:
+        return None
+    message = f"Agent response obtained. {failed} of {total} evaluators failed to run."
+    return _error(EVALUATORS_FAILED, message)
+
+
+def scores_of(outcome: TurnOutcome) -> dict[str, dict[str, Any]]:
+    """Return the `scores` of a turn; none where there is no response."""
+    if outcome.failure or outcome.skipped:
+        return {}
+    return {SCORE_KEYS.get(result.name, result.name): entry_of(result) for result in outcome.results}
+
+
+def entry_of(result: EvaluatorResult) -> dict[str, Any]:
+    """Return the entry of one evaluator under `scores`."""
+    if is_error(result):
+        return {"result": "error", "error": result.error or "Evaluator failed: its score is no finite number"}
+    verdict = "pass" if result.passed else "fail"
+    if result.kind != "built-in":
+        return _scored(result, verdict) | {"reason": result.reason}
+    if result.name == "ExactMatch":
+        entry: dict[str, Any] = {"match": result.passed, "result": verdict}
+    elif result.name == "Citations":
+        entry = {"count": int(result.score), "result": verdict, "threshold": int(result.threshold)}
+    else:
+        entry = _scored(result, verdict)
+    if result.reason:
+        entry["reason"] = result.reason
+    return {**result.extra, **entry}
+
+
+def is_error(result: EvaluatorResult) -> bool:
+    """Tell whether an evaluator gave no result; a score that is no finite number is none."""
+    return bool(result.error) or not (math.isfinite(result.score) and math.isfinite(result.threshold))
+
+
+def unit_score(result: EvaluatorResult) -> float:
+    """Return the score between 0 and 1 that graders of suites have.
+
+    Judges: (score - 1) / 4. Shares stay as they are. Counts, comparisons and code: 1 or 0 by the result.
+    """
+    if is_error(result):
+        return 0.0
+    if result.kind == "judge" or _is_judged(result):
+        return (result.score - 1) / 4
+    shares = result.kind == "built-in" and result.name not in ("ExactMatch", "Citations")
+    return float(result.score) if shares else float(result.passed)
+
+
+def overall_status(statuses: Sequence[Status]) -> Status:
+    """Return the status of a thread: the worst of its turns."""
+    order: tuple[Status, ...] = ("error", "partial", "fail")
+    return next((status for status in order if status in statuses), "pass")
+
+
+def summary_of(statuses: Sequence[Status]) -> dict[str, Any]:
+    """Return the `summary` of a thread from the statuses of its turns, at least one."""
+    counts = Counter(statuses)
+    return {
+        "turns_total": len(statuses),
+        "turns_passed": counts["pass"],
+        "turns_failed": counts["fail"],
+        "turns_partial": counts["partial"],
+        "turns_errored": counts["error"],
+        "overall_status": overall_status(statuses),
+    }
+
+
+def _is_judged(result: EvaluatorResult) -> bool:
+    return result.kind == "built-in" and SCORES.get(SCORE_KEYS.get(result.name, "")) is JudgedScore
+
+
+def _scored(result: EvaluatorResult, verdict: str) -> dict[str, Any]:
+    return {"score": result.score, "result": verdict, "threshold": result.threshold}
+
+
+def _error(code: str, message: str) -> dict[str, str]:
+    return {"code": code, "message": message}
