@@ -99,7 +99,7 @@ def test_the_report_on_the_console(mixed: Path):
 
 
 def test_progress_is_told_apart_from_the_report(mixed: Path):
-    ended = waza("run", "eval.yaml", "--no-save", cwd=mixed)
+    ended = waza("run", "eval.yaml", "--no-save", cwd=mixed, env={"NO_COLOR": "", "TERM": "xterm"})
     assert ended.err == (
         "Benchmark: greetings\nSkill: greeter\nEngine: mock\nModel: test-model\n\n"
         "✓ [1/4] greets\n"
