@@ -3,7 +3,7 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime test test-quick check lint fmt build install bench schemas lock clean
+.PHONY: demo runtime test test-quick check lint fmt build install bench fuzz schemas lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
@@ -40,6 +40,17 @@ install:
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/csv_tasks.py
+	$(BIN)/python benchmarks/wgp.py
+
+# atheris has no place in requirements/dev.txt, so it gets an environment of its own. Crashes are kept there.
+FUZZ := .venv/fuzz
+FUZZ_SECONDS ?= 60
+fuzz: $(STAMP)
+	$(PY) -m venv $(FUZZ)
+	$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	for target in tests/fuzz/fuzz_*.py; do \
+	  $(FUZZ)/bin/python $$target -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(FUZZ)/ || exit; \
+	done
 
 schemas: $(STAMP)
 	$(BIN)/python scripts/schemas.py

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +13,7 @@ from msgspec import UnsetType
 
 from waza.engine.engines import COPILOT, MOCK, Engine, start_engine
 from waza.engine.place import at_place
-from waza.errors import ExecutorError, UsageError
+from waza.errors import ExecutorError, RunError, UsageError
 from waza.kit import process
 from waza.m365.document import EvalDocument, Item
 from waza.m365.status import AGENT_THROTTLED, Failure
@@ -27,7 +26,33 @@ from waza.model.trial import Attempt, Trial
 from waza.workspace.room import Room, clear_stale_rooms
 
 RECORDED, COMMAND, A2A = "recorded", "command", "a2a"
+AGENTS = (MOCK, RECORDED, f"{COMMAND}:CMD", f"{A2A}:URL", COPILOT)
 _SHOWN = 500  # characters of a program's complaint
+
+
+class Credentials(msgspec.Struct, frozen=True):
+    """A bearer token, or an API key, or neither. `repr` shows none."""
+
+    token: str = ""
+    key: str = ""
+
+    def __repr__(self) -> str:
+        return "Credentials()"
+
+
+class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent is asked: `timeout` in seconds a prompt.
+
+    `model` and `target` (a skill or custom agent) are for executors, `credentials` and `attempts`, the
+    number of times that a refused request is made, for agents behind HTTP.
+    """
+
+    project: Project
+    timeout: float = 300
+    model: str = ""
+    target: Target | None = None
+    credentials: Credentials = Credentials()
+    attempts: int = 4
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,17 +180,11 @@ def _failure(ended: process.Finished) -> Failure:
 class Engines:
     """An executor of suites: `mock`, which echoes, or `copilot-sdk` with a skill or custom agent."""
 
-    def __init__(
-        self,
-        document: EvalDocument,
-        executor: str,
-        *,
-        project: Project,
-        model: str,
-        timeout: float,
-        target: Target | None = None,
-    ) -> None:
-        config = Config(executor=executor, model=model, timeout_seconds=round(timeout))
+    def __init__(self, document: EvalDocument, executor: str, options: AgentOptions) -> None:
+        self.options, target = options, options.target
+        config = Config(
+            executor=executor, model=options.model, timeout_seconds=max(1, round(options.timeout))
+        )
         file = SuiteFile(name=document.name, skill=target.name if target else "", config=config)
         here = Path.cwd()
         self.suite = Suite(
@@ -174,34 +193,34 @@ class Engines:
             fixtures=here,
             file=file,
             tasks=(),
-            models=(model,),
+            models=(options.model,),
         )
-        self.project, self.model, self.timeout, self.target = project, model, timeout, target
         self.room = Room()
         self.engine: Engine | None = None
 
     async def start(self) -> None:
         """Start the executor."""
         await clear_stale_rooms()
-        self.engine = await start_engine(self.suite, self.model, self.project)
+        self.engine = await start_engine(self.suite, self.options.model, self.options.project)
 
     async def open(self, item: Item) -> Conversation:
         """Start a session in an empty workspace of its own."""
         if self.engine is None:
             raise ExecutorError("the executor was not started")
-        skills = (self.target.directory,) if self.target and self.target.kind == "skill" else ()
+        target, timeout = self.options.target, self.options.timeout
+        skills = (target.directory,) if target and target.kind == "skill" else ()
         task = Task(
             id=item.id,
             name=item.id,
             file="",
             prompt=item.turns[0].prompt,
-            timeout=self.timeout,
+            timeout=timeout,
             home=self.suite.directory,
             fixtures=self.suite.fixtures,
             inputs=Inputs(),
-            target=self.target,
+            target=target,
             skill_paths=skills,
-            no_skills=self.target is None,
+            no_skills=target is None,
         )
         stack = contextlib.AsyncExitStack()
         try:
@@ -211,7 +230,7 @@ class Engines:
         except BaseException:
             await stack.aclose()
             raise
-        return _Sessions(session, stack, Limits(turn=self.timeout))
+        return _Sessions(session, stack, Limits(turn=timeout))
 
     async def aclose(self) -> None:
         """Stop the executor, and remove the workspaces."""
@@ -238,26 +257,24 @@ class _Sessions:
             await self.stack.aclose()
 
 
-def agent_of(
-    name: str,
-    document: EvalDocument,
-    *,
-    project: Project,
-    model: str,
-    timeout: float,
-    target: Target | None = None,
-) -> Agent:
+def agent_of(name: str, document: EvalDocument, options: AgentOptions) -> Agent:
     """Return the agent that `--agent` names. UsageError: there is none of that name."""
     kind, _, rest = name.partition(":")
+    if kind == A2A and rest.strip():
+        return _a2a(rest.strip(), options)
     if kind == RECORDED and not rest:
         return Recorded()
     if kind == COMMAND and rest.strip():
-        return Command(rest, timeout)
+        return Command(rest, options.timeout)
     if name in (MOCK, COPILOT):
-        return Engines(document, name, project=project, model=model, timeout=timeout, target=target)
-    known = ", ".join(_names())
-    raise UsageError(f"there is no agent {name!r}; known: {known}")
+        return Engines(document, name, options)
+    raise UsageError(f"there is no agent {name!r}; known: {', '.join(AGENTS)}")
 
 
-def _names() -> Iterable[str]:
-    return (MOCK, RECORDED, f"{COMMAND}:CMD", COPILOT)
+def _a2a(url: str, options: AgentOptions) -> Agent:
+    try:
+        from waza.m365.a2a import WAITS, A2AAgent
+    except ModuleNotFoundError as error:
+        raise RunError("agents over A2A need more packages; pip install 'waza[m365]'") from error
+    waits = [WAITS[min(number, len(WAITS) - 1)] for number in range(options.attempts - 1)]
+    return A2AAgent(url, options.credentials, options.timeout, waits)

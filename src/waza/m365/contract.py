@@ -19,7 +19,6 @@ DEFAULT_THRESHOLD: Mapping[Kind, int] = {"judge": 3, "code": 1}
 
 _LOWEST, _HIGHEST = 1, 5  # what a judge may say
 _LONGEST = 200  # characters of a wrong value that a message shows
-_SHAPE = 'a dict {"score": ..., "reason": ...}'
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -35,19 +34,17 @@ def failed(text: str) -> Outcome:
     return Outcome(error=f"Evaluator failed: {text}")
 
 
-def outcome(kind: Kind, returned: object) -> Outcome:
-    """Judge what an evaluator returned.
+def outcome(kind: Kind, returned: Mapping[str, object]) -> Outcome:
+    """Judge the dict that an evaluator returned.
 
-    A dict with an `error` is that error, whatever else stands in it (None stands for no error). Else its
+    With an `error` it is that error, whatever else stands in it (None stands for no error). Else its
     `score` must be a number that the kind may give; `reason` is kept as text. All other keys are ignored.
     """
-    if not isinstance(returned, dict):
-        return failed(f"it returned {type(returned).__name__} instead of {_SHAPE}")
     error = returned.get("error")
     if error is not None:
-        return Outcome(error=_text(error) or "the evaluator reported an error without a text")
+        return Outcome(error=_text(error) or "the evaluator returned an error without a text")
     if "score" not in returned:
-        return Outcome(error=f"could not parse score: there is no 'score'; return {_SHAPE}")
+        return Outcome(error="could not parse score: the evaluator returned no 'score'")
     score = _number(kind, returned["score"])
     if isinstance(score, str):
         return Outcome(error=score)

@@ -140,9 +140,13 @@ def _entries(folder: Path, *, directories: bool) -> set[str]:
         return set()
 
 
-def import_failure(evaluator: str, wrapper: Path, text: str, line: int = 0, column: int = 0) -> Problem:
-    """Return the problem of an evaluator whose Python file cannot be imported; `text` is the exception's."""
-    message = f"Custom evaluator '{evaluator}' failed to import: {text}"
+def import_failure(evaluator: CustomEvaluator, text: str) -> Problem:
+    """Return the problem of an evaluator that cannot be imported; `text` is the exception's."""
+    return _import_failure(evaluator.name, evaluator.wrapper, text)
+
+
+def _import_failure(name: str, wrapper: Path, text: str, line: int = 0, column: int = 0) -> Problem:
+    message = f"Custom evaluator '{name}' failed to import: {text}"
     return Problem(file=shown(wrapper), message=message, line=line, column=column)
 
 
@@ -153,9 +157,9 @@ def _parsed(wrapper: Path, name: str) -> ast.Module | Problem:
             return ast.parse(wrapper.read_bytes(), str(wrapper))
     except SyntaxError as error:
         text = f"{type(error).__name__}: {error.msg}"
-        return import_failure(name, wrapper, text, max(error.lineno or 0, 0), max(error.offset or 0, 0))
+        return _import_failure(name, wrapper, text, max(error.lineno or 0, 0), max(error.offset or 0, 0))
     except (OSError, ValueError, RecursionError, MemoryError) as error:
-        return import_failure(name, wrapper, f"{type(error).__name__}: {error}")
+        return _import_failure(name, wrapper, f"{type(error).__name__}: {error}")
 
 
 def _class_names(node: ast.AST) -> Iterator[str]:

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from waza.kit.yaml import Mapping, Node, Plain, Scalar, Sequence
 
@@ -58,6 +58,23 @@ def decoded(data: bytes) -> str:
         line = data.count(b"\n", 0, start) + 1
         column = start - data.rfind(b"\n", 0, start)
         raise JsonError("the file is not UTF-8 text; save it as UTF-8", line, column) from None
+
+
+def dump(data: object) -> str:
+    """Return plain data as the text of a file: strict JSON, in which numbers that are not finite are null.
+
+    What no UTF-8 file can hold, half of a surrogate pair, becomes U+FFFD.
+    """
+    text = json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False)
+    return _LONE_SURROGATE.sub("\ufffd", text) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class _Reader:

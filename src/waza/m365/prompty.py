@@ -91,30 +91,28 @@ class Prompty:
         """Ask the model. Only declared inputs reach the prompt; `timeout`, in seconds, limits each try.
 
         Returned is the text of the answer, for `response_format: {type: json_object}` the value it holds,
-        for `response: all` the whole response. Raises PromptyError when there is no such thing.
+        for `response: all` the whole response. Raises PromptyError when there is no such thing, and
+        ModelError when there is no answer.
         """
         if args:
             raise PromptyError("Prompty can only be called with keyword arguments.")
-        values = self._values(given)
         parameters = self._checked_parameters()
-        try:
-            question = self._question(values) | parameters
-            operation = "chat/completions" if self._is_chat else "completions"
-            response = prompty_model.ask(
-                self._configuration,
-                operation,
-                question,
-                timeout=timeout or self._parameters.get("timeout"),
-                waits=self.retry_waits,
-            )
-        except (prompty_messages.TemplateError, prompty_model.ModelError) as error:
-            raise self._error(str(error)) from None
+        response = prompty_model.ask(
+            self._configuration,
+            "chat/completions" if self._is_chat else "completions",
+            self._question(self._values(given)) | parameters,
+            timeout=timeout or self._parameters.get("timeout"),
+            waits=self.retry_waits,
+        )
         return _object(response) if self._whole else self._answer(response)
 
     def _question(self, values: Mapping[str, object]) -> dict[str, Any]:
-        if self._is_chat:
-            return {"messages": prompty_messages.messages(self._template, values)}
-        return {"prompt": prompty_messages.text(self._template, values)}
+        try:
+            if self._is_chat:
+                return {"messages": prompty_messages.messages(self._template, values)}
+            return {"prompt": prompty_messages.text(self._template, values)}
+        except prompty_messages.TemplateError as error:
+            raise self._error(str(error)) from None
 
     def _values(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return the values of the declared inputs; what is not declared is dropped."""

@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from functools import cache
+from io import StringIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _SECRET = f"{secrets.randbelow(10**18):018}"
 _OPEN, _CLOSE = f"\ufdd0{_SECRET}\ufdd1", f"\ufdd1{_SECRET}\ufdd0"
 _MARK = re.compile(f"{_OPEN}|{_CLOSE}")
 
-_ROLE_LINE = re.compile(rf"\s*#?\s*({'|'.join(ROLES + _UNSUPPORTED)})\s*:\s*", re.IGNORECASE)
+_ROLE_LINE = re.compile(rf"\s*#?\s*({'|'.join(ROLES + _UNSUPPORTED)})\s*:[^\S\n]*\n", re.IGNORECASE)
 _IMAGE = re.compile(r"^\s*!\[\s*image\s*\]\(", re.IGNORECASE | re.MULTILINE)
 
 
@@ -41,9 +42,8 @@ def text(template: str, values: Mapping[str, object]) -> str:
 def messages(template: str, values: Mapping[str, object]) -> list[dict[str, str]]:
     """Render a template to messages, each with `role` and `content`. Raises TemplateError."""
     found: list[tuple[str, list[str]]] = []
-    lines = _marked(template, values).split("\n")
     depth = 0  # of values; macros and filters may mark a value twice
-    for line in lines[:-1] + ([lines[-1]] if lines[-1] else []):
+    for line in StringIO(_marked(template, values)):
         role = _role(line) if depth == 0 else None
         depth += line.count(_OPEN) - line.count(_CLOSE)
         if role:
@@ -57,7 +57,7 @@ def messages(template: str, values: Mapping[str, object]) -> list[dict[str, str]
             )
     if not found:
         raise TemplateError("it has no message; begin each with a line of its own: 'system:' or 'user:'")
-    return [{"role": role, "content": _MARK.sub("", "\n".join(part)).strip()} for role, part in found]
+    return [{"role": role, "content": _MARK.sub("", "".join(part)).strip()} for role, part in found]
 
 
 def _role(line: str) -> str | None:

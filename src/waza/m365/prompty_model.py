@@ -115,7 +115,7 @@ def _endpoint(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
         return _openai(configuration, operation)
     if kind == "azure_openai":
         return _azure(configuration, operation)
-    raise ModelError(
+    raise ModelError(  # this wording is what people look for
         f"Not Support connection type {kind} for embedding api. "
         "Connection type should be in [AzureOpenAI, OpenAI]."
     )

@@ -33,7 +33,8 @@ class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one evaluator said of one turn. With an `error` it said nothing, and the rest does not count.
 
     `score` is on the evaluator's own scale: 1 to 5 for those that judge, the count of Citations, 1 or 0 for
-    ExactMatch, anything for code. `extra` are further keys of its entry, such as `diagnostic_code`.
+    ExactMatch, anything for code. `extra` are further keys of its entry; RetrievalQuery and RetrievalResult
+    must give their `diagnostic_code`.
     """
 
     name: str
@@ -67,10 +68,15 @@ class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
     citations: list[dict[str, Any]] = []
     diagnostics: dict[str, Any] = {}
 
+    @property
+    def answered(self) -> bool:
+        """Whether there is a response."""
+        return not (self.failure or self.skipped)
+
 
 def status_of(outcome: TurnOutcome) -> Status:
     """Return the status of a turn."""
-    if outcome.failure or outcome.skipped:
+    if not outcome.answered:
         return "error"
     if any(is_error(result) for result in outcome.results):
         return "partial"
@@ -93,7 +99,7 @@ def error_of(outcome: TurnOutcome) -> dict[str, str] | None:
 
 def scores_of(outcome: TurnOutcome) -> dict[str, dict[str, Any]]:
     """Return the `scores` of a turn; none where there is no response."""
-    if outcome.failure or outcome.skipped:
+    if not outcome.answered:
         return {}
     return {SCORE_KEYS.get(result.name, result.name): entry_of(result) for result in outcome.results}
 
@@ -113,7 +119,7 @@ def entry_of(result: EvaluatorResult) -> dict[str, Any]:
         entry = _scored(result, verdict)
     if result.reason:
         entry["reason"] = result.reason
-    return {**result.extra, **entry}
+    return entry | {key: value for key, value in result.extra.items() if key not in entry}
 
 
 def is_error(result: EvaluatorResult) -> bool:

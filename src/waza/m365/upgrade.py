@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Literal
@@ -11,7 +10,7 @@ import msgspec
 
 from waza.kit import yaml
 from waza.kit.decode import Document, Path
-from waza.m365.jsontext import JsonError, load
+from waza.m365.jsontext import JsonError, dump, load
 from waza.m365.model import DOCUMENTED
 from waza.m365.validate import is_thread, older_form
 from waza.m365.version import SCHEMA_VERSION, is_older
@@ -68,12 +67,7 @@ def rewritten(text: str, upgraded: Upgraded) -> str:
         edited = _VERSION.sub(rf'\g<1>"{SCHEMA_VERSION}"', text, count=1)
     elif kinds == {"added"}:
         edited = _START.sub(_with_version, text, count=1)
-    return edited if _reads_as(edited, wanted) else written(wanted)
-
-
-def written(data: object) -> str:
-    """Return a document as the text of a file."""
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return edited if _reads_as(edited, wanted) else dump(wanted)
 
 
 def _with_version(start: re.Match[str]) -> str:

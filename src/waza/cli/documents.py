@@ -1,0 +1,120 @@
+"""What `waza m365 validate`, `init` and `upgrade` do."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from waza.cli.streams import tell
+from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
+from waza.kit.decode import dotted
+from waza.kit.files import write_atomic
+from waza.m365.document import find_document, read_nodes
+from waza.m365.starter import DOCUMENT, starter_files
+from waza.m365.upgrade import rewritten
+from waza.m365.upgrade import upgrade as upgraded_from
+from waza.m365.validate import validate
+from waza.problem import Problem, shown
+from waza.report.words import FAILED, PASSED, counted, printer
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What validation says of one file."""
+
+    file: str
+    valid: bool
+    problems: list[Problem]
+
+
+def validate_files(files: Sequence[Path], *, as_json: bool) -> int:
+    """Check documents (none named: the one that is found) and print what is wrong; return the exit code."""
+    checked = [_checked(file) for file in files or [find_document(Path.cwd())]]
+    say, valid = printer(sys.stdout), all(one.valid for one in checked)
+    if as_json:
+        report = {"valid": valid, "documents": checked}
+        say(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+    else:
+        for one in checked:
+            for problem in one.problems:
+                say(str(problem))
+            say(_verdict(one))
+    return EXIT_OK if valid else EXIT_ERROR
+
+
+def upgrade_file(file: Path) -> int:
+    """Rewrite a document in the current form, if it is not; return the exit code.
+
+    A document that would not be valid then is left as it is. Raises SuiteError, WazaError.
+    """
+    say = printer(sys.stdout)
+    text, document = read_nodes(file)
+    upgraded = upgraded_from(document)
+    found = [*upgraded.problems, *(() if upgraded.problems else validate(upgraded.document))]
+    mistakes = [problem for problem in found if problem.severity == "error"]
+    if mistakes:
+        for problem in mistakes:
+            tell(str(problem))
+        tell(f"{counted(len(mistakes), 'mistake')}; nothing was changed")
+        return EXIT_ERROR
+    if not upgraded.changes:
+        say(f"{shown(file)} is current; nothing was changed")
+        return EXIT_OK
+    backup = _backed_up(file)
+    write_atomic(file, rewritten(text, upgraded).encode())
+    say(f"{shown(file)} was upgraded; as it was before, it is kept in {shown(backup)}")
+    for change in upgraded.changes:
+        say(f"  {dotted(change.path)}: {change.message}" if change.path else f"  {change.message}")
+    return EXIT_OK
+
+
+def write_starter(directory: Path) -> int:
+    """Write the files of a new project. Raises UsageError where one of them is there, and writes none."""
+    say = printer(sys.stdout)
+    files = starter_files(directory.absolute().name or "evaluation")
+    there = [name for name in files if (directory / name).exists()]
+    if there:
+        raise UsageError(f"{', '.join(there)} in {directory} would be overwritten; nothing was written")
+    for name, content in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        with (directory / name).open("x", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+        say(f"{PASSED} {directory / name}")
+    where = "" if directory == Path() else f" in {directory}"
+    say(f"Next{where}: waza m365 run {DOCUMENT} --agent mock")
+    return EXIT_OK
+
+
+def _checked(file: Path) -> Checked:
+    try:
+        problems = validate(read_nodes(file)[1])
+    except SuiteError as error:
+        problems = list(error.problems)
+    return Checked(shown(file), all(problem.severity != "error" for problem in problems), problems)
+
+
+def _verdict(checked: Checked) -> str:
+    if checked.valid:
+        return f"{PASSED} {checked.file}: valid"
+    mistakes = sum(problem.severity == "error" for problem in checked.problems)
+    return f"{FAILED} {checked.file}: {counted(mistakes, 'mistake')}"
+
+
+def _backed_up(file: Path) -> Path:
+    """Copy a file to `<file>.bak.<time>`, never over another one; return the copy's path."""
+    stamp = f"{datetime.now(UTC):%Y%m%d%H%M%S}"
+    for number in itertools.count(1):
+        backup = file.with_name(f"{file.name}.bak.{stamp}{f'-{number}' if number > 1 else ''}")
+        try:
+            with backup.open("xb") as copy:
+                copy.write(file.read_bytes())
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise WazaError(f"cannot write {shown(backup)}: {error.strerror}; nothing was changed") from error
+        return backup
+    raise AssertionError  # the counter has no end

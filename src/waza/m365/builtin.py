@@ -1,0 +1,48 @@
+"""From the name of a built-in evaluator to the evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from waza.m365.case import Evaluator, Judge
+from waza.m365.judge import JudgeError
+from waza.m365.options import (
+    CitationsOptions,
+    ExactMatchOptions,
+    JudgedOptions,
+    PartialMatchOptions,
+    RetrievalQueryOptions,
+    RetrievalResultOptions,
+    options_of,
+)
+from waza.m365.retrieval import RetrievalQuery, RetrievalResult
+from waza.m365.rubric import MATERIAL, Rubric
+from waza.m365.texts import Citations, ExactMatch, PartialMatch
+
+JUDGED = frozenset(MATERIAL)
+"""Names of the evaluators that need a judge."""
+
+
+def built_in(name: str, options: Mapping[str, Any], judge: Judge | None) -> Evaluator:
+    """Return the built-in evaluator of a name with its options, which are valid.
+
+    JudgeError: it needs a judge, and there is none. KeyError: no built-in evaluator has the name.
+    """
+    match options_of(name, dict(options)):
+        case JudgedOptions() as own:
+            if judge is None:
+                raise JudgeError(f"the evaluator {name} needs a judge, and none is configured")
+            return Rubric(name, own, judge)
+        case CitationsOptions() as own:
+            return Citations(own)
+        case ExactMatchOptions() as own:
+            return ExactMatch(own)
+        case PartialMatchOptions() as own:
+            return PartialMatch(own)
+        case RetrievalQueryOptions() as own:
+            return RetrievalQuery(own)
+        case RetrievalResultOptions() as own:
+            return RetrievalResult(own)
+        case _:
+            raise KeyError(name)

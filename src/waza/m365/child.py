@@ -1,0 +1,162 @@
+"""Stand-alone child of `host`: imports one custom evaluator and calls it, one JSON line in, one out.
+
+Run as `python -P child.py`. The first line says what to import, every further one is a call; the answer
+to either holds `loaded`, `returned` or `failed`. People's code has all rights of this process. What it
+prints goes to stderr, so that it cannot be taken for an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+import json
+import numbers
+import os
+import sys
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, BinaryIO
+
+from waza.m365 import standin
+
+LONGEST = 2000  # characters of what is not the evaluator's own text
+RESULT_KEYS = ("score", "reason", "error")
+
+
+def main() -> None:
+    """Answer questions until stdin is closed."""
+    questions, answers = take_streams()
+    evaluator: type | None = None
+    for line in questions:
+        question = json.loads(line)
+        try:
+            if evaluator is None:
+                evaluator = load(question)
+                answer: dict[str, object] = {"loaded": evaluator.__name__}
+            else:
+                answer = called(evaluator, question)
+        except BaseException as error:  # noqa: BLE001 - also SystemExit is an answer, and not the end of this child
+            answer = {"failed": described(error, with_class=evaluator is None)}
+        text = json.dumps({"id": question["id"], "runtime": standin.in_use(), **answer})
+        answers.write(text.encode("ascii") + b"\n")
+        answers.flush()
+
+
+def take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Return stdin and stdout as binary files; in their place come the null device and stderr."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # whatever the system's encoding is, printing is no error
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return questions, answers
+
+
+def load(question: dict[str, Any]) -> type:
+    """Import the wrapper and return the first of the named classes that it has."""
+    wrapper = Path(question["wrapper"])
+    sys.dont_write_bytecode = True  # people's folders stay as they are
+    standin.install(question["runtime"], question["retry_waits"])
+    sys.meta_path.insert(0, Beside(wrapper))
+    sys.path.append(str(wrapper.parent))
+    module = imported(wrapper)
+    for name in question["classes"]:
+        found = getattr(module, name, None)
+        if isinstance(found, type):
+            return found
+    raise AttributeError(f"after its import there is no class {' or '.join(question['classes'])}")
+
+
+def imported(wrapper: Path) -> ModuleType:
+    """Import a file under a name of its own: an evaluator may be named like a package that it uses."""
+    name = f"custom_evaluator_{wrapper.stem}"
+    loader = SourceFileLoader(name, str(wrapper))
+    spec = ModuleSpec(name, loader, origin=str(wrapper))
+    spec.has_location = True
+    module = sys.modules[name] = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+class Beside:
+    """Finds modules beside the wrapper before installed ones of the same name.
+
+    It leaves the standard library alone, and the wrapper's own name, which may be that of a package.
+    """
+
+    def __init__(self, wrapper: Path) -> None:
+        self._folder = str(wrapper.parent)
+        self._not_ours = {*sys.stdlib_module_names, wrapper.stem}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a top-level module beside the wrapper is; a plain folder is none."""
+        if path is not None or fullname in self._not_ours:
+            return None
+        spec = PathFinder.find_spec(fullname, [self._folder], target)
+        return spec if spec and spec.loader else None
+
+
+def called(evaluator: type, question: dict[str, Any]) -> dict[str, object]:
+    """Make an instance, call it, and return what is passed on of its answer."""
+    instance: Any = evaluator(**question["settings"])
+    returned = instance(**question["arguments"])
+    if inspect.iscoroutine(returned):
+        if not inspect.iscoroutinefunction(instance.__call__):
+            returned.close()
+            raise TypeError("__call__ returned a coroutine but is no async function")
+        returned = asyncio.run(returned)
+    raw = {"raw": text_of(returned, repr)} if question["debug"] else {}
+    return {"returned": portable(returned), **raw}
+
+
+def portable(returned: object) -> dict[str, object]:
+    """Return the three keys that matter, with values that JSON can carry."""
+    if not isinstance(returned, dict):
+        name = type(returned).__name__
+        raise TypeError(f'it returned {name} instead of a dict {{"score": ..., "reason": ...}}')
+    return {key: scalar(returned[key]) for key in RESULT_KEYS if key in returned}
+
+
+def scalar(value: Any) -> object:
+    """Return a number of any kind as int or float; text, bool and None as they are; else the repr."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real | Decimal):
+        return float(value)
+    try:
+        plain = value.item()  # numpy's bool, and arrays and tensors of one value
+    except Exception:  # noqa: BLE001 - it is no such thing
+        plain = None
+    return plain if isinstance(plain, bool | int | float) else text_of(value, repr)
+
+
+def described(error: BaseException, *, with_class: bool) -> str:
+    """Return the text of an exception, with the name of its class where the text alone says too little."""
+    name, text = type(error).__name__, text_of(error, str)
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({text})"
+    if not text:
+        return name
+    return f"{name}: {text}" if with_class or isinstance(error, KeyError) else text
+
+
+def text_of(value: object, conversion: Callable[[object], str]) -> str:
+    """Return the start of a value as text, also of one whose conversion fails."""
+    try:
+        return conversion(value)[:LONGEST]
+    except BaseException:  # noqa: BLE001 - people's own classes may do anything here
+        return f"<{type(value).__name__}>"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The child processes of one custom evaluator: started when needed, used again and again.
+
+Each serves one call at a time. After a crash or a time limit it is dead, and the next call gets a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.kit.line_process import LineProcess
+from waza.kit.process import ProcessDied
+from waza.m365 import standin
+from waza.m365.custom import CustomEvaluator
+from waza.registry.cache import cache_root
+
+# -P keeps the modules beside child.py out of people's imports.
+_ARGV = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
+
+
+class Answer(msgspec.Struct):
+    """What a child says: `failed` is the text of an exception, `returned` what is kept of the result."""
+
+    id: int
+    runtime: str
+    failed: str | None = None
+    loaded: str = ""
+    returned: dict[str, Any] = {}
+    raw: str = ""
+
+
+class ImportFailed(Exception):  # noqa: N818 - a statement of fact reads better than ImportFailedError
+    """The wrapper cannot be imported; the text is the exception's."""
+
+
+class CallFailed(Exception):  # noqa: N818 - as above
+    """A child gave no answer to a call; the text says why."""
+
+
+class Children:
+    """At most `limit` children of an evaluator. `timeout`, in seconds, limits each import and each call.
+
+    `setup` is what a child must know to import, besides what it is: the keys `runtime` and `retry_waits`.
+    """
+
+    def __init__(
+        self, evaluator: CustomEvaluator, setup: Mapping[str, object], limit: int, timeout: float
+    ) -> None:
+        self.evaluator = evaluator
+        self._setup = {**setup, "wrapper": str(evaluator.wrapper), "classes": evaluator.classes}
+        self._timeout = timeout
+        self._free = asyncio.Semaphore(limit)
+        self._idle: list[LineProcess] = []
+        self._ids = itertools.count(1)
+
+    async def warm(self) -> str:
+        """Have a child ready, and return the name of the class that it found. Raises ImportFailed."""
+        async with self._free:
+            child, loaded = await self._new()
+            self._idle.append(child)
+            return loaded
+
+    async def ask(self, **question: object) -> Answer:
+        """Have a call answered. Raises ImportFailed or CallFailed; the child is dead then."""
+        async with self._free:
+            child = await self._child()
+            try:
+                answer = await self._asked(child, question)
+            except TimeoutError:
+                raise CallFailed(f"it gave no result within {self._timeout:g} s") from None
+            except ProcessDied as error:
+                raise CallFailed(str(error)) from None
+            self._idle.append(child)
+            return answer
+
+    async def aclose(self) -> None:
+        """End the idle children."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(child.aclose() for child in idle))
+
+    async def _child(self) -> LineProcess:
+        """Return an idle child that still lives, else a new one."""
+        while self._idle:
+            child = self._idle.pop()
+            if child.alive:
+                return child
+            await child.aclose()
+        return (await self._new())[0]
+
+    async def _new(self) -> tuple[LineProcess, str]:
+        child = LineProcess(_ARGV, env=_environment())
+        try:
+            await child.start()
+            answer = await self._asked(child, self._setup)
+        except TimeoutError:
+            raise ImportFailed(f"it did not end within {self._timeout:g} s") from None
+        except ProcessDied as error:
+            raise ImportFailed(str(error)) from None
+        if answer.failed is not None:
+            await child.aclose()
+            raise ImportFailed(answer.failed)
+        return child, answer.loaded
+
+    async def _asked(self, child: LineProcess, question: Mapping[str, object]) -> Answer:
+        number = next(self._ids)
+        # ASCII, in which lone surrogates survive.
+        line = json.dumps({"id": number, **question}).encode("ascii")
+        answer = _read(await child.ask(line, self._timeout))
+        if answer is None or answer.id != number:
+            await child.aclose()
+            raise ProcessDied("its process answered nonsense; does it write to the descriptors of others?")
+        return answer
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment, with what a real promptflow must find there before it is imported."""
+    home = {standin.HOME_VARIABLE: str(cache_root(os.environ) / "promptflow")}
+    return {**home, **os.environ, **standin.QUIET}
+
+
+def _read(line: bytes) -> Answer | None:
+    """Return the answer, or None when it is not of the agreed form."""
+    try:
+        return msgspec.convert(json.loads(line), Answer)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,92 @@
+"""Results as CSV, for spreadsheets: what is known of the run, totals, single questions, conversations."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from waza.m365.overview import ItemRow, Overview, TurnRow, overview
+
+_BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets take UTF-8 for an older encoding
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so would be computed
+
+_TURN = ("status", "prompt", "response", "expected_response", "context", "error")
+
+
+def document(result: dict[str, Any]) -> str:
+    """Return a result document as CSV: lines that begin with `#`, then three tables with heads of their own.
+
+    Besides the `scores` as JSON, every evaluator has a column with its value. A cell that a spreadsheet
+    would compute begins with an apostrophe.
+    """
+    seen = overview(result)
+    names = [total.evaluator for total in seen.totals]
+    singles = [item for item in seen.items if not item.thread]
+    threads = [item for item in seen.items if item.thread]
+    file = io.StringIO(newline="")
+    file.write(_BYTE_ORDER_MARK)
+    for line in _facts(seen):
+        file.write(f"# {line}\r\n")
+    writer = csv.writer(file)
+    _table(writer, ["evaluator", "evaluated", "passed", "failed", "errors", "mean"], _totals(seen))
+    if singles:
+        _table(writer, ["item", *_TURN, *names, "scores"], _singles(singles, names))
+    if threads:
+        head = ["item", "conversation", "conversation_status", "turn", *_TURN, *names, "scores"]
+        _table(writer, head, _threads(threads, names))
+    return file.getvalue()
+
+
+def _table(writer: Any, head: list[str], rows: Iterable[list[str]]) -> None:
+    """Write a table, parted from what is before it by an empty line."""
+    writer.writerow([])
+    writer.writerow([_cell(name) for name in head])
+    writer.writerows([_cell(value) for value in row] for row in rows)
+
+
+def _facts(seen: Overview) -> Iterator[str]:
+    counts = ", ".join(f"{count} {status}" for status, count in seen.counts.items())
+    facts = [("Name", seen.name), ("Description", seen.description), *seen.facts]
+    for label, value in [*facts, ("Items", f"{len(seen.items)} ({counts})"), ("Turns", str(seen.turns))]:
+        if value:
+            yield f"{label}: {' '.join(str(value).split())}"
+
+
+def _totals(seen: Overview) -> Iterator[list[str]]:
+    for total in seen.totals:
+        mean = "" if total.mean is None else f"{total.mean:.4g}"
+        counts = (total.count, total.passed, total.failed, total.errors)
+        yield [total.evaluator, *map(str, counts), mean]
+
+
+def _singles(items: list[ItemRow], names: list[str]) -> Iterator[list[str]]:
+    for item in items:
+        yield [str(item.number), *_turn(item.turns[0], names)]
+
+
+def _threads(items: list[ItemRow], names: list[str]) -> Iterator[list[str]]:
+    for item in items:
+        for turn in item.turns:
+            yield [str(item.number), item.name, item.status, str(turn.number), *_turn(turn, names)]
+
+
+def _turn(turn: TurnRow, names: list[str]) -> list[str]:
+    texts = [str(turn.data.get(key, "")) for key in ("prompt", "response", "expected_response", "context")]
+    values = {score.evaluator: score.value or score.result for score in turn.scores}
+    scores = json.dumps(turn.data.get("scores", {}), ensure_ascii=False)
+    return [turn.status, *texts, turn.error, *(values.get(name, "") for name in names), scores]
+
+
+def _cell(value: str) -> str:
+    return f"'{value}" if value.startswith(_FORMULA) and not _is_number(value) else value
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

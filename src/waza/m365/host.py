@@ -1,0 +1,140 @@
+"""Calls custom evaluators, each in child processes of its own.
+
+A wrapper may hang, exit, print, eat memory, or bring a `helpers.py` that another one has too: none of
+it touches waza, other evaluators, or the next call. It is no sandbox: wrappers have all rights of waza.
+
+    async with EvaluatorHost() as host:
+        problems = await host.start(discover(Path.cwd(), ["forbidden_terms"]).evaluators)
+        outcome = await host.call("forbidden_terms", threshold=1, options={}, ...)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from waza.m365.children import CallFailed, Children, ImportFailed
+from waza.m365.contract import DEFAULT_THRESHOLD, Number, Outcome, failed, outcome
+from waza.m365.custom import CustomEvaluator, import_failure
+from waza.m365.prompty_model import RETRY_WAITS
+from waza.m365.standin import Runtime
+from waza.problem import Problem
+
+TIMEOUT = 300.0  # seconds for one call, and for the import of an evaluator
+CHILDREN = 4  # of one evaluator at the same time
+
+_log = logging.getLogger(__name__)
+
+
+class EvaluatorHost:
+    """Runs custom evaluators; end it with `aclose`, or use it in `async with`.
+
+    `timeout`: seconds for one call, and for an import. `children`: how many calls of one evaluator run at
+    the same time, each in a process of its own. `runtime`: what `from promptflow.client import load_flow`
+    gives, see `standin`. `retry_waits`: seconds before each new try of a judge's question to its model.
+    """
+
+    def __init__(
+        self,
+        *,
+        timeout: float = TIMEOUT,
+        children: int = CHILDREN,
+        runtime: Runtime = "auto",
+        retry_waits: Sequence[float] = RETRY_WAITS,
+    ) -> None:
+        self._timeout = timeout
+        self._children = children
+        self._setup = {"runtime": runtime, "retry_waits": list(retry_waits)}
+        self._started: dict[str, Children] = {}
+
+    async def start(self, evaluators: Iterable[CustomEvaluator]) -> list[Problem]:
+        """Import the evaluators, and return a problem for each that cannot be imported."""
+        started = {
+            evaluator.name: Children(evaluator, self._setup, self._children, self._timeout)
+            for evaluator in evaluators
+        }
+        self._started.update(started)
+        cores = asyncio.Semaphore(os.cpu_count() or 1)
+
+        async def warmed(children: Children) -> Problem | None:
+            async with cores:
+                return await _warmed(children)
+
+        found = await asyncio.gather(*map(warmed, started.values()))
+        return [problem for problem in found if problem]
+
+    async def call(
+        self,
+        name: str,
+        *,
+        threshold: Number | None,
+        options: Mapping[str, Any] | None,
+        model_config: Mapping[str, Any] | None,
+        key: str,
+        prompt: str,
+        response: str,
+        expected_response: str = "",
+        context: str = "",
+    ) -> Outcome:
+        """Make a new instance of a started evaluator, call it, and judge what it returns.
+
+        A missing threshold is that of the kind, missing options are `{}`. `model_config`, without a key
+        `type`, reaches judges only. `key` names the item or turn in debug messages. Every mistake and
+        breakdown of the evaluator is an Outcome with an error.
+        """
+        children = self._started[name]
+        kind = children.evaluator.kind
+        settings = {
+            "threshold": DEFAULT_THRESHOLD[kind] if threshold is None else threshold,
+            "options": dict(options or {}),
+        }
+        if kind == "judge":
+            if model_config is None:
+                return failed("it is a judge, and no model is configured for judges")
+            settings["model_config"] = dict(model_config)
+        arguments = {
+            "prompt": prompt,
+            "response": response,
+            "expected_response": expected_response,
+            "context": context,
+        }
+        debug = _log.isEnabledFor(logging.DEBUG)
+        try:
+            answer = await children.ask(settings=settings, arguments=arguments, debug=debug)
+        except ImportFailed as error:
+            return Outcome(error=import_failure(children.evaluator, str(error)).message)
+        except CallFailed as error:
+            return failed(str(error))
+        _log.debug(
+            "%s, %s: made with %s; load_flow: %s; returned %s",
+            *(key, name, ", ".join(settings), answer.runtime or "none", answer.raw or answer.failed),
+        )
+        return outcome(kind, answer.returned) if answer.failed is None else failed(answer.failed)
+
+    async def aclose(self) -> None:
+        """End all children. Call it when no call is under way."""
+        await asyncio.gather(*(children.aclose() for children in self._started.values()))
+
+    async def __aenter__(self) -> Self:
+        """Return the host itself."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all children."""
+        await self.aclose()
+
+
+async def _warmed(children: Children) -> Problem | None:
+    evaluator = children.evaluator
+    try:
+        loaded = await children.warm()
+    except ImportFailed as error:
+        return import_failure(evaluator, str(error))
+    _log.debug("%s: %s evaluator, class %s of %s", evaluator.name, evaluator.kind, loaded, evaluator.wrapper)
+    return None
