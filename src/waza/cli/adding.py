@@ -14,6 +14,7 @@ from waza.cli.get import told
 from waza.cli.text import require_utf8
 from waza.errors import EXIT_OK, UsageError
 from waza.kit import yaml
+from waza.kit.decode import dotted
 from waza.kit.files import write_atomic
 from waza.model.suite import GraderEntry
 from waza.registry.build import read_preset
@@ -91,10 +92,13 @@ def _checked(got: Got, entry: dict[str, Any]) -> Preset:
         raise TypeError("an entry is a mapping")
     preset = merged(got.preset, GraderEntry(name=entry.get("name", "")), node)
     _, findings = read_preset(preset, Path())
-    for finding in findings:
-        if not finding.warning:
-            place = ".".join(str(part) for part in ("config", *finding.path))
-            raise UsageError(f"{got.entry.ref}: {place}: {finding.message}; {finding.hint}")
+    faults = [
+        f"{got.entry.ref}: {dotted(('config', *finding.path))}: {finding.message}; {finding.hint}"
+        for finding in findings
+        if not finding.warning
+    ]
+    if faults:
+        raise UsageError("\n".join(faults))
     return preset
 
 

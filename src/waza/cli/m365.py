@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,6 +11,70 @@ import click
 @click.group()
 def command() -> None:
     """Work with evaluation documents of Microsoft 365 Copilot agents."""
+
+
+RUN_EPILOG = """
+\b
+Examples:
+  waza m365 run evals.json --agent mock --judge mock:judge.json     try it without agent and model
+  waza m365 run evals.json --agent "command:python bot.py"          any program: prompt on stdin
+  waza m365 run evals.json --agent a2a:http://127.0.0.1:9999 --judge azure -o report.html
+  waza m365 run results.json --agent recorded                       judge recorded responses again
+
+Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 interrupted.
+"""
+
+
+@command.command(epilog=RUN_EPILOG)
+@click.argument("document", required=False, type=click.Path(path_type=Path), metavar="[DOC]")
+@click.option(
+    "--agent",
+    default="",
+    metavar="NAME",
+    help="mock, recorded, command:CMD, a2a:URL or copilot-sdk [default: defaults.engine of .waza.yaml].",
+)
+@click.option("-m", "--model", default="", help="Model of the copilot-sdk agent.")
+@click.option(
+    "--skill", type=click.Path(path_type=Path), help="SKILL.md or .agent.md that the copilot-sdk agent has."
+)
+@click.option(
+    "--judge",
+    default="",
+    metavar="NAME",
+    help="azure, openai, copilot or mock:FILE [default: what the environment configures].",
+)
+@click.option(
+    "-o",
+    "--output",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Results as .json, .csv or .html; may be repeated [default: .json and .html in .evals].",
+)
+@click.option(
+    "--concurrency", type=click.IntRange(min=1), default=1, help="Items at the same time, at most 5."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Seconds a prompt may take."
+)
+@click.option(
+    "--bearer-env", "token_env", default="", metavar="VAR", help="Variable with the A2A agent's token."
+)
+@click.option("--api-key-env", "key_env", default="", metavar="VAR", help="Variable with its API key.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default=None,
+    help="Log to stderr.",
+)
+def run(**options: Any) -> int:
+    """Run a document: ask the agent, let the evaluators judge, and write the results.
+
+    Without a DOC, the document that is found here or in evals/. Custom evaluators are those in
+    custom-evaluators/ of the current directory; they run with all rights of this program.
+    """
+    from waza.cli.evaluating import Arguments, run_command
+
+    return run_command(Arguments(**{**options, "log_level": options["log_level"] or ""}))
 
 
 @command.command(epilog="Example: waza m365 validate evals/evals.json")

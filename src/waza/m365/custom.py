@@ -22,22 +22,10 @@ from pathlib import Path
 import msgspec
 
 from waza.m365.contract import Kind
+from waza.m365.options import RESERVED
 from waza.problem import Problem, shown
 
 FOLDER = "custom-evaluators"
-RESERVED = (
-    "Relevance",
-    "Coherence",
-    "Groundedness",
-    "Similarity",
-    "ToolCallAccuracy",
-    "Citations",
-    "ExactMatch",
-    "PartialMatch",
-    "RetrievalQuery",
-    "RetrievalResult",
-)
-"""Names of built-in evaluators, which no custom one may have in any spelling."""
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 _MACHINERY = ("load_flow", "promptflow", "model_config", ".prompty")  # what only judges have use for

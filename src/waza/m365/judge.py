@@ -15,13 +15,7 @@ from waza.m365 import jsontext
 from waza.m365.case import Judge, Message
 
 AZURE, OPENAI, COPILOT, MOCK = "azure", "openai", "copilot", "mock:"
-AZURE_VERSION = "2024-12-01-preview"
-DEFAULT_MODEL = "gpt-4o-mini"
-
-_AZURE_FAMILIES = (  # of each: endpoint and key, which belong together
-    ("AZURE_AI_OPENAI_ENDPOINT", "AZURE_AI_API_KEY"),
-    ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"),
-)
+AZURE_ENDPOINTS = ("AZURE_AI_OPENAI_ENDPOINT", "AZURE_OPENAI_ENDPOINT")  # the first that is set counts
 _COPILOT_MODEL = "GITHUB_COPILOT_JUDGE_MODEL"
 NO_JUDGE = """\
 no judge is configured. Set the variables of one:
@@ -47,10 +41,8 @@ def judge_of(backend: str, env: Mapping[str, str]) -> Judge:
     if backend.startswith(MOCK):
         return MockJudge(Path(backend.removeprefix(MOCK)))
     match backend or _configured(env):
-        case "azure":
-            return _azure(env)
-        case "openai":
-            return _openai(env)
+        case "azure" | "openai" as service:
+            return _behind_http(service, env)
         case "copilot" | "github-copilot":
             from waza.m365.judge_copilot import CopilotJudge
 
@@ -59,7 +51,7 @@ def judge_of(backend: str, env: Mapping[str, str]) -> Judge:
 
 
 def _configured(env: Mapping[str, str]) -> str:
-    if any(endpoint in env for endpoint, _ in _AZURE_FAMILIES):
+    if any(endpoint in env for endpoint in AZURE_ENDPOINTS):
         return AZURE
     if "OPENAI_API_KEY" in env or "OPENAI_BASE_URL" in env:
         return OPENAI
@@ -68,46 +60,14 @@ def _configured(env: Mapping[str, str]) -> str:
     raise JudgeError(NO_JUDGE)
 
 
-def _azure(env: Mapping[str, str]) -> Judge:
-    family = next((names for names in _AZURE_FAMILIES if names[0] in env), None)
-    if family is None:
-        raise JudgeError(f"the judge {AZURE} needs an endpoint; set {_AZURE_FAMILIES[0][0]}")
-    http = _http()
-    return http.azure(
-        endpoint=http.address(family[0], env[family[0]]),
-        key=http.checked_key(family[1], env.get(family[1], "")),
-        deployment=_first(env, "AZURE_AI_MODEL_NAME", "AZURE_OPENAI_DEPLOYMENT") or DEFAULT_MODEL,
-        version=_first(env, "AZURE_AI_API_VERSION", "OPENAI_API_VERSION") or AZURE_VERSION,
-    )
-
-
-def _openai(env: Mapping[str, str]) -> Judge:
-    url = env.get("OPENAI_BASE_URL", "")
-    if not url and "OPENAI_API_KEY" not in env:
-        raise JudgeError(
-            f"the judge {OPENAI} needs a key or a server of your own; set OPENAI_API_KEY or OPENAI_BASE_URL"
-        )
-    http = _http()
-    return http.openai(
-        base_url=http.address("OPENAI_BASE_URL", url or "https://api.openai.com/v1"),
-        key=http.checked_key("OPENAI_API_KEY", env.get("OPENAI_API_KEY", "")),
-        model=env.get("OPENAI_MODEL", DEFAULT_MODEL),
-    )
-
-
-def _http() -> Any:
-    """Return the module of judges behind HTTP, whose package is an extra."""
+def _behind_http(service: str, env: Mapping[str, str]) -> Judge:
     try:
         from waza.m365 import judge_http
     except ModuleNotFoundError as error:
         if error.name != "httpx":
             raise
         raise JudgeError(NO_HTTPX) from error
-    return judge_http
-
-
-def _first(env: Mapping[str, str], *names: str) -> str:
-    return next((env[name] for name in names if name in env), "")
+    return judge_http.azure_judge(env) if service == AZURE else judge_http.openai_judge(env)
 
 
 class Scripted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -123,7 +123,8 @@ def _endpoint(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
 
 def _openai(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
     base = configuration.get("base_url") or os.environ.get("OPENAI_BASE_URL") or _OPENAI
-    headers = {"Authorization": f"Bearer {_required(configuration, 'api_key')}"}
+    key = configuration.get("api_key") or (_required(configuration, "api_key") if base == _OPENAI else "")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}  # a server of one's own may want none
     if configuration.get("organization"):
         headers["OpenAI-Organization"] = str(configuration["organization"])
     return _Endpoint(f"{str(base).rstrip('/')}/{operation}", headers, _required(configuration, "model"))

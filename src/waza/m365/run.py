@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from waza.engine.control import Control
 from waza.errors import ExecutorError
 from waza.m365.agents import Agent, Conversation, Reply
 from waza.m365.case import Case, Entry, Evaluator
@@ -34,22 +35,29 @@ async def run_document(
     *,
     concurrency: int,
     tell: Tell,
+    control: Control,
 ) -> tuple[ItemOutcome, ...]:
     """Run all items, `concurrency` of them at a time, and return what happened, in the document's order.
 
-    `evaluators` are those of every turn of every item. The agent must have been started.
+    `evaluators` are those of every turn of every item. The agent must have been started. Items that a
+    signal stops have no response.
     """
     gate = asyncio.Semaphore(concurrency)
+    outcomes: dict[int, ItemOutcome] = {}
 
-    async def one(item: Item, own: Sequence[Evaluators]) -> ItemOutcome:
+    async def one(item: Item, own: Sequence[Evaluators]) -> None:
         async with gate:
-            return await _converse(item, own, agent, make, tell)
+            outcomes[item.number] = await _converse(item, own, agent, make, tell)
 
-    async with asyncio.TaskGroup() as group:
-        running = [
-            group.create_task(one(item, own)) for item, own in zip(document.items, evaluators, strict=True)
-        ]
-    return tuple(task.result() for task in running)
+    with control.signals():
+        async with asyncio.TaskGroup() as group:
+            for item, own in zip(document.items, evaluators, strict=True):
+                control.watch(group.create_task(one(item, own)))
+    return tuple(outcomes.get(item.number) or _stopped(item) for item in document.items)
+
+
+def _stopped(item: Item) -> ItemOutcome:
+    return (TurnOutcome(failure=Failure("the run was interrupted")),) * len(item.turns)
 
 
 async def _converse(

@@ -165,7 +165,7 @@ def older_form(node: yaml.Node) -> str:
     if isinstance(node, yaml.Sequence):
         return "a bare list of prompts"
     if isinstance(node, yaml.Mapping) and "prompts" in node.entries and "items" not in node.entries:
-        return "two lists, of prompts and expected responses"
+        return "lists of prompts and of expected responses"
     return ""
 
 

@@ -89,6 +89,16 @@ def read_target(path: Path) -> Definition:
         raise SuiteError([_problem(path, error)]) from None
 
 
+def target_at(path: Path) -> Target:
+    """Return the skill or agent of a definition file, or of the directory that has one. Raises SuiteError."""
+    path = absolute(path)
+    files = definitions(path) if _is_directory(path) else [path]
+    if len(files) != 1:
+        found = ", ".join(file.name for file in files) or "none"
+        _refuse(path, f"holds no single SKILL.md or *{AGENT_SUFFIX} (found: {found})", "name the file itself")
+    return read_target(files[0]).target
+
+
 def resolve_target(name: str, roots: Sequence[Path]) -> Target | None:
     """Return the skill or agent of that name (in any case), or None. The first root that has it wins.
 

@@ -1,6 +1,7 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from waza.m365.builtin import built_in
@@ -16,7 +17,7 @@ CITE = "\ue200cite\ue202turn0search1\ue201"
 def score(name: str, options: dict[str, Any], **texts: str) -> dict[str, Any]:
     """Return the entry of a built-in evaluator without a judge; it has the shape of its kind."""
     assert name in BUILT_IN
-    case = Case(**{"prompt": "Which form?", "response": "Form T-2", **texts})
+    case = msgspec.structs.replace(Case(prompt="Which form?", response="Form T-2"), **texts)
     entry = asyncio.run(built_in(name, options, None)(case))
     if entry["result"] != "error":
         typed(SCORES[SCORE_KEYS[name]], entry)
