@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from waza.version import __version__
@@ -10,8 +11,10 @@ from waza.version import __version__
 def main() -> None:
     """Run the command line."""
     if sys.argv[1:] in (["--version"], ["-v"]):
-        sys.stdout.write(f"waza version {__version__}\n")
-        return
+        with contextlib.suppress(OSError):  # what cannot be written is the command's affair, as everywhere
+            sys.stdout.write(f"waza version {__version__}\n")
+            sys.stdout.flush()
+            return
     from waza.cli.app import run
 
     run()

@@ -40,16 +40,16 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `waza m365 run`, named as in `waza.cli.m365`."""
 
     document: Path | None
-    agent: str
-    model: str
-    skill: Path | None
-    judge: str
-    output: tuple[Path, ...]
-    concurrency: int
-    timeout: float | None
-    token_env: str
-    key_env: str
-    log_level: str
+    agent: str = ""
+    model: str = ""
+    skill: Path | None = None
+    judge: str = ""
+    output: tuple[Path, ...] = ()
+    concurrency: int = 1
+    timeout: float | None = None
+    token_env: str = ""
+    key_env: str = ""
+    log_level: str = ""
 
 
 def run_command(arguments: Arguments) -> int:
@@ -152,18 +152,15 @@ def summarise(say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome
     """Say how many turns ended how, and what each evaluator said of all of them."""
     turns = [outcome for item in outcomes for outcome in item]
     statuses = [status_of(outcome) for outcome in turns]
-    counts = ", ".join(
-        f"{statuses.count(status)} {status}"  # type: ignore[arg-type]  # one of the four words
-        for status in _MARKS
-        if status in statuses
-    )
+    counts = ", ".join(f"{statuses.count(status)} {status}" for status in _MARKS if status in statuses)
     say(f"{document.name}: {counted(len(document.items), 'item')}, {counted(len(turns), 'turn')}: {counts}")
     results = [result for outcome in turns for result in outcome.results]
     for name in dict.fromkeys(result.name for result in results):
         own = [result for result in results if result.name == name]
         broken = sum(map(is_error, own))
         passed = sum(result.passed for result in own if not is_error(result))
-        say(f"  {name}: {passed} of {len(own)} passed{f', {broken} errors' if broken else ''}")
+        errors = f", {counted(broken, 'error')}" if broken else ""
+        say(f"  {name}: {passed} of {len(own)} passed{errors}")
 
 
 def _stop_at(problems: Sequence[Problem]) -> None:

@@ -91,6 +91,11 @@ def run_command(arguments: Arguments) -> int:
         raise UsageError("-o and --output-dir exclude each other; keep one")
     require_utf8("--model", *arguments.models)
     require_utf8("--judge-model", arguments.judge_model)
+    if arguments.target and arguments.target.lower().endswith(".json"):
+        from waza.m365.document import is_document  # most runs do without it
+
+        if is_document(Path(arguments.target)):
+            return run_document(arguments)
     project = find_project(Path.cwd())
     for warning in project.warnings:
         tell(str(warning))
@@ -100,6 +105,22 @@ def run_command(arguments: Arguments) -> int:
     command = _Command(with_defaults(arguments, project), project, reporters)
     suites = [command.load(one) for one in chosen]
     return asyncio.run(command.run(suites))
+
+
+def run_document(arguments: Arguments) -> int:
+    """Run an evaluation document instead of a suite, as `waza m365 run` does."""
+    from waza.cli import evaluating
+
+    return evaluating.run_command(
+        evaluating.Arguments(
+            document=Path(arguments.target or ""),
+            agent=arguments.executor,
+            model=arguments.models[0] if arguments.models else "",
+            output=(arguments.output,) if arguments.output else (),
+            concurrency=(arguments.workers or evaluating.MOST_AT_ONCE) if arguments.parallel else 1,
+            timeout=arguments.timeout,
+        )
+    )
 
 
 def with_defaults(arguments: Arguments, project: Project) -> Arguments:

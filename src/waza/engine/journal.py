@@ -11,6 +11,7 @@ A torn last line is cut off when the journal is opened again, so a crash loses n
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from collections.abc import Iterator
@@ -169,9 +170,14 @@ def find_run(runs: Path, suite: Path, model: str, wanted: str = "") -> Path | No
             header = read_header(directory)
         except WazaError:
             continue  # a run that was killed before its first line
-        if header.suite == str(suite) and header.model == model:
+        if header.suite == path_text(suite) and header.model == model:
             return directory
     return None
+
+
+def path_text(path: Path) -> str:
+    """Return a path as text for the journal, though names on disk may be any bytes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _started(directory: Path) -> tuple[str, float]:

@@ -301,8 +301,8 @@ class _Run:
             message = f"the {point} hook `{run.command}` failed ({run.reason})"
             if run.fatal and point.startswith("before"):
                 last = run.output.strip().splitlines()[-1:]
-                raise RunError(": ".join([message, *last]))
-            self.emit(Warned(message=message))
+                raise RunError(self.world.redactor.text(": ".join([message, *last])))
+            self.emit(Warned(message=self.world.redactor.text(message)))
 
     def _check_required(self, arm: Arm) -> None:
         """Look again for required skills that a hook was to create."""

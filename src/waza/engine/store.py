@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.journal import JOURNAL, Header, Journal, Line, find_run, new_run_id, read_header
+from waza.engine.journal import JOURNAL, Header, Journal, Line, find_run, new_run_id, path_text, read_header
 from waza.errors import UsageError, WazaError
 from waza.kit.files import LineFile, read_lines, write_atomic
 from waza.model.loaded import Suite
@@ -133,7 +133,7 @@ def open_store(
     now = datetime.now().astimezone()
     header = Header(
         id=new_run_id(now),
-        suite=str(suite.path),
+        suite=path_text(suite.path),
         digest=digest,
         model=model,
         arms=list(arms),
@@ -158,6 +158,8 @@ def _clear_unsaved() -> None:
     for directory in Path(tempfile.gettempdir()).glob(f"{UNSAVED}*"):
         for path in directory.glob(f"*/{JOURNAL}"):
             with contextlib.suppress(OSError, WazaError):
+                if path.stat().st_size == 0:
+                    continue  # it is being made just now
                 LineFile.open(path).close()
                 shutil.rmtree(directory, ignore_errors=True)
 
@@ -173,7 +175,7 @@ def _check_same(header: Header, suite: Suite, model: str, digest: str) -> None:
     changed = [
         name
         for name, before, now in (
-            ("the suite file", header.suite, str(suite.path)),
+            ("the suite file", header.suite, path_text(suite.path)),
             ("the model", header.model, model),
             ("waza's version", header.waza, __version__),
         )

@@ -226,7 +226,10 @@ def _cut_torn_tail(descriptor: int) -> int:
 
 
 def _cannot_write(path: Path, error: OSError) -> WazaError:
-    return WazaError(f"cannot write {path}: {_reason(error)}; make room there or choose another place")
+    advice = (
+        "make room there or choose another place" if error.errno == errno.ENOSPC else "choose another place"
+    )
+    return WazaError(f"cannot write {path}: {_reason(error)}; {advice}")
 
 
 def _reason(error: OSError) -> str:

@@ -37,14 +37,18 @@ def main() -> None:
         try:
             if evaluator is None:
                 evaluator = load(question)
-                answer: dict[str, object] = {"loaded": evaluator.__name__}
+                answer = encoded(question, {"loaded": evaluator.__name__})
             else:
-                answer = called(evaluator, question)
+                answer = encoded(question, called(evaluator, question))
         except BaseException as error:  # noqa: BLE001 - also SystemExit is an answer, and not the end of this child
-            answer = {"failed": described(error, with_class=evaluator is None)}
-        text = json.dumps({"id": question["id"], "runtime": standin.in_use(), **answer})
-        answers.write(text.encode("ascii") + b"\n")
+            answer = encoded(question, {"failed": described(error, with_class=evaluator is None)})
+        answers.write(answer)
         answers.flush()
+
+
+def encoded(question: dict[str, Any], answer: dict[str, object]) -> bytes:
+    """Return an answer as a line of ASCII, in which lone surrogates survive."""
+    return json.dumps({"id": question["id"], "runtime": standin.in_use(), **answer}).encode("ascii") + b"\n"
 
 
 def take_streams() -> tuple[BinaryIO, BinaryIO]:

@@ -7,7 +7,7 @@ finite number. What breaks these rules is an errored entry, never a guess: `"4"`
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -85,13 +85,13 @@ def _is_finite(number: Number) -> bool:
 
 
 def _shown(value: object) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of thousands of digits
-        return "a number of thousands of digits"
-    return _text(text[:_LONGEST])
+    return _text(value, repr)[:_LONGEST]
 
 
-def _text(value: object) -> str:
+def _text(value: object, conversion: Callable[[object], str] = str) -> str:
     """Return the value as text that any file can hold: lone surrogates are replaced."""
-    return str(value).encode("utf-8", "replace").decode("utf-8")
+    try:
+        text = conversion(value)
+    except ValueError:  # Python writes no integers of thousands of digits
+        return "a number of thousands of digits"
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -139,7 +139,9 @@ class ProjectFile(Keys, frozen=True, kw_only=True):
     storage: StorageKeys | None = None
     registries: list[RegistrySource] = []
     provider: ProviderKeys | None = None
-    hosts: dict[str, str] = {}  # of graders from elsewhere: what stands before /owner/repo.git in their addresses
+    hosts: dict[
+        str, str
+    ] = {}  # of graders from elsewhere: what stands before /owner/repo.git in their addresses
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):

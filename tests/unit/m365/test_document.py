@@ -104,9 +104,7 @@ VALUES = st.recursive(
 @given(VALUES, st.booleans(), st.sampled_from([None, 0, 2, "\t"]))
 def test_what_json_writes_is_read_back(value: Any, ascii_only: bool, indent: Any) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    if not text.strip("\ufeff"):
-        return
-    assert plain(load(text.encode("utf-8", "replace"))) == json.loads(text.encode("utf-8", "replace"))
+    assert plain(load(text.encode())) == value
     assert json.loads(dump(value)) == value
 
 
@@ -219,9 +217,7 @@ def test_whole_numbers_may_be_written_as_floats(tmp_path: Path) -> None:
 
 def test_keys_of_other_documentation_are_kept_with_a_warning(tmp_path: Path) -> None:
     item = {"prompt": "p", "testId": "T-1", "notes": "n", "extensions": {"notes": "other"}}
-    with pytest.raises(
-        SuiteError, match="items\\[0\\].notes: unknown key 'notes'; move it under 'extensions'"
-    ):
+    with pytest.raises(SuiteError, match="unknown key 'notes'; move it under 'extensions'"):
         read(tmp_path, document(item))
     del item["extensions"]
     found = read(tmp_path, document(item))

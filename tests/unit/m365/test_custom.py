@@ -1,0 +1,143 @@
+"""Finding custom evaluators: names, files, kinds, and what is said about mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.evaluators import PROMPTY, code_only, write_evaluator
+from waza.m365.contract import Kind
+from waza.m365.custom import Discovery, discover
+
+CODE = code_only("{'score': 1}")
+
+
+def messages(found: Discovery, severity: str = "error") -> list[str]:
+    return [problem.message for problem in found.problems if problem.severity == severity]
+
+
+def only(tmp_path: Path, name: str) -> tuple[Kind, tuple[str, ...]]:
+    (evaluator,) = discover(tmp_path, [name]).evaluators
+    return evaluator.kind, evaluator.classes
+
+
+def test_every_mistake_is_told_at_once_and_right_ones_are_found(tmp_path):
+    write_evaluator(tmp_path, "good", CODE)
+    write_evaluator(tmp_path, "exactmatch", CODE)
+    write_evaluator(tmp_path, "broken", "class Broken(:\n")
+    write_evaluator(tmp_path, "empty", "x = 1\n")
+    (tmp_path / "custom-evaluators" / "lost").mkdir()
+    found = discover(tmp_path, ["good", "lost", "broken", "exactmatch", "empty", "nowhere", "good"])
+    assert [evaluator.name for evaluator in found.evaluators] == ["good"]
+    assert messages(found) == [
+        "Custom evaluator 'lost' is missing required file 'lost.py'",
+        "Custom evaluator 'broken' failed to import: SyntaxError: invalid syntax",
+        "Custom evaluator 'exactmatch' has the name of the built-in evaluator ExactMatch",
+        "Custom evaluator 'empty' has no class",
+        "Unknown evaluator 'nowhere'",
+    ]
+
+
+def test_a_syntax_error_has_its_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_evaluator(tmp_path, "broken", "x = 1\nclass Broken(:\n")
+    (problem,) = discover(tmp_path, ["broken"]).problems
+    place = Path("custom-evaluators", "broken", "broken.py")
+    assert str(problem).startswith(f"{place}:2:14: Custom evaluator 'broken' failed to import: SyntaxError")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [b"class A:\n  x = '\xff'\n", b"x = 1\0\n", b"(" * 500 + b"class A: pass", b"# coding: nonsense\n"],
+)
+def test_what_python_cannot_read_is_an_import_failure(tmp_path, source):
+    write_evaluator(tmp_path, "odd", "")
+    (tmp_path / "custom-evaluators" / "odd" / "odd.py").write_bytes(source)
+    (message,) = messages(discover(tmp_path, ["odd"]))
+    assert message.startswith("Custom evaluator 'odd' failed to import: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Tone_Check", "did you mean 'tone_check'?"),
+        ("tone_chek", "did you mean 'tone_check'?"),
+        ("relevance", "did you mean 'Relevance'?"),
+        ("zzz", "make a folder 'zzz' with a file 'zzz.py' there"),
+    ],
+)
+def test_an_unknown_name_comes_with_advice(tmp_path, name, hint):
+    write_evaluator(tmp_path, "tone_check", CODE)
+    (problem,) = discover(tmp_path, [name]).problems
+    assert (problem.message, problem.hint) == (f"Unknown evaluator '{name}'", hint)
+
+
+def test_without_the_folder_the_advice_is_to_start_elsewhere(tmp_path):
+    (problem,) = discover(tmp_path, ["zzz"]).problems
+    assert problem.hint == "there is no folder custom-evaluators here; start from the directory that has it"
+
+
+def test_classes_are_listed_in_the_order_of_the_file(tmp_path):
+    code = """
+from pathlib import Path
+try:
+    import numpy
+    class Fast: ...
+except ImportError:
+    class Slow: ...
+def factory():
+    class Inner: ...
+class Last:
+    class Nested: ...
+class Fast: ...
+"""
+    write_evaluator(tmp_path, "several", code)
+    assert only(tmp_path, "several") == ("code", ("Fast", "Slow", "Last"))
+    (warning,) = messages(discover(tmp_path, ["several"]), "warning")
+    assert warning == "Custom evaluator 'several' has several classes; 'Fast', the first, is the evaluator"
+
+
+def test_files_must_be_files_in_the_very_spelling(tmp_path):
+    folder = write_evaluator(tmp_path, "tone", CODE, beside={"Tone.prompty": PROMPTY, "tone.prompty/x": ""})
+    assert only(tmp_path, "tone") == ("code", ("Check",))
+    (folder / "tone.py").rename(folder / "TONE.py")
+    assert messages(discover(tmp_path, ["tone"])) == [
+        "Custom evaluator 'tone' is missing required file 'tone.py'"
+    ]
+
+
+def test_a_linked_folder_counts(tmp_path):
+    write_evaluator(tmp_path / "shared", "tone", CODE)
+    (tmp_path / "custom-evaluators").mkdir()
+    (tmp_path / "custom-evaluators" / "tone").symlink_to(tmp_path / "shared" / "custom-evaluators" / "tone")
+    assert only(tmp_path, "tone") == ("code", ("Check",))
+
+
+def test_reading_warns_of_nothing_in_peoples_code(tmp_path):
+    write_evaluator(tmp_path, "old", CODE + "x = '\\d'\nassert (x, 'always true')\n")
+    assert discover(tmp_path, ["old"]).problems == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from promptflow.client import load_flow",
+        "import promptflow as pf",
+        "import importlib; importlib.import_module('promptflow.client')",
+        "x = dict(model_config=1)",
+        "def f(*, model_config): ...",
+        "f = lambda x: x.load_flow",
+        "path = __file__.replace('.py', '.prompty')",
+        "name = f'{__name__}.prompty'",
+    ],
+)
+def test_machinery_of_judges_in_code_is_noticed(tmp_path, code):
+    write_evaluator(tmp_path, "check", CODE + code)
+    (warning,) = messages(discover(tmp_path, ["check"]), "warning")
+    assert warning.startswith("Custom evaluator 'check' is code-only but refers to ")
+
+
+def test_long_expressions_are_no_obstacle(tmp_path):
+    write_evaluator(tmp_path, "check", CODE + "x = " + " + ".join(["'a'"] * 500) + "\ny = model_config")
+    assert len(messages(discover(tmp_path, ["check"]), "warning")) == 1
