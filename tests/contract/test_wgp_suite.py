@@ -12,6 +12,8 @@ import pytest
 from tests.support.program import mock_suite, strict_json, waza, write_tree
 from tests.support.wgp import ANSWERS, DATA, LOOPS, module, program, response
 
+from waza.suite.load import load
+
 # Answers with the request as the rationale.
 TELLS = (
     "import json; print(json.dumps({'schema': 'wgp/1', 'score': 1, 'passed': True, 'rationale': request}))"
@@ -119,6 +121,24 @@ def test_mistakes_are_told_when_the_suite_is_loaded(tmp_path: Path):
     ):
         assert said in ended.err, ended.err
     assert "Traceback" not in ended.err
+
+
+def test_another_artifact_makes_another_task(tmp_path: Path):
+    """The digest is the key of resume and of the result cache."""
+    mock_suite(
+        tmp_path,
+        {"a": "inputs: {prompt: p}\nmock: {output: x}"},
+        json.dumps({"graders": [entry("p", "p.py"), entry("m", "m.wasm")]})[1:-1],
+    )
+
+    def digest_with(score: float, rationale: str) -> str:
+        program(tmp_path / "p.py", f"print({score})")
+        module(tmp_path / "m.wasm", ANSWERS, answer=response(rationale=rationale))
+        return load(tmp_path / "eval.yaml").tasks[0].digest
+
+    found = [digest_with(*what) for what in ((0.25, "a"), (0.5, "a"), (0.25, "b"), (0.25, "a"))]
+    assert found[0] == found[3]
+    assert len(set(found)) == 3
 
 
 PROGRAMS = {

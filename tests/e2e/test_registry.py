@@ -1,10 +1,7 @@
-"""Graders from elsewhere: `get`, `run` and `grade` with refs, tampering, `registry add`, `search`, `verify`."""
+"""Graders from elsewhere: `get`, `run` and `grade` with refs, paths in presets, tampering, `verify`."""
 
 from __future__ import annotations
 
-import json
-import os
-import pty
 import re
 import shutil
 import subprocess
@@ -13,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.program import Ended, command, environment, mock_suite, strict_json, waza, write_tree
+from tests.support.program import command, environment, strict_json, write_tree
+from tests.unit.registry._place import MODULE, PROGRAMS, REF, Place
 from tests.unit.registry._upstream import Upstream, manifest
 
-from waza.errors import SuiteError
 from waza.registry.cache import digest_of
-from waza.registry.lock import LockFile, read_lock
 from waza.suite.load import load
 
 MOCK = "mock: {turns: [{output: 'first done'}, {output: 'It is done: {\"x\": 1}'}], judge: {judge: [{pass: kind}]}}"
@@ -39,6 +35,17 @@ graders:
   - {{ref: '{REF}#shape@v1', weight: 3}}
   - {{ref: '{REF}#length@v1', name: short}}
 """
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
+    """A repository that no test changes."""
+    return Upstream.of(tmp_path_factory.mktemp("hosts"), MODULE, PROGRAMS)
+
+
+@pytest.fixture
+def place(tmp_path: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return Place.of_test(tmp_path, upstream, monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +171,7 @@ PATHS = {
 
 
 def test_paths_never_lead_out_of_the_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    place = Place(tmp_path, Upstream(tmp_path / "hosts"))
-    monkeypatch.setenv("WAZA_MODULE_CACHE", str(place.cache))
+    place = Place.of_test(tmp_path, Upstream(tmp_path / "hosts"), monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     presets = {
         f"{name}.yaml": f"type: {kind}\nconfig: {config if config[0] == '{' else f'{{{config}}}'}\n"
@@ -190,7 +196,7 @@ def test_paths_never_lead_out_of_the_module(tmp_path: Path, monkeypatch: pytest.
     assert len(mistakes) == len(PATHS), mistakes
     for number, name in enumerate(PATHS):
         assert f"graders[{number}].ref: config." in mistakes[number], name
-        assert "its files are sought in its module alone" in mistakes[number], name
+        assert "the files of this grader are sought in its module alone, from " in mistakes[number], name
 
 
 TAMPERINGS: dict[str, tuple[Callable[[Place], Any], str]] = {

@@ -6,10 +6,12 @@ import json
 import os
 import pty
 import subprocess
+from pathlib import Path
 
 import pytest
 from tests.support.program import command, environment, strict_json, waza, write_tree
-from tests.unit.registry._place import REF, Place
+from tests.unit.registry._place import MODULE, PROGRAMS, REF, Place
+from tests.unit.registry._upstream import Upstream
 
 from waza.suite.load import load
 
@@ -25,6 +27,17 @@ graders:
 # about tasks
 tasks: ['tasks/*.yaml']
 """
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
+    """A repository that no test changes."""
+    return Upstream.of(tmp_path_factory.mktemp("hosts"), MODULE, PROGRAMS)
+
+
+@pytest.fixture
+def place(tmp_path: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return Place.of_test(tmp_path, upstream, monkeypatch)
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": ("waza.cli.compare", "Compare results files."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),
+    "grader": ("waza.cli.grader", "Write graders of your own, and try them."),
     "m365": ("waza.cli.m365", "Work with evaluation documents of Microsoft 365 Copilot agents."),
     "models": ("waza.cli.models", "List the models of the Copilot runtime."),
     "doctor": ("waza.cli.doctor", "Say what is installed, and what real agents still need."),

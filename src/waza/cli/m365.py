@@ -16,10 +16,10 @@ def command() -> None:
 RUN_EPILOG = """
 \b
 Examples:
-  waza m365 run evals.json --agent mock --judge mock:judge.json     try it without agent and model
-  waza m365 run evals.json --agent "command:python bot.py"          any program: prompt on stdin
+  waza m365 run evals.json --agent mock --judge mock:judge.json   try it, without a model
+  waza m365 run evals.json --agent "command:python bot.py"        any program
   waza m365 run evals.json --agent a2a:http://127.0.0.1:9999 --judge azure -o report.html
-  waza m365 run results.json --agent recorded                       judge recorded responses again
+  waza m365 run results.json --agent recorded                     judge responses again
 
 Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 interrupted.
 """

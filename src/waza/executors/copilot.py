@@ -15,7 +15,7 @@ from waza.executors.copilot_judge import CopilotJudge
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import agent_options
 from waza.executors.copilot_policy import ToolPolicy, approve
-from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
+from waza.executors.copilot_turn import TurnWatch, sendable, session_metrics, take_turn
 from waza.model.agent import Limits, Place, Setup
 from waza.model.observation import Turn, Usage
 from waza.model.task import Task
@@ -89,7 +89,7 @@ class CopilotAgent:
         watch = TurnWatch(limits)
         session = await self._session(policy, watch)
         metrics = await take_turn(
-            watch, session, self.client, self.executor.clients, lambda: session.send(prompt)
+            watch, session, self.client, self.executor.clients, lambda: session.send(sendable(prompt))
         )
         return self._turn(policy, watch, metrics)
 

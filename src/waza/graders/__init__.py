@@ -7,6 +7,7 @@ TYPES = {
     "behavior": "waza.graders.behavior:Behavior",
     "code": "waza.graders.code:Code",
     "diff": "waza.graders.diff:Diff",
+    "evaluator": "waza.m365.grader:EvaluatorGrader",
     "file": "waza.graders.file:File",
     "json_schema": "waza.graders.json_schema:JsonSchema",
     "program": "waza.graders.program:Program",

@@ -29,6 +29,7 @@ class Child(asyncio.SubprocessProtocol):
         self.over = asyncio.Event()
         self._keep = keep
         self._cut: asyncio.TimerHandle | None = None
+        self._stdin_open = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start: asyncio hands over the process."""
@@ -41,7 +42,9 @@ class Child(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Pass on that one of its pipes is closed."""
-        if fd != 0:
+        if fd == 0:
+            self._stdin_open = False
+        else:
             self._keep(fd, b"")
 
     def process_exited(self) -> None:
@@ -84,6 +87,6 @@ class Child(asyncio.SubprocessProtocol):
 
     def _cut_off(self) -> None:
         stdin = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
-        if stdin:
+        if stdin and self._stdin_open:
             stdin.abort()  # closing alone would first wait for a reader
         self._transport.close()

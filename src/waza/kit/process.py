@@ -163,8 +163,13 @@ async def start(
     try:
         _, child = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        with contextlib.suppress(OSError, ValueError):
-            await end((await starting)[1])
+        try:
+            with contextlib.suppress(OSError, ValueError):
+                await end((await asyncio.shield(starting))[1])
+        finally:
+            if not starting.done():  # cancelled once more, while it was being started
+                starting.cancel()
+                sweep(number)
         raise
     except (OSError, ValueError) as error:
         raise ProcessDied(_why_not_started(error, argv[0], cwd)) from None

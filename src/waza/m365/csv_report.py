@@ -17,7 +17,7 @@ _TURN = ("status", "prompt", "response", "expected_response", "context", "error"
 
 
 def document(result: dict[str, Any]) -> str:
-    """Return a result document as CSV: lines that begin with `#`, then three tables with heads of their own.
+    """Return a result document as CSV: lines that begin with `#`, then up to three tables with heads of their own.
 
     Besides the `scores` as JSON, every evaluator has a column with its value. A cell that a spreadsheet
     would compute begins with an apostrophe.
@@ -31,7 +31,8 @@ def document(result: dict[str, Any]) -> str:
     for line in _facts(seen):
         file.write(f"# {line}\r\n")
     writer = csv.writer(file)
-    _table(writer, ["evaluator", "evaluated", "passed", "failed", "errors", "mean"], _totals(seen))
+    if seen.totals:
+        _table(writer, ["evaluator", "evaluated", "passed", "failed", "errors", "mean"], _totals(seen))
     if singles:
         _table(writer, ["item", *_TURN, *names, "scores"], _singles(singles, names))
     if threads:

@@ -50,6 +50,11 @@ def judge_of(backend: str, env: Mapping[str, str]) -> Judge:
     raise JudgeError(f"there is no judge {backend!r}; known: {AZURE}, {OPENAI}, {COPILOT}, {MOCK}FILE")
 
 
+def whole(text: str) -> str:
+    """Return a text that can be sent: halves of surrogate pairs are replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _configured(env: Mapping[str, str]) -> str:
     if any(endpoint in env for endpoint in AZURE_ENDPOINTS):
         return AZURE

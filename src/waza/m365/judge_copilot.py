@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from waza.engine.engines import COPILOT, MISSING_SDK
+from waza.engine.engines import COPILOT
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import WazaError
 from waza.m365.case import Message
-from waza.m365.judge import JudgeError
+from waza.m365.judge import JudgeError, whole
 from waza.model.agent import Executor, Question, Setup
 from waza.model.suite import Config
 from waza.model.task import Task
 from waza.model.trial import Attempt, Trial
 from waza.plugins import load as load_plugin
 
+MISSING_SDK = "the judge copilot needs the GitHub Copilot SDK; install it: pip install 'waza[copilot]'"
 NO_REPLY = "GitHub Copilot gave no judgement: "
 
 
@@ -32,7 +33,7 @@ class CopilotJudge:
 
     async def complete(self, messages: Sequence[Message]) -> str:
         """Return the reply to the messages as one text. JudgeError: there is none, and why."""
-        text = "\n\n".join(message.content for message in messages)
+        text = whole("\n\n".join(message.content for message in messages))
         try:
             await self._start()
             judge = self._executor.judge(_ATTEMPT)

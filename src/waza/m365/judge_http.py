@@ -19,7 +19,7 @@ import httpx
 import msgspec
 
 from waza.m365.case import Message
-from waza.m365.judge import AZURE_ENDPOINTS, JudgeError
+from waza.m365.judge import AZURE_ENDPOINTS, JudgeError, whole
 from waza.version import __version__
 
 AZURE_KEYS = {
@@ -207,15 +207,10 @@ def _body(model: str, messages: Sequence[Message]) -> dict[str, Any]:
         limits = {"max_completion_tokens": MAX_REASONING_TOKENS}
     return {
         "model": model,
-        "messages": [{"role": message.role, "content": _whole(message.content)} for message in messages],
+        "messages": [{"role": message.role, "content": whole(message.content)} for message in messages],
         "response_format": {"type": "json_object"},
         **limits,
     }
-
-
-def _whole(text: str) -> str:
-    """Return a text that can be sent: halves of surrogate pairs are replaced."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _message(response: httpx.Response) -> str:

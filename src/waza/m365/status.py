@@ -140,6 +140,15 @@ def unit_score(result: EvaluatorResult) -> float:
     return float(result.score) if shares else float(result.passed)
 
 
+def scale_of(result: EvaluatorResult) -> str:
+    """Return in words the scale of a score: `1-5`, `0-1`, `count`, or `any` for code."""
+    if result.kind == "judge" or _is_judged(result):
+        return "1-5"
+    if result.kind == "code":
+        return "any"
+    return "count" if result.name == "Citations" else "0-1"
+
+
 def overall_status(statuses: Sequence[Status]) -> Status:
     """Return the status of a thread: the worst of its turns."""
     order: tuple[Status, ...] = ("error", "partial", "fail")

@@ -93,7 +93,7 @@ def _uneven(document: Document) -> list[Problem]:
     if isinstance(prompts, yaml.Sequence) and isinstance(expected, yaml.Sequence):
         counts = len(prompts.items), len(expected.items)
         if counts[0] != counts[1]:
-            message = f"has {counts[1]} entries for {counts[0]} prompts"
+            message = f"its length is {counts[1]}, that of 'prompts' {counts[0]}"
             hint = "give each prompt one, or null where nothing is expected"
             return [document.problem(expected, ("expected_responses",), message, hint)]
     return []

@@ -29,9 +29,11 @@ def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Fin
         for problem in decoder.problems
     ]
     if grader is not None:
-        hint = f"the preset is in {preset.directory}; its files are sought in its module alone"
-        around = surroundings(preset, fixtures)
-        findings += [msgspec.structs.replace(finding, hint=hint) for finding in grader.check(around)]
+        where = f"the files of this grader are sought in its module alone, from {preset.directory}"
+        findings += [
+            msgspec.structs.replace(finding, hint=f"{finding.hint}; {where}" if finding.hint else where)
+            for finding in grader.check(surroundings(preset, fixtures))
+        ]
     return grader, findings
 
 

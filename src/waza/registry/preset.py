@@ -68,62 +68,80 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_preset(module: Path, ref: Ref) -> Preset:
     """Return the grader that a ref stands for. Raises ModuleError, which says what is wrong in the module."""
-    path, name = _place(module, ref)
-    entry, root = _read(path, GraderEntry, always_error)
+    try:
+        return preset_of(module, ref.path, ref.export)
+    except ModuleError as error:
+        raise ModuleError(f"{ref}: {error}") from error
+
+
+def preset_of(module: Path, path: str = "", export: str = "") -> Preset:
+    """Return a grader of a module: the file at `path`, or an export of the manifest that is there.
+
+    Without either it is the only export of the manifest in the root. Raises ModuleError.
+    """
+    if path and not export:
+        place = _file_at(module, path)
+        name = place.stem
+    else:
+        place, name = _export(module, path, export)
+    entry, root = _read(place, GraderEntry, always_error)
     if entry.ref:
-        raise ModuleError(f"{ref}: the preset {path.name!r} is itself a ref, which is not followed")
+        raise ModuleError(f"the preset {place.name!r} is itself a ref, which is not followed")
     if not entry.type:
-        raise ModuleError(f"{ref}: the preset {path.name!r} has no 'type'")
+        raise ModuleError(f"the preset {place.name!r} has no 'type'")
     config = root.entries.get("config") if isinstance(root, yaml.Mapping) else None
     return Preset(
         type=entry.type,
         name=entry.name or name,
         weight=entry.weight,
         config=config if isinstance(config, yaml.Mapping) else yaml.Mapping({}, {}, root.line, root.column),
-        directory=path.parent,
+        directory=place.parent,
         module=module,
     )
 
 
-def _place(module: Path, ref: Ref) -> tuple[Path, str]:
-    """Return the file of a preset, and the name that it has unless it gives itself one."""
-    if ref.path and not ref.export:
-        for ending in _ENDINGS if not Path(ref.path).suffix else ("",):
-            path = _joined(module, module, ref, f"{ref.path}{ending}")
-            if path.is_file():
-                return path, path.stem
-        raise ModuleError(f"{ref}: the module has no file {ref.path!r}; name an export of it with '#'")
-    folder = _joined(module, module, ref, ref.path)
-    manifest = folder / MANIFEST
-    if not manifest.is_file():
-        raise ModuleError(f"{ref}: there is no {MANIFEST} in {ref.path or 'the module'}")
-    graders = _manifest(manifest).exports.graders
-    if not graders:
-        raise ModuleError(f"{ref}: {MANIFEST} exports no grader")
-    if not ref.export and len(graders) > 1:
-        raise ModuleError(f"{ref}: say which grader, with '#': {', '.join(sorted(graders))}")
-    name = ref.export or next(iter(graders))
+def _file_at(module: Path, path: str) -> Path:
+    for ending in _ENDINGS if not Path(path).suffix else ("",):
+        place = _joined(module, module, f"{path}{ending}")
+        if place.is_file():
+            return place
+    raise ModuleError(f"the module has no file {path!r}; name an export of it with '#'")
+
+
+def _export(module: Path, path: str, export: str) -> tuple[Path, str]:
+    """Return the file of an export, and its name."""
+    folder = _joined(module, module, path)
+    graders = _exports(folder, path)
+    if not export and len(graders) > 1:
+        raise ModuleError(f"say which grader, with '#': {', '.join(sorted(graders))}")
+    name = export or next(iter(graders))
     if name not in graders:
-        raise ModuleError(f"{ref}: there is no export {name!r}; there are: {', '.join(sorted(graders))}")
-    path = _joined(module, folder, ref, graders[name].path)
+        raise ModuleError(f"there is no export {name!r}; there are: {', '.join(sorted(graders))}")
+    place = _joined(module, folder, graders[name].path)
+    if not place.is_file():
+        raise ModuleError(f"the export {name!r} names {graders[name].path!r}, which is not there")
+    return place, name
+
+
+def _exports(folder: Path, shown: str) -> dict[str, Export]:
+    path = folder / MANIFEST
     if not path.is_file():
-        raise ModuleError(f"{ref}: the export {name!r} names {graders[name].path!r}, which is not there")
-    return path, name
-
-
-def _joined(module: Path, folder: Path, ref: Ref, relative: str) -> Path:
-    """Return the path that a relative one means in a folder of the module."""
-    path = Path(os.path.normpath(folder / relative))
-    if "\\" in relative or "\0" in relative or not (path.is_relative_to(module) and inside(module, path)):
-        raise ModuleError(f"{ref}: the path {relative!r} leads out of the module")
-    return path
-
-
-def _manifest(path: Path) -> Manifest:
+        raise ModuleError(f"there is no {MANIFEST} in {shown or 'the module'}")
     manifest, _ = _read(path, Manifest, lambda _struct, _key, _path: Unknown("warning", ""))
     if manifest.schema_version not in (0, 1):
-        raise ModuleError(f"{path.name} has schema_version {manifest.schema_version}; this waza reads 1")
-    return manifest
+        raise ModuleError(f"{MANIFEST} has schema_version {manifest.schema_version}; this waza reads 1")
+    if not manifest.exports.graders:
+        raise ModuleError(f"{MANIFEST} exports no grader")
+    return manifest.exports.graders
+
+
+def _joined(module: Path, folder: Path, relative: str) -> Path:
+    """Return the path that a relative one means in a folder of the module."""
+    path = Path(os.path.normpath(folder / relative))
+    stays = path.is_relative_to(os.path.normpath(module)) and inside(module, path)
+    if "\\" in relative or "\0" in relative or not stays:
+        raise ModuleError(f"the path {relative!r} leads out of the module")
+    return path
 
 
 def _read(path: Path, wanted: type[T], unknown: UnknownKey) -> tuple[T, yaml.Node]:

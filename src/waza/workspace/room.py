@@ -89,7 +89,7 @@ class Room:
             for tree in self._worktrees.get(directory, []):
                 self._left += await _remove_worktree(tree)
             self._worktrees.pop(directory, None)  # only now: a removal that is cancelled is done again
-        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+        await asyncio.to_thread(_remove, directory)
 
     async def close(self) -> list[str]:
         """Remove everything, unless it is kept; return a sentence for each thing that could not be removed."""
@@ -100,7 +100,7 @@ class Room:
         else:
             for directory in list(self._worktrees):
                 await self.remove_directory(directory)
-            await asyncio.to_thread(shutil.rmtree, self._root, ignore_errors=True)
+            await asyncio.to_thread(_remove, self._root)
         if self._list is not None:
             self._list.close()
         if not self.keep and self._root.exists():
@@ -113,6 +113,29 @@ class Room:
             self._list = LineFile.open(self._root / _LIST)
             self._list.append(_LOCKED)
         return self._root
+
+
+def _remove(directory: Path) -> None:
+    """Remove a directory as far as possible; an agent may have nested it deeper than rmtree can go."""
+    try:
+        shutil.rmtree(directory, ignore_errors=True)
+    except RecursionError:
+        _flatten(directory)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _flatten(directory: Path) -> None:
+    """Move all directories of a tree right below its top, where no path is too long."""
+    pending, moved = [directory], 0
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            below = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        for path in below:
+            moved += 1
+            target = directory / f"flat-{os.getpid()}-{moved}"
+            with contextlib.suppress(OSError):
+                Path(path).rename(target)
+                pending.append(target)
 
 
 async def clear_stale_rooms() -> int:
@@ -130,7 +153,7 @@ async def clear_stale_rooms() -> int:
             trees = [tree for tree in found if tree is not None and Path(tree.target).is_relative_to(root)]
             for tree in trees:
                 await _remove_worktree(tree)
-            await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
+            await asyncio.to_thread(_remove, root)
             for source in {tree.source for tree in trees}:
                 await git.worktree_prune(Path(source))
             cleared += 1

@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from tests.support.program import write_tree
 
+from waza.graders import TYPES
+
 SUITE = """\
 name: s
 config: {executor: mock, model: m}
@@ -25,7 +27,10 @@ Content: TypeAlias = str | bytes | Callable[[Path], None]
 
 @dataclass(frozen=True)
 class Case:
-    """`says`: the lines on standard error, in order, without the count that follows mistakes in files."""
+    """`says`: the lines on standard error, in order, without the count that follows mistakes in files.
+
+    `{types}` stands for all types of graders.
+    """
 
     name: str
     files: Mapping[str, Content]
@@ -39,7 +44,7 @@ class Case:
         if not lines[-1].startswith("Error: "):
             count = sum(": warning: " not in line for line in lines)
             lines.append(f"{count} {'mistake' if count == 1 else 'mistakes'}; nothing was run")
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines).replace("{types}", ", ".join(sorted(TYPES))) + "\n"
 
     def write(self, root: Path) -> None:
         """Write the files. A callable makes its path itself: a link, a directory, a pipe."""

@@ -47,9 +47,9 @@ graders:
     ),
     case(
         "types that do not exist",
-        "eval.yaml:5:15: graders[0].type: there is no grader type 'txt'; did you mean 'text'? types: action_sequence, behavior, code, diff, file, json_schema, program, prompt, skill_invocation, text, tool_calls, tool_constraint, trigger",
-        "eval.yaml:6:15: graders[1].type: there is no grader type 'zzz'; types: action_sequence, behavior, code, diff, file, json_schema, program, prompt, skill_invocation, text, tool_calls, tool_constraint, trigger",
-        "eval.yaml:7:5: graders[2]: the grader has no 'type'; types: action_sequence, behavior, code, diff, file, json_schema, program, prompt, skill_invocation, text, tool_calls, tool_constraint, trigger",
+        "eval.yaml:5:15: graders[0].type: there is no grader type 'txt'; did you mean 'text'? types: {types}",
+        "eval.yaml:6:15: graders[1].type: there is no grader type 'zzz'; types: {types}",
+        "eval.yaml:7:5: graders[2]: the grader has no 'type'; types: {types}",
         suite=SUITE + "graders:\n  - {name: a, type: txt}\n  - {name: b, type: zzz}\n  - {name: c}\n",
     ),
     case(

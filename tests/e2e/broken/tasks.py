@@ -209,7 +209,7 @@ checkpoints:
         "checkpoints: turns",
         "t.yaml:4:92: checkpoints[0].graders[1].name: the name 'g' is taken by checkpoints[0].graders[0]; give each grader its own name",
         "t.yaml:5:6: checkpoints[1].after_turn: turn 1 has a checkpoint already",
-        "t.yaml:5:32: checkpoints[1].graders[0].type: there is no grader type 'txt'; did you mean 'text'? types: action_sequence, behavior, code, diff, file, json_schema, program, prompt, skill_invocation, text, tool_calls, tool_constraint, trigger",
+        "t.yaml:5:32: checkpoints[1].graders[0].type: there is no grader type 'txt'; did you mean 'text'? types: {types}",
         "t.yaml:6:6: checkpoints[2].after_turn: is 4, but the task has only 1 turn; add follow_up_prompts, or name an earlier turn",
         task=TASK
         + f"""\

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -52,12 +53,12 @@ SCRIPTS: dict[str, list[Step]] = {
     "hangs": [Reply("Looking.", calls=[bash("echo seen before")]), Reply(hang=True)],
     "silent": [Reply("Looking.", calls=[bash("echo seen before")]), Reply(hang=True)],
     "working": [Reply("Working.", calls=[bash(f"sleep {SLEEP}")]), Reply("all is fine")],
-    "late": [Reply("all is fine", delay=2.5)],
+    "late": [Reply("all is fine", delay=2)],
     "judged": [Reply("all is fine")],
 }
 KEYS: dict[str, dict[str, Any]] = {
-    "hangs": {"timeout_seconds": 2},
-    "working": {"timeout_seconds": 3},
+    "hangs": {"timeout_seconds": 4},
+    "working": {"timeout_seconds": 4},
     "late": {"first_event_timeout_seconds": 1},
     "judged": {"graders": [JUDGE]},
 }
@@ -68,9 +69,9 @@ REASONS = {
     "broken": "it broke",
     "dropped": "unexpected EOF",
     "empty": "No response was returned",
-    "hangs": "the turn did not end within 2 s",
-    "working": "the turn did not end within 3 s",
-    "silent": "the session fell silent: no event came for 4 s",
+    "hangs": "the turn did not end within 4 s",
+    "working": "the turn did not end within 4 s",
+    "silent": "the session fell silent: no event came for 5 s",
 }
 REQUESTS = {"good": 1, "bad-request": 1, "unauthorised": 3, "busy": 6, "broken": 6, "dropped": 6, "hangs": 2}
 CUT_SHORT = {"hangs", "silent", "working"}
@@ -89,9 +90,9 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def ended(project: Project, server: ModelServer) -> Ended:
-    """All of them in one run, at the same time: the runtime asks a server that fails for up to 20 s."""
+    """All of them in one run, at the same time: the runtime asks a server that fails again and again."""
     tasks = {name: task(name, **KEYS.get(name, {})) for name in SCRIPTS if name != "JUDGE"}
-    config = {"idle_timeout_seconds": 4}
+    config = {"idle_timeout_seconds": 5}
     suite = write_suite(project.home, tasks, workers=len(tasks), config=config)
     return project.run("run", suite, env=copilot_environment(server, WAZA_PROMPT_GRADER_TIMEOUT="3s"))
 
@@ -144,12 +145,12 @@ def test_a_command_that_outlives_the_time_limit_is_seen_and_ended(runs: dict[str
     (call,) = runs["working"]["tool_events"]
     assert (call["args"]["command"], call["success"]) == (f"sleep {SLEEP}", False)
     assert runs["working"]["final_output"] == "Working."
-    assert runs["working"]["duration_ms"] >= 3000
+    assert runs["working"]["duration_ms"] >= 4000
     assert survivors(SLEEP) == []
 
 
 def test_a_model_that_takes_its_time_is_no_session_that_does_not_start(runs: dict[str, Any]):
-    assert runs["late"]["duration_ms"] >= 2500
+    assert runs["late"]["duration_ms"] >= 2000
     assert runs["late"]["final_output"] == "all is fine"
 
 
@@ -180,7 +181,7 @@ def test_a_runtime_that_is_gone_costs_its_turn_and_no_other(tmp_path: Path, how:
         "first": [Reply("Looking.", calls=[bash("echo seen before")]), Reply(hang=True)],
         "second": SCRIPTS["good"],
     }
-    tasks = {name: task(name, timeout_seconds=3) for name in scripts}
+    tasks = {name: task(name, timeout_seconds=5) for name in scripts}
     with ModelServer(scripts) as server:
         suite = write_suite(project.home, tasks, workers=1)
         with project.started("run", suite, env=copilot_environment(server)) as live:
@@ -191,7 +192,7 @@ def test_a_runtime_that_is_gone_costs_its_turn_and_no_other(tmp_path: Path, how:
     first, second = (one["runs"][0] for one in ended.results()["tasks"])
     reason = {
         "kill": "the Copilot runtime ended in the middle of the turn",
-        "suspend": "did not end within 3 s",
+        "suspend": "did not end within 5 s",
     }
     assert reason[how] in first["error_msg"]
     assert first["final_output"] == "Looking."
@@ -214,9 +215,10 @@ def test_an_interrupt_in_the_middle_of_a_turn_leaves_nothing(tmp_path: Path, *, 
         with project.started("run", suite, env=copilot_environment(server)) as live:
             live.until(lambda: survivors(SLEEP))
             running = runtimes(live)
-            for process in running if whole_group else []:
-                process.send_signal(signal.SIGINT)
             live.send(signal.SIGINT)
+            for process in running if whole_group else []:
+                with suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal.SIGINT)
             ended = live.ended()
     assert ended.code == 130
     assert [(one["test_id"], one["status"]) for one in ended.results()["tasks"] if one["runs"]] == [

@@ -119,6 +119,19 @@ def test_a_key_that_is_not_set_is_named(tmp_path: Path):
     assert ended.code == 1, "a mock needs no server"
 
 
+def test_credentials_in_an_address_are_not_shown(tmp_path: Path):
+    """The runtime repeats the address in what it says of a server that does not know what is asked."""
+    with ModelServer({"GO": [Reply(status=404, body={})]}) as server:
+        url = server.base_url.replace("//", "//user:s3cret@")
+        ended = waza("run", project(tmp_path), "-v", cwd=tmp_path, env=no_login(COPILOT_BASE_URL=url))
+    assert ended.code == 1
+    assert "Resource not found on provider at http://" in ended.err
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"Resource not found" in written
+    assert "s3cret" not in ended.out + ended.err
+    assert b"s3cret" not in written
+
+
 def assert_refused(ended: Ended, message: str) -> None:
     """In one message, before anything was run."""
     assert ended.code == 2

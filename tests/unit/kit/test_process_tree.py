@@ -132,8 +132,9 @@ def test_cancelling_twice_kills_at_once(monkeypatch):
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize("ticks", range(6))
-def test_cancelling_during_the_start(ticks):
+def test_cancelling_during_the_start(ticks, twice):
     duration = nap()
 
     async def scenario() -> None:
@@ -141,6 +142,9 @@ def test_cancelling_during_the_start(ticks):
         for _ in range(ticks):
             await asyncio.sleep(0)
         task.cancel()
+        if twice:
+            await asyncio.sleep(0)
+            task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert leftovers() == []

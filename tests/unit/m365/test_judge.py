@@ -2,7 +2,6 @@ import asyncio
 import builtins
 import importlib
 import json
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -12,9 +11,6 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tests.support.model_server import ModelServer, Reply
-from tests.support.runtime import copilot_environment
-from waza.errors import ExecutorError
 from waza.m365.case import Judge, Message
 from waza.m365.judge import JudgeError, judge_of
 from waza.m365.judge_http import Patience, azure_judge, openai_judge
@@ -334,41 +330,3 @@ def test_a_script_with_mistakes_is_refused(tmp_path, text):
         judge_of(f"mock:{script}", {})
     with pytest.raises(JudgeError, match="cannot be read"):
         judge_of(f"mock:{tmp_path / 'missing.yaml'}", {})
-
-
-@pytest.mark.slow
-def test_copilot_judges_without_tools(monkeypatch):
-    with ModelServer({"Is it good?": [Reply('{"score": 4}')]}) as server:
-        for name, value in copilot_environment(server).items():
-            monkeypatch.setenv(name, value)
-        assert ask(judge_of("github-copilot", os.environ)) == '{"score": 4}'
-    asked = [request for request in server.requests if request.turn]
-    assert len(asked) == 1
-    assert "Judge." in str(asked[0].body["messages"])
-    assert not asked[0].body.get("tools")
-
-
-@pytest.mark.parametrize(("backend", "env"), [("copilot", {}), ("", {"GITHUB_COPILOT_JUDGE_MODEL": "auto"})])
-def test_copilot_needs_its_sdk(monkeypatch, backend, env):
-    def load(group: str, name: str) -> Any:
-        raise ModuleNotFoundError("No module named 'copilot'", name="copilot")
-
-    monkeypatch.setattr("waza.m365.judge_copilot.load_plugin", load)
-    with pytest.raises(JudgeError, match=r"pip install 'waza\[copilot\]'"):
-        judge_of(backend, env)
-
-
-def test_copilot_without_a_login_is_an_error(monkeypatch):
-    class Away:
-        def __init__(self, setup: Any) -> None:
-            assert setup.model == "gpt-x"
-
-        async def start(self) -> None:
-            raise ExecutorError("not logged in")
-
-        async def aclose(self) -> None:
-            pass
-
-    monkeypatch.setattr("waza.m365.judge_copilot.load_plugin", lambda *_: Away)
-    text = refused(judge_of("", {"GITHUB_COPILOT_JUDGE_MODEL": "gpt-x"}))
-    assert text == "GitHub Copilot gave no judgement: not logged in"

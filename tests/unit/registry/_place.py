@@ -43,6 +43,8 @@ MODULE = {
     "presets/outside.yaml": "{type: json_schema, config: {schema_file: ../schemas/answer.json}}",
 }
 PROGRAMS = ["bin/check.py"]
+
+
 class Place:
     """A directory with a suite, a host that stands for github.com, and a module cache of its own."""
 
@@ -50,6 +52,13 @@ class Place:
         self.root, self.upstream, self.cache, self.marker = root, upstream, root / "cache", root / "ran"
         self.environment = {"WAZA_MODULE_CACHE": str(self.cache), "MARKER": str(self.marker)}
         write_tree(root, {".waza.yaml": json.dumps({"hosts": {"github.com": str(upstream.hosts)}})})
+
+    @classmethod
+    def of_test(cls, root: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> Place:
+        """One whose cache is also that of this process, for the test."""
+        made = cls(root, upstream)
+        monkeypatch.setenv("WAZA_MODULE_CACHE", str(made.cache))
+        return made
 
     def suite(self, graders: str, tasks: dict[str, str] | None = None) -> None:
         mock_suite(self.root, tasks or {"t": "inputs: {prompt: p}\nmock: {output: done}"}, graders)
@@ -79,5 +88,3 @@ class Place:
         """All files but those of the cache."""
         paths = (path for path in self.root.rglob("*") if path.is_file() and self.cache not in path.parents)
         return {str(path): path.read_bytes() for path in paths}
-
-

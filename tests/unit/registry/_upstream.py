@@ -29,6 +29,13 @@ class Upstream:
         self.path.mkdir(parents=True)
         self.git("init", "--quiet", "--bare", "--initial-branch=main")
 
+    @classmethod
+    def of(cls, hosts: Path, files: Mapping[str, str | bytes], programs: Collection[str] = ()) -> Upstream:
+        """One with a commit that is tagged v1."""
+        made = cls(hosts)
+        made.commit(files, programs, tag="v1")
+        return made
+
     def git(self, *args: str, stdin: bytes = b"") -> str:
         done = subprocess.run(
             ["git", *args], cwd=self.path, input=stdin, env=ENVIRONMENT, capture_output=True, check=True

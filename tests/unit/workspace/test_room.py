@@ -1,4 +1,6 @@
 import asyncio
+import contextlib
+import os
 import shutil
 import subprocess
 import sys
@@ -115,6 +117,16 @@ def test_a_removal_that_is_cancelled_is_done_again_at_the_end(
 
     asyncio.run(use())
     assert worktrees(repo) == []
+    assert list(temp.iterdir()) == []
+
+
+def test_a_tree_that_is_nested_too_deep_for_others_is_removed(temp: Path):
+    room = Room()
+    with contextlib.chdir(room.new_directory("x")):
+        for _ in range(1500):
+            Path("deeper").mkdir()
+            os.chdir("deeper")
+    assert asyncio.run(room.close()) == []
     assert list(temp.iterdir()) == []
 
 

@@ -1,0 +1,213 @@
+"""Goldens: requests to a grader whose verdict is known, asked in the way of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from waza.errors import GraderError, UsageError
+from waza.graders._interpreter import Interpreters
+from waza.graders.base import Grader
+from waza.kit import yaml
+from waza.kit.decode import dotted
+from waza.kit.files import safe_join
+from waza.model.observation import CommandInvocation, Observation, ToolEvent, WrittenFile
+from waza.model.verdict import Helpers, Verdict
+from waza.model.wgp import Command, ToolCall
+from waza.registry.build import read_preset, surroundings
+from waza.registry.cache import ModuleError
+from waza.registry.preset import deep_merge, preset_of
+from waza.registry.scalar import scalar
+
+FOLDER = "goldens"
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class _Keys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Keys that people write in a golden."""
+
+
+class GoldenTask(_Keys, frozen=True, kw_only=True):
+    """`request.task`."""
+
+    id: str = "golden"
+    input: str = ""
+    expected: Any = None
+
+
+class GoldenAgent(_Keys, frozen=True, kw_only=True):
+    """`request.agent`. The files that the agent wrote are the golden's `files`."""
+
+    output: str = ""
+    tool_calls: list[ToolCall] = []
+    command_invocations: list[Command] = []
+
+
+class GoldenContext(_Keys, frozen=True, kw_only=True):
+    """`request.context`."""
+
+    trial: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+class GoldenRequest(_Keys, frozen=True, kw_only=True):
+    """The parts of a WGP/1 request that matter. `config` is laid over the one of the preset."""
+
+    task: GoldenTask = GoldenTask()
+    agent: GoldenAgent = GoldenAgent()
+    config: dict[str, Any] = {}
+    context: GoldenContext = GoldenContext()
+
+
+class Expected(_Keys, frozen=True, kw_only=True):
+    """The verdict that there must be."""
+
+    passed: bool
+    min_score: Share = 0.0
+    max_score: Share = 1.0
+
+
+class Golden(_Keys, frozen=True, kw_only=True):
+    """A golden. `grader` names an export of the module, if it has several.
+
+    `files` (path in the workspace: text) are in the workspace, and the agent wrote them.
+    """
+
+    request: GoldenRequest
+    expected: Expected
+    grader: str = ""
+    files: dict[str, str] = {}
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """A golden that was tried: what the grader said, and why that is wrong, if it is."""
+
+    golden: str
+    grader: str
+    passed: bool
+    why: str
+    verdict: Verdict
+
+
+async def try_goldens(module: Path) -> list[Tried]:
+    """Ask the graders of a module for their verdicts on all of its goldens, `goldens/*.json`.
+
+    Raises UsageError for a module that is not laid out so that they can be asked.
+    """
+    goldens = _goldens(module)
+    graders = [_grader(module, name, golden) for name, golden in goldens]
+    interpreters = Interpreters()
+    try:
+        return [
+            await _try(name, golden, grader, interpreters)
+            for (name, golden), grader in zip(goldens, graders, strict=True)
+        ]
+    finally:
+        await interpreters.aclose()
+
+
+def _goldens(module: Path) -> list[tuple[str, Golden]]:
+    """Return all goldens by their paths in the module."""
+    if not module.is_dir():
+        raise UsageError(f"there is no directory {module}; name that of the grader's module")
+    files = sorted((module / FOLDER).glob("*.json"))
+    if not files:
+        raise UsageError(f"there is no golden in {module / FOLDER}; write one, such as {FOLDER}/pass.json")
+    found, faults = [], []
+    for file in files:
+        name = file.relative_to(module).as_posix()
+        try:
+            found.append((name, msgspec.json.decode(file.read_bytes(), type=Golden)))
+        except (ValueError, RecursionError) as error:
+            faults.append(f"{name}: {error}")
+    if faults:
+        raise UsageError("\n".join(faults))
+    return found
+
+
+def _grader(module: Path, name: str, golden: Golden) -> tuple[str, Grader]:
+    """Return the name of the grader that a golden is for, and the grader with the golden's config."""
+    try:
+        preset = preset_of(module, export=golden.grader)
+        own = yaml.load(scalar({"config": golden.request.config}).encode())
+        if golden.request.config and isinstance(own, yaml.Mapping):
+            preset = msgspec.structs.replace(preset, config=deep_merge(preset.config, own))
+        grader, findings = read_preset(preset, Path())
+    except (ModuleError, yaml.YamlError) as error:
+        raise UsageError(f"{name}: {error}") from error
+    faults = [
+        f"{name}: {dotted(('config', *finding.path))}: {finding.message}; {finding.hint}"
+        for finding in findings
+        if not finding.warning
+    ]
+    if grader is None or faults:
+        raise UsageError("\n".join(faults))
+    return preset.name, grader.placed(surroundings(preset, Path()))
+
+
+async def _try(name: str, golden: Golden, grader: tuple[str, Grader], interpreters: Interpreters) -> Tried:
+    helpers = Helpers(name=grader[0], interpreters=interpreters)
+    with tempfile.TemporaryDirectory(prefix="waza-golden-") as workspace:
+        seen = _observation(golden, _written(Path(workspace), name, golden), workspace)
+        try:
+            answer = grader[1].grade(seen, helpers)
+            verdict = await answer if inspect.isawaitable(answer) else answer
+        except GraderError as error:
+            verdict = Verdict.errored(str(error))
+    why = _why(verdict, golden.expected)
+    return Tried(golden=name, grader=grader[0], passed=not why, why=why, verdict=verdict)
+
+
+def _written(workspace: Path, name: str, golden: Golden) -> list[WrittenFile]:
+    """Write the files of a golden."""
+    written = []
+    for path, text in sorted(golden.files.items()):
+        try:
+            place = safe_join(workspace, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(text.encode())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{name}: the file {path!r} cannot be written: {error}") from error
+        written.append(WrittenFile(path=path, sha256=hashlib.sha256(text.encode()).hexdigest()))
+    return written
+
+
+def _observation(golden: Golden, written: Sequence[WrittenFile], workspace: str) -> Observation:
+    request = golden.request
+    return Observation(
+        task_id=request.task.id,
+        task_name=request.task.id,
+        prompt=request.task.input,
+        expected=request.task.expected,
+        trial=request.context.trial,
+        output=request.agent.output,
+        tool_events=tuple(
+            ToolEvent(turn=1, sequence=i, tool_name=call.name, args=call.arguments, success=True)
+            for i, call in enumerate(request.agent.tool_calls, 1)
+        ),
+        command_invocations=tuple(
+            CommandInvocation(**msgspec.structs.asdict(call)) for call in request.agent.command_invocations
+        ),
+        files_written=tuple(written),
+        workspace=workspace,
+    )
+
+
+def _why(verdict: Verdict, expected: Expected) -> str:
+    """Return what is wrong with a verdict, or nothing."""
+    if verdict.error:
+        return f"the grader broke: {verdict.error}"
+    if verdict.passed != expected.passed:
+        return f"it {_word(verdict.passed)}, but must have {_word(expected.passed)}"
+    if not expected.min_score <= verdict.score <= expected.max_score:
+        return f"its score is {verdict.score:g}, but must be from {expected.min_score:g} to {expected.max_score:g}"
+    return ""
+
+
+def _word(passed: bool) -> str:
+    return "passed" if passed else "failed"

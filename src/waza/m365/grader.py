@@ -1,0 +1,173 @@
+"""Grader type `evaluator`: the evaluators of eval documents, built-in and custom, in suites."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from waza.errors import GraderError
+from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit.decode import did_you_mean, fields_of
+from waza.m365.case import Case, Judge, Message
+from waza.m365.custom import FOLDER, discover
+from waza.m365.host import EvaluatorHost
+from waza.m365.judge import JudgeError, judge_of
+from waza.m365.options import BUILT_IN, options_of, taken_name
+from waza.m365.panel import Panel
+from waza.m365.run import judged
+from waza.m365.status import EvaluatorResult, is_error, scale_of, unit_score
+from waza.model.agent import Question
+from waza.model.base import NonBlank
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Verdict
+
+
+class EvaluatorGrader(Grader, frozen=True, kw_only=True):
+    """Asks the evaluator `name` about the agent's output: a built-in one, or a custom one.
+
+    Custom evaluators are folders in `custom-evaluators` of the current directory, else beside the suite.
+    `options` are the evaluator's own; its threshold may stand beside them. The prompt is the task's, and
+    `expected_response` its `expected` text unless one is given here. Judges are those that the environment
+    configures, else the executor's own for built-in evaluators.
+
+    Score: judges (raw - 1) / 4, shares as they are, everything else 1 or 0; passed as the threshold says.
+    `details` hold the raw score, its scale, the threshold and the reason.
+    """
+
+    reads_workspace: ClassVar[bool] = False
+    name: NonBlank
+    threshold: float | UnsetType = UNSET
+    options: dict[str, Any] = {}
+    expected_response: str = ""
+    context: str = ""
+
+    _root: Path | None = None  # the directory with custom-evaluators
+
+    def check(self, around: Surroundings) -> Iterator[Finding]:
+        """Refuse names of no evaluator, options that it does not have, and custom evaluators that cannot be."""
+        taken = taken_name(self.name)
+        if taken:
+            yield Finding(path=("name",), message=taken.message, hint=taken.hint)
+        elif self.name in BUILT_IN:
+            yield from self._check_options()
+        else:
+            for problem in discover(_root(around), [self.name]).problems:
+                yield Finding(
+                    path=("name",),
+                    message=problem.message,
+                    hint=problem.hint,
+                    warning=problem.severity == "warning",
+                )
+
+    def _check_options(self) -> Iterator[Finding]:
+        known = [field.key for field in fields_of(BUILT_IN[self.name])]
+        for key in self._options:
+            if key not in known:
+                path = ("threshold",) if key == "threshold" else ("options", key)
+                yield Finding(
+                    path=path, message=f"{self.name} has no option {key!r}", hint=did_you_mean(key, known)
+                )
+        try:
+            options_of(self.name, self._options)
+        except msgspec.ValidationError as error:
+            yield Finding(path=("options",), message=f"these options do not fit {self.name}: {error}")
+
+    def placed(self, around: Surroundings) -> EvaluatorGrader:
+        """Note where custom evaluators are."""
+        return msgspec.structs.replace(self, _root=_root(around))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options as an eval document has them."""
+        own = {} if isinstance(self.threshold, UnsetType) else {"threshold": self.threshold}
+        if self.name in BUILT_IN:
+            return {**self.options, **own}
+        return {"options": self.options, **own}
+
+    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Ask the evaluator."""
+        expected = self.expected_response or (seen.expected if isinstance(seen.expected, str) else "")
+        case = Case(
+            prompt=seen.prompt, response=seen.output, expected_response=expected, context=self.context
+        )
+        async with EvaluatorHost() as host:
+            panel = Panel([self.name], self._root or Path.cwd(), host)
+            judge = _judge(helpers, custom=self.name not in BUILT_IN) if panel.needs_judge else None
+            try:
+                problems = [*panel.found.problems, *await panel.start(judge)]
+                if any(problem.severity == "error" for problem in problems):
+                    raise GraderError("; ".join(problem.message for problem in problems))
+                result = await judged(self.name, self._options, case, panel.make)
+            finally:
+                if judge is not None:
+                    await judge.aclose()
+        return _verdict(result)
+
+
+def _verdict(result: EvaluatorResult) -> Verdict:
+    if is_error(result):
+        raise GraderError(f"the evaluator {result.name} gave no result: {result.error}")
+    details = {
+        "evaluator": result.name,
+        "kind": result.kind,
+        "raw_score": result.score,
+        "scale": scale_of(result),
+        "threshold": result.threshold,
+        "reason": result.reason,
+        **result.extra,
+    }
+    score = unit_score(result)
+    return Verdict(score=score, passed=result.passed, feedback=result.reason, details=details)
+
+
+def _root(around: Surroundings) -> Path:
+    """Return the directory with custom evaluators."""
+    here = Path.cwd()
+    if around.module is None and (here / FOLDER).is_dir():
+        return here
+    return around.base
+
+
+def _judge(helpers: Helpers, *, custom: bool) -> Judge:
+    """Return the judge that the environment configures, else the executor's, which custom judges cannot use."""
+    try:
+        return judge_of("", os.environ)
+    except JudgeError as error:
+        if custom or helpers.judge is None:
+            raise GraderError(str(error)) from error
+        return _OfExecutor(helpers)
+
+
+class _OfExecutor:
+    """The judge of the executor, as evaluators need one."""
+
+    def __init__(self, helpers: Helpers) -> None:
+        self.helpers = helpers
+        self.model_config: Mapping[str, str] = {}
+
+    async def complete(self, messages: Sequence[Message]) -> str:
+        """Ask in a conversation of its own."""
+        helpers = self.helpers
+        if helpers.judge is None:
+            raise JudgeError("this executor has no judge")
+        interview = await helpers.judge.open(None)
+        try:
+            text = "\n\n".join(message.content for message in messages)
+            answer = await interview.ask(
+                Question(
+                    asker=helpers.name, text=text, model=helpers.judge_model, effort=helpers.judge_effort
+                )
+            )
+        finally:
+            await interview.aclose()
+        if answer.error:
+            raise JudgeError(f"the judge gave no judgement: {answer.error}")
+        return answer.text
+
+    async def aclose(self) -> None:
+        """Nothing to end; the executor's owner does it."""

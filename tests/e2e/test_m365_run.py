@@ -1,0 +1,226 @@
+"""`waza m365 run`: documents with their agents, judges, evaluators and results, through the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.a2a_agent import served
+from tests.support.evaluators import code_only, write_evaluator
+from tests.support.program import Ended, strict_json, waza, write_tree
+from tests.unit.m365.documents import SAMPLES
+
+GOOD = [{"reply": {"score": 4, "reason": "good"}}]
+THREAD = {
+    "name": "trip",
+    "turns": [
+        {"prompt": "Book my train.", "expected_response": "SECRET-EXPECTATION", "context": "SECRET-CONTEXT"},
+        {"prompt": "And the hotel?", "expected_response": "2: And the hotel?"},
+    ],
+}
+MATCH = {"PartialMatch": {}}
+
+
+def document(*items: dict[str, Any], **keys: Any) -> str:
+    return json.dumps({"schemaVersion": "1.7.0", "default_evaluators": MATCH, **keys, "items": items})
+
+
+def run(root: Path, text: str, *flags: str, name: str = "evals.json") -> tuple[Ended, dict[str, Any]]:
+    """Run a document; return how that ended, and the result, which must be a valid document."""
+    write_tree(root, {name: text, "judge.json": json.dumps(GOOD)})
+    ended = waza("m365", "run", name, *flags, "-o", "result.json", cwd=root)
+    result = strict_json((root / "result.json").read_text(encoding="utf-8"))
+    checked = waza("m365", "validate", "result.json", cwd=root)
+    assert checked.code == 0, checked.out
+    return ended, result
+
+
+def statuses(result: dict[str, Any]) -> list[str]:
+    return [turn["status"] for item in result["items"] for turn in item.get("turns", [item])]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_every_sample_runs_with_a_mock_agent_and_a_scripted_judge(tmp_path: Path, sample: Path):
+    text = sample.read_text(encoding="utf-8-sig")
+    ended, result = run(tmp_path, text, "--agent", "mock", "--judge", "mock:judge.json")
+    assert ended.code == (0 if set(statuses(result)) == {"pass"} else 1)
+    assert "error" not in statuses(result)
+    judged = [
+        turn["scores"]["relevance"]
+        for item in result["items"]
+        for turn in item.get("turns", [item])
+        if "relevance" in turn["scores"]
+    ]
+    assert all(entry["score"] == 4 for entry in judged)
+
+
+def test_a_command_answers_and_hears_the_prompt_alone(tmp_path: Path):
+    agent = 'command:tee -a heard.txt; echo " ($WAZA_CONVERSATION $WAZA_TURN)"'
+    ended, result = run(tmp_path, document(THREAD), "--agent", agent)
+    turns = result["items"][0]["turns"]
+    assert [turn["response"] for turn in turns] == ["Book my train. (trip 1)", "And the hotel? (trip 2)"]
+    assert (tmp_path / "heard.txt").read_text() == "Book my train.And the hotel?"
+    assert ended.code == 1
+    assert result["items"][0]["summary"] == {
+        "turns_total": 2,
+        "turns_passed": 1,
+        "turns_failed": 1,
+        "turns_partial": 0,
+        "turns_errored": 0,
+        "overall_status": "fail",
+    }
+    assert "PartialMatch: 1 of 2 passed" in ended.out
+
+
+def test_requests_that_all_fail_are_no_success_and_skip_the_rest_of_a_thread(tmp_path: Path):
+    ended, result = run(tmp_path, document(THREAD), "--agent", "command:echo no luck >&2; exit 75")
+    first, second = result["items"][0]["turns"]
+    assert ended.code == 1
+    assert first["error"]["code"] == "agentThrottled"
+    assert first["error"]["message"].startswith("Agent request failed: ")
+    assert "no luck" in first["error"]["message"]
+    assert (first["scores"], first["response"]) == ({}, "")
+    assert second["error"] == {
+        "code": "turnSkipped",
+        "message": "Turn not attempted: preceding turn failed",
+    }
+
+
+def test_recorded_responses_are_judged_again(tmp_path: Path):
+    recorded = {"prompt": "Which form?", "expected_response": "Form T-2", "response": "form t-2"}
+    bare = {"prompt": "And then?", "expected_response": "nothing"}
+    ended, result = run(tmp_path, document(recorded, bare), "--agent", "recorded")
+    assert statuses(result) == ["pass", "error"]
+    assert result["items"][0]["scores"]["partialMatch"]["score"] == 1
+    assert "no 'response'" in result["items"][1]["error"]["message"]
+    assert ended.code == 1
+
+
+def test_an_agent_over_a2a_answers_a_conversation(tmp_path: Path):
+    with served(headers={"Authorization": "Bearer hush-hush-hush"}) as agent:
+        write_tree(tmp_path, {"evals.json": document(THREAD)})
+        flags = ["--agent", f"a2a:{agent.url}", "--bearer-env", "DESK_TOKEN", "-o", "result.json"]
+        ended = waza(
+            "m365", "run", "evals.json", *flags, cwd=tmp_path, env={"DESK_TOKEN": "hush-hush-hush"}
+        )
+        refused = waza("m365", "run", "evals.json", *flags, cwd=tmp_path)
+    result = (tmp_path / "result.json").read_text(encoding="utf-8")
+    turns = json.loads(result)["items"][0]["turns"]
+    assert [turn["response"] for turn in turns] == ["1: Book my train.", "2: And the hotel?"]
+    assert turns[1]["scores"]["partialMatch"]["score"] == 1
+    assert "SECRET" not in "".join(agent.repeater.prompts)
+    assert "hush" not in result + ended.out + ended.err
+    assert (refused.code, "DESK_TOKEN" in refused.err) == (2, True)
+
+
+def test_mistakes_in_evaluators_come_all_at_once_before_the_first_prompt(tmp_path: Path):
+    write_evaluator(tmp_path, "broken", "import nothing_of_that_name\n\nclass Broken: ...\n")
+    evaluators = {"relevance": {}, "ToolCallAccuracy": {}, "PartialMatch": {}}
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "evaluators": evaluators})})
+    ended = waza("m365", "run", "evals.json", "--agent", "command:touch asked", cwd=tmp_path)
+    assert ended.code == 2
+    assert "write 'Relevance'" in ended.err
+    assert "tool_calls and tool_constraint" in ended.err
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "evaluators": {"broken": {}, "mine": {}}})})
+    ended = waza("m365", "run", "evals.json", "--agent", "command:touch asked", cwd=tmp_path)
+    assert ended.code == 2
+    assert "Unknown evaluator 'mine'" in ended.err
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_judge_is_needed_only_by_evaluators_that_judge(tmp_path: Path):
+    write_evaluator(tmp_path, "short", code_only("{'score': len(prompt), 'reason': 'counted'}"))
+    ended, result = run(
+        tmp_path, document({"prompt": "four"}, default_evaluators={"short": {}}), "--agent", "mock"
+    )
+    assert result["items"][0]["scores"] == {
+        "short": {"score": 4, "result": "pass", "threshold": 1, "reason": "counted"}
+    }
+    assert ended.code == 0
+    write_tree(tmp_path, {"judged.json": document({"prompt": "p"}, default_evaluators={"Coherence": {}})})
+    ended = waza("m365", "run", "judged.json", "--agent", "command:touch asked", cwd=tmp_path)
+    assert ended.code == 2
+    assert "no judge is configured" in ended.err
+    assert not (tmp_path / "asked").exists()
+
+
+def test_waza_run_takes_documents_and_writes_reports_for_people(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "expected_response": "q"})})
+    ended = waza("run", "evals.json", "--executor", "mock", cwd=tmp_path)
+    assert ended.code == 1
+    written = sorted(path.suffix for path in (tmp_path / ".evals").iterdir())
+    assert written == [".html", ".json"]
+
+
+def test_a_document_that_is_not_there_or_not_valid(tmp_path: Path):
+    nothing = waza("m365", "run", cwd=tmp_path)
+    assert (nothing.code, "waza m365 init" in nothing.err) == (2, True)
+    write_tree(tmp_path, {"evals.json": document({"promt": "p"})})
+    wrong = waza("m365", "run", "--agent", "mock", cwd=tmp_path)
+    assert wrong.code == 2
+    assert "'promt'" in wrong.err
+    bad = waza("m365", "run", "--agent", "telepathy", cwd=tmp_path)
+    assert bad.code == 2
+
+
+@pytest.fixture
+def both_ways(tmp_path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """What the same evaluators say in a document, and as graders of a suite."""
+    write_evaluator(
+        tmp_path,
+        "no_prices",
+        code_only("{'score': -1 if 'EUR' in response else 0.5, 'reason': prompt + context}"),
+    )
+    options = {"threshold": 0.25, "options": {}}
+    item = {
+        "prompt": "What does it cost?",
+        "response": "5 EUR",
+        "expected_response": "5 EUR",
+        "context": "c",
+        "evaluators": {"no_prices": options, "ExactMatch": {}, "Relevance": {"threshold": 5}},
+    }
+    _, result = run(tmp_path, document(item), "--agent", "recorded", "--judge", "mock:judge.json")
+    graders = [
+        {"type": "evaluator", "name": name, "config": {"name": name, "context": "c", **more}}
+        for name, more in [
+            ("no_prices", options),
+            ("ExactMatch", {"expected_response": "5 EUR"}),
+            ("Relevance", {"threshold": 5}),
+        ]
+    ]
+    reply = json.dumps(GOOD[0]["reply"])
+    task = {
+        "id": "t",
+        "inputs": {"prompt": item["prompt"]},
+        "mock": {"output": "5 EUR", "judge": {"Relevance": [{"reply": reply}]}},
+    }
+    suite = {"name": "s", "config": {"executor": "mock"}, "graders": graders, "tasks": ["task.yaml"]}
+    write_tree(tmp_path, {"eval.yaml": json.dumps(suite), "task.yaml": json.dumps(task)})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    yield result["items"][0]["scores"], ended.results()["tasks"][0]["runs"][0]["validations"]
+
+
+def test_an_evaluator_says_the_same_in_a_document_and_in_a_suite(both_ways):
+    scores, validations = both_ways
+    code, exact, relevance = (validations[name] for name in ("no_prices", "ExactMatch", "Relevance"))
+    assert scores["no_prices"] == {
+        "score": -1,
+        "result": "fail",
+        "threshold": 0.25,
+        "reason": "What does it cost?c",
+    }
+    assert (code["passed"], code["score"], code["feedback"]) == (False, 0, "What does it cost?c")
+    assert (code["details"]["raw_score"], code["details"]["threshold"]) == (-1, 0.25)
+    assert scores["exactMatch"]["match"] is exact["passed"] is True
+    assert scores["relevance"]["result"] == "fail"
+    assert relevance["passed"] is False
+    assert (relevance["score"], relevance["details"]["raw_score"], relevance["details"]["scale"]) == (
+        0.75,
+        scores["relevance"]["score"],
+        "1-5",
+    )
