@@ -199,6 +199,18 @@ def test_paths_never_lead_out_of_the_module(tmp_path: Path, monkeypatch: pytest.
         assert "the files of this grader are sought in its module alone, from " in mistakes[number], name
 
 
+@pytest.mark.parametrize("path", ["../../../../../evil.yaml", "/evil.yaml", "..\\evil.yaml"])
+def test_a_manifest_that_leads_out_is_refused_also_where_lock_and_cache_agree(place: Place, path: str):
+    commit = "c" * 40
+    module = write_tree(place.cache / REF / commit, {"waza.registry.yaml": manifest(evil=path)})
+    write_tree(place.root, {"evil.yaml": "{type: text, config: {contains: [done]}}"})
+    entry = f"{{ref: {REF}#evil@v1, commit: {commit}, digest: '{digest_of(module)}', url: u, trusted: true}}"
+    write_tree(place.root, {"waza.lock": f"graders: [{entry}]"})
+    place.suite(f"graders: [{{ref: {REF}#evil@v1}}]")
+    (mistake,) = place.mistakes()
+    assert "leads out of the module" in mistake
+
+
 TAMPERINGS: dict[str, tuple[Callable[[Place], Any], str]] = {
     "a byte of the cache": (
         lambda place: (place.module / "bin" / "verdict.py").write_text("CODE = 1\n"),

@@ -56,7 +56,7 @@ class GoldenContext(_Keys, frozen=True, kw_only=True):
 
 
 class GoldenRequest(_Keys, frozen=True, kw_only=True):
-    """The parts of a WGP/1 request that matter. `config` is laid over the one of the preset."""
+    """The parts of a WGP/1 request that matter. `config` is laid over what the preset gives the grader."""
 
     task: GoldenTask = GoldenTask()
     agent: GoldenAgent = GoldenAgent()
@@ -134,8 +134,10 @@ def _grader(module: Path, name: str, golden: Golden) -> tuple[str, Grader]:
     """Return the name of the grader that a golden is for, and the grader with the golden's config."""
     try:
         preset = preset_of(module, export=golden.grader)
-        own = yaml.load(scalar({"config": golden.request.config}).encode())
-        if golden.request.config and isinstance(own, yaml.Mapping):
+        # What a WGP grader gets is one key of its config, beside its artifact and its limits.
+        config = {"config": golden.request.config} if preset.type == "wgp" else golden.request.config
+        own = yaml.load(scalar(config).encode())
+        if isinstance(own, yaml.Mapping):
             preset = msgspec.structs.replace(preset, config=deep_merge(preset.config, own))
         grader, findings = read_preset(preset, Path())
     except (ModuleError, yaml.YamlError) as error:

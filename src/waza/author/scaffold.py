@@ -10,7 +10,7 @@ from waza.errors import UsageError
 
 TEMPLATES = Path(__file__).parent / "templates" / "grader"
 LANGUAGES = ("python", "node", "rust")
-_COMMON = "common"
+_EVERY = "module"  # what is in every module, whatever its language
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _PLACEHOLDER = "@name@"  # in the names of files and in their texts
 _ENDING = ".tmpl"  # keeps tools from taking a template for what it becomes
@@ -30,7 +30,7 @@ def create_grader(name: str, language: str, parent: Path) -> Path:
         raise UsageError(f"{target} is there already; choose another name, or another --dir")
     target.mkdir(parents=True)
     try:
-        for source in (TEMPLATES / _COMMON, TEMPLATES / language):
+        for source in (TEMPLATES / _EVERY, TEMPLATES / language):
             for template in sorted(source.rglob(f"*{_ENDING}")):
                 place = template.relative_to(source).as_posix().removesuffix(_ENDING)
                 _write(target / place.replace(_PLACEHOLDER, name), template, name)

@@ -52,15 +52,10 @@ class CopilotExecutor:
 
     async def open(self, attempt: Attempt, place: Place) -> CopilotAgent:
         """Return a session for an attempt. ExecutorError: the model cannot do what is asked of it."""
-        client = await self.client_of(attempt, place)
+        client = await self.clients.of(attempt)
         config = self.setup.config
         await check_effort(client, self.setup.model, config.reasoning_effort or "", self.setup.provider)
         return CopilotAgent(self, client, attempt, place)
-
-    async def client_of(self, attempt: Attempt, place: Place) -> CopilotClient:
-        """Return the client of an attempt: shared, unless its environment or `isolation: trial` asks for its own."""
-        own = attempt.trial.key if self.setup.config.isolation == "trial" else None
-        return await self.clients.get(place.environment, own)
 
     def judge(self, attempt: Attempt) -> CopilotJudge:
         """Return the judge and responder of an attempt."""
@@ -77,7 +72,7 @@ class CopilotAgent:
     def __init__(
         self, executor: CopilotExecutor, client: CopilotClient, attempt: Attempt, place: Place
     ) -> None:
-        self.executor, self.client, self.place = executor, client, place
+        self.executor, self.client, self.attempt, self.place = executor, client, attempt, place
         self.task = attempt.task
         self.session_id = ""
         setup = executor.setup
@@ -139,5 +134,4 @@ class CopilotAgent:
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(DELETE_LIMIT):
                     await self.client.delete_session(self.session_id)
-        if self.executor.setup.config.isolation == "trial":
-            await self.executor.clients.close(self.client)
+        await self.executor.clients.leave(self.attempt)

@@ -18,6 +18,7 @@ from copilot import CopilotClient, RuntimeConnection
 
 from waza.errors import ExecutorError
 from waza.model.agent import Setup
+from waza.model.trial import Attempt, TrialKey
 from waza.version import __version__
 
 START_LIMIT = 60.0  # seconds; the npm binary takes up to 7 when it unpacks itself
@@ -74,9 +75,23 @@ class Clients:
             self.root = Path(tempfile.mkdtemp(prefix="waza-copilot-")).resolve()
         return self.root
 
-    async def get(self, environment: Mapping[str, str], own: object = None) -> CopilotClient:
-        """Return the client for an environment, started. `own` not None asks for one that nobody shares."""
-        key = (tuple(sorted(environment.items())), own)
+    async def of(self, attempt: Attempt) -> CopilotClient:
+        """Return the client of an attempt: shared, unless its environment or `isolation: trial` asks for its own."""
+        return await self.get(attempt.task.inputs.environment, self._own(attempt))
+
+    async def leave(self, attempt: Attempt) -> None:
+        """Stop the client of an attempt, if it is its own."""
+        own = self._own(attempt)
+        client = self._clients.pop(_key(attempt.task.inputs.environment, own), None) if own else None
+        if client is not None:
+            await _stop(client)
+
+    def _own(self, attempt: Attempt) -> TrialKey | None:
+        return attempt.trial.key if self.setup.config.isolation == "trial" else None
+
+    async def get(self, environment: Mapping[str, str], own: TrialKey | None = None) -> CopilotClient:
+        """Return the client for an environment, started. `own` names one that nobody else shares."""
+        key = _key(environment, own)
         async with self._starting:
             if key not in self._clients:
                 self._clients[key] = await self._start(next(self._numbers), environment)
@@ -84,16 +99,8 @@ class Clients:
 
     async def forget(self, client: CopilotClient) -> None:
         """End a client whose process has ended or hangs; the next session gets a new one."""
-        self._drop(client)
-        await _kill(client)
-
-    async def close(self, client: CopilotClient) -> None:
-        """Stop a client that nobody needs any more."""
-        self._drop(client)
-        await _stop(client)
-
-    def _drop(self, client: CopilotClient) -> None:
         self._clients = {key: known for key, known in self._clients.items() if known is not client}
+        await _kill(client)
 
     async def forget_if_dead(self, client: CopilotClient) -> None:
         """Stop a client if its process has ended."""
@@ -129,6 +136,10 @@ class Clients:
         if self.root is not None:
             root, self.root = self.root, None
             await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
+
+
+def _key(environment: Mapping[str, str], own: TrialKey | None) -> tuple[object, ...]:
+    return tuple(sorted(environment.items())), own
 
 
 def _client(variables: dict[str, str], state: Path, home: Path, setup: Setup) -> CopilotClient:

@@ -31,8 +31,7 @@ class CopilotJudge:
 
     async def open(self, workdir: Path | None, resume_id: str = "") -> CopilotInterview:
         """Start an interview; with `resume_id` in the agent's own session."""
-        own = self.attempt.trial.key if self.setup.config.isolation == "trial" else None
-        client = await self.clients.get(self.attempt.task.inputs.environment, own)
+        client = await self.clients.of(self.attempt)
         return CopilotInterview(self, client, workdir, resume_id)
 
 

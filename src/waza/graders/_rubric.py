@@ -71,7 +71,7 @@ def load(reference: str, around: Surroundings) -> tuple[Rubric | None, list[Prob
             Problem(
                 file=reference,
                 message="is no built-in rubric",
-                hint=f"{did_you_mean(reference, built_in())} A rubric of your own is a path ending in .md",
+                hint=f"{did_you_mean(reference, built_in())}; a rubric of your own is a path ending in .md",
             )
         ]
     path = around.find(reference)

@@ -44,11 +44,16 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
             given = Path(path).expanduser() if path == "~" or path.startswith("~/") else Path(path)
             if self.module is not None:
                 path_inside = self.base / given
-                return path_inside if path_inside.exists() and inside(self.module, path_inside) else None
+                return path_inside if _is_plain(path_inside) and inside(self.module, path_inside) else None
             candidates = [given] if given.is_absolute() else [self.base / given, Path.cwd() / given]
-            return next((candidate for candidate in candidates if candidate.exists()), None)
+            return next(filter(_is_plain, candidates), None)
         except (OSError, RuntimeError, ValueError):
             return None  # no file can have such a name
+
+
+def _is_plain(path: Path) -> bool:
+    """Tell files and directories; reading a pipe or a device may never end."""
+    return path.is_file() or path.is_dir()
 
 
 class Grader(Keys, frozen=True, kw_only=True):

@@ -82,6 +82,10 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
             if file is None:
                 raise ValueError(f"{self.schema_file!r} is not there; it is sought {_PLACES}")
             return file.read_text(encoding="utf-8-sig"), file.absolute()
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{self.schema_file!r} is not UTF-8 text: byte {error.start} does not fit"
+            ) from error
         except OSError as error:
             raise ValueError(f"{self.schema_file!r} cannot be read: {error.strerror}") from error
 

@@ -45,7 +45,8 @@ def result_document(
     items = document.data["items"]
     results = [_item(item, turns) for item, turns in zip(items, outcomes, strict=True)]
     metadata = {**document.data.get("metadata", {}), **_metadata(facts)}
-    return {**document.data, "metadata": metadata, "items": results}
+    rest = {key: value for key, value in document.data.items() if key != "items"}
+    return {**rest, "metadata": metadata, "items": results}
 
 
 def check_format(path: Path) -> None:

@@ -68,10 +68,10 @@ def _try(endpoint: _Endpoint, body: dict[str, Any], timeout: float) -> tuple[htt
 
     try:
         response = _client().post(endpoint.url, headers=endpoint.headers, json=body, timeout=timeout)
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
+        raise ModelError(f"the question cannot be sent to {endpoint.url}: {error}") from None
     except httpx.TransportError as error:
         return None, f"cannot be reached: {str(error) or type(error).__name__}"
-    except (httpx.InvalidURL, UnicodeError, ValueError) as error:
-        raise ModelError(f"the question cannot be sent to {endpoint.url}: {error}") from None
     return response, f"answered {response.status_code}: {_complaint(response)}"
 
 
@@ -123,10 +123,12 @@ def _endpoint(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
 
 def _openai(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
     base = configuration.get("base_url") or os.environ.get("OPENAI_BASE_URL") or _OPENAI
-    key = configuration.get("api_key") or (_required(configuration, "api_key") if base == _OPENAI else "")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}  # a server of one's own may want none
-    if configuration.get("organization"):
-        headers["OpenAI-Organization"] = str(configuration["organization"])
+    if base == _OPENAI:
+        _required(configuration, "api_key")  # a server of one's own may want none
+    key, organization = _header(configuration, "api_key"), _header(configuration, "organization")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    if organization:
+        headers["OpenAI-Organization"] = organization
     return _Endpoint(f"{str(base).rstrip('/')}/{operation}", headers, _required(configuration, "model"))
 
 
@@ -134,8 +136,8 @@ def _azure(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
     base = _required(configuration, "azure_endpoint").rstrip("/")
     deployment = _required(configuration, "azure_deployment")
     version = configuration.get("api_version") or _AZURE_VERSION
-    key = configuration.get("api_key")
-    headers = {"api-key": str(key)} if key else {"Authorization": f"Bearer {_azure_token()}"}
+    key = _header(configuration, "api_key")
+    headers = {"api-key": key} if key else {"Authorization": f"Bearer {_azure_token()}"}
     url = f"{base}/openai/deployments/{deployment}/{operation}?api-version={version}"
     return _Endpoint(url, headers, deployment)
 
@@ -145,6 +147,14 @@ def _required(configuration: Mapping[str, Any], name: str) -> str:
     if not value:
         raise ModelError(f"the model's configuration has no {name!r}")
     return str(value)
+
+
+def _header(configuration: Mapping[str, Any], name: str) -> str:
+    """Return a value that goes into a header, "" for none; no message shows it."""
+    value = str(configuration.get(name) or "").strip()
+    if not (value.isascii() and value.isprintable()):
+        raise ModelError(f"{name!r} of the model's configuration has characters that no HTTP header can hold")
+    return value
 
 
 def _azure_token() -> str:

@@ -55,7 +55,8 @@ class _Validator(Checker):
             meant = nearest("schemaVersion", node.entries.keys() - {"$schema"})
             advice = f'write "schemaVersion": "{SCHEMA_VERSION}"' if meant else upgrade
             self.say(node, (), "'schemaVersion' is missing", advice)
-            self.part(DocumentFile, yaml.Mapping(_VERSIONED | node.entries, node.keys, 0, 0), ())
+            versioned = yaml.Mapping(_VERSIONED | node.entries, node.keys, node.line, node.column)
+            self.part(DocumentFile, versioned, ())
         else:
             self.part(DocumentFile, node, ())
 

@@ -27,6 +27,10 @@ _FREE = frozenset(
     }
 )
 
+_CUSTOM_EVALUATORS = (
+    "custom-evaluators"  # Python programs beside the preset; without them there are built-in ones
+)
+
 
 class Export(msgspec.Struct, frozen=True, kw_only=True):
     """A grader that a module offers."""
@@ -60,6 +64,8 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def needs_trust(self) -> bool:
         """Whether it runs a program with the user's rights; a WASM module runs in a sandbox."""
+        if self.type == "evaluator":
+            return (self.directory / _CUSTOM_EVALUATORS).exists()
         runtime = self.config.entries.get("runtime")
         if self.type == "wgp" and isinstance(runtime, yaml.Scalar):
             return runtime.text != "wasm"

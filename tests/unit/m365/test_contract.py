@@ -8,7 +8,7 @@ import pytest
 
 from waza.m365.contract import Outcome, entry, outcome
 
-NOT_NUMBERS = ["4", None, [], {}, "", "high"]
+NOT_NUMBERS: list[object] = ["4", None, [], {}, "", "high"]
 NOT_FINITE = [math.nan, math.inf, -math.inf]
 
 

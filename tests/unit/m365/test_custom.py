@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.support.evaluators import PROMPTY, code_only, write_evaluator
+
 from waza.m365.contract import Kind
 from waza.m365.custom import Discovery, discover
 

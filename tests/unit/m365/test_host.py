@@ -7,7 +7,6 @@ import logging
 from pathlib import Path
 
 import pytest
-
 from tests.support.evaluators import (
     JUDGE,
     LIMIT,
@@ -20,6 +19,7 @@ from tests.support.evaluators import (
     judged_as,
     write_evaluator,
 )
+
 from waza.m365.contract import Outcome
 from waza.m365.custom import discover
 from waza.m365.host import EvaluatorHost

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
 from tests.support.evaluators import LIMIT, asked, case, code_only, hosted, judged_as, write_evaluator
+
 from waza.kit.process import leftovers
 from waza.m365.contract import Outcome
 from waza.m365.custom import discover
@@ -20,10 +20,6 @@ def failing(statement: str) -> str:
     return f"""
 import asyncio, os, signal, subprocess, sys, threading, time
 
-class Rude(Exception):
-    def __str__(self):
-        raise RuntimeError
-
 def misbehave():
     {statement}
 
@@ -34,6 +30,10 @@ class Check:
         if prompt == "now":
             misbehave()
         return {{"score": 1, "reason": "fine"}}
+
+class Rude(Exception):
+    def __str__(self):
+        raise RuntimeError
 """
 
 
@@ -118,7 +118,7 @@ def test_a_cancelled_call_leaves_nothing_and_harms_nobody(tmp_path):
 
     async def talk(host: EvaluatorHost) -> Outcome:
         call = asyncio.ensure_future(host.call("check", **case(prompt="now")))
-        while not (tmp_path / "begun").exists():
+        while not (tmp_path / "begun").exists() and not call.done():  # noqa: ASYNC110  # a child can show a file only
             await asyncio.sleep(0.005)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):

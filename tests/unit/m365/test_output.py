@@ -130,6 +130,7 @@ def test_what_is_known_of_the_run_is_in_the_metadata(result: dict[str, Any]) -> 
         "evaluatedAt": "2026-01-20T10:00:00Z",
         "agentName": "desk agent",
     }
+    assert list(result) == ["schemaVersion", "$schema", "metadata", "default_evaluators", "items"]
     assert (result["$schema"], result["schemaVersion"]) == ("s", "1.7.0")
     assert result["default_evaluators"] == {"own_check": {}}
 

@@ -204,6 +204,14 @@ def test_what_runs_a_program_needs_trust(tmp_path: Path, preset: str, needed: bo
     assert loaded(tmp_path, "/t", {"t.yaml": preset}).needs_trust == needed
 
 
+def test_an_evaluator_needs_trust_where_custom_ones_are(tmp_path: Path):
+    preset = "{type: evaluator, config: {name: Relevance}}"
+    assert not loaded(tmp_path, "/t", {"t.yaml": preset}).needs_trust
+    files = {"t.yaml": preset, "sub/t.yaml": preset, "custom-evaluators/x/x.py": ""}
+    assert loaded(tmp_path, "/t", files).needs_trust
+    assert not loaded(tmp_path, "/sub/t", files).needs_trust
+
+
 def test_a_suite_cannot_turn_a_module_in_a_sandbox_into_a_program_without_trust(tmp_path: Path):
     preset = "{type: wgp, config: {runtime: wasm, artifact: g}}"
     assert not laid(tmp_path, preset, "{ref: r}").needs_trust
