@@ -57,7 +57,8 @@ def bare_loop(folder: Path, rows: int) -> float:
             os.write(out, json.dumps({**row, "output": text, "found": found}).encode() + b"\n")
             os.fdatasync(out)
     os.close(out)
-    assert sum(1 for _ in (folder / "bare.ndjson").open(encoding="utf-8")) == rows
+    if sum(1 for _ in (folder / "bare.ndjson").open(encoding="utf-8")) != rows:
+        raise ValueError("the bare loop lost a row")
     return time.perf_counter() - started
 
 
@@ -65,8 +66,7 @@ def run(folder: Path) -> tuple[float, float]:
     """Run the suite in a process of its own; return its seconds and peak megabytes."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "waza", "run", "eval.yaml"]
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    assert done.returncode == 0
+    subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 

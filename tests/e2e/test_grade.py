@@ -62,6 +62,10 @@ GRADERS = {
     ),
     "skill_invocation": ("{required_skills: [s], mode: any_order}", "{required_skills: [z], mode: any_order}"),
     "trigger": ("{skill_path: s, mode: positive, threshold: 0.5}", "{skill_path: s, mode: negative, threshold: 0.5}"),
+    "evaluator": (
+        "{name: PartialMatch, threshold: 1, expected_response: x 1 0 done}",
+        "{name: ExactMatch, expected_response: other}",
+    ),
     "wgp": ("{runtime: wasm, artifact: brief.wasm}", "{runtime: wasm, artifact: brief.wasm, config: {max: 3}}"),
 }  # fmt: skip
 TASK = """

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.support.a2a_agent import served
 from tests.support.evaluators import code_only, write_evaluator
 from tests.support.program import Ended, strict_json, waza, write_tree
@@ -105,9 +104,7 @@ def test_an_agent_over_a2a_answers_a_conversation(tmp_path: Path):
     with served(headers={"Authorization": "Bearer hush-hush-hush"}) as agent:
         write_tree(tmp_path, {"evals.json": document(THREAD)})
         flags = ["--agent", f"a2a:{agent.url}", "--bearer-env", "DESK_TOKEN", "-o", "result.json"]
-        ended = waza(
-            "m365", "run", "evals.json", *flags, cwd=tmp_path, env={"DESK_TOKEN": "hush-hush-hush"}
-        )
+        ended = waza("m365", "run", "evals.json", *flags, cwd=tmp_path, env={"DESK_TOKEN": "hush-hush-hush"})
         refused = waza("m365", "run", "evals.json", *flags, cwd=tmp_path)
     result = (tmp_path / "result.json").read_text(encoding="utf-8")
     turns = json.loads(result)["items"][0]["turns"]
@@ -202,7 +199,7 @@ def both_ways(tmp_path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]
     suite = {"name": "s", "config": {"executor": "mock"}, "graders": graders, "tasks": ["task.yaml"]}
     write_tree(tmp_path, {"eval.yaml": json.dumps(suite), "task.yaml": json.dumps(task)})
     ended = waza("run", "eval.yaml", cwd=tmp_path)
-    yield result["items"][0]["scores"], ended.results()["tasks"][0]["runs"][0]["validations"]
+    return result["items"][0]["scores"], ended.results()["tasks"][0]["runs"][0]["validations"]
 
 
 def test_an_evaluator_says_the_same_in_a_document_and_in_a_suite(both_ways):

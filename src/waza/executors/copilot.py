@@ -86,6 +86,8 @@ class CopilotAgent:
         metrics = await take_turn(
             watch, session, self.client, self.executor.clients, lambda: session.send(sendable(prompt))
         )
+        if watch.error:
+            self._end_commands()  # they must not change what is graded now
         return self._turn(policy, watch, metrics)
 
     async def _session(self, policy: ToolPolicy, watch: TurnWatch) -> CopilotSession:
@@ -128,10 +130,15 @@ class CopilotAgent:
             warnings=tuple(seen.warnings),
         )
 
+    def _end_commands(self) -> None:
+        if self.place.workspace is not None:
+            self.executor.clients.end_commands(self.client, self.place.workspace)
+
     async def aclose(self) -> None:
         """Delete the session, if it can still be reached, and stop a runtime that nobody shares."""
         if self.session_id:
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(DELETE_LIMIT):
                     await self.client.delete_session(self.session_id)
+        self._end_commands()
         await self.executor.clients.leave(self.attempt)

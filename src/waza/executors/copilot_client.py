@@ -17,6 +17,7 @@ from typing import Any
 from copilot import CopilotClient, RuntimeConnection
 
 from waza.errors import ExecutorError
+from waza.kit.process import MARK, new_mark, sweep
 from waza.model.agent import Setup
 from waza.model.trial import Attempt, TrialKey
 from waza.version import __version__
@@ -65,6 +66,7 @@ class Clients:
         self.setup = setup
         self.root: Path | None = None
         self._clients: dict[tuple[object, ...], CopilotClient] = {}
+        self._marks: dict[CopilotClient, int] = {}
         self._numbers = itertools.count()
         self._starting = asyncio.Lock()
 
@@ -101,6 +103,11 @@ class Clients:
         """End a client whose process has ended or hangs; the next session gets a new one."""
         self._clients = {key: known for key, known in self._clients.items() if known is not client}
         await _kill(client)
+        self.end_commands(client)
+
+    def end_commands(self, client: CopilotClient, workspace: Path | None = None) -> None:
+        """Kill what commands of agents left running in a workspace, or anywhere."""
+        sweep(self._marks[client], inside=workspace)
 
     async def forget_if_dead(self, client: CopilotClient) -> None:
         """Stop a client if its process has ended."""
@@ -116,7 +123,9 @@ class Clients:
         for name in _LOGIN_FILES:
             path = shlex.quote(variables.get("PATH", os.defpath))
             (home / name).write_text(f"export PATH={path}\n", encoding="utf-8")
+        mark, variables[MARK] = new_mark()
         client = await asyncio.to_thread(_client, variables, state, home, self.setup)
+        self._marks[client] = mark
         try:
             async with asyncio.timeout(START_LIMIT):
                 await client.start()

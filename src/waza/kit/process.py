@@ -144,10 +144,7 @@ async def start(
     """Start a child whose output goes to `keep`; the caller must `end` it. Raises ProcessDied."""
     if not argv:
         raise ProcessDied("no program was given")
-    number = next(_numbers)
-    _started.add(number)
-    # The mark of an outer waza stays beside ours, so that its sweep finds our children too.
-    marks = f"{os.environ.get(MARK, '')} {_mark(number)}".strip()
+    number, marks = new_mark()
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             lambda: Child(number, keep),
@@ -174,6 +171,17 @@ async def start(
     except (OSError, ValueError) as error:
         raise ProcessDied(_why_not_started(error, argv[0], cwd)) from None
     return child
+
+
+def new_mark() -> tuple[int, str]:
+    """Return a number for a child, and the value of `MARK` for its environment.
+
+    For a child that other code starts: `leftovers` and `sweep` find what it left behind.
+    """
+    number = next(_numbers)
+    _started.add(number)
+    # The mark of an outer waza stays beside ours, so that its sweep finds our children too.
+    return number, f"{os.environ.get(MARK, '')} {_mark(number)}".strip()
 
 
 async def end(child: Child) -> None:
@@ -203,14 +211,17 @@ def kill_leftovers() -> list[int]:
     return sweep(None)
 
 
-def sweep(number: int | None, noted: Sequence[psutil.Process] = ()) -> list[int]:
+def sweep(
+    number: int | None, noted: Sequence[psutil.Process] = (), *, inside: Path | None = None
+) -> list[int]:
     """Kill the `noted` processes and all with the mark of that child (None: of any); return their ids.
 
+    `inside` spares marked processes that do not work in that directory, a real path, or below it.
     It blocks until they are gone, some milliseconds, so that it also serves a caller being cancelled.
     """
     killed: set[int] = set()
     for _ in range(_ROUNDS):
-        living = [process for process in noted if _lives(process)] + _marked(number)
+        living = [process for process in noted if _lives(process)] + _marked(number, inside)
         if not living:
             break
         for process in living:
@@ -240,7 +251,7 @@ def _mark(number: int | None) -> str:
     return f"{os.getpid()}-{_SEED}:{'' if number is None else number}"
 
 
-def _marked(number: int | None) -> list[psutil.Process]:
+def _marked(number: int | None, inside: Path | None = None) -> list[psutil.Process]:
     import psutil
 
     wanted = _mark(number)
@@ -249,7 +260,8 @@ def _marked(number: int | None) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):  # ended meanwhile, or not ours to look at
             process = psutil.Process(pid)
             marks = process.environ().get(MARK, "").split()
-            if any(mark.startswith(wanted) if number is None else mark == wanted for mark in marks):
+            ours = any(mark.startswith(wanted) if number is None else mark == wanted for mark in marks)
+            if ours and (inside is None or Path(process.cwd()).is_relative_to(inside)):
                 found.append(process)
     return found
 

@@ -68,6 +68,7 @@ def load(question: dict[str, Any]) -> type:
     sys.dont_write_bytecode = True  # people's folders stay as they are
     standin.install(question["runtime"], question["retry_waits"])
     sys.meta_path.insert(0, Beside(wrapper))
+    sys.path.append(str(wrapper.parent))
     module = imported(wrapper)
     for name in question["classes"]:
         found = getattr(module, name, None)

@@ -16,8 +16,8 @@ import pytest
 from copilot import CopilotClient
 from copilot.session_events import SessionEvent
 from tests.e2e.copilot.suites import task, write_suite
-from tests.support.live import Live, Project, nap, survivors
-from tests.support.model_server import Call, ModelServer, Reply, Step
+from tests.support.live import Live, Project, nap, stubborn, survivors, until
+from tests.support.model_server import Call, ModelServer, Reply, Step, Turn
 from tests.support.program import Ended
 from tests.support.runtime import copilot_environment
 
@@ -52,7 +52,7 @@ SCRIPTS: dict[str, list[Step]] = {
     "empty": [Reply("")],
     "hangs": [Reply("Looking.", calls=[bash("echo seen before")]), Reply(hang=True)],
     "silent": [Reply("Looking.", calls=[bash("echo seen before")]), Reply(hang=True)],
-    "working": [Reply("Working.", calls=[bash(f"sleep {SLEEP}")]), Reply("all is fine")],
+    "working": [Reply("Working.", calls=[bash(stubborn(SLEEP))]), Reply("all is fine")],
     "late": [Reply("all is fine", delay=2)],
     "judged": [Reply("all is fine")],
 }
@@ -143,7 +143,7 @@ def test_what_was_seen_before_the_silence_is_kept_and_graded(runs: dict[str, Any
 
 def test_a_command_that_outlives_the_time_limit_is_seen_and_ended(runs: dict[str, Any]):
     (call,) = runs["working"]["tool_events"]
-    assert (call["args"]["command"], call["success"]) == (f"sleep {SLEEP}", False)
+    assert (call["args"]["command"], call["success"]) == (stubborn(SLEEP), False)
     assert runs["working"]["final_output"] == "Working."
     assert runs["working"]["duration_ms"] >= 4000
     assert survivors(SLEEP) == []
@@ -177,8 +177,10 @@ def runtimes(live: Live) -> list[psutil.Process]:
 @pytest.mark.parametrize("how", ["kill", "suspend"])
 def test_a_runtime_that_is_gone_costs_its_turn_and_no_other(tmp_path: Path, how: str):
     project = Project(tmp_path)
+    duration = nap()
+    before = bash(f"setsid sleep {duration} > log & echo seen before")
     scripts: dict[str, list[Step]] = {
-        "first": [Reply("Looking.", calls=[bash("echo seen before")]), Reply(hang=True)],
+        "first": [Reply("Looking.", calls=[before]), Reply(hang=True)],
         "second": SCRIPTS["good"],
     }
     tasks = {name: task(name, timeout_seconds=5) for name in scripts}
@@ -199,7 +201,32 @@ def test_a_runtime_that_is_gone_costs_its_turn_and_no_other(tmp_path: Path, how:
     assert "seen before" in json.dumps(first["tool_events"][0]["result"])
     assert (first["status"], second["status"]) == ("error", "passed")
     assert not runtime.is_running()
+    assert survivors(duration) == []
     assert project.left == []
+
+
+def test_what_commands_left_running_ends_with_their_task_or_is_told(tmp_path: Path):
+    server_of_task, daemon = nap(), nap()
+
+    def look(turn: Turn) -> Reply:
+        assert survivors(server_of_task) == []
+        return Reply(calls=[bash(f"cd /; setsid sleep {daemon} > /dev/null &")])
+
+    def answer(turn: Turn) -> Reply:
+        until(lambda: survivors(server_of_task if turn.user == "first" else daemon))
+        return Reply("all is fine")
+
+    scripts: dict[str, list[Step]] = {
+        "first": [Reply(calls=[bash(f"setsid sleep {server_of_task} > log &")]), answer],
+        "second": [look, answer],
+    }
+    project = Project(tmp_path)
+    suite = write_suite(project.home, {name: task(name) for name in scripts}, workers=1)
+    with ModelServer(scripts) as server:
+        ended = project.run("run", suite, env=copilot_environment(server))
+    assert ended.code == 0, ended.err
+    assert "processes that were left over, and have been ended: 1" in ended.err
+    assert survivors(daemon) == []
 
 
 # --- Ctrl-C ---
@@ -213,7 +240,7 @@ def test_an_interrupt_in_the_middle_of_a_turn_leaves_nothing(tmp_path: Path, *, 
     with ModelServer(SCRIPTS) as server:
         suite = write_suite(project.home, tasks, workers=1)
         with project.started("run", suite, env=copilot_environment(server)) as live:
-            live.until(lambda: survivors(SLEEP))
+            live.until(lambda: len(survivors(SLEEP)) == 3)
             running = runtimes(live)
             live.send(signal.SIGINT)
             for process in running if whole_group else []:

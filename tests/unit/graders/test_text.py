@@ -56,7 +56,14 @@ def test_failures_stand_in_the_order_of_the_keys():
     verdict = graded(grader, "output")
     assert verdict.score == 0
     named = verdict.details["failures"]
-    entries = ["'missing'", "'OUT'", "'OUT'", "'put'", "`nope`", "`out`"]  # texts in quotes, patterns in backticks
+    entries = [
+        "'missing'",
+        "'OUT'",
+        "'OUT'",
+        "'put'",
+        "`nope`",
+        "`out`",
+    ]  # texts in quotes, patterns in backticks
     for note, entry in zip(named, entries, strict=True):
         assert entry in note
 

@@ -121,7 +121,8 @@ def test_no_module_of_ours_can_be_imported_by_accident(tmp_path):
     ]
 
 
-def test_a_folder_stays_as_it_was(tmp_path):
+def test_a_folder_stays_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     folder = write_evaluator(
         tmp_path, "check", "import helpers\n" + code_only("{'score': 1}"), beside={"helpers.py": ""}
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 
 import pytest
 from tests.support.evaluators import LIMIT, asked, case, code_only, hosted, judged_as, write_evaluator
@@ -68,17 +70,37 @@ def test_an_exception_is_an_error_and_the_next_call_is_fine(tmp_path, statement,
         ("os.closerange(3, 100)", "the process gave no answer"),
         ("__import__('ctypes').string_at(0)", "the process gave no answer (killed by SIGSEGV)"),
         (
-            "[os.write(d, b'{}' + bytes([10])) for d in range(3, 9) if is_pipe(d)]",
+            "[os.write(d, FORGED) for d in range(3, 9) if is_pipe(d)]",
             "its process answered nonsense",
         ),
     ],
 )
 def test_the_end_of_a_process_is_an_error_and_the_next_call_gets_a_new_one(tmp_path, statement, text):
-    helper = "\ndef is_pipe(d):\n    try: return os.write(d, b'') == 0\n    except OSError: return False\n"
+    helper = """
+FORGED = b'{"id": 1, "runtime": "", "returned": {"score": 1}}' + bytes([10])
+
+def is_pipe(d):
+    try: return os.write(d, b"") == 0
+    except OSError: return False
+"""
     write_evaluator(tmp_path, "check", failing(statement) + helper)
     fine, broken, again = asked(tmp_path, "check", case(), case(prompt="now"), case())
     assert broken.error.startswith(f"Evaluator failed: {text}")
     assert (fine, again) == (Outcome(1, "fine"), Outcome(1, "fine"))
+
+
+def test_a_process_that_died_between_two_calls_is_replaced(tmp_path):
+    write_evaluator(tmp_path, "check", failing("pass"))
+
+    async def talk(host: EvaluatorHost) -> list[Outcome]:
+        first = await host.call("check", **case())
+        (child,) = host._started["check"]._idle
+        os.kill(child.pid or 0, signal.SIGKILL)
+        while child.alive:  # noqa: ASYNC110  # nobody waits for the end of an idle child
+            await asyncio.sleep(0.005)
+        return [first, await host.call("check", **case())]
+
+    assert hosted(tmp_path, ["check"], talk) == [Outcome(1, "fine")] * 2
 
 
 def test_ten_megabytes_of_prints_are_not_taken_for_an_answer(tmp_path):
