@@ -29,6 +29,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
 
     _text: str = ""  # the schema as it was read when the suite was loaded
     _file: Path | None = None  # where relative references in it start from
+    _root: Path | None = None  # the module that no reference may leave
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a schema that is missing, cannot be read or does not compile."""
@@ -38,7 +39,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
         if self.schema is not None and self.schema_file:
             yield Finding(path=("schema_file",), message="is not used, because schema is given", warning=True)
         try:
-            _compiled(*self._source(around))
+            _compiled(*self._source(around), around.module)
         except ValueError as error:
             key = "schema_file" if self.schema is None else "schema"
             yield Finding(path=(key,), message=str(error))
@@ -46,7 +47,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
     def placed(self, around: Surroundings) -> JsonSchema:
         """Return the grader with its schema read, so that a run cannot change it."""
         text, file = self._source(around)
-        return msgspec.structs.replace(self, _text=text, _file=file)
+        return msgspec.structs.replace(self, _text=text, _file=file, _root=around.module)
 
     def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Read the output as JSON, then hold it against the schema."""
@@ -57,7 +58,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
             return Verdict.failed(f"the output is not JSON: {error}", error=str(error))
         try:
             text, file = (self._text, self._file) if self._text else self._source(Surroundings())
-            errors = _compiled(text, file).errors(value)
+            errors = _compiled(text, file, self._root).errors(value)
         except ValueError as error:
             raise GraderError(str(error)) from error
         if errors:
@@ -95,13 +96,13 @@ _PLACES = "beside the suite, then in the current directory"
 
 def compiled(schema: dict[str, Any]) -> Schema:
     """Return a schema compiled; equal ones are compiled once. Raises ValueError with a sentence."""
-    return _compiled(json.dumps(schema), None)
+    return _compiled(json.dumps(schema), None, None)
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: str, file: Path | None) -> Schema:
+def _compiled(text: str, file: Path | None, root: Path | None) -> Schema:
     try:
         schema = strict_json(text)
     except ValueError as error:
         raise ValueError(f"the schema is not JSON: {error}") from error
-    return compile_schema(schema, file=file)
+    return compile_schema(schema, file=file, root=root)

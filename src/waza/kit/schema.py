@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,6 +21,8 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import jsonschema_rs
+
+from waza.kit.files import inside
 
 MAX_DEPTH = 200  # levels of nesting; the engine itself would crash somewhere above 10,000
 _MOST_ERRORS = 50
@@ -75,10 +78,11 @@ class Schema:
         ]
 
 
-def compile_schema(schema: object, *, file: Path | None = None) -> Schema:
+def compile_schema(schema: object, *, file: Path | None = None, root: Path | None = None) -> Schema:
     """Compile a JSON Schema (a mapping or a boolean).
 
-    `file` is where it was read from: relative `$ref`s are looked up beside it. Raises SchemaError.
+    `file` is where it was read from: relative `$ref`s are looked up beside it. `root` is the directory that
+    no reference may leave (None: any file will do). Raises SchemaError.
     """
     if not isinstance(schema, dict | bool):
         raise SchemaError(f"a JSON Schema is an object or true or false, not {_kind(schema)}")
@@ -88,7 +92,7 @@ def compile_schema(schema: object, *, file: Path | None = None) -> Schema:
         return Schema(
             jsonschema_rs.validator_for(
                 _as_doubles(schema),
-                retriever=_read_reference,
+                retriever=partial(_read_reference, root),
                 base_uri=file.resolve().as_uri() if file else None,
                 pattern_options=jsonschema_rs.RegexOptions(),
             )
@@ -177,14 +181,19 @@ def _containers(text: str, start: int) -> dict[int, int | None]:
     return ends | dict.fromkeys(open_now)
 
 
-def _read_reference(uri: str) -> Any:
+def _read_reference(root: Path | None, uri: str) -> Any:
     parts = urlsplit(uri)
     if parts.scheme != "file":
         raise ValueError(
             f"the reference {uri} leads out of the file system; keep a copy of that schema in a file"
         )
+    path = Path(url2pathname(parts.path))
+    if root is not None and not inside(root, path):
+        raise ValueError(f"the reference {uri} leads out of the module")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"the reference {uri} leads to no regular file")
     try:
-        return strict_json(Path(url2pathname(parts.path)).read_bytes())
+        return strict_json(path.read_bytes())
     except OSError as error:
         raise ValueError(f"the reference {uri} cannot be read: {error.strerror}") from error
 

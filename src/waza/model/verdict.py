@@ -88,6 +88,7 @@ class GraderSpec(msgspec.Struct, frozen=True, kw_only=True):
     weight: float = 1.0
     config: dict[str, Any] = {}
     implicit: bool = False  # made from an agent's `tools:`, not written in the suite
+    module: str = ""  # digest of the module of a grader from elsewhere
 
 
 class BuiltGrader(msgspec.Struct, frozen=True):

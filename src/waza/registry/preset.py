@@ -52,7 +52,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader from a module. Relative paths in its config start from `directory` and stay in `module`."""
+    """A grader from a module. Relative paths in its config start from `directory` and stay in `module`.
+
+    `digest` is that of the module, where a lock names it.
+    """
 
     type: str
     name: str
@@ -60,6 +63,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     config: yaml.Mapping
     directory: Path
     module: Path
+    digest: str = ""
 
     @property
     def needs_trust(self) -> bool:

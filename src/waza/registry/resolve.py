@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from waza.kit import yaml
 from waza.model.suite import GraderEntry
 from waza.registry.cache import ModuleError, cache_root, digest_of, module_directory
@@ -41,7 +43,7 @@ class Modules:
                 f"{text!r} runs a program, and {FILE} does not trust it; look at {preset.module}, then run "
                 f"`waza registry add {text} --allow-exec` with the suite's file as --eval"
             )
-        return preset
+        return msgspec.structs.replace(preset, digest=pinned.digest)
 
     def _pinned(self, text: str) -> Entry:
         if self._lock is None:

@@ -115,7 +115,8 @@ def _grader(grader: BuiltGrader) -> list[Any]:
     """Return what a grader depends on: its spec, and every file that its placed paths name."""
     files = sorted(set(_paths(msgspec.to_builtins(grader.grader, enc_hook=str))))
     spec = grader.spec
-    return [spec.type, spec.name, spec.weight, spec.config, [_content(path).hex() for path in files]]
+    contents = [_content(path).hex() for path in files]
+    return [spec.type, spec.name, spec.weight, spec.config, spec.module, contents]
 
 
 def _paths(value: Any) -> Iterator[Path]:

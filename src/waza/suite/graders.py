@@ -127,6 +127,7 @@ def _remote(
         name=preset.name,
         weight=preset.weight if preset.weight > 0 else 1.0,
         config=yaml.plain(preset.config),  # type: ignore[arg-type]  # a mapping is a dict
+        module=preset.digest,
     )
     return BuiltGrader(spec, grader.placed(surroundings(preset, loading.fixtures)))
 

@@ -117,6 +117,29 @@ def test_references_start_from_the_schema_file_or_the_suite(tmp_path):
         assert not graded(grader.placed(around), '{"a": 1}').passed
 
 
+def test_no_reference_of_a_module_leaves_it(tmp_path):
+    (tmp_path / "private.json").write_text('{"type": "string"}', encoding="utf-8")
+    module = tmp_path / "module"
+    module.mkdir()
+    (module / "inside.json").write_text('{"type": "string"}', encoding="utf-8")
+    around = Surroundings(base=module, module=module)
+    for reference, faults in (
+        ("inside.json", 0),
+        ("../private.json", 1),
+        ((tmp_path / "private.json").as_uri(), 1),
+    ):
+        found = list(JsonSchema(schema={"$ref": reference}).check(around))
+        assert len(found) == faults, found
+        assert all("leads out of the module" in finding.message for finding in found)
+
+
+def test_a_reference_to_a_device_is_refused(tmp_path):
+    if not Path("/dev/zero").exists():
+        pytest.skip("this system has no devices among its files")
+    (finding,) = JsonSchema(schema={"$ref": "file:///dev/zero"}).check(Surroundings(base=tmp_path))
+    assert "no regular file" in finding.message
+
+
 @pytest.mark.parametrize(
     "schema",
     [
