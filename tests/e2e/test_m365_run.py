@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ THREAD = {
         {"prompt": "And the hotel?", "expected_response": "2: And the hotel?"},
     ],
 }
-MATCH = {"PartialMatch": {}}
+MATCH: dict[str, Any] = {"PartialMatch": {}}
 
 
 def document(*items: dict[str, Any], **keys: Any) -> str:
@@ -117,7 +116,7 @@ def test_an_agent_over_a2a_answers_a_conversation(tmp_path: Path):
 
 def test_mistakes_in_evaluators_come_all_at_once_before_the_first_prompt(tmp_path: Path):
     write_evaluator(tmp_path, "broken", "import nothing_of_that_name\n\nclass Broken: ...\n")
-    evaluators = {"relevance": {}, "ToolCallAccuracy": {}, "PartialMatch": {}}
+    evaluators: dict[str, Any] = {"relevance": {}, "ToolCallAccuracy": {}, "PartialMatch": {}}
     write_tree(tmp_path, {"evals.json": document({"prompt": "p", "evaluators": evaluators})})
     ended = waza("m365", "run", "evals.json", "--agent", "command:touch asked", cwd=tmp_path)
     assert ended.code == 2
@@ -166,14 +165,14 @@ def test_a_document_that_is_not_there_or_not_valid(tmp_path: Path):
 
 
 @pytest.fixture
-def both_ways(tmp_path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def both_ways(tmp_path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the same evaluators say in a document, and as graders of a suite."""
     write_evaluator(
         tmp_path,
         "no_prices",
         code_only("{'score': -1 if 'EUR' in response else 0.5, 'reason': prompt + context}"),
     )
-    options = {"threshold": 0.25, "options": {}}
+    options: dict[str, Any] = {"threshold": 0.25, "options": {}}
     item = {
         "prompt": "What does it cost?",
         "response": "5 EUR",
@@ -182,13 +181,14 @@ def both_ways(tmp_path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]
         "evaluators": {"no_prices": options, "ExactMatch": {}, "Relevance": {"threshold": 5}},
     }
     _, result = run(tmp_path, document(item), "--agent", "recorded", "--judge", "mock:judge.json")
+    configs: dict[str, dict[str, Any]] = {
+        "no_prices": options,
+        "ExactMatch": {"expected_response": "5 EUR"},
+        "Relevance": {"threshold": 5},
+    }
     graders = [
         {"type": "evaluator", "name": name, "config": {"name": name, "context": "c", **more}}
-        for name, more in [
-            ("no_prices", options),
-            ("ExactMatch", {"expected_response": "5 EUR"}),
-            ("Relevance", {"threshold": 5}),
-        ]
+        for name, more in configs.items()
     ]
     reply = json.dumps(GOOD[0]["reply"])
     task = {

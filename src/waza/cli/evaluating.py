@@ -73,7 +73,7 @@ class _Run:
         self.say = printer(sys.stdout)
         self.host = EvaluatorHost(timeout=self.timeout)
         names = (name for item in resolved.items for turn in item for name in turn)
-        self.panel = Panel(names, Path.cwd(), self.host)
+        self.panel = Panel(names, Path.cwd(), self.host, also=resolved.custom)
         self.control = Control()
 
     @property
@@ -88,6 +88,7 @@ class _Run:
         try:
             _stop_at(self.panel.found.problems)
             judge = judge_of(self.arguments.judge, os.environ) if self._wants_judge() else None
+            self.panel.check_judge(judge)
             _stop_at(await self.panel.start(judge))
             await agent.start()
             outcomes = await run_document(

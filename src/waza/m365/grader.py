@@ -99,10 +99,13 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             panel = Panel([self.name], self._root or Path.cwd(), host)
             judge = _judge(helpers, custom=self.name not in BUILT_IN) if panel.needs_judge else None
             try:
+                panel.check_judge(judge)
                 problems = [*panel.found.problems, *await panel.start(judge)]
                 if any(problem.severity == "error" for problem in problems):
                     raise GraderError("; ".join(problem.message for problem in problems))
                 result = await judged(self.name, self._options, case, panel.make)
+            except JudgeError as error:
+                raise GraderError(str(error)) from error
             finally:
                 if judge is not None:
                     await judge.aclose()

@@ -13,6 +13,7 @@ from waza.m365.case import Case, Entry, Evaluator, Judge
 from waza.m365.contract import DEFAULT_THRESHOLD, entry
 from waza.m365.custom import Discovery, discover
 from waza.m365.host import EvaluatorHost
+from waza.m365.judge import JudgeError
 from waza.m365.options import BUILT_IN, CustomOptions, options_of
 from waza.m365.status import Kind
 from waza.problem import Problem
@@ -22,11 +23,15 @@ class Panel:
     """Custom evaluators below a directory, and built-in ones; `host` runs the former, `judge` serves both.
 
     `names` are those of all evaluators that will be made, `root` is the directory with `custom-evaluators`.
+    `also` are custom ones that are named where nothing uses them; they must be there all the same.
     """
 
-    def __init__(self, names: Iterable[str], root: Path, host: EvaluatorHost) -> None:
+    def __init__(
+        self, names: Iterable[str], root: Path, host: EvaluatorHost, *, also: Iterable[str] = ()
+    ) -> None:
         self.names = frozenset(names)
-        self.found: Discovery = discover(root, [name for name in sorted(self.names) if name not in BUILT_IN])
+        custom = {*(name for name in self.names if name not in BUILT_IN), *also}
+        self.found: Discovery = discover(root, sorted(custom))
         self.kinds = {one.name: one.kind for one in self.found.evaluators}
         self.host = host
         self.judge: Judge | None = None
@@ -34,7 +39,18 @@ class Panel:
     @property
     def needs_judge(self) -> bool:
         """Tell whether an evaluator asks a language model."""
-        return bool(self.names & JUDGED) or "judge" in self.kinds.values()
+        return bool(self.names & JUDGED) or bool(self._custom_judges())
+
+    def _custom_judges(self) -> list[str]:
+        return sorted(name for name, kind in self.kinds.items() if kind == "judge" and name in self.names)
+
+    def check_judge(self, judge: Judge | None) -> None:
+        """Raise JudgeError where a custom judge could not ask anybody: it has a model client of its own."""
+        judges = self._custom_judges()
+        if judges and (judge is None or not judge.model_config):
+            raise JudgeError(
+                f"the custom judge {', '.join(judges)} needs a model behind HTTP; use the judge azure or openai"
+            )
 
     async def start(self, judge: Judge | None) -> list[Problem]:
         """Import the custom evaluators; return those that cannot be imported."""
@@ -59,8 +75,8 @@ class _Custom:
 
     async def __call__(self, case: Case) -> Entry:
         default = DEFAULT_THRESHOLD[self.panel.kinds[self.name]]
-        given = self.options.threshold
-        threshold = default if isinstance(given, msgspec.UnsetType) else given
+        given = self.options.threshold  # a float, even where the document has 4
+        threshold = default if isinstance(given, msgspec.UnsetType) else _written(given)
         outcome = await self.panel.host.call(
             self.name,
             threshold=threshold,
@@ -73,3 +89,8 @@ class _Custom:
             context=case.context,
         )
         return entry(outcome, threshold)
+
+
+def _written(number: float) -> int | float:
+    """Return a number as people write it: 4, not 4.0."""
+    return int(number) if number.is_integer() else number
