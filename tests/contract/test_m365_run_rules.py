@@ -111,7 +111,7 @@ def test_ce_42_the_score_stands_under_the_folder_name_in_every_format(tmp_path: 
 
 def test_ce_44_an_evaluator_that_breaks_makes_the_item_partial(tmp_path: Path):
     write_evaluator(tmp_path, "check", code_only("1 / 0"))
-    evaluators = {"check": {}, "ExactMatch": {}}
+    evaluators: dict[str, Any] = {"check": {}, "ExactMatch": {}}
     ended = run(tmp_path, [item(evaluators=evaluators, expected_response="x"), item("next")])
     first, second = results(tmp_path)
     assert ended.code == 1
@@ -127,7 +127,7 @@ def test_ce_44_an_evaluator_that_breaks_makes_the_item_partial(tmp_path: Path):
 
 def test_ce_46_no_judge_is_needed_where_nothing_judges(tmp_path: Path):
     write_evaluator(tmp_path, "check", CHECK)
-    evaluators = {"check": {}, "ExactMatch": {}, "PartialMatch": {}, "Citations": {}}
+    evaluators: dict[str, Any] = {"check": {}, "ExactMatch": {}, "PartialMatch": {}, "Citations": {}}
     run(tmp_path, [item(evaluators=evaluators, expected_response="x")])
     assert set(results(tmp_path)[0]["scores"]) == {"check", "exactMatch", "partialMatch", "citations"}
 
