@@ -47,7 +47,7 @@ def _table(models: Sequence[Model]) -> list[str]:
             model.name,
             "yes" if model.vision else "no",
             _window(model.context_window),
-            ", ".join(model.reasoning_efforts) or "-",
+            ", ".join(model.supported_reasoning_efforts) or "-",
         )
         for model in models
     ]

@@ -20,7 +20,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     vision: bool = False
     context_window: int = 0
-    reasoning_efforts: list[str] = []
+    supported_reasoning_efforts: list[str] = []
+    default_reasoning_effort: str = ""
 
 
 async def list_models(client: CopilotClient) -> list[Model]:
@@ -40,7 +41,8 @@ def _model(info: Any) -> Model:
         name=info.name,
         vision=bool(supports.get("vision")),
         context_window=int(limits.get("max_context_window_tokens") or 0),
-        reasoning_efforts=list(info.supported_reasoning_efforts or []),
+        supported_reasoning_efforts=list(info.supported_reasoning_efforts or []),
+        default_reasoning_effort=info.default_reasoning_effort or "",
     )
 
 
@@ -53,7 +55,7 @@ async def check_effort(client: CopilotClient, model: str, effort: str, provider:
     known = {found.id: found for found in await list_models(client)}
     if model not in known:
         raise ExecutorError(f"there is no model {model!r}; {HINT}")
-    efforts = known[model].reasoning_efforts
+    efforts = known[model].supported_reasoning_efforts
     if not efforts:
         raise ExecutorError(f"the model {model!r} knows no reasoning efforts; {HINT}")
     if effort not in efforts:

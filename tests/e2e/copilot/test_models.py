@@ -175,6 +175,7 @@ def info(
     capabilities = {"supports": {"vision": vision}, "limits": limits}
     return ModelInfo.from_dict({
         "id": name, "name": name.title(), "capabilities": capabilities, "supportedReasoningEfforts": efforts,
+        "defaultReasoningEffort": efforts[0] if efforts else None,
     })  # fmt: skip
 
 
@@ -209,7 +210,8 @@ def test_models_are_read_and_sorted():
             name="Thinker",
             vision=True,
             context_window=1_200_000,
-            reasoning_efforts=["low", "high"],
+            supported_reasoning_efforts=["low", "high"],
+            default_reasoning_effort="low",
         ),
     ]
     with pytest.raises(ExecutorError, match="does not list its models: no way"):
@@ -252,7 +254,8 @@ def test_models_as_json(models: list[Model]):
         "name": "Thinker",
         "vision": True,
         "context_window": 1_200_000,
-        "reasoning_efforts": ["low", "high"],
+        "supported_reasoning_efforts": ["low", "high"],
+        "default_reasoning_effort": "low",
     }
 
 
