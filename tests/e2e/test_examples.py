@@ -239,10 +239,12 @@ def test_showcase_has_every_type(ran: Ran) -> None:
     done = ran("grader-showcase/eval.yaml")
     said = {name: one for task in done.tasks for name, one in done.run_of(task)["validations"].items()}
     types = "text code file diff json_schema behavior action_sequence skill_invocation tool_constraint"
-    types += " tool_calls trigger program prompt prompt prompt"
+    types += " tool_calls trigger program prompt prompt prompt wgp evaluator"
     assert sorted(one["type"] for one in said.values()) == sorted(types.split())
     extra_call = said.pop("reads_before_writing")  # F1 of 2 actions expected and 3 seen
     assert (extra_call["score"], extra_call["passed"]) == (pytest.approx(0.8), True)
+    likeness = said.pop("near_the_reference")
+    assert (likeness["score"], likeness["details"]["scale"]) == (pytest.approx(0.6, abs=0.01), "0-1")
     assert {one["score"] for one in said.values()} == {1}
 
 
