@@ -221,3 +221,43 @@ def test_an_evaluator_says_the_same_in_a_document_and_in_a_suite(both_ways):
         scores["relevance"]["score"],
         "1-5",
     )
+
+
+def test_a_failure_that_was_recorded_stays_one(tmp_path: Path):
+    item = {"prompt": "p", "expected_response": ""}
+    _, failed = run(tmp_path, document(item), "--agent", "command:exit 3")
+    ended, again = run(tmp_path, json.dumps(failed), "--agent", "recorded", name="failed.json")
+    assert (ended.code, statuses(again)) == (1, ["error"])
+    assert "ended with exit status 3" in again["items"][0]["error"]["message"]
+
+
+def test_options_of_suites_and_targets_that_cannot_be_are_refused_before_anything_runs(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p"}), "folder/x": "", "latin.json": "x"})
+    (tmp_path / "latin.json").write_bytes(b'[{"prompt":"caf\xe9"}]')
+    for words, said in (
+        (
+            ["run", "evals.json", "--executor", "mock", "-t", "x", "--no-save"],
+            "no use for: --task, --no-save",
+        ),
+        (["m365", "run", "--agent", "command:touch asked", "-o", "folder.json"], "is a directory"),
+        (["m365", "run", "--agent", "command:touch asked", "-o", "evals.json"], "is what is to be run"),
+        (["m365", "run", "latin.json", "--agent", "mock"], "latin.json:1:16: the file is not UTF-8 text"),
+    ):
+        (tmp_path / "folder.json").mkdir(exist_ok=True)
+        ended = waza(*words, cwd=tmp_path)
+        assert ended.code == 2, words
+        assert said in ended.err
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_response_that_is_cut_off_is_no_response(tmp_path: Path):
+    ended, result = run(tmp_path, document({"prompt": "p"}), "--agent", "command:yes | head -c 9000000")
+    assert (ended.code, statuses(result)) == (1, ["error"])
+    assert "8,388,608 bytes" in result["items"][0]["error"]["message"]
+
+
+def test_results_with_a_default_name_overwrite_none(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "expected_response": "p"})})
+    for _ in range(3):
+        waza("m365", "run", "--agent", "mock", cwd=tmp_path)
+    assert len(list((tmp_path / ".evals").iterdir())) == 6

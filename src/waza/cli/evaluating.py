@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.cli.outputs import check_target
 from waza.cli.streams import tell
 from waza.engine.control import Control
 from waza.errors import EXIT_FAILED, EXIT_OK, RunError, SuiteError, UsageError
@@ -59,7 +61,10 @@ def run_command(arguments: Arguments) -> int:
     if arguments.log_level:
         level = getattr(logging, arguments.log_level.upper())
         logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    document = read_document(arguments.document or find_document(Path.cwd()))
+    source = arguments.document or find_document(Path.cwd())
+    for path in arguments.output:
+        check_target(path, [source])
+    document = read_document(source)
     resolved = resolve(document)
     _stop_at([*document.warnings, *resolved.problems])
     return asyncio.run(_Run(arguments, document, resolved).go())
@@ -135,8 +140,7 @@ class _Run:
         result = result_document(
             self.document, outcomes, RunFacts(evaluated_at=now, agent_name=self.arguments.agent)
         )
-        stamp = now.astimezone().strftime("%Y-%m-%d_%H-%M-%S")
-        paths = self.arguments.output or tuple(Path(FOLDER, stamp + end) for end in (".json", ".html"))
+        paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_result(path, result)
@@ -147,6 +151,16 @@ class _Run:
         if self.control.exit_code is not None:
             return self.control.exit_code
         return EXIT_OK if set(statuses) <= {"pass"} else EXIT_FAILED
+
+
+def _new_files(stamp: str) -> tuple[Path, ...]:
+    """Return names of results that no other run has."""
+    for number in itertools.count(1):
+        stem = stamp if number == 1 else f"{stamp}_{number}"
+        paths = tuple(Path(FOLDER, stem + end) for end in (".json", ".html"))
+        if not any(path.exists() for path in paths):
+            return paths
+    raise AssertionError("unreachable: counting does not end")
 
 
 def summarise(say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome]) -> None:

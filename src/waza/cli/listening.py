@@ -8,7 +8,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from waza.cli.streams import tell
+from waza.cli.streams import silence, tell
 from waza.kit.redact import Redactor
 from waza.model.event import RunEvent, TaskStarted
 from waza.report.progress import Progress
@@ -51,6 +51,7 @@ class Listeners:
                 listener.handle(event)
             except OSError:  # nobody reads the progress any more
                 self._listeners.remove(listener)
+                silence(sys.stderr)
 
     def write_transcripts(self, directory: Path, outcome: Outcome) -> None:
         """Write a transcript of each task; one that cannot be written is a warning."""

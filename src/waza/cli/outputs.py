@@ -47,6 +47,14 @@ def parse_reporter(text: str) -> Reporter:
     return Reporter(kind, Path(path) if path else None)
 
 
+def check_target(path: Path, inputs: Sequence[Path]) -> None:
+    """Raise UsageError, before anything is run, for a file that cannot be written or is an input of the run."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory; name a file for the results")
+    if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
+        raise UsageError(f"{path} is what is to be run; name another file for the results")
+
+
 def segment(name: str) -> str:
     """Return a name as a part of a file name, which leads nowhere else and is not too long."""
     clean = _UNFIT.sub("-", name)

@@ -16,6 +16,7 @@ from waza.cli.listening import Listeners
 from waza.cli.outputs import (
     Done,
     Reporter,
+    check_target,
     json_documents,
     parse_reporter,
     write_reports,
@@ -107,10 +108,29 @@ def run_command(arguments: Arguments) -> int:
     return asyncio.run(command.run(suites))
 
 
+_SPELLED = {"tasks": "--task", "as_json": "--json", "reporters": "--reporter"}
+_OF_SUITES = {
+    name: _SPELLED.get(name, f"--{name.replace('_', '-')}")
+    for name in (
+        *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
+        *("update_snapshots", "keep_workspace", "resume", "no_save", "cache", "cache_dir", "output_dir"),
+        *("no_summary", "reporters", "as_json", "interpret", "recommend", "transcript_dir", "session_log"),
+        *("discover", "strict"),
+    )
+}
+"""Options that mean nothing to evaluation documents."""
+
+
 def run_document(arguments: Arguments) -> int:
     """Run an evaluation document instead of a suite, as `waza m365 run` does."""
     from waza.cli import evaluating
 
+    unused = [flag for name, flag in _OF_SUITES.items() if getattr(arguments, name)]
+    if len(arguments.models) > 1 or arguments.form != "default" or unused:
+        names = ", ".join(unused or ["--format" if arguments.form != "default" else "several --model"])
+        raise UsageError(
+            f"{arguments.target} is an eval document, and has no use for: {names}; see waza m365 run -h"
+        )
     return evaluating.run_command(
         evaluating.Arguments(
             document=Path(arguments.target or ""),
@@ -178,6 +198,9 @@ class _Command:
                 tags=given.tags,
             ),
         )
+        for target in (given.output, *(reporter.path for reporter in self.reporters)):
+            if target is not None:
+                check_target(target, [suite.path, *(Path(task.file) for task in suite.tasks if task.file)])
         for warning in suite.warnings:
             tell(str(warning))
         unmatched = [warning for warning in suite.warnings if warning.file in ("--task", "--tags")]

@@ -15,8 +15,10 @@ from waza.report.words import printer
 
 def tell(message: str) -> None:
     """Say something on standard error; nothing happens where nobody can hear it."""
-    with contextlib.suppress(OSError):
+    try:
         printer(sys.stderr)(message)
+    except OSError:
+        silence(sys.stderr)  # else what it still holds would change the exit code
 
 
 def silence(stream: TextIO) -> None:

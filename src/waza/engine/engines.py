@@ -18,7 +18,7 @@ COPILOT, MOCK = "copilot-sdk", "mock"
 MISSING_SDK = """\
 the executor copilot-sdk needs the GitHub Copilot SDK. Install it:
   pip install 'waza[copilot]'
-or try the suite without an agent: --executor mock"""
+or try it without an agent: --executor mock (documents: --agent mock)"""
 
 
 class Engine(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from waza.engine.place import at_place
 from waza.errors import ExecutorError, RunError, UsageError
 from waza.kit import process
 from waza.m365.document import EvalDocument, Item
-from waza.m365.status import AGENT_THROTTLED, Failure
+from waza.m365.status import AGENT_THROTTLED, EVALUATORS_FAILED, Failure
 from waza.model.agent import Limits, Session
 from waza.model.loaded import Project, Suite
 from waza.model.skill import Target
@@ -113,6 +113,10 @@ class _Recording:
     async def send(self, prompt: str) -> Reply:
         del prompt
         turn = next(self._turns)
+        if not isinstance(turn.error, UnsetType) and turn.error.code != EVALUATORS_FAILED:
+            return Reply(
+                failure=Failure(f"as recorded: {turn.error.message.removeprefix('Agent request failed: ')}")
+            )
         if isinstance(turn.response, UnsetType):
             return Reply(failure=Failure("the document has no 'response' for this prompt"))
         plain = msgspec.to_builtins
@@ -161,6 +165,8 @@ class _Calls:
         )
         if ended.timed_out:
             return Reply(failure=Failure(f"the command did not end within {self.command.timeout:g} s"))
+        if ended.truncated:
+            return Reply(failure=Failure(f"the command wrote more than {process.MAX_OUTPUT:,} bytes"))
         if ended.ok:
             return Reply(text=ended.stdout.decode("utf-8", "replace").rstrip("\r\n"))
         return Reply(failure=_failure(ended))

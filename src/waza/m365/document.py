@@ -116,7 +116,15 @@ def read_nodes(path: Path) -> tuple[str, Document]:
         reason = getattr(error, "strerror", None) or str(error)
         raise SuiteError([Problem(file=file, message=f"cannot be read ({reason})")]) from None
     try:
-        return data.decode("utf-8-sig"), Document(file, load(data))
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
+        message, hint = "the file is not UTF-8 text", "save it as UTF-8"
+        problem = Problem(file=file, line=line, column=column, message=message, hint=hint)
+        raise SuiteError([problem]) from None
+    try:
+        return text, Document(file, load(data))
     except JsonError as error:
         problem = Problem(file=file, line=error.line, column=error.column, message=error.message)
         raise SuiteError([problem]) from None
