@@ -143,7 +143,7 @@ def _grader(module: Path, name: str, golden: Golden) -> tuple[str, Grader]:
     except (ModuleError, yaml.YamlError) as error:
         raise UsageError(f"{name}: {error}") from error
     faults = [
-        f"{name}: {dotted(('config', *finding.path))}: {finding.message}; {finding.hint}"
+        f"{name}: {dotted(('config', *finding.path))}: {finding.text}"
         for finding in findings
         if not finding.warning
     ]

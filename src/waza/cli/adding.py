@@ -93,7 +93,7 @@ def _checked(got: Got, entry: dict[str, Any]) -> Preset:
     preset = merged(got.preset, GraderEntry(name=entry.get("name", "")), node)
     _, findings = read_preset(preset, Path())
     faults = [
-        f"{got.entry.ref}: {dotted(('config', *finding.path))}: {finding.message}; {finding.hint}"
+        f"{got.entry.ref}: {dotted(('config', *finding.path))}: {finding.text}"
         for finding in findings
         if not finding.warning
     ]

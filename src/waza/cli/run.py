@@ -16,7 +16,9 @@ Examples:
   waza run eval.yaml --resume              go on after an interrupt
   waza run --discover skills --strict      every skill must have a suite
 
-Exit codes: 0 all tasks passed, 1 a task did not, 2 bad configuration, 130 and 143 interrupted.
+\b
+Exit codes: 0 all tasks passed (with --baseline: more of them with skills than without), 1 not so,
+2 bad configuration or nothing to run, 130 and 143 interrupted.
 """
 
 

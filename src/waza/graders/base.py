@@ -26,6 +26,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
     warning: bool = False
 
+    @property
+    def text(self) -> str:
+        """What is wrong, and what to do if that is known."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Where a grader is declared: paths in its config are sought in `base`, then in the current directory.
