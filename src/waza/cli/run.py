@@ -17,7 +17,7 @@ Examples:
   waza run --discover skills --strict      every skill must have a suite
 
 \b
-Exit codes: 0 all tasks passed (with --baseline: more of them with skills than without), 1 not so,
+Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 not so,
 2 bad configuration or nothing to run, 130 and 143 interrupted.
 """
 
