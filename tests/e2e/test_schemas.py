@@ -139,6 +139,8 @@ def test_a_misspelt_key_is_refused_wherever_it_stands(kind: str, text: str):
     if kind == "suite":
         value["graders"] = value["graders"][:1]  # the config of a type that is not ours is its own affair
         value["inputs"] = {}
+    for grader in value.get("graders", ()):
+        grader["config"].pop("config", None)  # what a grader by WGP/1 gets is its own affair
     checked = 0
     for place, changed in misspelt(value, FREE):
         assert complaints(kind, changed), place

@@ -201,6 +201,13 @@ async def end(child: Child) -> None:
     await within(_REAP, child.over)
 
 
+def is_alive(pid: int) -> bool:
+    """Tell whether there is a process with this id, of whomever."""
+    import psutil
+
+    return psutil.pid_exists(pid)
+
+
 def leftovers() -> list[int]:
     """Return the ids of living processes that descend from a child of this process."""
     return sorted(process.pid for process in _marked(None)) if _started else []

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import ExecutorError, WazaError
-from waza.kit import git
+from waza.kit import git, process
 from waza.kit.files import LineFile
 
 PREFIX = "waza-run-"
@@ -109,7 +109,7 @@ class Room:
 
     def _opened(self) -> Path:
         if self._root is None:
-            self._root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+            self._root = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")).resolve()
             self._list = LineFile.open(self._root / _LIST)
             self._list.append(_LOCKED)
         return self._root
@@ -161,11 +161,22 @@ async def clear_stale_rooms() -> int:
 
 
 def _rooms() -> Iterator[Path]:
-    """Yield our own rooms that are locked, or were. A room that is only being made has no line yet."""
+    """Yield our own rooms that are locked, or were. One that is only being made, by a living process, has no line yet."""
     for root in Path(tempfile.gettempdir()).resolve().glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
-            if root.lstat().st_uid == _UID and (root / _LIST).stat().st_size:
+            if root.lstat().st_uid == _UID and (_has_lines(root) or _is_forsaken(root)):
                 yield root
+
+
+def _has_lines(root: Path) -> bool:
+    listed = root / _LIST
+    return listed.exists() and listed.stat().st_size > 0
+
+
+def _is_forsaken(root: Path) -> bool:
+    """Tell whether the process that made a room, whose id is in its name, is gone."""
+    number = root.name.removeprefix(PREFIX).partition("-")[0]
+    return number.isdecimal() and not process.is_alive(int(number))
 
 
 async def _remove_worktree(tree: Worktree) -> list[str]:

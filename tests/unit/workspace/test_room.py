@@ -203,9 +203,21 @@ def test_a_room_that_is_only_being_made_is_left_alone(temp: Path):
     half.mkdir()
     (half / "room.ndjson").touch()  # there, but not locked yet
     (temp / f"{PREFIX}empty").mkdir()
+    (temp / f"{PREFIX}{os.getpid()}-mine").mkdir()
     (temp / "other").mkdir()
     assert asyncio.run(clear_stale_rooms()) == 0
-    assert names(temp) == ["other", f"{PREFIX}empty", f"{PREFIX}half"]
+    assert names(temp) == ["other", f"{PREFIX}{os.getpid()}-mine", f"{PREFIX}empty", f"{PREFIX}half"]
+
+
+def test_a_room_whose_maker_was_killed_while_making_it_is_cleared(temp: Path):
+    done = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    for end in ("empty", "half"):
+        (temp / f"{PREFIX}{int(done.stdout)}-{end}").mkdir()
+    (temp / f"{PREFIX}{int(done.stdout)}-half" / "room.ndjson").touch()
+    assert asyncio.run(clear_stale_rooms()) == 2
+    assert names(temp) == []
 
 
 def test_a_damaged_room_stops_nobody(temp: Path):
