@@ -165,12 +165,23 @@ async def start(
                 await end((await asyncio.shield(starting))[1])
         finally:
             if not starting.done():  # cancelled once more, while it was being started
-                starting.cancel()
-                sweep(number)
+                await _kill_started(starting, number)
         raise
     except (OSError, ValueError) as error:
         raise ProcessDied(_why_not_started(error, argv[0], cwd)) from None
     return child
+
+
+async def _kill_started(starting: asyncio.Future[tuple[Any, Child]], number: int) -> None:
+    """Kill a child without grace as soon as it has started, and wait until it is gone."""
+    try:
+        with contextlib.suppress(asyncio.CancelledError, OSError, ValueError):
+            child = (await asyncio.shield(starting))[1]
+            child.signal_group(hard=True)
+            sweep(number)
+            await within(_REAP, child.over)
+    finally:
+        sweep(number)
 
 
 def new_mark() -> tuple[int, str]:
