@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from waza.errors import GraderError
-from waza.kit.line_process import LineProcess
+from waza.kit.line_process import Idle, LineProcess
 from waza.kit.process import ProcessDied
 
 Language = Literal["python", "javascript"]
@@ -88,7 +88,7 @@ class _Pool:
     def __init__(self, language: Language, limit: int) -> None:
         self._language = language
         self._free = asyncio.Semaphore(limit)
-        self._idle: list[LineProcess] = []
+        self._idle = Idle()
 
     async def ask(self, line: bytes, timeout: float, expected: tuple[int, int]) -> _Answer:
         """Have the line answered by a child; `expected` are the number and the length of the answer."""
@@ -100,21 +100,18 @@ class _Pool:
                 raise GraderError(
                     f"the {self._language} interpreter answered nonsense; do assertions write to it?"
                 )
-            self._idle.append(child)
+            self._idle.put(child)
             return answer
 
     async def aclose(self) -> None:
         """End the idle children."""
-        idle, self._idle = self._idle, []
-        await asyncio.gather(*(child.aclose() for child in idle))
+        await self._idle.aclose()
 
     async def _child(self) -> LineProcess:
         """Return an idle child that still lives, else a new one."""
-        while self._idle:
-            child = self._idle.pop()
-            if child.alive:
-                return child
-            await child.aclose()
+        child = await self._idle.take()
+        if child is not None:
+            return child
         child = LineProcess(_ARGV[self._language], env=_environment())
         try:
             await child.start()

@@ -109,3 +109,28 @@ class LineProcess:
         how = process.ending(*child.status()) if exited else "it closed its output"
         said = f": {self.last_words}" if self.last_words else ""
         return f"the process gave no answer ({how}){said}"
+
+
+class Idle:
+    """Children that wait for their next question."""
+
+    def __init__(self) -> None:
+        self._waiting: list[LineProcess] = []
+
+    def put(self, child: LineProcess) -> None:
+        """Keep a child that has answered."""
+        self._waiting.append(child)
+
+    async def take(self) -> LineProcess | None:
+        """Return a child that still lives, or None where none waits; dead ones are ended."""
+        while self._waiting:
+            child = self._waiting.pop()
+            if child.alive:
+                return child
+            await child.aclose()
+        return None
+
+    async def aclose(self) -> None:
+        """End all of them."""
+        waiting, self._waiting = self._waiting, []
+        await asyncio.gather(*(child.aclose() for child in waiting))

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.line_process import LineProcess
+from waza.kit.line_process import Idle, LineProcess
 from waza.kit.process import ProcessDied
 from waza.m365 import standin
 from waza.m365.custom import CustomEvaluator
@@ -58,14 +58,14 @@ class Children:
         self._setup = {**setup, "wrapper": str(evaluator.wrapper), "classes": evaluator.classes}
         self._timeout = timeout
         self._free = asyncio.Semaphore(limit)
-        self._idle: list[LineProcess] = []
+        self._idle = Idle()
         self._ids = itertools.count(1)
 
     async def warm(self) -> str:
         """Have a child ready, and return the name of the class that it found. Raises ImportFailed."""
         async with self._free:
             child, loaded = await self._new()
-            self._idle.append(child)
+            self._idle.put(child)
             return loaded
 
     async def ask(self, **question: object) -> Answer:
@@ -78,22 +78,16 @@ class Children:
                 raise CallFailed(f"it gave no result within {self._timeout:g} s") from None
             except ProcessDied as error:
                 raise CallFailed(str(error)) from None
-            self._idle.append(child)
+            self._idle.put(child)
             return answer
 
     async def aclose(self) -> None:
         """End the idle children."""
-        idle, self._idle = self._idle, []
-        await asyncio.gather(*(child.aclose() for child in idle))
+        await self._idle.aclose()
 
     async def _child(self) -> LineProcess:
         """Return an idle child that still lives, else a new one."""
-        while self._idle:
-            child = self._idle.pop()
-            if child.alive:
-                return child
-            await child.aclose()
-        return (await self._new())[0]
+        return await self._idle.take() or (await self._new())[0]
 
     async def _new(self) -> tuple[LineProcess, str]:
         child = LineProcess(_ARGV, env=_environment())
