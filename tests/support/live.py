@@ -94,8 +94,15 @@ class Live:
 
     def until(self, condition: Callable[[], object]) -> None:
         """Wait until the condition holds; it must come to hold before the program ends."""
-        until(lambda: condition() or self.process.poll() is not None)
-        assert condition(), f"the program ended too early: {self.err}"
+
+        def seen() -> bool:
+            # The end is looked at first: what held while it ran may not hold a moment later.
+            ended = self.process.poll() is not None
+            held = bool(condition())
+            assert held or not ended, f"the program ended too early: {self.err}"
+            return held
+
+        until(seen)
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal."""

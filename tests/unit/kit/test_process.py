@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.unit.kit.sleepers import nap, survivors
+from tests.support.live import nap, survivors
 
 from waza.kit import process
 from waza.kit.process import Finished, leftovers, run, shell

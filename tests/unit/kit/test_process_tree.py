@@ -4,7 +4,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.unit.kit.sleepers import nap, stop, stubborn, survivors, until
+from tests.support.live import nap, stubborn, survivors
+from tests.unit.kit.sleepers import stop, until
 
 from waza.kit import process
 from waza.kit._child import Child, Keep
