@@ -8,42 +8,41 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from waza.m365.overview import STATUSES, ItemRow, Overview, Score, TurnRow, overview
-from waza.report.words import visible
+from waza.m365.model import Status
+from waza.m365.overview import STATUSES, ItemRow, Overview, Score, Totals, TurnRow, overview
+from waza.report.words import counted, shortened, visible
 
 _LONGEST_TITLE = 160
-_TEXTS = {
-    "prompt": "Prompt",
-    "response": "Response",
-    "expected_response": "Expected response",
-    "context": "Context",
+_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[:.\d]*Z$")
+_MOST_OPEN = 5  # items; more would bury the list of all
+_MEANINGS: Mapping[Status, str] = {
+    "pass": "all evaluators passed",
+    "fail": "all evaluators ran, and at least one did not pass",
+    "partial": "there is a response, but an evaluator gave no result",
+    "error": "there is no response",
 }
+_TOTALS_HEAD = ("Asked", "Passed", "Failed", "Errors", "Mean")
 _SCORE_HEAD = ("Evaluator", "Result", "Score", "Threshold", "Reason")
-_TOTALS_HEAD = ("Evaluator", "Asked", "Passed", "Failed", "Errors", "Mean")
+_NOT_PASSED = ("fail", "error")
+_ORDERS = {"": "Document order", "worst": "Worst first"}
 
 
 def document(result: dict[str, Any]) -> str:
     """Return a result document as an HTML page."""
     seen = overview(result)
-    main = [_header(seen), _cards(seen), *_totals(seen), _element("h2", "Items"), _tools(seen)]
-    items = [_item(item) for item in seen.items]
-    none = _element("p", "No item fits.", id="none", class_="quiet", hidden="")
-    page = _element("div", *main, *items, none, class_="page")
+    unwell = len(seen.items) - seen.counts["pass"]
+    items = [_item(item, unfold=item.status != "pass" and unwell <= _MOST_OPEN) for item in seen.items]
+    parts = [*_totals(seen), _element("h2", "Items"), _tools(seen), _element("div", *items, id="items")]
+    body = [_header(seen), _element("main", *parts), f"<script>{_own('report.js')}</script>"]
     return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            _head(seen.name),
-            _element("body", page, f"<script>{_own('report.js')}</script>"),
-            "</html>",
-            "",
-        ]
+        ["<!doctype html>", '<html lang="en">', _head(seen.name), _element("body", *body), "</html>", ""]
     )
 
 
@@ -81,59 +80,83 @@ def _head(title: str) -> str:
 
 
 def _header(seen: Overview) -> str:
-    facts = [_element("li", f"{text(label)} ", _element("b", text(value))) for label, value in seen.facts]
     described = _element("p", text(seen.description), class_="quiet") if seen.description else ""
+    facts = [
+        _element("li", f"{text(label)} ", _element("b", text(_MOMENT.sub(r"\1 \2 UTC", value))))
+        for label, value in seen.facts
+    ]
+    passed, items = seen.counts["pass"], len(seen.items)
+    more = f" ({seen.turns} turns)" if seen.turns > items else ""
+    headline = [
+        _element("b", f"{100 * passed // items}%"),  # rounded down: 100% is said of nothing less
+        f" {passed} of {counted(items, 'item')}{more} {'passes' if passed == 1 else 'pass'}",
+    ]
+    theme = _element(
+        "button", "◐", type="button", id="theme", aria_label="Dark or light", title="Dark or light", hidden=""
+    )
     return _element(
-        "header", _element("h1", text(seen.name)), described, _element("ul", *facts, class_="facts")
+        "header",
+        _element("h1", text(seen.name)),
+        described,
+        _element("ul", *facts, class_="facts"),
+        _element("p", *headline, class_="headline"),
+        _bar(seen.counts),
+        _element("dl", *(_legend(seen, status) for status in STATUSES), class_="legend"),
+        theme,
     )
 
 
-def _cards(seen: Overview) -> str:
-    items = len(seen.items)
-    passed = seen.counts["pass"] / items if items else 0
-    cards = [
-        _card(f"{passed:.0%}", "of items pass"),
-        _card(str(items), f"items, {seen.turns} turns"),
-        *(_card(str(seen.counts[status]), status, status) for status in STATUSES),
-    ]
-    parts = [
-        f'<i class="{status}" style="flex:{count}"></i>' for status, count in seen.counts.items() if count
-    ]
-    return _element("section", *cards, class_="cards") + _element("div", *parts, class_="share")
+def _bar(counts: Mapping[str, int]) -> str:
+    """Return a bar of the shares of statuses; the numbers stand beside it."""
+    parts = [_element("i", class_=status, style=f"flex:{count}") for status, count in counts.items() if count]
+    return _element("div", *parts, class_="bar", aria_hidden="true")
 
 
-def _card(value: str, label: str, tone: str = "") -> str:
-    return _element("div", _element("b", text(value)), text(label), class_=f"card {tone}".strip())
+def _legend(seen: Overview, status: Status) -> str:
+    count, meaning = seen.counts[status], _MEANINGS[status]
+    if status == "error" and any(item.thread for item in seen.items):
+        meaning += "; later turns of the conversation are skipped"
+    name = _element("dt", _element("b", str(count)), f" {status}")
+    return _element("div", name, _element("dd", meaning), class_=status if count else "none")
 
 
 def _totals(seen: Overview) -> Iterator[str]:
-    if not seen.totals:
-        return
-    rows = []
-    for total in seen.totals:
-        mean = "" if total.mean is None else f"{total.mean:.3g}"
-        numbers = (total.count, total.passed, total.failed, total.errors, mean)
-        cells = [_element("td", text(number), class_="number") for number in numbers]
-        rows.append(_element("tr", _element("th", text(total.evaluator), scope="row"), *cells))
-    yield _element("h2", "Evaluators")
-    yield _table(_TOTALS_HEAD, rows, numbers=_TOTALS_HEAD[1:])
+    if seen.totals:
+        worst = sorted(seen.totals, key=lambda total: (total.passed - total.count, -total.errors))
+        names = [_element("th", "Evaluator", scope="col"), '<td class="shares"></td>']
+        names += [_element("th", name, scope="col", class_="number") for name in _TOTALS_HEAD]
+        yield _element("h2", "Evaluators")
+        yield _table(names, map(_total, worst), "totals")
 
 
-def _table(head: Iterable[str], rows: Iterable[str], numbers: Iterable[str] = ()) -> str:
-    columns = [
-        _element("th", text(name), scope="col", class_="number" if name in numbers else None) for name in head
+def _total(total: Totals) -> str:
+    mean = "" if total.mean is None else f"{total.mean:.3g}"
+    tones = {"pass": total.passed, "fail": total.failed, "error": total.errors}
+    cells = [
+        _element("td", str(count), class_=f"number {tone if count else 'quiet'}")
+        for tone, count in tones.items()
     ]
-    table = _element("table", _element("thead", _element("tr", *columns)), _element("tbody", *rows))
-    return _element("div", table, class_="wide")
+    return _element(
+        "tr",
+        _element("th", text(total.evaluator), scope="row"),
+        _element("td", _bar(tones), class_="shares"),
+        _element("td", str(total.count), class_="number"),
+        *cells,
+        _element("td", mean, class_="number"),
+    )
+
+
+def _table(head: Iterable[str], rows: Iterable[str], name: str) -> str:
+    return _element("table", _element("thead", _element("tr", *head)), _element("tbody", *rows), class_=name)
 
 
 def _tools(seen: Overview) -> str:
-    """Return what only the script can serve; it shows itself."""
+    """Return what only the script can serve, which shows it."""
     counts = {"all": len(seen.items), **seen.counts}
     buttons = [
         _element(
             "button",
-            text(f"{name} {count}"),
+            f"{name} {count}",
             type="button",
             class_=name,
             data_show=name,
@@ -142,81 +165,119 @@ def _tools(seen: Overview) -> str:
         for name, count in counts.items()
         if count or name == "all"
     ]
-    search = '<input id="search" type="search" placeholder="Search" aria-label="Search items">'
-    fold = _element("button", "Fold or unfold", type="button", id="fold")
-    theme = _element("button", "Dark or light", type="button", id="theme")
-    return _element("nav", *buttons, search, fold, theme, class_="tools", hidden="")
+    names = [total.evaluator for total in seen.totals if total.passed < total.count]
+    return _element(
+        "search",
+        _element("div", *buttons, role="group", aria_label="Status"),
+        '<input id="words" type="search" placeholder="Search" autocomplete="off" aria-label="Search items">',
+        _select(
+            "evaluator", "Evaluator", {"": "Any evaluator", **{name: f"{name} not passed" for name in names}}
+        ),
+        _select("order", "Order", _ORDERS),
+        _element("button", "Expand all", type="button", id="fold"),
+        _element("output", id="shown"),
+        id="tools",
+        aria_label="Items",
+        hidden="",
+    )
 
 
-def _item(item: ItemRow) -> str:
-    title = item.name if len(item.name) <= _LONGEST_TITLE else item.name[: _LONGEST_TITLE - 1] + "…"
+def _select(name: str, label: str, options: Mapping[str, str]) -> str:
+    choices = [_element("option", text(shown), value=value) for value, shown in options.items()]
+    return _element("select", *choices, id=name, aria_label=label, autocomplete="off")
+
+
+def _item(item: ItemRow, *, unfold: bool) -> str:
     summary = _element(
         "summary",
         _element("span", str(item.number), class_="quiet"),
-        _element("span", text(title), class_="title"),
-        *([_element("span", f"{len(item.turns)} turns", class_="quiet")] if item.thread else []),
+        _element("h3", text(_title(item))),
+        _element("span", *_gist(item), class_="gist"),
         _badge(item.status),
     )
     described = item.data.get("description") if item.thread else ""
-    body = [_element("p", text(described), class_="quiet")] if described else []
-    body += [_turn(turn, numbered=item.thread) for turn in item.turns]
     return _element(
         "details",
         summary,
-        _element("div", *body, class_="body"),
+        *([_element("p", text(described), class_="quiet")] if described else []),
+        *(_turn(item, turn) for turn in item.turns),
         class_=f"item {item.status}",
         data_status=item.status,
-        open=None if item.status == "pass" else "",
+        open="" if unfold else None,
     )
 
 
-def _badge(status: str) -> str:
-    return _element("span", text(status), class_=f"badge {status}")
+def _title(item: ItemRow) -> str:
+    return shortened(item.name, _LONGEST_TITLE)
 
 
-def _turn(turn: TurnRow, *, numbered: bool) -> str:
-    head = [_element("h3", f"Turn {turn.number}", _badge(turn.status))] if numbered else []
-    texts = [
-        _element("div", _element("h4", label), _element("pre", text(turn.data[key]), class_="text"))
-        for key, label in _TEXTS.items()
-        if turn.data.get(key)
-    ]
-    error = [_element("p", text(turn.error), class_=f"problem {turn.status}")] if turn.error else []
-    return _element(
-        "section",
-        *head,
-        *error,
-        _element("div", *texts, class_="texts"),
-        *_scores(turn.scores),
-        *_citations(turn.data.get("citations", [])),
-        class_="turn",
-    )
+def _gist(item: ItemRow) -> Iterator[str]:
+    """Yield what is to be seen of a folded item: which evaluators did not pass, and how its turns ended."""
+    scores = [score for turn in item.turns for score in turn.scores]
+    yield text(", ".join(dict.fromkeys(score.evaluator for score in scores if score.result in _NOT_PASSED)))
+    if item.thread:
+        dots = [_element("i", class_=turn.status) for turn in item.turns]
+        yield _element("span", counted(len(item.turns), "turn"), " ", *dots, class_="dots")
+
+
+def _badge(status: Status) -> str:
+    return _element("span", status, class_=f"badge {status}", title=_MEANINGS[status])
+
+
+def _turn(item: ItemRow, turn: TurnRow) -> str:
+    head = [_element("h4", f"Turn {turn.number} ", _badge(turn.status))] if item.thread else []
+    error = [_element("p", text(turn.error), class_="problem")] if turn.error else []
+    texts = _element("dl", *_texts(item, turn), class_="texts")
+    return _element("section", *head, *error, texts, *_scores(turn.scores), class_=f"turn {turn.status}")
+
+
+def _texts(item: ItemRow, turn: TurnRow) -> Iterator[str]:
+    """Yield what was said; a prompt that is the title of its item is not said again."""
+    said = turn.data
+    if item.thread or said["prompt"] != _title(item):
+        yield _text("Prompt", said["prompt"], "wide")
+    if said.get("response") or ("response" in said and turn.status != "error"):
+        yield _text("Response", said["response"])
+    if said.get("expected_response"):
+        yield _text("Expected response", said["expected_response"])
+    if said.get("context"):
+        yield _text("Context", said["context"], "wide")
+    if said.get("citations"):
+        yield _text("Citations", "\n".join(map(_citation, said["citations"])), "wide")
+
+
+def _text(label: str, said: str, width: str | None = None) -> str:
+    return _element("div", _element("dt", label), _element("dd", text(said)), class_=width)
+
+
+def _citation(one: dict[str, Any]) -> str:
+    """Return a source of a response. It is text, no link: a page of results leads nowhere."""
+    return " ".join(str(part) for part in (f"[{one['index']}]", one.get("text"), one.get("source")) if part)
 
 
 def _scores(scores: tuple[Score, ...]) -> Iterator[str]:
     if scores:
-        rows = [_score(score) for score in scores]
-        yield _element("div", _table(_SCORE_HEAD, rows, numbers=("Score", "Threshold")), class_="scores")
+        yield _table(
+            [_element("th", name, scope="col") for name in _SCORE_HEAD], map(_score, scores), "scores"
+        )
 
 
 def _score(score: Score) -> str:
-    meter = "" if score.share is None else f'<meter min="0" max="1" value="{score.share:.3f}"></meter>'
     return _element(
         "tr",
         _element("th", text(score.evaluator), scope="row"),
-        _element("td", text(score.result), class_=f"result {score.result}"),
-        _element("td", text(score.value), meter, class_="number"),
-        _element("td", text(score.threshold), class_="number"),
+        _element("td", text(score.result), class_="result"),
+        _element("td", _element("span", text(score.value), class_="value"), _scale(score)),
+        _element("td", text(score.threshold)),
         _element("td", text(score.reason), class_="reason"),
+        class_=score.result,
+        data_evaluator=score.evaluator,
     )
 
 
-def _citations(citations: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the sources of a response. They are text, no links: a page of results leads nowhere."""
-    if citations:
-        lines = [
-            " ".join(str(part) for part in (f"[{one['index']}]", one.get("text"), one.get("source")) if part)
-            for one in citations
-        ]
-        yield _element("h3", "Citations")
-        yield _element("pre", text("\n".join(lines)), class_="text")
+def _scale(score: Score) -> str:
+    """Return where on its scale a score is, and with a tick where it passes."""
+    if score.share is None:
+        return ""
+    mark = "" if score.mark is None else f";--mark:{score.mark:.3f}"
+    return _element("i", class_="scale", style=f"--share:{score.share:.3f}{mark}", aria_hidden="true")

@@ -28,13 +28,17 @@ _OF_SHARES = (PartialMatchScore, RetrievalQueryScore, RetrievalResultScore)
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator said: `value` in words, `number` where it is one, `share` where its scale has ends."""
+    """What one evaluator said: `value` in words, and `number` where it is one.
+
+    Where its scale has ends, `share` and `mark` are the places of number and threshold on it, from 0 to 1.
+    """
 
     evaluator: str
     result: str
     value: str
     number: float | None
     share: float | None
+    mark: float | None
     threshold: str
     reason: str
 
@@ -139,13 +143,16 @@ def _score(name: str, entry: object) -> Score:
     if "match" in found:
         value = "equal" if found["match"] else "different"
     threshold = found.get("threshold")
+    if not isinstance(threshold, int | float):
+        threshold = None
     return Score(
         evaluator=name,
         result=str(found.get("result", "")),
         value=value,
         number=number,
         share=_share(name, number),
-        threshold=f"{threshold:g}" if isinstance(threshold, int | float) else "",
+        mark=_share(name, threshold),
+        threshold="" if threshold is None else f"{threshold:g}",
         reason=str(found.get("error") or found.get("reason") or ""),
     )
 

@@ -1,17 +1,31 @@
 "use strict";
-const items = [...document.querySelectorAll(".item")];
-const filters = [...document.querySelectorAll("button[data-show]")];
-const search = document.querySelector("#search");
+const find = (selector) => document.querySelector(selector);
+const [tools, list, words, evaluator, order, fold, shown, theme] = [
+  "#tools", "#items", "#words", "#evaluator", "#order", "#fold", "#shown", "#theme",
+].map(find);
+const items = [...list.children];
+const filters = [...document.querySelectorAll("[data-show]")];
+
+const failed = (item, name) =>
+  [...item.querySelectorAll("tr:is(.fail, .error)")].some((row) => row.dataset.evaluator === name);
 
 function show() {
-  const wanted = filters.find((button) => button.ariaPressed === "true").dataset.show;
-  const words = search.value.trim().toLowerCase();
+  const status = filters.find((button) => button.ariaPressed === "true").dataset.show;
+  const wanted = words.value.trim().toLowerCase();
   for (const item of items) {
-    const fits = wanted === "all" || item.dataset.status === wanted;
-    item.hidden = !(fits && item.textContent.toLowerCase().includes(words));
+    item.hidden = !(
+      (status === "all" || item.dataset.status === status) &&
+      (!evaluator.value || failed(item, evaluator.value)) &&
+      item.textContent.toLowerCase().includes(wanted)
+    );
   }
-  document.querySelector("#none").hidden = items.some((item) => !item.hidden);
+  const count = items.filter((item) => !item.hidden).length;
+  shown.value = count === items.length ? "" : `${count} of ${items.length} items`;
+  label();
 }
+
+const folded = () => items.filter((item) => !item.hidden && !item.open);
+const label = () => { fold.textContent = folded().length ? "Expand all" : "Collapse all"; };
 
 for (const button of filters) {
   button.addEventListener("click", () => {
@@ -19,14 +33,22 @@ for (const button of filters) {
     show();
   });
 }
-search.addEventListener("input", show);
-document.querySelector("#fold").addEventListener("click", () => {
-  const open = items.some((item) => !item.open);
-  for (const item of items) item.open = open;
+words.addEventListener("input", show);
+evaluator.addEventListener("change", show);
+order.addEventListener("change", () => {
+  const ranks = ["error", "partial", "fail", "pass"];
+  const rank = (item) => (order.value ? ranks.indexOf(item.dataset.status) : 0);
+  list.append(...items.toSorted((one, other) => rank(one) - rank(other)));
 });
-document.querySelector("#theme").addEventListener("click", () => {
+fold.addEventListener("click", () => {
+  const open = folded().length > 0;
+  for (const item of items) if (!item.hidden) item.open = open;
+});
+list.addEventListener("toggle", label, true);
+theme.addEventListener("click", () => {
   const { style } = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   style.colorScheme = (style.colorScheme || system) === "dark" ? "light" : "dark";
 });
-document.querySelector(".tools").hidden = false;
+tools.hidden = theme.hidden = false;
+label();
