@@ -3,13 +3,13 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime test test-quick check lint fmt build install bench fuzz schemas lock clean
+.PHONY: demo runtime browser promptflow test test-quick check lint fmt build install bench fuzz schemas lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
 # check first: it is quick and says most. Then every test, on all cores.
-test: check runtime
+test: check runtime browser promptflow
 	$(BIN)/python -m pytest -n auto
 
 test-quick: $(STAMP)
@@ -18,6 +18,20 @@ test-quick: $(STAMP)
 # The Copilot runtime that tests drive, from the npm registry by a committed lock; it is never committed itself.
 runtime:
 	@scripts/runtime.sh tests/runtime
+
+# Chromium, for the tests that look at HTML reports.
+browser:
+	@scripts/browser.sh
+
+# promptflow is not in requirements/dev.txt: waza is tested without it, and it holds other packages at old versions.
+PROMPTFLOW := .venv/promptflow
+promptflow: $(PROMPTFLOW)/.installed
+
+$(PROMPTFLOW)/.installed: requirements/promptflow.txt | $(STAMP)
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(PROMPTFLOW)
+	$(BIN)/uv pip sync --quiet --python $(PROMPTFLOW) --require-hashes requirements/promptflow.txt
+	$(BIN)/uv pip install --quiet --python $(PROMPTFLOW) --no-deps --build-constraints requirements/dev.txt -e .
+	touch $@
 
 check: lint $(STAMP)
 	$(BIN)/mypy
@@ -55,10 +69,12 @@ fuzz: $(STAMP)
 schemas: $(STAMP)
 	$(BIN)/python scripts/schemas.py
 
-# Writes requirements/dev.txt anew from pyproject.toml.
+# Writes the files below requirements anew from pyproject.toml.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+  --no-emit-index-url --no-emit-find-links --no-annotate pyproject.toml
 lock: $(STAMP)
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links --no-annotate --extra dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --extra dev -o requirements/dev.txt
+	$(COMPILE) --extra m365 --extra promptflow -o requirements/promptflow.txt
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	$(PY) -m venv .venv

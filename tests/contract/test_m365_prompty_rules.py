@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.evaluators import JUDGE, PROMPTY, asked, case, hosted, write_evaluator
+from tests.support.evaluators import JUDGE, PROMPTY, asked, case, entry, hosted, write_evaluator
+from tests.support.listings import MY_EVALUATOR, PROFESSIONAL_TONE, PROFESSIONAL_TONE_WRAPPER
 from tests.support.model_server import ModelServer, Reply
 
-from waza.m365.contract import Outcome, entry
+from waza.m365.contract import Outcome
 from waza.m365.custom import discover
 from waza.m365.host import EvaluatorHost
 
@@ -108,69 +109,6 @@ def test_no_response_opens_a_message_in_a_prompt(tmp_path, model):
 
 # The listings
 
-PROFESSIONAL_TONE = """\
----
-name: professional_tone
-description: Scores professional tone 1-5.
-model:
-  api: chat
-  parameters:
-    temperature: 0.0
-    max_tokens: 400
-    response_format:
-      type: json_object
-inputs:
-  user_prompt:
-    type: string
-  response:
-    type: string
----
-system:
-You score professional tone 1 (hostile) to 5 (consistently professional).
-Reply with only: {"score": <int 1-5>, "reason": "<one sentence>"}
-
-user:
-# User prompt
-{{user_prompt}}
-
-# Agent response
-{{response}}
-"""
-
-MY_EVALUATOR = """\
-class MyEvaluator:
-    def __init__(self, *, model_config, threshold, options=None):
-        # model_config:  AzureOpenAIModelConfiguration
-        # threshold:     numeric pass/fail threshold
-        # options:       dict of extra config from the eval document
-        ...
-
-    def __call__(
-        self,
-        *,
-        prompt: str = "",
-        expected_response: str = "",
-        response: str = "",
-        context: str = "",
-        **_,  # accept extras for forward compatibility
-    ) -> dict:
-        # On success, return a flat dict with just:
-        # {
-        #     "score":  <integer 1-5>,
-        #     "reason": "<explanation>",
-        # }
-        ...
-"""
-
-PREPARED_CONFIG = """\
-prepared_config = dict(model_config)
-prepared_config.setdefault(
-    "type",
-    "azure_openai" if "azure_endpoint" in prepared_config else "openai",
-)
-self._flow = load_flow(source=prompty_path, model={"configuration": prepared_config})
-"""
-
 ABSORBING = """\
 # Names only what it uses (options), absorbs the rest (threshold, and so on):
 class ForbiddenTermsEvaluator:
@@ -204,26 +142,12 @@ class ForbiddenTermsEvaluator:
 """
 
 
-def filled(skeleton: str, *bodies: str) -> str:
-    """The skeleton, with a body in place of each `...` that stands on a line of its own."""
-    parts = re.split(r"^( *)\.\.\.$", skeleton, flags=re.MULTILINE)
-    for number, body in enumerate(bodies):
-        indent = parts[2 * number + 1]
-        parts[2 * number + 1] = "".join(indent + line for line in body.splitlines(keepends=True))
-    return "".join(parts)
-
-
 def test_the_professional_tone_judge(tmp_path, model):
-    code = "from pathlib import Path\nfrom promptflow.client import load_flow\n\n" + filled(
-        MY_EVALUATOR,
-        'prompty_path = str(Path(__file__).with_name("professional_tone.prompty"))\n' + PREPARED_CONFIG,
-        "return self._flow(user_prompt=prompt, response=response)\n",
-    )
-    write_evaluator(tmp_path, "professional_tone", code, PROFESSIONAL_TONE)
+    write_evaluator(tmp_path, "professional_tone", PROFESSIONAL_TONE_WRAPPER, PROFESSIONAL_TONE)
     assert discover(tmp_path, ["professional_tone"]).problems == []
     call = case(model_config=configuration(model), prompt="How do I file it?", response="See form T-2.")
     (outcome,) = asked(tmp_path, "professional_tone", call)
-    assert entry(outcome, 4) == {"score": 4, "result": "pass", "threshold": 4, "reason": "fine"}
+    assert entry(outcome, 4, "judge") == {"score": 4, "result": "pass", "threshold": 4, "reason": "fine"}
     assert model.requests[0].headers["authorization"] == "Bearer k"
     assert model.requests[0].body == {
         "model": "m",

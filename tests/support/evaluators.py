@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from waza.kit.process import leftovers
-from waza.m365.contract import Outcome
+from waza.m365.contract import CustomKind, Number, Outcome, weighed
 from waza.m365.custom import discover
 from waza.m365.host import EvaluatorHost
+from waza.m365.status import entry_of
 
 Result = TypeVar("Result")
 
@@ -124,6 +125,11 @@ def asked(root: Path, name: str, *cases: Mapping[str, Any], **options: Any) -> l
         return [await host.call(name, **case) for case in cases or [case()]]
 
     return hosted(root, [name], talk, **options)
+
+
+def entry(found: Outcome, threshold: Number, kind: CustomKind = "code") -> dict[str, Any]:
+    """The entry of a document for what an evaluator gave."""
+    return entry_of(weighed(found, threshold, "check", kind))
 
 
 def judged_as(root: Path, code: str, prompty: str | None = None, **changes: Any) -> Outcome:

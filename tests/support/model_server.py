@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,6 +40,7 @@ __all__ = ["Call", "ModelServer", "Reply", "Request", "Scripts", "Step", "Turn",
 _PATIENCE = 30  # seconds; a server that does not start fails its test
 _BLOCKING_STEPS = 64  # step functions that may wait for each other
 _LARGEST_BODY = 2**26  # bytes
+_AZURE = re.compile(r"\A/openai/deployments/[^/]+(?=/chat/completions\Z)")
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class ModelServer:
         if reply.hang:
             self.hanging.set()
         await self._pause(None if reply.hang else reply.delay)
-        content_type, pieces = chunks(http.path, body, reply)
+        content_type, pieces = chunks(_wire(http), body, reply)
         response = web.StreamResponse(
             status=reply.status, headers={"Content-Type": content_type, **reply.headers}
         )
@@ -176,5 +178,10 @@ async def _received(http: web.Request) -> Request:
     except ValueError:
         body = text
     headers = {name.lower(): value for name, value in http.headers.items()}
-    asks = http.method == "POST" and http.path in {CHAT, RESPONSES} and isinstance(body, dict)
+    asks = http.method == "POST" and _wire(http) in {CHAT, RESPONSES} and isinstance(body, dict)
     return Request(http.method, http.path_qs, headers, body, read_turn(body, headers) if asks else None)
+
+
+def _wire(http: web.Request) -> str:
+    """The path that tells the format of a request; Azure OpenAI has paths of its own for chat completions."""
+    return _AZURE.sub("/v1", http.path)

@@ -34,10 +34,11 @@ def waza(
     env: Mapping[str, str] | None = None,
     stdin: str | None = None,
     limit: float = LIMIT,
+    python: str | Path = sys.executable,
 ) -> Ended:
     """Run `waza` with these arguments in a directory, and wait for it."""
     done = subprocess.run(
-        command(*args),
+        command(*args, python=python),
         cwd=cwd,
         env=environment(env),
         input=None if stdin is None else stdin.encode(),
@@ -51,9 +52,9 @@ def waza(
     )
 
 
-def command(*args: str | Path) -> list[str]:
-    """The command line of a call."""
-    return [sys.executable, "-m", "waza", *map(str, args)]
+def command(*args: str | Path, python: str | Path = sys.executable) -> list[str]:
+    """The command line of a call; `python` is that of the environment in which waza is installed."""
+    return [str(python), "-m", "waza", *map(str, args)]
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
