@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.evaluators import PROMPTY, asked, case, code_only, judged_as, write_evaluator
+from tests.support.evaluators import PROMPTY, asked, case, code_only, entry, judged_as, write_evaluator
 
-from waza.m365.contract import Outcome, entry
+from waza.m365.contract import Outcome, outcome
 
 
 def results(root: Path, prompty: str | None, *returned: str) -> list[Outcome]:
@@ -29,12 +29,13 @@ def test_ce_29_success_is_score_and_reason(tmp_path):
 
 @pytest.mark.parametrize(("score", "result"), [(2, "fail"), (3, "pass"), (4, "pass")])
 def test_ce_30_the_host_decides_by_the_threshold_and_attaches_it(score, result):
-    assert entry(Outcome(score, "r"), 3) == {"score": score, "result": result, "threshold": 3, "reason": "r"}
+    found = outcome("judge", {"score": score, "reason": "r"})
+    assert entry(found, 3, "judge") == {"score": score, "result": result, "threshold": 3, "reason": "r"}
 
 
 def test_ce_31_result_and_threshold_of_a_wrapper_are_ignored(tmp_path):
     (found,) = results(tmp_path, PROMPTY, "{'score': 2, 'reason': 'r', 'result': 'pass', 'threshold': 1}")
-    assert entry(found, 3) == {"score": 2, "result": "fail", "threshold": 3, "reason": "r"}
+    assert entry(found, 3, "judge") == {"score": 2, "result": "fail", "threshold": 3, "reason": "r"}
 
 
 def test_ce_32_an_error_is_nothing_but_its_text(tmp_path):
@@ -51,7 +52,7 @@ def test_ce_34_a_judge_scores_from_1_to_5(tmp_path):
     found = results(tmp_path, PROMPTY, *(f"{{'score': {score}}}" for score in (1, 5, 0, 6, -1)))
     assert found[:2] == [Outcome(1), Outcome(5)]
     assert all(
-        outcome.error.endswith("is not an integer from 1 to 5, as a judge must give") for outcome in found[2:]
+        broken.error.endswith("is not an integer from 1 to 5, as a judge must give") for broken in found[2:]
     )
 
 
@@ -64,7 +65,7 @@ def test_ce_35_whole_floats_are_integers(tmp_path):
 def test_ce_36_what_is_no_number_cannot_be_parsed(tmp_path):
     scores = ["'4'", "None", "[]", "float('nan')", "True"]
     found = results(tmp_path, PROMPTY, *(f"{{'score': {score}}}" for score in scores), "{'reason': 'r'}")
-    assert all(outcome.error.startswith("could not parse score") for outcome in found)
+    assert all(broken.error.startswith("could not parse score") for broken in found)
 
 
 def test_ce_37_a_code_only_evaluator_scores_with_any_number(tmp_path):
@@ -75,19 +76,19 @@ def test_ce_37_a_code_only_evaluator_scores_with_any_number(tmp_path):
 def test_ce_38_but_it_must_be_one(tmp_path):
     scores = ["'4'", "None", "float('nan')", "float('inf')"]
     found = results(tmp_path, None, *(f"{{'score': {score}}}" for score in scores), "{'reason': 'r'}")
-    assert all(outcome.error.startswith("could not parse score") for outcome in found)
+    assert all(broken.error.startswith("could not parse score") for broken in found)
 
 
 @pytest.mark.parametrize(("score", "result"), [(0.69, "fail"), (0.7, "pass"), (250, "pass"), (-3, "fail")])
 def test_ce_40_higher_is_better(score, result):
-    assert entry(Outcome(score), 0.7)["result"] == result
+    assert entry(outcome("code", {"score": score}), 0.7)["result"] == result
 
 
 def test_ce_41_a_reason_is_text_and_optional(tmp_path):
     found = results(
         tmp_path, None, "{'score': 1}", "{'score': 1, 'reason': None}", "{'score': 1, 'reason': 42}"
     )
-    assert [outcome.reason for outcome in found] == ["", "", "42"]
+    assert [one.reason for one in found] == ["", "", "42"]
 
 
 def test_ce_43_an_errored_entry_has_two_keys(tmp_path):
@@ -97,11 +98,11 @@ def test_ce_43_an_errored_entry_has_two_keys(tmp_path):
 
 def test_ce_45_what_is_no_dict(tmp_path):
     found = results(tmp_path, None, "1", "None", "[('score', 1)]", "'{}'", "__import__('asyncio').sleep(0)")
-    assert all(outcome.error.startswith("Evaluator failed: it returned ") for outcome in found[:4])
+    assert all(broken.error.startswith("Evaluator failed: it returned ") for broken in found[:4])
     assert found[4].error == "Evaluator failed: __call__ returned a coroutine but is no async function"
 
 
 def test_ce_45_an_async_call_is_awaited(tmp_path):
     code = code_only("{'score': 1, 'reason': response}", before="import asyncio; await asyncio.sleep(0)")
-    outcome = judged_as(tmp_path, code.replace("def __call__", "async def __call__"), response="R")
-    assert outcome == Outcome(1, "R")
+    found = judged_as(tmp_path, code.replace("def __call__", "async def __call__"), response="R")
+    assert found == Outcome(1, "R")

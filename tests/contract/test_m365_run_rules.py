@@ -52,6 +52,23 @@ def test_ce_08_a_name_counts_wherever_it_stands(tmp_path: Path):
         assert (ended.code, "Unknown evaluator 'third'" in ended.err) == (2, True)
 
 
+def test_ce_09_an_unknown_name_is_told_where_it_stands(tmp_path: Path):
+    write_evaluator(tmp_path, "check", CHECK)
+    turns = [item(), item(evaluators={"mine": {}, "chek": {}})]
+    write_tree(
+        tmp_path,
+        {"evals.json": json.dumps({"schemaVersion": "1.7.0", "items": [item(), {"turns": turns}]}, indent=1)},
+    )
+    lines = (tmp_path / "evals.json").read_text(encoding="utf-8").splitlines()
+    ended = waza("m365", "run", "evals.json", "--agent", "mock", cwd=tmp_path)
+    assert ended.code == 2
+    written = Path("custom-evaluators", "mine", "mine.py")
+    for name, hint in (("mine", f"write it as {written}"), ("chek", "did you mean 'check'?")):
+        line = next(number for number, text in enumerate(lines, 1) if f'"{name}"' in text)
+        place = f"evals.json:{line}:{lines[line - 1].index(name)}: items[1].turns[1].evaluators.{name}"
+        assert f"{place}: Unknown evaluator '{name}'; {hint}\n" in ended.err
+
+
 def test_ce_13_mistakes_stop_the_run_before_the_first_request(tmp_path: Path):
     for name, code in (("check", "import nowhere_at_all\nclass Check: ..."), ("classless", "x = 1")):
         write_evaluator(tmp_path, name, code)
@@ -175,3 +192,29 @@ def test_ce_52_custom_and_built_in_evaluators_mix_in_both_modes(tmp_path: Path):
     assert set(first["scores"]) == {"check", "partialMatch", "exactMatch"}
     assert first["scores"]["check"] == {"score": 1, "result": "fail", "threshold": 3, "reason": ""}
     assert second["scores"] == {"check": {"score": 5, "result": "pass", "threshold": 3, "reason": ""}}
+
+
+def test_search_results_are_judged_where_that_is_asked_for(tmp_path: Path):
+    hit = {"rank": 3, "webUrl": "https://a.example", "extracts": [{"text": "Refunds take a week"}]}
+    search = {"capability": "WebSearch", "queries": [], "retrievalHits": [hit]}
+    claim = {"retrievalExtract_contains": "Money comes back within 7 days"}
+    options = {"RetrievalResult": {"capability": "WebSearch", "expected_items": [claim]}}
+    recorded = item(evaluators=options, response="Soon.", diagnostics={"retrieval_executions": [search]})
+    reply = {"supported": True, "hit": 1, "reason": "a week is 7 days"}
+    write_tree(tmp_path, {"judge.json": json.dumps([{"match": "Money comes back", "reply": reply}])})
+    assert run(tmp_path, [recorded], "recorded").code == 1, "no extract holds the text"
+    flags = ["--agent", "recorded", "-o", "result.json", "--judge-retrieval"]
+    alone = waza("m365", "run", "evals.json", *flags, cwd=tmp_path)
+    assert (alone.code, "no judge is configured" in alone.err) == (2, True)
+    judged = waza("m365", "run", "evals.json", *flags, "--judge", "mock:judge.json", cwd=tmp_path)
+    assert judged.code == 0
+    entry = results(tmp_path)[0]["scores"]["retrievalResult"]
+    assert entry["matched_items"] == [
+        {
+            "extractMatch": claim["retrievalExtract_contains"],
+            "reason": "a week is 7 days",
+            "matchedHitUrl": "https://a.example",
+            "matchedHitRank": 3,
+        }
+    ]
+    assert waza("m365", "validate", "result.json", cwd=tmp_path).code == 0

@@ -24,7 +24,7 @@ from waza.kit import process
 from waza.kit.process import Finished
 from waza.model.mocks import CommandMock, McpMock, McpTool
 from waza.model.observation import CommandInvocation
-from waza.workspace.relay import PREFIX, SESSION, Mocked, Relay
+from waza.workspace.relay import SESSION, Mocked, Relay
 
 LIMIT = 60  # seconds; a shim that hangs fails its test instead of the whole run
 FOREVER = 10**9  # milliseconds
@@ -473,7 +473,7 @@ def callers(address: str) -> list[int]:
     ]
 
 
-def test_nothing_is_left_behind(tmp_path, monkeypatch):
+def test_nothing_stays(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     async def check() -> None:
@@ -502,7 +502,7 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
         # What the end is checked with finds something now.
         assert sorted(callers(served.address)) == sorted([server.pid, caller.pid])
         [directory] = tmp_path.iterdir()
-        assert directory.name.startswith(PREFIX)
+        assert directory.name.startswith("waza-mocks-")
         assert Path(served.address).is_socket()  # noqa: ASYNC240  as above
         assert (directory.stat().st_mode & 0o077) == 0
         await served.aclose()

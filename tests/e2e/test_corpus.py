@@ -68,7 +68,8 @@ LOADS = {
 }
 # The others, with what is wrong: `regex` is no type of grader (the program they are for says so only at run time).
 NO_REGEX = "eval.yaml:17:5: graders[1].type: there is no grader type 'regex'; use type: text with config: {regex_match: [...]}"
-REFUSED = {"r07/evals/azure-deploy": [NO_REGEX], "r07/evals/azure-prepare": [NO_REGEX]}
+NO_PROMPT = "tasks/edge-case.yaml:7:1: inputs: warning: the prompt is empty; write inputs.prompt"
+REFUSED = {name: [NO_REGEX, NO_PROMPT] for name in ("r07/evals/azure-deploy", "r07/evals/azure-prepare")}
 
 
 def put(path: Path, text: str) -> None:

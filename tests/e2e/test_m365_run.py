@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.a2a_agent import served
 from tests.support.evaluators import code_only, write_evaluator
-from tests.support.program import Ended, strict_json, waza, write_tree
+from tests.support.live import Project, nap, survivors
+from tests.support.program import Ended, newest_results, strict_json, waza, write_tree
 from tests.unit.m365.documents import SAMPLES
 
 GOOD = [{"reply": {"score": 4, "reason": "good"}}]
@@ -236,8 +239,8 @@ def test_options_of_suites_and_targets_that_cannot_be_are_refused_before_anythin
     (tmp_path / "latin.json").write_bytes(b'[{"prompt":"caf\xe9"}]')
     for words, said in (
         (
-            ["run", "evals.json", "--executor", "mock", "-t", "x", "--no-save"],
-            "no use for: --task, --no-save",
+            ["run", "evals.json", "--executor", "mock", "-t", "x", "--trials", "2"],
+            "no use for: --trials, --task",
         ),
         (["m365", "run", "--agent", "command:touch asked", "-o", "folder.json"], "is a directory"),
         (["m365", "run", "--agent", "command:touch asked", "-o", "evals.json"], "is what is to be run"),
@@ -261,3 +264,130 @@ def test_results_with_a_default_name_overwrite_none(tmp_path: Path):
     for _ in range(3):
         waza("m365", "run", "--agent", "mock", cwd=tmp_path)
     assert len(list((tmp_path / ".evals").iterdir())) == 6
+
+
+WAITING = """command:case "$(cat)" in
+  wait) [ -e go ] || sleep {nap} ;;
+esac; echo done $WAZA_CONVERSATION $WAZA_TURN; echo "$WAZA_CONVERSATION" >> asked.txt"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=str)
+def test_a_run_that_was_ended_goes_on_where_it_was(tmp_path: Path, number: signal.Signals):
+    project, duration = Project(tmp_path), nap()
+    items: list[dict[str, Any]] = [
+        {"prompt": "first"},
+        {"turns": [{"prompt": "a"}, {"prompt": "wait"}]},
+        {"prompt": "last"},
+    ]
+    write_tree(project.home, {"evals.json": document(*items, default_evaluators={"Citations": {}})})
+    asked = ["m365", "run", "evals.json", "--agent", WAITING.format(nap=duration), "-o", "result.json"]
+    with project.started(*asked) as live:
+        live.until(lambda: len(project.journal()) == 2 and survivors(duration))
+        live.send(number)
+        ended = live.ended()
+    assert ended.code == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
+    if number != signal.SIGKILL:
+        cut = strict_json((project.home / "result.json").read_text(encoding="utf-8"))
+        assert statuses(cut) == ["fail", "error", "error", "error"]
+        assert "--resume=run-" in ended.err
+    (project.home / "go").touch()
+    resumed = project.run(*asked, "--resume")
+    whole = strict_json((project.home / "result.json").read_text(encoding="utf-8"))
+    assert (resumed.code, statuses(whole)) == (1, ["fail"] * 4)
+    assert whole["items"][1]["turns"][1]["response"] == "done item-2 2"
+    assert (project.home / "asked.txt").read_text().split().count("item-1") == 1
+    assert "1 finished item kept" in resumed.err
+    again = project.run(*asked, "--resume")
+    assert "is finished" in again.err
+    assert (project.home / "asked.txt").read_text().split() == [
+        "item-1",
+        "item-2",
+        "item-2",
+        "item-2",
+        "item-3",
+    ]
+    for process in survivors(duration):  # nobody was left to end them
+        assert number == signal.SIGKILL
+        os.kill(process, signal.SIGKILL)
+
+
+def test_another_document_or_agent_is_not_gone_on_with(tmp_path: Path):
+    run(tmp_path, document({"prompt": "p"}), "--agent", "mock")
+    for text, flags in (
+        (document({"prompt": "q"}), ["--agent", "mock"]),
+        (document({"prompt": "p"}, default_evaluators={"Citations": {}}), ["--agent", "mock"]),
+        (document({"prompt": "p"}), ["--agent", "command:cat"]),
+        (document({"prompt": "p"}), ["--agent", "mock", "--timeout", "7"]),
+    ):
+        write_tree(tmp_path, {"evals.json": text})
+        ended = waza("m365", "run", "evals.json", *flags, "--resume", cwd=tmp_path)
+        assert (ended.code, "cannot be resumed" in ended.err) == (2, True), flags
+    run(tmp_path, document({"prompt": "p"}), "--agent", "mock", "--no-save")
+    assert len(list((tmp_path / ".waza" / "runs").iterdir())) == 1
+
+
+def test_prompts_are_no_templates_and_scores_keep_their_order(tmp_path: Path):
+    evaluators: dict[str, Any] = {"PartialMatch": {}, "Citations": {}, "ExactMatch": {}}
+    turns = [{"prompt": "{{.TaskName}} {{.Vars.x}}", "expected_response": "b"}, {"prompt": "{{ y }}"}]
+    text = document({"turns": turns}, default_evaluators=evaluators)
+    _, result = run(tmp_path, text, "--agent", "command:cat")
+    first, second = result["items"][0]["turns"]
+    assert (first["response"], second["response"]) == ("{{.TaskName}} {{.Vars.x}}", "{{ y }}")
+    assert list(first["scores"]) == list(second["scores"]) == ["partialMatch", "citations", "exactMatch"]
+
+
+def test_results_are_kept_as_those_of_suites_too(tmp_path: Path):
+    items = [{"prompt": "p", "expected_response": "p"}, {"prompt": "p", "expected_response": "x"}]
+    run(tmp_path, document(*items), "--agent", "command:cat")
+    kept = newest_results(tmp_path)
+    assert [task["status"] for task in kept["tasks"]] == ["passed", "failed"]
+    assert [task["runs"][0]["validations"]["PartialMatch"]["score"] for task in kept["tasks"]] == [1, 0]
+
+
+def test_json_on_stdout_is_the_result_and_nothing_else(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "expected_response": "p"})})
+    ended = waza("m365", "run", "evals.json", "--agent", "command:cat", "--json", cwd=tmp_path)
+    assert (ended.code, statuses(strict_json(ended.out))) == (0, ["pass"])
+    same = waza("run", "evals.json", "--executor", "command:cat", "--json", cwd=tmp_path)
+    assert statuses(strict_json(same.out)) == ["pass"]
+
+
+def test_what_the_environment_holds_of_secrets_is_not_in_results(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p"}, default_evaluators={"Citations": {}})})
+    flags = [
+        "--agent",
+        'command:echo "it is $DESK_TOKEN"',
+        "-o",
+        "result.json",
+        "-o",
+        "r.csv",
+        "-o",
+        "r.html",
+    ]
+    ended = waza("m365", "run", "evals.json", *flags, cwd=tmp_path, env={"DESK_TOKEN": "hush-hush-hush"})
+    written = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("r*") if path.is_file()]
+    assert len(written) >= 4
+    assert "hush-hush" not in "".join([ended.out, ended.err, *written])
+
+
+def test_validate_looks_for_evaluators_when_asked_to(tmp_path: Path):
+    write_evaluator(tmp_path, "short", code_only("{'score': 1 / 0}"))
+    evaluators: dict[str, Any] = {"short": {}, "shrt": {}}
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "evaluators": evaluators})})
+    assert waza("m365", "validate", "evals.json", cwd=tmp_path).code == 0
+    ended = waza("m365", "validate", "evals.json", "--resolve", cwd=tmp_path)
+    assert ended.code == 2
+    assert "evals.json:1:" in ended.out
+    assert "items[0].evaluators.shrt: Unknown evaluator 'shrt'; did you mean 'short'?" in ended.out
+
+
+def test_recorded_searches_that_found_nothing_are_known(tmp_path: Path):
+    query = {"RetrievalQuery": {"capability": "WebSearch", "selector": "lima"}}
+    turns = [
+        {"prompt": "p", "response": "r", "diagnostics": {"retrieval_executions": []}},
+        {"prompt": "p", "response": "r", "diagnostics": {"other": 1}},
+    ]
+    _, result = run(tmp_path, document(*turns, default_evaluators=query), "--agent", "recorded")
+    assert statuses(result) == ["fail", "partial"]
+    assert result["items"][0]["scores"]["retrievalQuery"]["diagnostic_code"] == "retrieval_failure"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,20 +14,22 @@ from typing import Annotated, Any
 import msgspec
 
 from waza.errors import GraderError, UsageError
-from waza.graders._interpreter import Interpreters
-from waza.graders.base import Grader
+from waza.graders.base import Finding, Grader
 from waza.kit import yaml
-from waza.kit.decode import dotted
+from waza.kit.decode import Document, dotted
 from waza.kit.files import safe_join
+from waza.kit.schema import strict_json
 from waza.model.observation import CommandInvocation, Observation, ToolEvent, WrittenFile
-from waza.model.verdict import Helpers, Verdict
+from waza.model.verdict import Helpers, Shared, Verdict
 from waza.model.wgp import Command, ToolCall
 from waza.registry.build import read_preset, surroundings
 from waza.registry.cache import ModuleError
-from waza.registry.preset import deep_merge, preset_of
+from waza.registry.preset import Preset, deep_merge, exports, preset_of
 from waza.registry.scalar import scalar
+from waza.suite.read import at, child
 
 FOLDER = "goldens"
+_PART = re.compile(r"[^.\[\]]+")  # of a dotted path
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -101,14 +105,14 @@ async def try_goldens(module: Path) -> list[Tried]:
     """
     goldens = _goldens(module)
     graders = [_grader(module, name, golden) for name, golden in goldens]
-    interpreters = Interpreters()
+    shared = Shared()
     try:
         return [
-            await _try(name, golden, grader, interpreters)
+            await _try(name, golden, grader, shared)
             for (name, golden), grader in zip(goldens, graders, strict=True)
         ]
     finally:
-        await interpreters.aclose()
+        await shared.aclose()
 
 
 def _goldens(module: Path) -> list[tuple[str, Golden]]:
@@ -122,8 +126,10 @@ def _goldens(module: Path) -> list[tuple[str, Golden]]:
     for file in files:
         name = file.relative_to(module).as_posix()
         try:
-            found.append((name, msgspec.json.decode(file.read_bytes(), type=Golden)))
-        except (ValueError, RecursionError) as error:
+            found.append((name, msgspec.convert(strict_json(file.read_bytes()), Golden)))
+        except json.JSONDecodeError as error:
+            faults.append(f"{name}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}")
+        except ValueError as error:
             faults.append(f"{name}: {error}")
     if faults:
         raise UsageError("\n".join(faults))
@@ -132,28 +138,58 @@ def _goldens(module: Path) -> list[tuple[str, Golden]]:
 
 def _grader(module: Path, name: str, golden: Golden) -> tuple[str, Grader]:
     """Return the name of the grader that a golden is for, and the grader with the golden's config."""
+    preset, own = _preset(module, name, golden.grader), _own_config(name, golden)
+    if own.entries and preset.type == "wgp":  # what such a grader gets is one key of its config
+        own = yaml.Mapping({"config": own}, {}, own.line, own.column)
+    whole = msgspec.structs.replace(preset, config=deep_merge(preset.config, own))
     try:
-        preset = preset_of(module, export=golden.grader)
-        # What a WGP grader gets is one key of its config, beside its artifact and its limits.
-        config = {"config": golden.request.config} if preset.type == "wgp" else golden.request.config
-        own = yaml.load(scalar(config).encode())
-        if isinstance(own, yaml.Mapping):
-            preset = msgspec.structs.replace(preset, config=deep_merge(preset.config, own))
-        grader, findings = read_preset(preset, Path())
-    except (ModuleError, yaml.YamlError) as error:
-        raise UsageError(f"{name}: {error}") from error
-    faults = [
-        f"{name}: {dotted(('config', *finding.path))}: {finding.text}"
-        for finding in findings
-        if not finding.warning
-    ]
+        grader, findings = read_preset(whole, Path())
+    except ModuleError as error:
+        raise UsageError(f"{_name(preset)}: {error}") from error
+    faults = [_fault(finding, name, own, preset) for finding in findings if not finding.warning]
     if grader is None or faults:
         raise UsageError("\n".join(faults))
-    return preset.name, grader.placed(surroundings(preset, Path()))
+    return preset.name, grader.placed(surroundings(whole, Path()))
 
 
-async def _try(name: str, golden: Golden, grader: tuple[str, Grader], interpreters: Interpreters) -> Tried:
-    helpers = Helpers(name=grader[0], interpreters=interpreters)
+def _preset(module: Path, name: str, export: str) -> Preset:
+    try:
+        known = sorted(exports(module))
+        if export not in known and (export or len(known) > 1):
+            raise UsageError(
+                f"{name}: grader: say which of the module's graders it is for: {', '.join(known)}"
+            )
+        return preset_of(module, export=export)
+    except ModuleError as error:  # it names the file of the module
+        raise UsageError(str(error)) from error
+
+
+def _own_config(name: str, golden: Golden) -> yaml.Mapping:
+    try:
+        node = yaml.load(scalar(golden.request.config).encode())
+    except yaml.YamlError as error:
+        raise UsageError(f"{name}: request.config: {error}") from error
+    return node if isinstance(node, yaml.Mapping) else yaml.Mapping({}, {}, node.line, node.column)
+
+
+def _fault(finding: Finding, name: str, own: yaml.Mapping, preset: Preset) -> str:
+    """Say what is wrong with a grader's config: in the golden, if it gives what is wrong, else in the preset."""
+    where = dotted(finding.path)  # a path may come as one text
+    parts = [int(part) if part.isdigit() else part for part in _PART.findall(where)]
+    if parts and child(own, *parts) is not None:
+        prefix = "request" if preset.type == "wgp" else "request.config"
+        return f"{name}: {prefix}.{where}: {finding.text}"
+    document = Document(_name(preset), preset.config)
+    path = ("config", where) if where else ("config",)
+    return str(document.problem(at(document, *parts), path, finding.message, finding.hint))
+
+
+def _name(preset: Preset) -> str:
+    return preset.file.relative_to(preset.module).as_posix()
+
+
+async def _try(name: str, golden: Golden, grader: tuple[str, Grader], shared: Shared) -> Tried:
+    helpers = Helpers(name=grader[0], shared=shared)
     with tempfile.TemporaryDirectory(prefix="waza-golden-") as workspace:
         seen = _observation(golden, _written(Path(workspace), name, golden), workspace)
         try:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waza.engine.engines import MISSING_SDK
+from waza.engine.engines import COPILOT, missing_extra
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import ExecutorError, RunError, UsageError
 from waza.model.agent import Setup
@@ -40,7 +40,7 @@ async def hosted_models() -> list[Model]:
         from waza.executors.copilot import CopilotExecutor
         from waza.executors.copilot_models import list_models
     except ModuleNotFoundError as error:
-        raise RunError(MISSING_SDK) from error
+        raise RunError(missing_extra(COPILOT)) from error
     executor = CopilotExecutor(setup)
     try:
         await executor.start()

@@ -14,7 +14,9 @@ from waza.cli.streams import tell
 from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.decode import dotted
 from waza.kit.files import write_atomic
-from waza.m365.document import find_document, read_nodes
+from waza.m365.custom import discover
+from waza.m365.document import EvalDocument, find_document, of_nodes, read_nodes
+from waza.m365.resolve import placed, resolve
 from waza.m365.starter import DOCUMENT, starter_files
 from waza.m365.upgrade import rewritten
 from waza.m365.upgrade import upgrade as upgraded_from
@@ -31,9 +33,12 @@ class Checked(msgspec.Struct, frozen=True):
     problems: list[Problem]
 
 
-def validate_files(files: Sequence[Path], *, as_json: bool) -> int:
-    """Check documents (none named: the one that is found) and print what is wrong; return the exit code."""
-    checked = [_checked(file) for file in files or [find_document(Path.cwd())]]
+def validate_files(files: Sequence[Path], *, evaluators: bool, as_json: bool) -> int:
+    """Check documents (none named: the one that is found) and print what is wrong; return the exit code.
+
+    With `evaluators`, those that the documents name must be there as well; none of them is run.
+    """
+    checked = [_checked(file, evaluators=evaluators) for file in files or [find_document(Path.cwd())]]
     say, valid = printer(sys.stdout), all(one.valid for one in checked)
     if as_json:
         report = {"valid": valid, "documents": checked}
@@ -89,12 +94,25 @@ def write_starter(directory: Path) -> int:
     return EXIT_OK
 
 
-def _checked(file: Path) -> Checked:
+def _checked(file: Path, *, evaluators: bool) -> Checked:
     try:
-        problems = validate(read_nodes(file)[1])
+        nodes = read_nodes(file)[1]
+        problems = validate(nodes)
+        if evaluators and _valid(problems):
+            problems += _of_evaluators(of_nodes(nodes, file.stem))
     except SuiteError as error:
         problems = list(error.problems)
-    return Checked(shown(file), all(problem.severity != "error" for problem in problems), problems)
+    return Checked(shown(file), _valid(problems), problems)
+
+
+def _valid(problems: Sequence[Problem]) -> bool:
+    return all(problem.severity != "error" for problem in problems)
+
+
+def _of_evaluators(document: EvalDocument) -> list[Problem]:
+    resolved = resolve(document)
+    found = discover(Path.cwd(), resolved.custom).problems
+    return [*resolved.problems, *placed(document, resolved, found)]
 
 
 def _verdict(checked: Checked) -> str:

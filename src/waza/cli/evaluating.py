@@ -6,36 +6,43 @@ import asyncio
 import itertools
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 
 from waza.cli.outputs import check_target
-from waza.cli.streams import tell
+from waza.cli.streams import Output, tell
 from waza.engine.control import Control
-from waza.errors import EXIT_FAILED, EXIT_OK, RunError, SuiteError, UsageError
-from waza.m365.agents import Agent, AgentOptions, Credentials, agent_of
-from waza.m365.case import Judge
-from waza.m365.document import EvalDocument, Item, find_document, read_document
-from waza.m365.host import EvaluatorHost
+from waza.engine.run import ModelRun, RunOptions, run_model
+from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError
+from waza.kit.redact import Redactor
+from waza.m365.console import Lines, summarise
+from waza.m365.document import EvalDocument, find_document, read_document
+from waza.m365.jsontext import dump
 from waza.m365.judge import judge_of
+from waza.m365.outcomes import outcomes_of
 from waza.m365.output import RunFacts, check_format, result_document, write_result
-from waza.m365.panel import Panel
-from waza.m365.resolve import Resolved, resolve
-from waza.m365.run import ItemOutcome, run_document
-from waza.m365.status import TurnOutcome, error_of, is_error, status_of
+from waza.m365.panel import Panels
+from waza.m365.resolve import Resolved, placed, resolve
+from waza.m365.standin import Runtime
+from waza.m365.status import status_of
+from waza.m365.suite import Agent, agent_named, suite_of
+from waza.model.loaded import Suite
+from waza.model.verdict import Shared
 from waza.problem import Problem
-from waza.report.words import ERROR, FAILED, PASSED, Write, counted, printer
+from waza.report.progress import Progress
+from waza.report.terminal import has_colour, is_live
 from waza.suite.discover import target_at
 from waza.suite.project import find_project
 
 FOLDER = ".evals"
 MOST_AT_ONCE = 5
 TIMEOUT, ATTEMPTS = "WORKIQ_REQUEST_TIMEOUT_SECS", "WORKIQ_REQUEST_MAX_ATTEMPTS"
-_MARKS = {"pass": PASSED, "fail": FAILED, "partial": ERROR, "error": ERROR}
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,11 +53,16 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     skill: Path | None = None
     judge: str = ""
+    judge_retrieval: bool = False
     output: tuple[Path, ...] = ()
     concurrency: int = 1
     timeout: float | None = None
     token_env: str = ""
     key_env: str = ""
+    load_flow: Runtime = "auto"
+    resume: str | None = None
+    no_save: bool = False
+    as_json: bool = False
     log_level: str = ""
 
 
@@ -58,6 +70,9 @@ def run_command(arguments: Arguments) -> int:
     """Run a document, tell what its evaluators say, write the results; return the exit code."""
     for path in arguments.output:
         check_format(path)
+    if arguments.no_save and arguments.resume is not None:
+        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
+    _check_installed(arguments.load_flow)
     if arguments.log_level:
         level = getattr(logging, arguments.log_level.upper())
         logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
@@ -75,82 +90,99 @@ class _Run:
 
     def __init__(self, arguments: Arguments, document: EvalDocument, resolved: Resolved) -> None:
         self.arguments, self.document, self.resolved = arguments, document, resolved
-        self.say = printer(sys.stdout)
-        self.host = EvaluatorHost(timeout=self.timeout)
-        names = (name for item in resolved.items for turn in item for name in turn)
-        self.panel = Panel(names, Path.cwd(), self.host, also=resolved.custom)
+        self.project = find_project(Path.cwd())
+        self.out = Output()
         self.control = Control()
-
-    @property
-    def timeout(self) -> float:
-        """The limit of one request to the agent, in seconds."""
-        return self.arguments.timeout or _positive(TIMEOUT, 300)
+        self.timeout = arguments.timeout or _positive(TIMEOUT, 300)
+        self.panels = Panels(
+            timeout=self.timeout, runtime=arguments.load_flow, entailment=arguments.judge_retrieval
+        )
 
     async def go(self) -> int:
         """Run the document."""
-        agent = self._agent()
-        judge: Judge | None = None
+        shared = Shared(self.panels)
         try:
-            _stop_at(self.panel.found.problems)
-            judge = judge_of(self.arguments.judge, os.environ) if self._wants_judge() else None
-            self.panel.check_judge(judge)
-            _stop_at(await self.panel.start(judge))
-            await agent.start()
-            outcomes = await run_document(
-                self.document,
-                self.resolved.items,
-                agent,
-                self.panel.make,
-                concurrency=min(self.arguments.concurrency, MOST_AT_ONCE),
-                tell=self._tell,
-                control=self.control,
-            )
+            suite = suite_of(self.document, self.resolved.items, self._agent())
+            await self._prepare()
+            run = await self._run(suite, shared)
         finally:
-            await agent.aclose()
-            await self.host.aclose()
-            if judge is not None:
-                await judge.aclose()
-        return self._finish(outcomes)
-
-    def _wants_judge(self) -> bool:
-        return self.panel.needs_judge or bool(self.arguments.judge)
+            await shared.aclose()
+        try:
+            return self._finish(run)
+        finally:
+            run.store.close()
 
     def _agent(self) -> Agent:
-        given, project = self.arguments, find_project(Path.cwd())
-        options = AgentOptions(
-            project=project,
-            timeout=self.timeout,
-            model=given.model or project.keys.defaults.model,
+        given, defaults = self.arguments, self.project.keys.defaults
+        executor, options = agent_named(given.agent or defaults.engine)
+        if executor == "a2a":
+            options |= {"bearer_env": given.token_env, "api_key_env": given.key_env}
+            options["attempts"] = round(_positive(ATTEMPTS, 4))
+        return Agent(
+            executor=executor,
+            options=options,
+            model=given.model or defaults.model,
             target=target_at(given.skill) if given.skill else None,
-            credentials=Credentials(token=_secret(given.token_env), key=_secret(given.key_env)),
-            attempts=round(_positive(ATTEMPTS, 4)),
+            timeout=self.timeout,
+            concurrency=min(given.concurrency, MOST_AT_ONCE),
         )
-        return agent_of(given.agent or project.keys.defaults.engine, self.document, options)
 
-    def _tell(self, item: Item, turn: int, outcome: TurnOutcome) -> None:
-        status, error = status_of(outcome), error_of(outcome)
-        where = f"{item.id}, turn {turn + 1}" if item.thread else item.id
-        said = [result.error or f"{result.name} {result.score:g}" for result in outcome.results]
-        if error and not outcome.results:
-            said = [error["message"]]
-        tell(f"{_MARKS[status]} {where}: {status}{'; ' if said else ''}{'; '.join(said)}")
+    async def _prepare(self) -> None:
+        """Get the evaluators ready, and the judge. Raises SuiteError, JudgeError before anybody is asked."""
+        panel, custom = self.panels.at(Path.cwd()), self.resolved.custom
+        used = list(itertools.chain(*self.resolved.items))
+        _stop_at(placed(self.document, self.resolved, panel.find(custom)))
+        if self.arguments.judge or panel.needs_judge(used):
+            self.panels.judge = judge_of(self.arguments.judge, os.environ)
+        panel.check_judge(self.panels.judge, used)
+        _stop_at(await panel.start(custom))
 
-    def _finish(self, outcomes: Sequence[ItemOutcome]) -> int:
+    async def _run(self, suite: Suite, shared: Shared) -> ModelRun:
+        given = self.arguments
+        options = RunOptions(project=self.project, save=not given.no_save, resume=given.resume, shared=shared)
+        lines = Lines(self.document, self.resolved.items, Redactor.for_environment(os.environ).text)
+        listener = Progress(
+            sys.stderr,
+            live=is_live(sys.stderr, os.environ),
+            colour=has_colour(sys.stderr, os.environ),
+            lines=lines.of,
+        )
+        try:
+            return await run_model(suite, suite.models[0], options, listener.handle, self.control)
+        finally:
+            listener.close()
+
+    def _finish(self, run: ModelRun) -> int:
+        """Write the results, sum them up, and return the exit code."""
+        runs = {task.test_id: task.runs[0] for task in run.outcome.tasks() if task.runs}
+        outcomes = [
+            outcomes_of(own, runs.get(item.id))
+            for item, own in zip(self.document.items, self.resolved.items, strict=True)
+        ]
         now = datetime.now(UTC)
-        result = result_document(
-            self.document, outcomes, RunFacts(evaluated_at=now, agent_name=self.arguments.agent)
-        )
+        facts = RunFacts(evaluated_at=now, agent_name=self.arguments.agent)
+        result = result_document(self.document, outcomes, facts)
         paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_result(path, result)
-        statuses = [status_of(outcome) for item in outcomes for outcome in item]
-        summarise(self.say, self.document, outcomes)
+        if self.arguments.as_json:
+            self.out.line(dump(result).rstrip("\n"))
+        else:
+            summarise(self.out.line, self.document, outcomes)
         for path in paths:
-            self.say(f"Results: {path}")
-        if self.control.exit_code is not None:
-            return self.control.exit_code
-        return EXIT_OK if set(statuses) <= {"pass"} else EXIT_FAILED
+            (tell if self.arguments.as_json else self.out.line)(f"Results: {path}")
+        self.out.close()
+        if run.interrupted is not None:
+            self._say_how_to_go_on(run)
+            return run.interrupted
+        statuses = {status_of(outcome) for item in outcomes for outcome in item}
+        return EXIT_OK if statuses <= {"pass"} else EXIT_FAILED
+
+    def _say_how_to_go_on(self, run: ModelRun) -> None:
+        if run.store.temporary is None:
+            words = [word for word in sys.argv[1:] if not word.startswith("--resume")]
+            tell(f"Go on with: {shlex.join(['waza', *words, f'--resume={run.store.journal.header.id}'])}")
 
 
 def _new_files(stamp: str) -> tuple[Path, ...]:
@@ -163,21 +195,6 @@ def _new_files(stamp: str) -> tuple[Path, ...]:
     raise AssertionError("unreachable: counting does not end")
 
 
-def summarise(say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome]) -> None:
-    """Say how many turns ended how, and what each evaluator said of all of them."""
-    turns = [outcome for item in outcomes for outcome in item]
-    statuses = [status_of(outcome) for outcome in turns]
-    counts = ", ".join(f"{statuses.count(status)} {status}" for status in _MARKS if status in statuses)
-    say(f"{document.name}: {counted(len(document.items), 'item')}, {counted(len(turns), 'turn')}: {counts}")
-    results = [result for outcome in turns for result in outcome.results]
-    for name in dict.fromkeys(result.name for result in results):
-        own = [result for result in results if result.name == name]
-        broken = sum(map(is_error, own))
-        passed = sum(result.passed for result in own if not is_error(result))
-        errors = f", {counted(broken, 'error')}" if broken else ""
-        say(f"  {name}: {passed} of {len(own)} passed{errors}")
-
-
 def _stop_at(problems: Sequence[Problem]) -> None:
     """Tell warnings; raise SuiteError with all errors, if there are any."""
     for problem in problems:
@@ -186,6 +203,15 @@ def _stop_at(problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         raise SuiteError(errors)
+
+
+def _check_installed(runtime: Runtime) -> None:
+    """Raise UsageError when the real promptflow is wanted and not there."""
+    if runtime == "promptflow" and not (find_spec("promptflow") and find_spec("promptflow.client")):
+        raise UsageError(
+            "--load-flow promptflow: promptflow is not installed; "
+            "run pip install 'waza[promptflow]', or leave the option out"
+        )
 
 
 def _positive(name: str, default: float) -> float:
@@ -199,12 +225,3 @@ def _positive(name: str, default: float) -> float:
     if not 0 < number < 86_400:
         raise UsageError(f"the variable {name} is {text!r}, but must be a number above 0")
     return number
-
-
-def _secret(name: str) -> str:
-    if not name:
-        return ""
-    value = os.environ.get(name, "")
-    if not value:
-        raise RunError(f"the variable {name}, which should hold a key for the agent, is not set")
-    return value

@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+from waza.cli.numbers import PARTS_OF_SECONDS
+from waza.cli.resumable import ResumableCommand
+
 
 @click.group()
 def command() -> None:
@@ -25,7 +28,7 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 int
 """
 
 
-@command.command(epilog=RUN_EPILOG)
+@command.command(cls=ResumableCommand, epilog=RUN_EPILOG)
 @click.argument("document", required=False, type=click.Path(path_type=Path), metavar="[DOC]")
 @click.option(
     "--agent",
@@ -44,6 +47,11 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 int
     help="azure, openai, copilot or mock:FILE [default: what the environment configures].",
 )
 @click.option(
+    "--judge-retrieval",
+    is_flag=True,
+    help="Let the judge say whether search results support the expected_items of RetrievalResult.",
+)
+@click.option(
     "-o",
     "--output",
     multiple=True,
@@ -54,12 +62,28 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 int
     "--concurrency", type=click.IntRange(min=1), default=1, help="Items at the same time, at most 5."
 )
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Seconds a prompt may take."
+    "--timeout", type=PARTS_OF_SECONDS, metavar="S", help="Seconds a prompt may take."
 )
 @click.option(
     "--bearer-env", "token_env", default="", metavar="VAR", help="Variable with the A2A agent's token."
 )
 @click.option("--api-key-env", "key_env", default="", metavar="VAR", help="Variable with its API key.")
+@click.option(
+    "--load-flow",
+    type=click.Choice(["auto", "builtin", "promptflow"]),
+    default="auto",
+    help="What load_flow gives to custom judges [default: auto, promptflow where it is installed].",
+)
+@click.option(
+    "--resume",
+    default=None,
+    metavar="[=ID]",
+    help="Go on with the newest run of the document, or with this one.",
+)
+@click.option(
+    "--no-save", is_flag=True, help="Keep no run directory below .waza; nothing can be resumed then."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON instead of a summary.")
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
@@ -79,15 +103,18 @@ def run(**options: Any) -> int:
 
 @command.command(epilog="Example: waza m365 validate evals/evals.json")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
+@click.option(
+    "--resolve", is_flag=True, help="Look for the evaluators as well, as a run from this directory would."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what is found as JSON.")
-def validate(files: tuple[Path, ...], *, as_json: bool) -> int:
-    """Check documents against the current schema, without looking for evaluators or running anything.
+def validate(files: tuple[Path, ...], *, resolve: bool, as_json: bool) -> int:
+    """Check documents against the current schema, without running anything.
 
     Without a FILE, the document that is found here or in evals/. Exit code 0 when all are valid, 2 otherwise.
     """
     from waza.cli.documents import validate_files
 
-    return validate_files(files, as_json=as_json)
+    return validate_files(files, evaluators=resolve, as_json=as_json)
 
 
 @command.command(epilog="Example: waza m365 init my-agent")

@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+from waza.cli.numbers import COUNT, COUNT_OR_NONE, SECONDS
+from waza.cli.resumable import ResumableCommand
+
 EPILOG = """
 \b
 Examples:
@@ -22,25 +25,13 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 """
 
 
-class RunCommand(click.Command):
-    """A command with an option whose value is optional and stands behind a `=`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; a bare `--resume` never takes the next word for its value."""
-        return super().parse_args(ctx, ["--resume=" if word == "--resume" else word for word in args])
-
-
-@click.command(cls=RunCommand, epilog=EPILOG)
+@click.command(cls=ResumableCommand, epilog=EPILOG)
 @click.argument("target", required=False, metavar="[EVAL.YAML | SKILL]")
 @click.option("--executor", metavar="NAME", default="", help="Agent engine, instead of config.executor.")
 @click.option("-m", "--model", "models", multiple=True, help="Model; several are run one after another.")
 @click.option("--judge-model", default="", help="Model of prompt graders that name none.")
-@click.option(
-    "--trials", type=click.IntRange(min=1), help="Trials a task, instead of config.trials_per_task."
-)
-@click.option(
-    "--timeout", type=click.IntRange(min=1, max=86_400), metavar="S", help="Seconds a turn may take."
-)
+@click.option("--trials", type=COUNT, metavar="N", help="Trials a task, instead of config.trials_per_task.")
+@click.option("--timeout", type=SECONDS, metavar="S", help="Seconds a turn may take.")
 @click.option("-t", "--task", "tasks", multiple=True, metavar="GLOB", help="Only tasks of this name or id.")
 @click.option("--tags", multiple=True, metavar="GLOB", help="Only tasks with such a tag.")
 @click.option(
@@ -48,7 +39,7 @@ class RunCommand(click.Command):
 )
 @click.option("--parallel", is_flag=True, help="Run tasks at the same time.")
 @click.option(
-    "-w", "--workers", type=click.IntRange(min=0), default=0, help="How many at once [0: automatic]."
+    "-w", "--workers", type=COUNT_OR_NONE, default=0, metavar="N", help="How many at once [0: automatic]."
 )
 @click.option("--baseline", is_flag=True, help="Run with and without skills, and compare.")
 @click.option("--no-skills", is_flag=True, help="Run without any skill.")

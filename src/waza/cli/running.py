@@ -113,8 +113,8 @@ _OF_SUITES = {
     name: _SPELLED.get(name, f"--{name.replace('_', '-')}")
     for name in (
         *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
-        *("update_snapshots", "keep_workspace", "resume", "no_save", "cache", "cache_dir", "output_dir"),
-        *("no_summary", "reporters", "as_json", "interpret", "recommend", "transcript_dir", "session_log"),
+        *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir"),
+        *("no_summary", "reporters", "interpret", "recommend", "transcript_dir", "session_log"),
         *("discover", "strict"),
     )
 }
@@ -139,6 +139,9 @@ def run_document(arguments: Arguments) -> int:
             output=(arguments.output,) if arguments.output else (),
             concurrency=(arguments.workers or evaluating.MOST_AT_ONCE) if arguments.parallel else 1,
             timeout=arguments.timeout,
+            resume=arguments.resume,
+            no_save=arguments.no_save,
+            as_json=arguments.as_json,
         )
     )
 
@@ -201,11 +204,13 @@ class _Command:
         for target in (given.output, *(reporter.path for reporter in self.reporters)):
             if target is not None:
                 check_target(target, [suite.path, *(Path(task.file) for task in suite.tasks if task.file)])
+        unmatched = [one for one in suite.warnings if given.strict and one.file in ("--task", "--tags")]
         for warning in suite.warnings:
-            tell(str(warning))
-        unmatched = [warning for warning in suite.warnings if warning.file in ("--task", "--tags")]
-        if unmatched and given.strict:
-            raise UsageError(f"{unmatched[0].file}: {unmatched[0].message}; nothing was run (--strict)")
+            if warning not in unmatched:
+                tell(str(warning))
+        if unmatched:
+            said = "; ".join(f"{warning.file}: {warning.message}" for warning in unmatched)
+            raise UsageError(f"{said}; nothing was run (--strict)")
         return chosen, suite
 
     def _default_skill_dirs(self, chosen: Chosen) -> tuple[Path, ...]:

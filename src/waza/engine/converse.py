@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
@@ -11,6 +12,7 @@ from waza.engine.responder import Responding
 from waza.errors import ExecutorError
 from waza.model.agent import Limits, Session
 from waza.model.observation import (
+    ANSWER,
     CommandInvocation,
     Denial,
     Event,
@@ -37,6 +39,7 @@ class Conversation:
     def __init__(self, task: Task, trial: int, workspace: str, mocked: Mocked | None = None) -> None:
         self.task, self.trial, self.workspace, self._mocked = task, trial, workspace, mocked
         self.output = ""
+        self.diagnostics: dict[str, Any] = {}
         self.events: list[Event] = []
         self.skills: list[SkillInvocation] = []
         self.usages: list[Usage | None] = []
@@ -52,8 +55,11 @@ class Conversation:
     def add(self, turn: Turn) -> None:
         """Add a turn: its output replaces the last one, the rest adds up."""
         self.turns += 1
-        self.output = turn.output
+        self.output, self.diagnostics = turn.output, turn.diagnostics
         self.events += turn.events
+        if self.task.verbatim and not (turn.error or turn.denials):
+            said = {"citations": turn.citations, "diagnostics": turn.diagnostics}
+            self.events.append(Event(type=ANSWER, content=turn.output, message=said))
         self.skills += turn.skills
         self.usages.append(turn.usage)
         self.denials += turn.denials
@@ -94,6 +100,8 @@ class Conversation:
             expected_outcome=self.task.expected_outcome,
             trial=self.trial,
             output=self.output,
+            diagnostics=self.diagnostics,
+            error=self.error,
             transcript=tuple(self.events),
             tool_events=tool_events(self.events),
             skill_invocations=tuple(self.skills),

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import msgspec
 
 from waza.engine.place import open_relay
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import ExecutorError, RunError
+from waza.executors import EXTRAS
 from waza.model.agent import Executor, Setup
 from waza.model.loaded import Project, Suite
 from waza.plugins import load as load_plugin
 from waza.workspace.relay import Relay
 
 COPILOT, MOCK = "copilot-sdk", "mock"
-MISSING_SDK = """\
-the executor copilot-sdk needs the GitHub Copilot SDK. Install it:
-  pip install 'waza[copilot]'
-or try it without an agent: --executor mock (documents: --agent mock)"""
 
 
 class Engine(msgspec.Struct, frozen=True):
@@ -52,26 +50,54 @@ async def start_engine(suite: Suite, model: str, project: Project) -> Engine:
     return Engine(executor, relay)
 
 
+def missing_extra(executor: str) -> str:
+    """Return what to do where the packages of an executor are not installed."""
+    extra, brings = EXTRAS[executor]
+    return (
+        f"the executor {executor} needs {brings}. Install it:\n  pip install 'waza[{extra}]'\n"
+        "or try it without an agent: --executor mock (documents: --agent mock)"
+    )
+
+
+def _class_of(executor: str) -> Any:
+    try:
+        kind = load_plugin("waza.executors", executor)
+    except ModuleNotFoundError as error:
+        if executor in EXTRAS and not (error.name or "").startswith("waza"):
+            raise RunError(missing_extra(executor)) from error
+        raise
+    if kind is None:
+        raise RunError(f"there is no executor {executor!r}; is the package that brings it installed?")
+    return kind
+
+
+def _keys_of_graders(suite: Suite) -> frozenset[str]:
+    """Return the variables with keys of graders. Programs of the user's own may need the same for themselves."""
+    if suite.file.config.executor != COPILOT:
+        return frozenset()
+    return frozenset(
+        name
+        for task in suite.tasks
+        for built in (*task.graders, *(one for point in task.checkpoints for one in point.graders))
+        for name in getattr(built.grader, "secrets", ())
+    )
+
+
 def make_executor(suite: Suite, model: str, project: Project, relay: Relay | None = None) -> Executor:
     """Return the agent engine of a suite. RunError: it is not there, or its model server is misdescribed.
 
     `relay` answers mocked programs, whose directory goes to the front of the agent's PATH.
     """
     config = suite.file.config
-    try:
-        kind = load_plugin("waza.executors", config.executor)
-    except ModuleNotFoundError as error:
-        if config.executor == COPILOT and (error.name or "").split(".")[0] == "copilot":
-            raise RunError(MISSING_SDK) from error
-        raise
-    if kind is None:
-        raise RunError(f"there is no executor {config.executor!r}; is the package that brings it installed?")
     setup = Setup(
         model=model,
         config=config,
         skill=suite.file.skill,
         provider=None if config.executor == MOCK else find_provider(os.environ, project.keys.provider),
-        hidden=frozenset(secret_variables(project.keys.provider)),
+        hidden=frozenset(secret_variables(project.keys.provider)) | _keys_of_graders(suite),
         shims=relay.bin if relay else None,
     )
-    return kind(setup)  # type: ignore[no-any-return]  # plugins are typed by their group
+    try:
+        return _class_of(config.executor)(setup)  # type: ignore[no-any-return]  # plugins are typed by their group
+    except ExecutorError as error:
+        raise RunError(str(error)) from error

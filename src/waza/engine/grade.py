@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -32,19 +32,36 @@ class Grading(msgspec.Struct, frozen=True):
 
 
 async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Helpers) -> Grading:
-    """Ask every grader in order. A grader that errs keeps its place with score 0, and never passes."""
-    validations: dict[str, Validation] = {}
-    errors: list[str] = []
+    """Ask every grader in order, neighbours that are `concurrent` together.
+
+    A grader that errs keeps its place with score 0, and never passes.
+    """
+    said: list[tuple[Validation, str]] = []
+    for batch in _batches(graders):
+        said += await asyncio.gather(*(_said(built, seen, helpers) for built in batch))
+    errors = tuple(f"{found.identifier}: {error}" for found, error in said if error)
+    return Grading({found.identifier: found for found, _ in said}, errors)
+
+
+def _batches(graders: Sequence[BuiltGrader]) -> Iterator[list[BuiltGrader]]:
+    """Yield the graders in order: concurrent neighbours together, any other alone."""
+    batch: list[BuiltGrader] = []
     for built in graders:
-        started = time.monotonic()
-        verdict = await _ask(built, seen, helpers)
-        took = round((time.monotonic() - started) * 1000)
-        validations[built.spec.name] = validation(
-            built.spec.name, built.spec.type, verdict, built.spec.weight, took
-        )
-        if verdict.error:
-            errors.append(f"{built.spec.name}: {verdict.error}")
-    return Grading(validations, tuple(errors))
+        together = getattr(built.grader, "concurrent", False)
+        if batch and not (together and getattr(batch[-1].grader, "concurrent", False)):
+            yield batch
+            batch = []
+        batch.append(built)
+    if batch:
+        yield batch
+
+
+async def _said(built: BuiltGrader, seen: Observation, helpers: Helpers) -> tuple[Validation, str]:
+    """Return what a grader says, and its error if it reached no verdict."""
+    started = time.monotonic()
+    verdict = await _ask(built, seen, helpers)
+    took = round((time.monotonic() - started) * 1000)
+    return validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took), verdict.error
 
 
 def validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took: int = 0) -> Validation:

@@ -30,7 +30,10 @@ JOURNAL, RESULTS = "journal.ndjson", "results.json"
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is of. `digest` names everything that may change a verdict; `started` is RFC 3339."""
+    """What a run is of. `digest` names everything that may change a verdict; `started` is RFC 3339.
+
+    `options` are those parts of the digest that options of the command can change, to say which did.
+    """
 
     id: str
     suite: str
@@ -39,6 +42,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     arms: list[Arm]
     waza: str
     started: str
+    options: dict[str, Any] = {}
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from waza.kit.redact import Redactor
+from waza.kit.text import encodable
 from waza.model.agent import Sitting
 from waza.model.observation import Denial, Event, ToolEvent, Usage
 from waza.model.result import (
@@ -108,7 +109,7 @@ def _tidied(run: RunResult) -> RunResult:
 def _without_surrogates(run: RunResult) -> RunResult:
     """Return the run with half characters, which no UTF-8 file can hold, replaced by question marks."""
     plain = msgspec.to_builtins(run, enc_hook=str)
-    return msgspec.convert(_mapped(plain, lambda text: text.encode("utf-8", "replace").decode()), RunResult)
+    return msgspec.convert(_mapped(plain, encodable), RunResult)
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:

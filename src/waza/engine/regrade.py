@@ -14,7 +14,6 @@ from waza.engine.record import failure_artifacts, stored
 from waza.engine.trial import GRADING, attempt_of, grade_observation, grading_error, status_of
 from waza.engine.witness import expectation
 from waza.errors import ExecutorError, RunError, UsageError
-from waza.graders._interpreter import Interpreters
 from waza.kit.redact import Redactor
 from waza.model.agent import Executor
 from waza.model.loaded import Project, Suite
@@ -22,7 +21,7 @@ from waza.model.observation import Observation, ToolEvent
 from waza.model.result import DigestCall, RunResult, SuiteResult, TaskResult, number
 from waza.model.task import Task
 from waza.model.trial import Trial
-from waza.model.verdict import Helpers
+from waza.model.verdict import Helpers, Shared
 from waza.results.figures import TaskFigures, figures_of, summary, task_stats, task_status
 
 
@@ -98,13 +97,13 @@ class _Session:
     def __init__(self, suite: Suite, recorded: SuiteResult, project: Project, workspace: Path) -> None:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
         self.executor: Executor = make_executor(suite, recorded.config.model_id, project)
-        self.interpreters = Interpreters()
+        self.shared = Shared()
         self.redactor = Redactor.for_environment(os.environ)
         limits, config = project.keys.graders, suite.file.config
         self.helpers = Helpers(
             judge_model=config.judge_model or recorded.config.model_id,
             judge_effort=config.judge_reasoning_effort or "",
-            interpreters=self.interpreters,
+            shared=self.shared,
             program_timeout=limits.programTimeout,
             code_timeout=limits.codeTimeout,
         )
@@ -117,7 +116,7 @@ class _Session:
         except ExecutorError as error:
             raise RunError(str(error)) from error
         finally:
-            await self.interpreters.aclose()
+            await self.shared.aclose()
             await self.executor.aclose()
 
     async def _task(self, task: Task, old: TaskResult) -> TaskResult:

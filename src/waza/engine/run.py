@@ -20,7 +20,6 @@ from waza.engine.store import Store, open_store
 from waza.engine.trial import World, run_trial, variables_of
 from waza.engine.trigger import run_trigger_tests
 from waza.errors import ExecutorError, RunError, WazaError
-from waza.graders._interpreter import Interpreters
 from waza.kit import stats
 from waza.kit.process import kill_leftovers, leftovers
 from waza.kit.redact import Redactor
@@ -40,7 +39,7 @@ from waza.model.result import RunResult, TaskStatus
 from waza.model.suite import Hook
 from waza.model.task import Task
 from waza.model.trial import Arm, Trial
-from waza.model.verdict import Helpers
+from waza.model.verdict import Helpers, Shared
 from waza.results.outcome import Outcome
 from waza.suite.discover import required_skills
 from waza.workspace.hooks import run_hooks
@@ -53,7 +52,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a suite is run, besides what it says itself.
 
     `resume`: None starts a new run, "" goes on with the newest one, else the run with that id. `cache` is the
-    directory of the result cache, or None. `save` false keeps the run in a temporary directory.
+    directory of the result cache, or None. `save` false keeps the run in a temporary directory. `shared` is
+    what graders need that was made before; the run ends it.
     """
 
     project: Project
@@ -63,6 +63,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     cache: Path | None = None
     save: bool = True
     resume: str | None = None
+    shared: Shared | None = None
 
 
 class ModelRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +130,7 @@ class _Run:
         self.suite, self.options, self.emit, self.control = suite, options, emit, control
         self.engine, self.store, self.fold = engine, store, store.fold
         self.room = Room(keep=options.keep_workspace)
-        self.interpreters = Interpreters()
+        self.shared = options.shared or Shared()
         # Who wants no verdicts, or new snapshots, cannot be served from the cache.
         fresh = options.skip_graders or options.update_snapshots
         self.cache = Cache(options.cache, suite, model) if options.cache and not fresh else None
@@ -145,7 +146,7 @@ class _Run:
             helpers=Helpers(
                 judge_model=config.judge_model or model,
                 judge_effort=config.judge_reasoning_effort or "",
-                interpreters=self.interpreters,
+                shared=self.shared,
                 program_timeout=limits.programTimeout,
                 code_timeout=limits.codeTimeout,
                 update_snapshots=options.update_snapshots,
@@ -378,7 +379,7 @@ class _Run:
 
     async def _close(self) -> None:
         """Stop everything; what is left over is counted, told, and ended."""
-        await self.interpreters.aclose()
+        await self.shared.aclose()
         await self.engine.aclose()
         left = await self.room.close()
         processes = leftovers()

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,7 @@ def open_store(
         arms=list(arms),
         waza=__version__,
         started=now.isoformat(),
+        options=_options(suite),
     )
     if not save:
         _clear_unsaved()
@@ -183,12 +185,39 @@ def _check_same(header: Header, suite: Suite, model: str, digest: str) -> None:
     ]
     if not changed and header.digest != digest:
         same = header.digest.removesuffix(UNGRADED) == digest.removesuffix(UNGRADED)
-        changed = ["--skip-graders" if same else "the suite, a task, a grader or a file they name"]
+        changed = ["--skip-graders"] if same else _changed_options(header, suite)
     if changed:
         what = " and ".join(changed)
         raise UsageError(
-            f"{header.id} cannot be resumed: {what} changed since it started; run without --resume"
+            f"{header.id} cannot be resumed: {what} changed since it started; change it back, or run without --resume"
         )
+
+
+def _changed_options(header: Header, suite: Suite) -> list[str]:
+    """Return why the digest of the suite is another one: by its options, else by its files."""
+    options = _options(suite)
+    changed = [name for name, now in options.items() if header.options.get(name, now) != now]
+    return changed or ["the suite, a task, a grader, a skill or a file they name"]
+
+
+def _options(suite: Suite) -> dict[str, Any]:
+    """Return what options can change and the digest of the suite covers, by the words for people."""
+    config = suite.file.config
+    return {
+        "the executor (--executor)": _hashed([config.executor, config.executor_options]),
+        "the judge's model (--judge-model)": config.judge_model,
+        "the number of trials (--trials)": config.trials_per_task,
+        "the time limit of turns (--timeout)": config.timeout_seconds,
+        "the choice of tasks (--task, --tags)": _hashed([task.id for task in suite.tasks]),
+        "the fixtures directory (--context-dir)": path_text(suite.fixtures),
+        "the comparison with no skills (--baseline)": suite.file.baseline,
+        "whether skills can be seen (--no-skills)": suite.skills_off,
+    }
+
+
+def _hashed(value: Any) -> str:
+    """Return what tells long or secret values apart, as hex."""
+    return sha256(repr(value).encode()).hexdigest()
 
 
 def _end(journal: Journal) -> End | None:

@@ -100,6 +100,8 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
 def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
     """Return an attempt: the task with the templates of its prompts and of its script rendered."""
     task = trial.task
+    if task.verbatim:
+        return Attempt(trial=trial, number=number, task=task)
     variables = variables_of(task, run_id, trial.number, number)
     return Attempt(
         trial=trial,

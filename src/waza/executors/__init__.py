@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 TYPES = {
-    "copilot-sdk": "waza.executors.copilot:CopilotExecutor",  # needs the extra `copilot`
+    "a2a": "waza.executors.a2a:A2AExecutor",
+    "command": "waza.executors.command:CommandExecutor",
+    "copilot-sdk": "waza.executors.copilot:CopilotExecutor",
     "mock": "waza.executors.mock:MockExecutor",
 }
+
+# What to install for those that need more: the extra, and what it brings.
+EXTRAS = {"a2a": ("m365", "the A2A SDK"), "copilot-sdk": ("copilot", "the GitHub Copilot SDK")}
+
+# What stands after the colon where a command line names an executor, as in `command:python bot.py`.
+SHORT = {"a2a": "url", "command": "command"}
+
+
+def named(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the executor that a command line means, and its options: `a2a:URL`, `command:CMD`, or a bare name."""
+    name, colon, value = text.partition(":")
+    if colon and name in SHORT and value.strip():
+        return name, {SHORT[name]: value.strip()}
+    return text, {}

@@ -15,7 +15,8 @@ from waza.executors.copilot_judge import CopilotJudge
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import agent_options
 from waza.executors.copilot_policy import ToolPolicy, approve
-from waza.executors.copilot_turn import TurnWatch, sendable, session_metrics, take_turn
+from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
+from waza.kit.text import encodable
 from waza.model.agent import Limits, Place, Setup
 from waza.model.observation import Turn, Usage
 from waza.model.task import Task
@@ -84,7 +85,7 @@ class CopilotAgent:
         watch = TurnWatch(limits)
         session = await self._session(policy, watch)
         metrics = await take_turn(
-            watch, session, self.client, self.executor.clients, lambda: session.send(sendable(prompt))
+            watch, session, self.client, self.executor.clients, lambda: session.send(encodable(prompt))
         )
         if watch.error:
             self._end_commands()  # they must not change what is graded now

@@ -8,8 +8,6 @@ import itertools
 import logging
 import os
 import shlex
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from copilot import CopilotClient, RuntimeConnection
 
 from waza.errors import ExecutorError
 from waza.kit.process import MARK, new_mark, sweep
+from waza.kit.temporary import OwnDirectory
 from waza.model.agent import Setup
 from waza.model.trial import Attempt, TrialKey
 from waza.version import __version__
@@ -64,7 +63,7 @@ class Clients:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self.root: Path | None = None
+        self._directory: OwnDirectory | None = None
         self._clients: dict[tuple[object, ...], CopilotClient] = {}
         self._marks: dict[CopilotClient, int] = {}
         self._numbers = itertools.count()
@@ -73,9 +72,9 @@ class Clients:
     @property
     def scratch(self) -> Path:
         """A directory for what the runtime writes besides; removed at the end."""
-        if self.root is None:
-            self.root = Path(tempfile.mkdtemp(prefix="waza-copilot-")).resolve()
-        return self.root
+        if self._directory is None:
+            self._directory = OwnDirectory("copilot")
+        return self._directory.path
 
     async def of(self, attempt: Attempt) -> CopilotClient:
         """Return the client of an attempt: shared, unless its environment or `isolation: trial` asks for its own."""
@@ -142,9 +141,9 @@ class Clients:
         """Stop every client and remove what they wrote."""
         clients, self._clients = list(self._clients.values()), {}
         await asyncio.gather(*(_stop(client) for client in clients))
-        if self.root is not None:
-            root, self.root = self.root, None
-            await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
+        if self._directory is not None:
+            directory, self._directory = self._directory, None
+            await asyncio.to_thread(directory.remove)
 
 
 def _key(environment: Mapping[str, str], own: TrialKey | None) -> tuple[object, ...]:

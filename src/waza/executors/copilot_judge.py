@@ -15,7 +15,8 @@ from waza.executors.copilot_events import Collector, Meter
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import common_options
 from waza.executors.copilot_policy import approve
-from waza.executors.copilot_turn import TurnWatch, sendable, session_metrics, take_turn
+from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
+from waza.kit.text import encodable
 from waza.model.agent import Answer, Call, Limits, Question, Setup, Sitting, Tool
 from waza.model.trial import Attempt
 
@@ -65,7 +66,7 @@ class CopilotInterview:
             session,
             self.client,
             self.judge.clients,
-            lambda: session.send(sendable(question.text), mode="enqueue"),
+            lambda: session.send(encodable(question.text), mode="enqueue"),
         )
         usage = self.meter.turn(watch.collector, metrics)
         self.judge.sittings.append(Sitting(session_id=self.session_id, usage=usage, calls=tuple(calls)))

@@ -22,11 +22,6 @@ LEAVE_LIMIT = 30.0  # seconds for the usage of a session, and as many to disconn
 GONE = "the Copilot runtime ended in the middle of the turn"
 
 
-def sendable(text: str) -> str:
-    """Return the text with halves of surrogate pairs replaced; the runtime never answers a message that has one."""
-    return text.encode("utf-8", "replace").decode()
-
-
 class TurnWatch:
     """Collects the events of a turn and says when, and how, it is over."""
 

@@ -15,7 +15,7 @@ from waza.errors import ExecutorError
 from waza.kit.files import inside, safe_join
 from waza.model.agent import Answer, Call, Limits, Place, Question, Setup, Sitting
 from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedSkill
-from waza.model.observation import COMPLETE, MESSAGE, START, Event, SkillInvocation, Turn, Usage
+from waza.model.observation import COMPLETE, MESSAGE, PROMPT, START, Event, SkillInvocation, Turn, Usage
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
@@ -105,6 +105,8 @@ class MockSession:
                 premium_requests=usage.premium_requests if usage else 0,
             ),
             duration_ms=took,
+            citations=turn.citations,
+            diagnostics=turn.diagnostics,
             error=turn.error or "",
             session_id=self.session_id,
         )
@@ -142,7 +144,7 @@ def _invocation(skill: ScriptedSkill | str) -> SkillInvocation:
 def _events(
     turn: MockTurn, prompt: str, number: int, skills: tuple[SkillInvocation, ...]
 ) -> tuple[Event, ...]:
-    events = [Event(type="user.message", content=prompt), Event(type="assistant.turn_start")]
+    events = [Event(type=PROMPT, content=prompt), Event(type="assistant.turn_start")]
     events += [Event(type="skill.invoked", content=skill.name) for skill in skills]
     events.append(Event(type=MESSAGE, content=turn.output))
     at = 0.0

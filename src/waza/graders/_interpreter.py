@@ -20,6 +20,7 @@ import msgspec
 from waza.errors import GraderError
 from waza.kit.line_process import Idle, LineProcess
 from waza.kit.process import ProcessDied
+from waza.kit.text import encodable
 
 Language = Literal["python", "javascript"]
 
@@ -74,7 +75,7 @@ class Interpreters:
             ) from None
         except ProcessDied as error:
             raise GraderError(f"the {language} interpreter failed: {error}") from None
-        return [text if text is None else _printable(text) for text in answer.results]
+        return [text if text is None else encodable(text) for text in answer.results]
 
     async def aclose(self) -> None:
         """End the children. Call it when no evaluation is under way."""
@@ -139,8 +140,3 @@ def _read(line: bytes) -> _Answer | None:
         return msgspec.convert(json.loads(line), _Answer)
     except (ValueError, RecursionError):
         return None
-
-
-def _printable(text: str) -> str:
-    """Replace lone surrogates, which no file can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")

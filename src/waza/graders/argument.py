@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import math
 import operator
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any, ClassVar
 
 import msgspec
 
 from waza.graders.base import Finding
 from waza.graders.json_schema import compiled
+from waza.kit.json_text import is_number, json_text, same_json
 from waza.kit.pattern import PatternError, compile_pattern
 from waza.model.base import Keys
 from waza.model.observation import ToolEvent
@@ -37,7 +35,7 @@ class Range(Keys, frozen=True, kw_only=True, omit_defaults=True):
 
     def holds(self, value: Any) -> bool:
         """Tell whether `value` is a number within all bounds. Booleans and texts are no numbers."""
-        if not _is_number(value):
+        if not is_number(value):
             return False
         bounds = msgspec.structs.asdict(self).items()
         return all(_BOUNDS[name](value, bound) for name, bound in bounds if bound is not None)
@@ -81,7 +79,7 @@ class Matcher(Keys, frozen=True, kw_only=True, omit_defaults=True):
         if self._holds(value):
             return ""
         ((key, condition),) = msgspec.to_builtins(self).items()
-        return f"is {_cut(_json(value))}, which does not satisfy {key} {_cut(_json(condition))}"
+        return f"is {_cut(json_text(value))}, which does not satisfy {key} {_cut(json_text(condition))}"
 
     def _holds(self, value: Any) -> bool:
         if self.regex is not None:
@@ -92,7 +90,7 @@ class Matcher(Keys, frozen=True, kw_only=True, omit_defaults=True):
             return self.range.holds(value)
         if self.json_schema is not None:
             return compiled(self.json_schema).valid(value)
-        return _same(self.equals, value)
+        return same_json(self.equals, value, doubles=True)
 
 
 def arguments(call: ToolEvent) -> Mapping[str, Any]:
@@ -120,7 +118,7 @@ def as_text(value: Any) -> str:
     """Return the text that `regex` and `contains` look at: a text itself, null as nothing, else JSON."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else _json(value)
+    return value if isinstance(value, str) else json_text(value)
 
 
 def check_pattern(
@@ -138,54 +136,6 @@ def _check_schema(schema: dict[str, Any], path: tuple[str | int, ...]) -> Iterat
         compiled(schema)
     except ValueError as error:
         yield Finding(path=path, message=str(error))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _same(expected: Any, actual: Any) -> bool:
-    """Tell whether two JSON values are equal. Numbers compare as doubles; true is not 1."""
-    if _is_number(expected) and _is_number(actual):
-        return _double(expected) == _double(actual)
-    if isinstance(expected, list) and isinstance(actual, list):
-        return len(expected) == len(actual) and all(map(_same, expected, actual))
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        return expected.keys() == actual.keys() and all(_same(expected[key], actual[key]) for key in expected)
-    return type(expected) is type(actual) and bool(expected == actual)
-
-
-def _double(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return number  # a whole number beyond the doubles equals itself only
-
-
-def _json(value: Any) -> str:
-    """Return compact JSON in the form of Go's encoder: sorted keys, `<`, `>` and `&` escaped, 1.0 as 1."""
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{_quoted(str(key))}:{_json(value[key])}" for key in sorted(value)) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_json, value)) + "]"
-    if _is_number(value):
-        return _number(value)
-    return json.dumps(value) if value is None or isinstance(value, bool) else _quoted(str(value))
-
-
-_ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
-
-
-def _number(value: float) -> str:
-    if isinstance(value, int) or not math.isfinite(value):
-        return str(Decimal(value))  # str(int) refuses more than 4,300 digits
-    if value and not 1e-6 <= abs(value) < 1e21:
-        return repr(value).replace("e-0", "e-")
-    return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
 def _cut(text: str) -> str:

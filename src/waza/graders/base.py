@@ -68,6 +68,11 @@ class Grader(Keys, frozen=True, kw_only=True):
     reads_workspace: ClassVar[bool] = False  # True: a workspace is made for every task that is graded so
     reads_changes: ClassVar[bool] = False  # True: it is told which files the agent wrote, which costs hashing
 
+    # It only asks, and changes nothing: it need not wait for its neighbours.
+    concurrent: ClassVar[bool] = False
+    # Variables with keys of its own, which a real agent is not to see.
+    secrets: ClassVar[tuple[str, ...]] = ()
+
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Yield the mistakes that types cannot say, without running anything. Default: none."""
         del around

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from waza.errors import GraderError
+from waza.graders._interpreter import Interpreters
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.model.base import NonBlank, Seconds
 from waza.model.observation import CommandInvocation, Event, Observation, ToolEvent
@@ -46,9 +46,7 @@ class Code(Grader, frozen=True, kw_only=True):
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Evaluate the assertions. GraderError: the interpreter is missing, broke or took too long."""
-        if helpers.interpreters is None:
-            raise GraderError("code assertions cannot be evaluated here: no interpreters were handed in")
-        reasons = await helpers.interpreters.evaluate(
+        reasons = await helpers.shared.get(Interpreters).evaluate(
             self.language, _names(seen), self.assertions, self.timeout or helpers.code_timeout
         )
         failures = [

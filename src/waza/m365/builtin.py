@@ -21,18 +21,28 @@ from waza.m365.rubric import MATERIAL, Rubric
 from waza.m365.texts import Citations, ExactMatch, PartialMatch
 
 JUDGED = frozenset(MATERIAL)
-"""Names of the evaluators that need a judge."""
+"""Names of the evaluators that always need a judge."""
 
 
-def built_in(name: str, options: Mapping[str, Any], judge: Judge | None) -> Evaluator:
+def asks_judge(name: str, options: Mapping[str, Any], *, entailment: bool = False) -> bool:
+    """Tell whether an evaluator with these options is a built-in one that asks a judge."""
+    return name in JUDGED or (entailment and name == "RetrievalResult" and "expected_items" in options)
+
+
+def built_in(
+    name: str, options: Mapping[str, Any], judge: Judge | None, *, entailment: bool = False
+) -> Evaluator:
     """Return the built-in evaluator of a name with its options, which are valid.
+
+    `entailment` lets the judge say which of the `expected_items` the extracts of RetrievalResult support.
 
     JudgeError: it needs a judge, and there is none. KeyError: no built-in evaluator has the name.
     """
+    asks = asks_judge(name, options, entailment=entailment)
+    if asks and judge is None:
+        raise JudgeError(f"the evaluator {name} needs a judge, and none is configured")
     match options_of(name, dict(options)):
-        case JudgedOptions() as own:
-            if judge is None:
-                raise JudgeError(f"the evaluator {name} needs a judge, and none is configured")
+        case JudgedOptions() as own if judge is not None:
             return Rubric(name, own, judge)
         case CitationsOptions() as own:
             return Citations(own)
@@ -43,6 +53,6 @@ def built_in(name: str, options: Mapping[str, Any], judge: Judge | None) -> Eval
         case RetrievalQueryOptions() as own:
             return RetrievalQuery(own)
         case RetrievalResultOptions() as own:
-            return RetrievalResult(own)
+            return RetrievalResult(own, judge if asks else None)
         case _:
             raise KeyError(name)

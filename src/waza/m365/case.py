@@ -1,4 +1,4 @@
-"""What an evaluator is given, and what a judge is: the two seams between documents, evaluators and models."""
+"""What an evaluator is given and what it says, and what a judge is: the seams to documents and to models."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 
 from waza.m365.scores import RetrievalExecution
 
-Entry: TypeAlias = dict[str, Any]
-"""An entry of `scores`, as a document keeps it; `{"result": "error", "error": text}` where there is none."""
+Kind: TypeAlias = Literal["built-in", "judge", "code"]
+"""What an evaluator is; of the custom ones, those with a `.prompty` are judges."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,14 +48,27 @@ class Judge(Protocol):
         ...
 
 
+class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one evaluator said of one response. With an `error` it said nothing, and the rest does not count.
+
+    `score` is on the evaluator's own scale: 1 to 5 for those that judge, the count of Citations, 1 or 0 for
+    ExactMatch, anything for code. `extra` are further keys of its entry; RetrievalQuery and RetrievalResult
+    must give their `diagnostic_code`.
+    """
+
+    name: str
+    kind: Kind = "built-in"
+    score: float = 0
+    threshold: float = 1
+    passed: bool = False
+    reason: str = ""
+    error: str = ""
+    extra: dict[str, Any] = {}
+
+
 class Evaluator(Protocol):
     """Judges responses by one set of options."""
 
-    async def __call__(self, case: Case) -> Entry:
-        """Return the entry of the response; what goes wrong is an errored entry, never an exception."""
+    async def __call__(self, case: Case) -> EvaluatorResult:
+        """Return the result for a response; what goes wrong is an errored result, never an exception."""
         ...
-
-
-def errored(text: str) -> Entry:
-    """Return the entry of an evaluator that gave no result."""
-    return {"result": "error", "error": text}

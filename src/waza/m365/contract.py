@@ -1,7 +1,7 @@
 """What a custom evaluator may return, and what becomes of it. Pure: values in, values out.
 
 A *judge* (it has a `.prompty`) scores with an integer from 1 to 5, a *code-only* evaluator with any
-finite number. What breaks these rules is an errored entry, never a guess: `"4"` is no 4.
+finite number. What breaks these rules is an error, never a guess: `"4"` is no 4.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Kind: TypeAlias = Literal["judge", "code"]
+from waza.kit.text import encodable
+from waza.m365.case import EvaluatorResult, Kind
+
+CustomKind: TypeAlias = Literal["judge", "code"]
 Number: TypeAlias = int | float
 
-DEFAULT_THRESHOLD: Mapping[Kind, int] = {"judge": 3, "code": 1}
+DEFAULT_THRESHOLD: Mapping[CustomKind, int] = {"judge": 3, "code": 1}
 
 _LOWEST, _HIGHEST = 1, 5  # what a judge may say
 _LONGEST = 200  # characters of a wrong value that a message shows
@@ -34,7 +37,7 @@ def failed(text: str) -> Outcome:
     return Outcome(error=f"Evaluator failed: {text}")
 
 
-def outcome(kind: Kind, returned: Mapping[str, object]) -> Outcome:
+def outcome(kind: CustomKind, returned: Mapping[str, object]) -> Outcome:
     """Judge the dict that an evaluator returned.
 
     With an `error` it is that error, whatever else stands in it (None stands for no error). Else its
@@ -48,19 +51,30 @@ def outcome(kind: Kind, returned: Mapping[str, object]) -> Outcome:
     score = _number(kind, returned["score"])
     if isinstance(score, str):
         return Outcome(error=score)
+    return Outcome(score=score, reason=reason_of(returned))
+
+
+def reason_of(returned: Mapping[str, object]) -> str:
+    """Return the `reason` as text, empty where there is none."""
     reason = returned.get("reason")
-    return Outcome(score=score, reason="" if reason is None else _text(reason))
+    return "" if reason is None else _text(reason)
 
 
-def entry(found: Outcome, threshold: Number) -> dict[str, object]:
-    """Return the entry of an eval document's `scores`. It passes when the score reaches the threshold."""
+def weighed(found: Outcome, threshold: Number, name: str, kind: Kind) -> EvaluatorResult:
+    """Return what the evaluator of a name said. It passes when the score reaches the threshold."""
     if found.score is None:
-        return {"result": "error", "error": found.error}
-    result = "pass" if found.score >= threshold else "fail"
-    return {"score": found.score, "result": result, "threshold": threshold, "reason": found.reason}
+        return EvaluatorResult(name=name, kind=kind, error=found.error)
+    return EvaluatorResult(
+        name=name,
+        kind=kind,
+        score=found.score,
+        threshold=threshold,
+        passed=found.score >= threshold,
+        reason=found.reason,
+    )
 
 
-def _number(kind: Kind, score: object) -> Number | str:
+def _number(kind: CustomKind, score: object) -> Number | str:
     """Return the score as the kind may give it, else what is wrong with it."""
     if isinstance(score, bool) and kind == "code":
         return int(score)
@@ -89,9 +103,9 @@ def _shown(value: object) -> str:
 
 
 def _text(value: object, conversion: Callable[[object], str] = str) -> str:
-    """Return the value as text that any file can hold: lone surrogates are replaced."""
+    """Return the value as text that any file can hold."""
     try:
         text = conversion(value)
     except ValueError:  # Python writes no integers of thousands of digits
         return "a number of thousands of digits"
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return encodable(text)

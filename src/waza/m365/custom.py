@@ -21,12 +21,13 @@ from pathlib import Path
 
 import msgspec
 
-from waza.m365.contract import Kind
-from waza.m365.options import RESERVED
+from waza.m365.contract import CustomKind
+from waza.m365.options import BUILT_IN, RESERVED
 from waza.problem import Problem, shown
 
 FOLDER = "custom-evaluators"
 
+_CLOSE = 0.75  # how alike names are that people take for one another, from 0 to 1
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 _MACHINERY = ("load_flow", "promptflow", "model_config", ".prompty")  # what only judges have use for
 
@@ -39,7 +40,7 @@ class CustomEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    kind: Kind
+    kind: CustomKind
     wrapper: Path
     classes: tuple[str, ...]
 
@@ -49,6 +50,12 @@ class Discovery(msgspec.Struct, kw_only=True):
 
     evaluators: list[CustomEvaluator] = []
     problems: list[Problem] = []
+
+
+class Misnamed(Problem, frozen=True, kw_only=True):
+    """A name that stands for no evaluator; who knows where the name is written can say so."""
+
+    name: str
 
 
 def discover(root: Path, names: Iterable[str]) -> Discovery:
@@ -69,31 +76,31 @@ def discover(root: Path, names: Iterable[str]) -> Discovery:
     return found
 
 
-def _misnamed(folder: Path, name: str, present: set[str]) -> Problem | None:
+def _misnamed(folder: Path, name: str, present: set[str]) -> Misnamed | None:
     """Return what is wrong with a name that stands for no evaluator."""
     if name not in present:
-        return Problem(
-            file=shown(folder), message=f"Unknown evaluator '{name}'", hint=_advice(folder, name, present)
-        )
+        message = f"Unknown evaluator '{name}'"
+        return Misnamed(name=name, file=shown(folder), message=message, hint=_advice(folder, name, present))
     if not _NAME.fullmatch(name):
         message = f"Custom evaluator {name!r} has no valid name"
         hint = "start with a letter, go on with letters, digits and underscores"
-        return Problem(file=shown(folder / name), message=message, hint=hint)
+        return Misnamed(name=name, file=shown(folder / name), message=message, hint=hint)
     built_in = next((reserved for reserved in RESERVED if reserved.lower() == name.lower()), None)
     if built_in:
         message = f"Custom evaluator '{name}' has the name of the built-in evaluator {built_in}"
-        return Problem(file=shown(folder / name), message=message, hint=f"name it domain_{name}, for example")
+        hint = f"name it domain_{name}, for example"
+        return Misnamed(name=name, file=shown(folder / name), message=message, hint=hint)
     return None
 
 
 def _advice(folder: Path, name: str, present: set[str]) -> str:
-    known = {known.lower(): known for known in (*RESERVED, *sorted(present))}
-    close = difflib.get_close_matches(name.lower(), known, n=1)
+    known = {known.lower(): known for known in (*BUILT_IN, *sorted(present))}
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=_CLOSE)
     if close:
         return f"did you mean '{known[close[0]]}'?"
     if not folder.is_dir():
-        return f"there is no folder {FOLDER} here; start from the directory that has it"
-    return f"make a folder '{name}' with a file '{name}.py' there"
+        return f"there is no folder {shown(folder)}; start from the directory that has it"
+    return f"write it as {shown(folder / name / name)}.py"
 
 
 def _read(folder: Path, name: str, found: Discovery) -> None:
@@ -115,7 +122,7 @@ def _read(folder: Path, name: str, found: Discovery) -> None:
         hint = "write a class with the methods __init__ and __call__"
         found.problems.append(Problem(file=shown(wrapper), message=message, hint=hint))
         return
-    kind: Kind = "judge" if f"{name}.prompty" in files else "code"
+    kind: CustomKind = "judge" if f"{name}.prompty" in files else "code"
     found.evaluators.append(CustomEvaluator(name=name, kind=kind, wrapper=wrapper, classes=classes))
     found.problems += _warnings(found.evaluators[-1], tree)
 

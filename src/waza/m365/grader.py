@@ -13,14 +13,14 @@ from msgspec import UNSET, UnsetType
 from waza.errors import GraderError
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.decode import did_you_mean, fields_of
-from waza.m365.case import Case, Judge, Message
+from waza.m365.case import Case, EvaluatorResult, Judge, Message
 from waza.m365.custom import FOLDER, discover
-from waza.m365.host import EvaluatorHost
-from waza.m365.judge import JudgeError, judge_of
+from waza.m365.judge import KEYS, JudgeError, judge_of
+from waza.m365.model import Turn
 from waza.m365.options import BUILT_IN, options_of, taken_name
-from waza.m365.panel import Panel
-from waza.m365.run import judged
-from waza.m365.status import EvaluatorResult, is_error, scale_of, unit_score
+from waza.m365.panel import Panels
+from waza.m365.scores import RetrievalExecution
+from waza.m365.status import is_error, scale_of, unit_score
 from waza.model.agent import Question
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
@@ -31,22 +31,43 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     """Asks the evaluator `name` about the agent's output: a built-in one, or a custom one.
 
     Custom evaluators are folders in `custom-evaluators` of the current directory, else beside the suite.
-    `options` are the evaluator's own; its threshold may stand beside them. The prompt is the task's, and
-    `expected_response` its `expected` text unless one is given here. Judges are those that the environment
-    configures, else the executor's own for built-in evaluators.
+    `options` are the evaluator's own; its threshold may stand beside them. The prompt is the task's unless one
+    is given, as checkpoints must, and `expected_response` its `expected` text. Judges are those that the
+    environment configures, else the executor's own for built-in evaluators.
 
     Score: judges (raw - 1) / 4, shares as they are, everything else 1 or 0; passed as the threshold says.
     `details` hold the raw score, its scale, the threshold and the reason.
     """
 
-    reads_workspace: ClassVar[bool] = False
+    concurrent: ClassVar[bool] = True
+    secrets: ClassVar[tuple[str, ...]] = KEYS
     name: NonBlank
     threshold: float | UnsetType = UNSET
     options: dict[str, Any] = {}
+    prompt: str = ""
     expected_response: str = ""
     context: str = ""
 
     _root: Path | None = None  # the directory with custom-evaluators
+    _files: tuple[str, ...] = ()  # of a custom evaluator, since its verdicts hang on them
+    _needs_answer: bool = False  # a turn of a document without an answer is not evaluated
+
+    @classmethod
+    def of_document(cls, name: str, entry: Mapping[str, Any], turn: Turn, root: Path) -> EvaluatorGrader:
+        """Return the grader that asks an evaluator about a turn; `entry` is what the document has of it."""
+        own = entry if name in BUILT_IN else entry.get("options", {})
+        given = {} if name in BUILT_IN else {key: entry[key] for key in ("threshold",) if key in entry}
+        return cls(
+            name=name,
+            options=dict(own),
+            prompt=turn.prompt,
+            expected_response=turn.expected_response,
+            context=turn.context,
+            **given,
+            _root=root,
+            _files=_files(root, name),
+            _needs_answer=True,
+        )
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse names of no evaluator, options that it does not have, and custom evaluators that cannot be."""
@@ -79,7 +100,8 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     def placed(self, around: Surroundings) -> EvaluatorGrader:
         """Note where custom evaluators are."""
-        return msgspec.structs.replace(self, _root=_root(around))
+        root = _root(around)
+        return msgspec.structs.replace(self, _root=root, _files=_files(root, self.name))
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -91,30 +113,51 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Ask the evaluator."""
-        expected = self.expected_response or (seen.expected if isinstance(seen.expected, str) else "")
-        case = Case(
-            prompt=seen.prompt, response=seen.output, expected_response=expected, context=self.context
-        )
-        async with EvaluatorHost() as host:
-            panel = Panel([self.name], self._root or Path.cwd(), host)
-            judge = _judge(helpers, custom=self.name not in BUILT_IN) if panel.needs_judge else None
-            try:
-                panel.check_judge(judge)
-                problems = [*panel.found.problems, *await panel.start(judge)]
-                if any(problem.severity == "error" for problem in problems):
-                    raise GraderError("; ".join(problem.message for problem in problems))
-                result = await judged(self.name, self._options, case, panel.make)
-            except JudgeError as error:
-                raise GraderError(str(error)) from error
-            finally:
-                if judge is not None:
-                    await judge.aclose()
+        if self._needs_answer and seen.error:
+            raise GraderError("there is no answer to evaluate")
+        panels = helpers.shared.get(Panels)
+        panel, used = panels.at(self._root or Path.cwd()), [{self.name: self._options}]
+        problems = [*panel.find([self.name]), *await panel.start([self.name])]
+        if any(problem.severity == "error" for problem in problems):
+            raise GraderError("; ".join(problem.message for problem in problems))
+        try:
+            judge = self._judge(panels, helpers) if panel.needs_judge(used) else None
+            panel.check_judge(judge, used)
+            result = await panel.make(self.name, self._options, judge)(self._case(seen))
+        except JudgeError as error:
+            raise GraderError(str(error)) from error
         return _verdict(result)
+
+    def _case(self, seen: Observation) -> Case:
+        searches = seen.diagnostics.get("retrieval_executions")
+        try:
+            known = None if searches is None else msgspec.convert(searches, tuple[RetrievalExecution, ...])
+        except msgspec.ValidationError as error:
+            raise GraderError(f"what is known of the agent's searches cannot be read: {error}") from error
+        return Case(
+            prompt=self.prompt or seen.prompt,
+            response=seen.output,
+            expected_response=self.expected_response
+            or (seen.expected if isinstance(seen.expected, str) else ""),
+            context=self.context,
+            retrieval=known,
+        )
+
+    def _judge(self, panels: Panels, helpers: Helpers) -> Judge:
+        """Return the judge that the environment configures, else the executor's, which custom judges cannot use."""
+        if panels.judge is None:
+            try:
+                panels.judge = judge_of("", os.environ)
+            except JudgeError:
+                if self.name not in BUILT_IN or helpers.judge is None:
+                    raise
+                return _OfExecutor(helpers)
+        return panels.judge
 
 
 def _verdict(result: EvaluatorResult) -> Verdict:
     if is_error(result):
-        raise GraderError(f"the evaluator {result.name} gave no result: {result.error}")
+        raise GraderError(result.error or "its score is no finite number")
     details = {
         "evaluator": result.name,
         "kind": result.kind,
@@ -136,14 +179,12 @@ def _root(around: Surroundings) -> Path:
     return around.base
 
 
-def _judge(helpers: Helpers, *, custom: bool) -> Judge:
-    """Return the judge that the environment configures, else the executor's, which custom judges cannot use."""
-    try:
-        return judge_of("", os.environ)
-    except JudgeError as error:
-        if custom or helpers.judge is None:
-            raise GraderError(str(error)) from error
-        return _OfExecutor(helpers)
+def _files(root: Path, name: str) -> tuple[str, ...]:
+    """Return the files of a custom evaluator, helpers included; none for a built-in one."""
+    if name in BUILT_IN:
+        return ()
+    found = (root / FOLDER / name).rglob("*")
+    return tuple(sorted(str(path) for path in found if path.is_file() and path.suffix != ".pyc"))
 
 
 class _OfExecutor:

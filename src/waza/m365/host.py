@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -50,22 +50,33 @@ class EvaluatorHost:
         self._children = children
         self._setup = {"runtime": runtime, "retry_waits": list(retry_waits)}
         self._started: dict[str, Children] = {}
+        self._broken: dict[str, Problem] = {}
+        self._starting = asyncio.Lock()
 
-    async def start(self, evaluators: Iterable[CustomEvaluator]) -> list[Problem]:
-        """Import the evaluators, and return a problem for each that cannot be imported."""
-        started = {
-            evaluator.name: Children(evaluator, self._setup, self._children, self._timeout)
-            for evaluator in evaluators
-        }
-        self._started.update(started)
-        cores = asyncio.Semaphore(os.cpu_count() or 1)
+    async def start(self, evaluators: Sequence[CustomEvaluator]) -> list[Problem]:
+        """Import the evaluators, those that are started already not again.
 
-        async def warmed(children: Children) -> Problem | None:
-            async with cores:
-                return await _warmed(children)
+        Returns a problem for each that cannot be imported.
+        """
+        names = [evaluator.name for evaluator in evaluators]
+        async with self._starting:
+            started = {
+                evaluator.name: Children(evaluator, self._setup, self._children, self._timeout)
+                for evaluator in evaluators
+                if evaluator.name not in self._started
+            }
+            self._started.update(started)
+            cores = asyncio.Semaphore(os.cpu_count() or 1)
 
-        found = await asyncio.gather(*map(warmed, started.values()))
-        return [problem for problem in found if problem]
+            async def warmed(children: Children) -> Problem | None:
+                async with cores:
+                    return await _warmed(children)
+
+            found = await asyncio.gather(*map(warmed, started.values()))
+            self._broken.update(
+                {name: problem for name, problem in zip(started, found, strict=True) if problem}
+            )
+        return [self._broken[name] for name in names if name in self._broken]
 
     async def call(
         self,

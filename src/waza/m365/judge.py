@@ -16,6 +16,7 @@ from waza.m365.case import Judge, Message
 
 AZURE, OPENAI, COPILOT, MOCK = "azure", "openai", "copilot", "mock:"
 AZURE_ENDPOINTS = ("AZURE_AI_OPENAI_ENDPOINT", "AZURE_OPENAI_ENDPOINT")  # the first that is set counts
+KEYS = ("AZURE_AI_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_API_KEY")  # nobody but the judge is to see them
 _COPILOT_MODEL = "GITHUB_COPILOT_JUDGE_MODEL"
 NO_JUDGE = """\
 no judge is configured. Set the variables of one:
@@ -48,11 +49,6 @@ def judge_of(backend: str, env: Mapping[str, str]) -> Judge:
 
             return CopilotJudge(env.get(_COPILOT_MODEL, "auto"), env)
     raise JudgeError(f"there is no judge {backend!r}; known: {AZURE}, {OPENAI}, {COPILOT}, {MOCK}FILE")
-
-
-def whole(text: str) -> str:
-    """Return a text that can be sent: halves of surrogate pairs are replaced."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _configured(env: Mapping[str, str]) -> str:

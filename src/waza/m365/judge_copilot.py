@@ -10,7 +10,7 @@ from waza.engine.engines import COPILOT
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import WazaError
 from waza.m365.case import Message
-from waza.m365.judge import JudgeError, whole
+from waza.m365.judge import JudgeError
 from waza.model.agent import Executor, Question, Setup
 from waza.model.suite import Config
 from waza.model.task import Task
@@ -33,7 +33,7 @@ class CopilotJudge:
 
     async def complete(self, messages: Sequence[Message]) -> str:
         """Return the reply to the messages as one text. JudgeError: there is none, and why."""
-        text = whole("\n\n".join(message.content for message in messages))
+        text = "\n\n".join(message.content for message in messages)
         try:
             await self._start()
             judge = self._executor.judge(_ATTEMPT)

@@ -18,8 +18,9 @@ from urllib.parse import quote, urlsplit
 import httpx
 import msgspec
 
+from waza.kit.text import encodable
 from waza.m365.case import Message
-from waza.m365.judge import AZURE_ENDPOINTS, JudgeError, whole
+from waza.m365.judge import AZURE_ENDPOINTS, JudgeError
 from waza.version import __version__
 
 AZURE_KEYS = {
@@ -207,7 +208,7 @@ def _body(model: str, messages: Sequence[Message]) -> dict[str, Any]:
         limits = {"max_completion_tokens": MAX_REASONING_TOKENS}
     return {
         "model": model,
-        "messages": [{"role": message.role, "content": whole(message.content)} for message in messages],
+        "messages": [{"role": message.role, "content": encodable(message.content)} for message in messages],
         "response_format": {"type": "json_object"},
         **limits,
     }

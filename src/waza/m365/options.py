@@ -119,3 +119,8 @@ def taken_name(name: str) -> Taken | None:
 def options_of(name: str, options: Open) -> Part:
     """Return the valid options of an evaluator as its struct, with the defaults filled in."""
     return typed(BUILT_IN.get(name, CustomOptions), options)
+
+
+def written(number: float) -> int | float:
+    """Return a number as people write it: 4, not 4.0."""
+    return int(number) if float(number).is_integer() else number

@@ -1,4 +1,4 @@
-"""The evaluators of a run, ready to be called: all mistakes in them come before the first prompt."""
+"""The evaluators of a run, ready to be called: all mistakes in them can be known before the first prompt."""
 
 from __future__ import annotations
 
@@ -8,89 +8,120 @@ from typing import Any
 
 import msgspec
 
-from waza.m365.builtin import JUDGED, built_in
-from waza.m365.case import Case, Entry, Evaluator, Judge
-from waza.m365.contract import DEFAULT_THRESHOLD, entry
-from waza.m365.custom import Discovery, discover
-from waza.m365.host import EvaluatorHost
+from waza.m365.builtin import asks_judge, built_in
+from waza.m365.case import Case, Evaluator, EvaluatorResult, Judge
+from waza.m365.contract import DEFAULT_THRESHOLD, weighed
+from waza.m365.custom import CustomEvaluator, discover
+from waza.m365.host import TIMEOUT, EvaluatorHost
 from waza.m365.judge import JudgeError
-from waza.m365.options import BUILT_IN, CustomOptions, options_of
-from waza.m365.status import Kind
+from waza.m365.options import BUILT_IN, CustomOptions, Evaluators, options_of, written
+from waza.m365.standin import Runtime
 from waza.problem import Problem
 
 
-class Panel:
-    """Custom evaluators below a directory, and built-in ones; `host` runs the former, `judge` serves both.
+class Panels:
+    """The evaluators of a run, wherever their directories are; ended with the run.
 
-    `names` are those of all evaluators that will be made, `root` is the directory with `custom-evaluators`.
-    `also` are custom ones that are named where nothing uses them; they must be there all the same.
+    `timeout` and `runtime` are those of `EvaluatorHost`, `entailment` is that of `built_in`. `judge` serves all
+    evaluators that ask a model; None: nobody has chosen one yet.
     """
 
     def __init__(
-        self, names: Iterable[str], root: Path, host: EvaluatorHost, *, also: Iterable[str] = ()
+        self, *, timeout: float = TIMEOUT, runtime: Runtime = "auto", entailment: bool = False
     ) -> None:
-        self.names = frozenset(names)
-        custom = {*(name for name in self.names if name not in BUILT_IN), *also}
-        self.found: Discovery = discover(root, sorted(custom))
-        self.kinds = {one.name: one.kind for one in self.found.evaluators}
-        self.host = host
+        self._timeout, self._runtime = timeout, runtime
+        self.entailment = entailment
         self.judge: Judge | None = None
+        self._panels: dict[Path, Panel] = {}
 
-    @property
-    def needs_judge(self) -> bool:
-        """Tell whether an evaluator asks a language model."""
-        return bool(self.names & JUDGED) or bool(self._custom_judges())
+    def at(self, root: Path) -> Panel:
+        """Return the evaluators that can be used where `root` has the directory `custom-evaluators`."""
+        if root not in self._panels:
+            host = EvaluatorHost(timeout=self._timeout, runtime=self._runtime)
+            self._panels[root] = Panel(root, host, entailment=self.entailment)
+        return self._panels[root]
 
-    def _custom_judges(self) -> list[str]:
-        return sorted(name for name, kind in self.kinds.items() if kind == "judge" and name in self.names)
+    async def aclose(self) -> None:
+        """End the child processes and the judge."""
+        for panel in self._panels.values():
+            await panel.host.aclose()
+        if self.judge is not None:
+            await self.judge.aclose()
 
-    def check_judge(self, judge: Judge | None) -> None:
+
+class Panel:
+    """Custom evaluators below a directory, which `host` runs, and built-in ones."""
+
+    def __init__(self, root: Path, host: EvaluatorHost, *, entailment: bool = False) -> None:
+        self.root, self.host, self.entailment = root, host, entailment
+        self._found: dict[str, CustomEvaluator] = {}
+        self._looked_for: dict[str, list[Problem]] = {}
+
+    def find(self, names: Iterable[str]) -> list[Problem]:
+        """Look for evaluators, and return what is wrong with the custom ones; nothing of them is run."""
+        names = [name for name in dict.fromkeys(names) if name not in BUILT_IN]
+        for name in names:
+            if name not in self._looked_for:
+                found = discover(self.root, [name])
+                self._looked_for[name] = found.problems
+                self._found.update({one.name: one for one in found.evaluators})
+        return [problem for name in names for problem in self._looked_for[name]]
+
+    def needs_judge(self, used: Iterable[Evaluators]) -> bool:
+        """Tell whether one of these evaluators, which were looked for, asks a language model."""
+        return any(
+            self._is_judge(name) or asks_judge(name, options, entailment=self.entailment)
+            for evaluators in used
+            for name, options in evaluators.items()
+        )
+
+    def check_judge(self, judge: Judge | None, used: Iterable[Evaluators]) -> None:
         """Raise JudgeError where a custom judge could not ask anybody: it has a model client of its own."""
-        judges = self._custom_judges()
+        judges = sorted({name for evaluators in used for name in evaluators if self._is_judge(name)})
         if judges and (judge is None or not judge.model_config):
             raise JudgeError(
                 f"the custom judge {', '.join(judges)} needs a model behind HTTP; use the judge azure or openai"
             )
 
-    async def start(self, judge: Judge | None) -> list[Problem]:
-        """Import the custom evaluators; return those that cannot be imported."""
-        self.judge = judge
-        return await self.host.start(self.found.evaluators)
+    async def start(self, names: Iterable[str]) -> list[Problem]:
+        """Import custom evaluators that were found, each once; return a problem for each that cannot be."""
+        return await self.host.start(
+            [self._found[name] for name in dict.fromkeys(names) if name in self._found]
+        )
 
-    def make(self, name: str, options: Mapping[str, Any]) -> tuple[Evaluator, Kind]:
-        """Return an evaluator of one response, and its kind."""
-        if name not in self.kinds:
-            return built_in(name, options, self.judge), "built-in"
+    def make(self, name: str, options: Mapping[str, Any], judge: Judge | None) -> Evaluator:
+        """Return an evaluator of one response; custom ones must have been started."""
+        if name not in self._found:
+            return built_in(name, options, judge, entailment=self.entailment)
         own = options_of(name, dict(options))
         if not isinstance(own, CustomOptions):
             raise TypeError(own)
-        return _Custom(self, name, own), self.kinds[name]
+        return _Custom(self._found[name], own, self.host, judge)
+
+    def _is_judge(self, name: str) -> bool:
+        return name in self._found and self._found[name].kind == "judge"
 
 
 class _Custom:
     """A custom evaluator with its options."""
 
-    def __init__(self, panel: Panel, name: str, options: CustomOptions) -> None:
-        self.panel, self.name, self.options = panel, name, options
+    def __init__(
+        self, evaluator: CustomEvaluator, options: CustomOptions, host: EvaluatorHost, judge: Judge | None
+    ) -> None:
+        self.evaluator, self.options, self.host, self.judge = evaluator, options, host, judge
 
-    async def __call__(self, case: Case) -> Entry:
-        default = DEFAULT_THRESHOLD[self.panel.kinds[self.name]]
-        given = self.options.threshold  # a float, even where the document has 4
-        threshold = default if isinstance(given, msgspec.UnsetType) else _written(given)
-        outcome = await self.panel.host.call(
-            self.name,
+    async def __call__(self, case: Case) -> EvaluatorResult:
+        given, name, kind = self.options.threshold, self.evaluator.name, self.evaluator.kind
+        threshold = DEFAULT_THRESHOLD[kind] if isinstance(given, msgspec.UnsetType) else written(given)
+        outcome = await self.host.call(
+            name,
             threshold=threshold,
             options=self.options.options,
-            model_config=self.panel.judge.model_config if self.panel.judge else None,
+            model_config=self.judge.model_config if self.judge else None,
             key=case.prompt,
             prompt=case.prompt,
             response=case.response,
             expected_response=case.expected_response,
             context=case.context,
         )
-        return entry(outcome, threshold)
-
-
-def _written(number: float) -> int | float:
-    """Return a number as people write it: 4, not 4.0."""
-    return int(number) if number.is_integer() else number
+        return weighed(outcome, threshold, name, kind)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from waza.kit.decode import Path
+from waza.m365.custom import Misnamed
 from waza.m365.document import EvalDocument
 from waza.m365.model import Turn
 from waza.m365.options import BUILT_IN, Evaluators, taken_name
@@ -47,6 +48,16 @@ def resolve(document: EvalDocument) -> Resolved:
             custom.setdefault(name, place)
     problems += _idle(document, items)
     return Resolved(items=items, custom=custom, problems=tuple(problems))
+
+
+def placed(document: EvalDocument, resolved: Resolved, problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems of the custom evaluators; those of names stand where the document first has the name."""
+    return [
+        _problem(document, resolved.custom[problem.name], problem.message, problem.hint)
+        if isinstance(problem, Misnamed)
+        else problem
+        for problem in problems
+    ]
 
 
 def _of(turn: Turn, base: Evaluators) -> Evaluators:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from msgspec import UNSET, UnsetType
+
 from waza.m365.options import BUILT_IN
 from waza.m365.part import Natural, NonEmpty, Part, Positive, Scale, Share
 
@@ -166,4 +168,4 @@ class Diagnostics(Part, frozen=True, kw_only=True):
     """What is known of how the agent came to its response."""
 
     more: ClassVar = True
-    retrieval_executions: list[RetrievalExecution] = []
+    retrieval_executions: list[RetrievalExecution] | UnsetType = UNSET

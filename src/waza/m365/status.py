@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from waza.m365.case import EvaluatorResult
 from waza.m365.model import Status
 from waza.m365.scores import SCORE_KEYS, SCORES, JudgedScore
 from waza.model.result import RunStatus
 
 AGENT_REQUEST_FAILED = "agentRequestFailed"
+REQUEST_FAILED = "Agent request failed: "  # how the message of that error begins
 AGENT_THROTTLED = "agentThrottled"  # ours: the agent refuses further requests for now
 TURN_SKIPPED = "turnSkipped"
 EVALUATORS_FAILED = "evaluatorsFailed"
@@ -25,26 +27,6 @@ RUN_STATUS: Mapping[Status, RunStatus] = {
     "error": "error",
 }
 """What a status is among runs of suites; there, a run whose grader broke down is an error."""
-
-Kind = Literal["built-in", "judge", "code"]
-
-
-class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator said of one turn. With an `error` it said nothing, and the rest does not count.
-
-    `score` is on the evaluator's own scale: 1 to 5 for those that judge, the count of Citations, 1 or 0 for
-    ExactMatch, anything for code. `extra` are further keys of its entry; RetrievalQuery and RetrievalResult
-    must give their `diagnostic_code`.
-    """
-
-    name: str
-    kind: Kind = "built-in"
-    score: float = 0
-    threshold: float = 1
-    passed: bool = False
-    reason: str = ""
-    error: str = ""
-    extra: dict[str, Any] = {}
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -89,7 +71,7 @@ def error_of(outcome: TurnOutcome) -> dict[str, str] | None:
         return _error(TURN_SKIPPED, "Turn not attempted: preceding turn failed")
     if outcome.failure:
         cause = outcome.failure.cause or "no cause is known"
-        return _error(outcome.failure.code, f"Agent request failed: {cause}")
+        return _error(outcome.failure.code, f"{REQUEST_FAILED}{cause}")
     total, failed = len(outcome.results), sum(map(is_error, outcome.results))
     if not failed:
         return None

@@ -8,9 +8,15 @@ from collections.abc import Iterator
 import msgspec
 
 from waza.kit.stats import f1
-from waza.m365.case import Case, Entry, errored
-from waza.m365.options import CITATION_FORMATS, CitationsOptions, ExactMatchOptions, PartialMatchOptions
-from waza.m365.scores import Citation, CitationScore, ExactMatchScore, PartialMatchScore, Result
+from waza.m365.case import Case, EvaluatorResult
+from waza.m365.options import (
+    CITATION_FORMATS,
+    CitationsOptions,
+    ExactMatchOptions,
+    PartialMatchOptions,
+    written,
+)
+from waza.m365.scores import Citation
 
 NO_EXPECTATION = "there is no expected_response to compare with; give the item one"
 
@@ -30,16 +36,16 @@ class ExactMatch:
     def __init__(self, options: ExactMatchOptions) -> None:
         self.options = options
 
-    async def __call__(self, case: Case) -> Entry:
-        """Return an ExactMatchScore."""
+    async def __call__(self, case: Case) -> EvaluatorResult:
+        """Compare the texts."""
         if not case.expected_response.strip():
-            return errored(NO_EXPECTATION)
+            return EvaluatorResult(name="ExactMatch", error=NO_EXPECTATION)
         response, expected = case.response.strip(), case.expected_response.strip()
         if not self.options.case_sensitive:
             response, expected = response.casefold(), expected.casefold()
         match = response == expected
         reason = "the response equals the expected one" if match else "the response is not the expected one"
-        return entry_of(ExactMatchScore(match=match, result=verdict(match), reason=reason))
+        return EvaluatorResult(name="ExactMatch", score=float(match), passed=match, reason=reason)
 
 
 class PartialMatch:
@@ -48,19 +54,18 @@ class PartialMatch:
     def __init__(self, options: PartialMatchOptions) -> None:
         self.options = options
 
-    async def __call__(self, case: Case) -> Entry:
-        """Return a PartialMatchScore."""
+    async def __call__(self, case: Case) -> EvaluatorResult:
+        """Compare the words."""
         if not case.expected_response.strip():
-            return errored(NO_EXPECTATION)
+            return EvaluatorResult(name="PartialMatch", error=NO_EXPECTATION)
         threshold = self.options.threshold
         score = overlap(case.response, case.expected_response, case_sensitive=self.options.case_sensitive)
-        return entry_of(
-            PartialMatchScore(
-                score=score,
-                result=verdict(score >= threshold),
-                threshold=threshold,
-                reason=f"Match score: {score:.3f}",
-            )
+        return EvaluatorResult(
+            name="PartialMatch",
+            score=score,
+            threshold=written(threshold),
+            passed=score >= threshold,
+            reason=f"Match score: {score:.3f}",
         )
 
 
@@ -83,20 +88,18 @@ class Citations:
     def __init__(self, options: CitationsOptions) -> None:
         self.options = options
 
-    async def __call__(self, case: Case) -> Entry:
-        """Return a CitationScore."""
+    async def __call__(self, case: Case) -> EvaluatorResult:
+        """Count the citations."""
         known = self.options.citation_format in CITATION_FORMATS
         style = self.options.citation_format if known else CITATION_FORMATS[0]
         found = citations(case.response, style)
         threshold = self.options.threshold
-        return entry_of(
-            CitationScore(
-                count=len(found),
-                result=verdict(len(found) >= threshold),
-                threshold=threshold,
-                format=style,
-                citations=found,
-            )
+        return EvaluatorResult(
+            name="Citations",
+            score=len(found),
+            threshold=threshold,
+            passed=len(found) >= threshold,
+            extra={"format": style, "citations": msgspec.to_builtins(found)},
         )
 
 
@@ -138,14 +141,3 @@ def _links(text: str) -> Iterator[tuple[int, str, Citation]]:
     for match in _MARKDOWN.finditer(text):
         if number := int(match[1]):
             yield match.start(), str(number), Citation(index=number, text=match[0], source=match[2])
-
-
-def verdict(passed: bool) -> Result:
-    """Return the word for a result."""
-    return "pass" if passed else "fail"
-
-
-def entry_of(score: msgspec.Struct) -> Entry:
-    """Return a score as the entry of a document."""
-    entry: Entry = msgspec.to_builtins(score)
-    return entry

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
+from waza.errors import ExecutorError
+from waza.model.base import Keys
 from waza.model.observation import Turn, Usage
 from waza.model.suite import Config
 
 if TYPE_CHECKING:
     from waza.model.task import Task
     from waza.model.trial import Attempt
+
+
+Options = TypeVar("Options", bound=Keys)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +74,16 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider | None = None
     hidden: frozenset[str] = frozenset()  # variables that hold keys: no agent may see them
     shims: Path | None = None  # directory of mocked programs, for the front of the agent's PATH
+
+    def options(self, kind: type[Options]) -> Options:
+        """Return `config.executor_options` as the struct that an executor calls `Options`.
+
+        ExecutorError: they do not fit; those of a suite were checked when it was loaded.
+        """
+        try:
+            return msgspec.convert(self.config.executor_options, kind)
+        except msgspec.ValidationError as error:
+            raise ExecutorError(f"config.executor_options of {self.config.executor}: {error}") from error
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

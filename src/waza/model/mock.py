@@ -51,7 +51,7 @@ class ScriptedUsage(Keys, frozen=True, kw_only=True):
 
 
 class MockTurn(Keys, frozen=True, kw_only=True):
-    """One turn of the scripted agent."""
+    """One turn of the scripted agent. `citations` and `diagnostics` have the form of evaluation documents."""
 
     strict_keys: ClassVar[bool] = True
     output: str = ""
@@ -60,6 +60,8 @@ class MockTurn(Keys, frozen=True, kw_only=True):
     files: list[ScriptedFile] = []
     delete: list[str] = []
     usage: ScriptedUsage | None = None
+    citations: list[dict[str, Any]] = []
+    diagnostics: dict[str, Any] = {}
     delay_ms: NonNegative = 0
     error: str | None = None
 

@@ -102,8 +102,16 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model_metrics: dict[str, ModelUsage] = {}
 
 
+THROTTLED = "the agent takes no requests for now"
+"""How the error of a turn begins that the agent refused, but might not refuse later."""
+
+
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """What one prompt led to. `error` non-empty: the turn broke, and holds what was seen until then."""
+    """What one prompt led to. `error` non-empty: the turn broke, and holds what was seen until then.
+
+    `citations` and `diagnostics` are what the agent's platform says of the answer, in the form of evaluation
+    documents; empty where it says nothing.
+    """
 
     output: str = ""
     events: tuple[Event, ...] = ()
@@ -115,12 +123,15 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str = ""
     denials: tuple[Denial, ...] = ()
     warnings: tuple[str, ...] = ()  # what should be known, such as a server that did not start
+    citations: list[dict[str, Any]] = []
+    diagnostics: dict[str, Any] = {}
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that was seen of one attempt: all that a grader may judge by.
 
-    `output` is the final text of the last turn; events, calls and usage are those of all turns.
+    `output` is the final text of the last turn, and `diagnostics` what its agent's platform says of it; events,
+    calls and usage are those of all turns. `error` says what broke the conversation, if anything did.
     `workspace` is the directory that the agent worked in, or empty. `prompt` is empty at checkpoints.
     `expected` is what the task expects of the output, mostly a text. `files_written` is sorted by path, and
     filled only for tasks with a grader that `reads_changes`.
@@ -133,6 +144,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     expected: Any = None
     trial: int = 1
     output: str = ""
+    diagnostics: dict[str, Any] = {}
+    error: str = ""
     transcript: tuple[Event, ...] = ()
     tool_events: tuple[ToolEvent, ...] = ()
     skill_invocations: tuple[SkillInvocation, ...] = ()
@@ -159,6 +172,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 START, COMPLETE, MESSAGE = "tool.execution_start", "tool.execution_complete", "assistant.message"
+PROMPT = "user.message"
+ANSWER = "turn.answer"  # an event of ours: an answer as a whole, and what its platform says of it
 
 
 def tool_events(events: Iterable[Event]) -> tuple[ToolEvent, ...]:

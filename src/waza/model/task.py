@@ -142,7 +142,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     `prompt`, `follow_ups`, `variables` (the `.Vars` of templates) are unrendered: they are rendered for each
     attempt. `home` is the suite's directory, `fixtures` is the directory of `files` and `instruction_files`. `skill_paths` are the absolute
     roots that the agent may load skills from; empty with `no_skills`. `graders` are in the order in which
-    they run: the suite's, the implicit tool constraint, the task's own.
+    they run: the suite's, the implicit tool constraint, the task's own. With `verbatim` the prompts are no
+    templates, and the transcript gets an event `ANSWER` after every turn that did not break.
     """
 
     id: str
@@ -171,6 +172,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     mcp_mocks: tuple[McpMock, ...] = ()
     mock: MockScript | None = None
     variables: dict[str, str] = {}
+    verbatim: bool = False
     digest: str = ""
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -45,18 +45,44 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return cls(score=0.0, passed=False, feedback=reason, details={"error": reason}, error=reason)
 
 
-class Interpreters(Protocol):
-    """Child interpreters that evaluate `code` assertions."""
+class Closable(Protocol):
+    """Something that lives longer than one grading."""
 
-    async def evaluate(self, language: Any, names: Any, assertions: Any, timeout: float) -> list[str | None]:
-        """Return None for each assertion that holds, else why it does not."""
+    async def aclose(self) -> None:
+        """End it."""
         ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class Shared:
+    """What the graders of one run share: child processes, clients. Made when it is first asked for.
+
+    Whoever made this ends it with `aclose`, when no grading is under way.
+    """
+
+    def __init__(self, *made: Closable) -> None:
+        """Start with things that are made already."""
+        self._made: dict[type, Closable] = {type(one): one for one in made}
+
+    def get(self, kind: type[C]) -> C:
+        """Return the one instance of a class; it is made without arguments."""
+        if kind not in self._made:
+            self._made[kind] = kind()
+        return cast("C", self._made[kind])
+
+    async def aclose(self) -> None:
+        """End everything, the latest first."""
+        while self._made:
+            _, one = self._made.popitem()
+            await one.aclose()
 
 
 class Helpers(msgspec.Struct, frozen=True, kw_only=True):
     """What a grader may use but not build itself.
 
-    `judge` answers questions (None: this executor has no judge); `interpreters` evaluate assertions.
+    `judge` answers questions (None: this executor has no judge); `shared` holds what outlives a grading.
     `program_timeout` and `code_timeout` are the project's limits in seconds. `update_snapshots` lets
     `diff` rewrite its expected files. `name` is the grader's own name, by which a scripted judge knows it;
     `judge_model` and `judge_effort` are the suite's defaults, for graders that name none themselves.
@@ -66,7 +92,7 @@ class Helpers(msgspec.Struct, frozen=True, kw_only=True):
     judge_model: str = ""
     judge_effort: str = ""
     judge: Judge | None = None
-    interpreters: Interpreters | None = None
+    shared: Shared = msgspec.field(default_factory=Shared)
     program_timeout: float = 30
     code_timeout: float = 30
     update_snapshots: bool = False

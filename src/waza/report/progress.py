@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, TaskFinished
@@ -18,8 +18,8 @@ class Progress:
 
     Without `verbose` it writes one line a finished task, and errors and warnings. `live` adds a bar; see
     `waza.report.terminal` for where that can be. `keep_workspace`: with `verbose`, say where each workspace
-    is. `redact` takes a text and returns it with the secrets taken out. The lines of one event are written
-    by one call, so those of parallel tasks do not mix.
+    is. `redact` takes a text and returns it with the secrets taken out. `lines` says something else of
+    events. The lines of one event are written by one call, so those of parallel tasks do not mix.
     """
 
     def __init__(
@@ -31,18 +31,19 @@ class Progress:
         colour: bool = False,
         keep_workspace: bool = False,
         redact: Callable[[Any], Any] = lambda text: text,
+        lines: Callable[[RunEvent], Iterable[str]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._bar = Bar(stream, clock) if live else None
         self._say = printer(self._bar or stream, colour=colour)
-        self._redact = redact
-        self._detailed = Detailed(redact, workspaces=keep_workspace) if verbose else None
+        detailed = Detailed(redact, workspaces=keep_workspace).lines if verbose else None
+        self._lines = lines or detailed or (lambda event: brief(event, redact))
 
     def handle(self, event: RunEvent) -> None:
         """Tell of an event, or do nothing."""
         if self._bar:
             self._move(self._bar, event)
-        lines = list(self._detailed.lines(event) if self._detailed else brief(event, self._redact))
+        lines = list(self._lines(event))
         if lines:
             self._say("\n".join(lines))
 

@@ -90,6 +90,7 @@ def _keys(task: Task) -> bytes:
                 task.description,
                 task.expected_outcome,
                 task.variables,
+                task.verbatim,
             ],
             "limits": [task.timeout, task.first_event_timeout],
             "inputs": [task.inputs, task.follow_ups, task.instruction_files],

@@ -113,7 +113,8 @@ def _remote(
     except ModuleError as error:
         loading.say(document, (*path, "ref"), str(error))
         return None
-    loading.ref_names[entry.ref] = preset.name
+    if not entry.name:
+        loading.ref_names[entry.ref] = preset.name
     findings += _suite_findings(loading, grader)
     for finding in findings:
         message = f"{dotted(('config', *finding.path))}: {finding.message}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError
+from waza.executors import SHORT, named
 from waza.kit import yaml
 from waza.kit.decode import Decoder, did_you_mean
 from waza.model.loaded import Suite
@@ -25,7 +26,7 @@ from waza.suite.inputs import check_file, check_templates, check_text
 from waza.suite.loading import Loading, Request
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
-from waza.suite.read import Keys, read_document
+from waza.suite.read import Keys, at, child, read_document
 from waza.suite.select import select
 from waza.suite.tasks import file_tasks, with_implicit
 from waza.suite.trigger_tests import trigger_tests
@@ -36,7 +37,7 @@ _MOCK_IGNORES = ("reasoning_effort", "judge_reasoning_effort", "mcp_servers")
 
 
 def load(path: Path, request: Request | None = None) -> Suite:
-    """Read a suite and everything that it names. Raises SuiteError with every mistake.
+    """Read a suite and everything that it names. Raises SuiteError with every mistake, and every warning.
 
     `request` holds what the command line asks for; it is applied before anything is checked.
     """
@@ -45,7 +46,7 @@ def load(path: Path, request: Request | None = None) -> Suite:
     suite = _load(loading)
     problems = _in_order(loading.problems)
     if loading.errors():
-        raise SuiteError([problem for problem in problems if problem.severity == "error"])
+        raise SuiteError(_without_echoes(problems))
     suite = msgspec.structs.replace(
         suite, warnings=tuple(problems), tasks=tuple(digested(task) for task in suite.tasks)
     )
@@ -85,9 +86,25 @@ def _in_order(problems: Sequence[Problem]) -> list[Problem]:
     return sorted(once, key=lambda problem: (files[problem.file], problem.line, problem.column))
 
 
+def _without_echoes(problems: Sequence[Problem]) -> list[Problem]:
+    """Return problems without warnings at places that have a mistake in them: these may only follow from it."""
+    faults = [(problem.file, problem.path) for problem in problems if problem.severity == "error"]
+
+    def echoes(warning: Problem) -> bool:
+        below = (f"{warning.path}.", f"{warning.path}[")
+        return any(
+            file == warning.file and (path == warning.path or path.startswith(below)) for file, path in faults
+        )
+
+    return [problem for problem in problems if problem.severity == "error" or not echoes(problem)]
+
+
 def _overridden(file: SuiteFile, request: Request) -> SuiteFile:
+    executor, options = named(request.executor)
+    if executor == file.config.executor:
+        options = {**file.config.executor_options, **options}
     changes = {
-        "executor": request.executor,
+        "executor": executor,
         "judge_model": request.judge_model,
         "trials_per_task": request.trials,
         "timeout_seconds": request.timeout,
@@ -95,6 +112,8 @@ def _overridden(file: SuiteFile, request: Request) -> SuiteFile:
         "workers": request.workers,
     }
     config = msgspec.structs.replace(file.config, **{key: value for key, value in changes.items() if value})
+    if executor:
+        config = msgspec.structs.replace(config, executor_options=options)
     if config.max_attempts == 0:
         config = msgspec.structs.replace(config, max_attempts=1)
     return msgspec.structs.replace(file, config=config, baseline=file.baseline or request.baseline)
@@ -159,14 +178,46 @@ def _base_task(loading: Loading) -> Task:
     )
 
 
-def _check_config(loading: Loading, config: Config) -> None:
-    if config.executor != COPILOT and load_plugin("waza.executors", config.executor) is None:
+def _check_executor(loading: Loading, config: Config) -> None:
+    if config.executor == COPILOT:
+        return  # its SDK takes long to import
+    try:
+        kind = load_plugin("waza.executors", config.executor)
+    except ModuleNotFoundError:
+        return  # an extra is missing, which is told when it is to be started
+    asked, message = loading.request.executor, f"there is no executor {config.executor!r}"
+    if kind is None:
         hint = did_you_mean(config.executor, {*plugin_names("waza.executors"), COPILOT})
-        message = f"there is no executor {config.executor!r}"
-        if loading.request.executor:
+        if asked:
             loading.problems.append(Problem(file="--executor", message=message, hint=hint))
         else:
             loading.say(loading.document, ("config", "executor"), message, hint)
+    elif options := getattr(kind, "Options", None):
+        _check_options(loading, config, options)
+
+
+def _check_options(loading: Loading, config: Config, options: type) -> None:
+    """Check the options of an executor against those that it has; only a file has places for mistakes."""
+    if loading.request.executor:
+        try:
+            msgspec.convert(config.executor_options, options)
+        except msgspec.ValidationError as error:
+            short = SHORT.get(config.executor, "OPTION").upper()
+            hint = f"write --executor {config.executor}:{short}"
+            loading.problems.append(Problem(file="--executor", message=str(error), hint=hint))
+        return
+    path = ("config", "executor_options")
+    node = child(loading.document.root, *path)
+    if node is None:
+        place = at(loading.document, "config", "executor")
+        node = yaml.Mapping({}, {}, place.line, place.column)
+    decoder = Decoder(loading.document, loading.keys.of(loading.document, SuiteFile))
+    decoder.read(options, node, path)
+    loading.problems.extend(decoder.problems)
+
+
+def _check_config(loading: Loading, config: Config) -> None:
+    _check_executor(loading, config)
     for effort, model in (("reasoning_effort", config.model), ("judge_reasoning_effort", "")):
         _check_effort(loading, config, effort, model)
     if loading.request.executor == "mock":

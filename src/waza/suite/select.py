@@ -13,15 +13,19 @@ from waza.suite.loading import Loading
 def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks that any `--task` pattern (name or id) and any `--tags` pattern match.
 
-    A pattern that matches nothing is a warning, no task at all an error.
+    A pattern that matches nothing is a warning, no task at all an error. Neither is told after mistakes: it
+    may be a task with mistakes that is missed.
     """
     request = loading.request
-    kept = list(tasks)
+    kept, unmatched = list(tasks), list[Problem]()
     if request.tasks:
-        kept = _matching(loading, kept, "--task", request.tasks, lambda task: (task.id, task.name))
+        kept = _matching(loading, kept, "--task", request.tasks, lambda task: (task.id, task.name), unmatched)
     if request.tags:
-        kept = _matching(loading, kept, "--tags", request.tags, lambda task: task.tags)
-    if kept or loading.errors():
+        kept = _matching(loading, kept, "--tags", request.tags, lambda task: task.tags, unmatched)
+    if loading.errors():
+        return kept
+    if kept:
+        loading.problems.extend(unmatched)
         return kept
     filters = [f"--task {pattern}" for pattern in request.tasks] + [f"--tags {tag}" for tag in request.tags]
     reason = f"none matches {' '.join(filters)}" if tasks else "all are disabled"
@@ -35,7 +39,9 @@ def _matching(
     flag: str,
     patterns: Sequence[str],
     words: Callable[[Task], Sequence[str]],
+    unmatched: list[Problem],
 ) -> list[Task]:
+    """Return the tasks that a pattern matches, and add a warning to `unmatched` for each that matches none."""
     kept: set[str] = set()
     for pattern in patterns:
         try:
@@ -45,7 +51,7 @@ def _matching(
             continue
         if not found:
             message = f"{pattern!r} matches no task"
-            loading.problems.append(Problem(file=flag, message=message, severity="warning"))
+            unmatched.append(Problem(file=flag, message=message, severity="warning"))
         kept |= found
     return [task for task in tasks if task.id in kept]
 

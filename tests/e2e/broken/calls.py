@@ -26,7 +26,6 @@ CASES: list[Case] = [
     ),
     case(
         "a filter without match and --strict",
-        "--task: warning: 'typo' matches no task",
         "Error: --task: 'typo' matches no task; nothing was run (--strict)",
         args=["--task", "t", "--task", "typo", "--strict"],
     ),
@@ -35,7 +34,7 @@ CASES: list[Case] = [
     ),
     case(
         "an unknown executor",
-        "--executor: there is no executor 'codex'; known: copilot-sdk, mock",
+        "--executor: there is no executor 'codex'; known: a2a, command, copilot-sdk, mock",
         args=["--executor", "codex"],
     ),
     case(

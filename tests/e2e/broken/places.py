@@ -264,6 +264,7 @@ CASES: list[Case] = [
     ),
     case(
         "trigger tests: wrong values",
+        "trigger_tests.yaml:1:1: skil: warning: unknown key 'skil', ignored; did you mean 'skill'?",
         "trigger_tests.yaml:1:1: 'skill' is missing; 'skil' is probably meant to be it",
         "trigger_tests.yaml:3:12: should_trigger_prompts[0].prompt: must not be empty",
         "trigger_tests.yaml:3:28: should_trigger_prompts[0].confidence: the text 'sure' is not one of: high, medium",
@@ -273,6 +274,13 @@ CASES: list[Case] = [
         },
     ),
     # Skills and agents.
+    case(
+        "skills: a required one cannot be read",
+        "skills/x/SKILL.md:2:7: warning: not valid YAML: a list in [...] wants a ',' between its items and a ']' at its end",
+        "eval.yaml:6:3: config.required_skills: required skills are missing: x; searched skills/x; found none",
+        suite=config("skill_directories: [skills/x]", "required_skills: [x]"),
+        files={"skills/x/SKILL.md": "---\nname: [x\n---\nbody\n"},
+    ),
     case(
         "skill: Latin-1",
         "x/SKILL.md:1:4: the file is not UTF-8 text; save it as UTF-8",

@@ -109,6 +109,7 @@ metrics:
         "types: hooks",
         "eval.yaml:6:17: hooks.before_run[0].command: must not be empty",
         "eval.yaml:7:7: hooks.before_run[1]: 'command' is missing; 'comand' is probably meant to be it",
+        "eval.yaml:7:8: hooks.before_run[1].comand: warning: unknown key 'comand', ignored; did you mean 'command'?",
         "eval.yaml:8:7: hooks.before_run[2]: the text 'echo hi' stands where a mapping of keys belongs; write keys, such as command:, working_directory:, exit_codes:",
         "eval.yaml:9:34: hooks.before_run[3].exit_codes[0]: the text 'ok' stands where a whole number belongs",
         "eval.yaml:9:54: hooks.before_run[3].error_on_fail: the number 1 stands where true or false belongs",

@@ -222,6 +222,7 @@ CASES: list[Case] = [
         "b.task:1:5: not valid YAML: the quote that opens here is never closed",
         "c.task: is a link to nothing",
         "d.task: is a directory, not a task file",
+        "eval.yaml:3:19: tasks[1]: warning: no file matches 'no.yaml'; patterns are relative to the suite's directory",
         suite="name: s\nconfig: {executor: mock}\ntasks: ['*.task', no.yaml]\n",
         files={"a.task": "- x\n", "b.task": "id: 'b\n", "c.task": link("gone"), "d.task": directory},
     ),

@@ -186,6 +186,8 @@ checkpoints:
         "responder: a misspelt key",
         "t.yaml:2:33: inputs.responder: 'instructions' is missing; 'instruction' is probably meant to be it",
         "t.yaml:2:33: inputs.responder: 'max_followups' is missing; 'max_follow_ups' is probably meant to be it",
+        "t.yaml:2:34: inputs.responder.instruction: warning: unknown key 'instruction', ignored; did you mean 'instructions'?",
+        "t.yaml:2:53: inputs.responder.max_follow_ups: warning: unknown key 'max_follow_ups', ignored; did you mean 'max_followups'?",
         task=inputs("prompt: hi, responder: {instruction: help, max_follow_ups: 2}"),
     ),
     case(

@@ -88,9 +88,14 @@ def definition(name: str, tools: str | None = None, body: str = "Be good.") -> s
     return "\n".join(["---", *lines, "---", "", body, ""])
 
 
+def bash(command: str) -> Call:
+    """A command in the agent's shell."""
+    return Call("bash", {"command": command, "description": "works"})
+
+
 def touch(path: Path) -> Call:
     """A command that leaves a file."""
-    return Call("bash", {"command": f"touch '{path}'", "description": "leave a mark"})
+    return bash(f"touch '{path}'")
 
 
 def tools_server(root: Path) -> dict[str, Any]:

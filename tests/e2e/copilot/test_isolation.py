@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 from copilot import CopilotClient, PermissionHandler, RuntimeConnection
-from tests.e2e.copilot.suites import Seen, calls_then_fine, definition, run, task, write_suite
+from tests.e2e.copilot.suites import Seen, bash, calls_then_fine, definition, run, task, write_suite
 from tests.support.live import Project
 from tests.support.model_server import Call, ModelServer, Reply, Step, Turn
 from tests.support.program import command, environment, write_tree
@@ -28,10 +28,6 @@ EIGHT = [f"MARK{n}-" for n in range(8)]
 COLOURS = {"RED-A": "red", "RED-B": "red", "BLUE": "blue", "PLAIN": ""}
 KEY, BEARER, OPEN = "key-5b1e77-of-a-server", "bearer-5b1e77-of-a-server", "no-secret-7f2c91"
 DEAD = "http://127.0.0.1:9"  # nobody listens there
-
-
-def bash(command: str) -> Call:
-    return Call("bash", {"command": command, "description": "looks around"})
 
 
 # The parent of the agent's shell is the runtime.

@@ -11,7 +11,7 @@ from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
 from waza.kit.process import leftovers
 from waza.model.observation import CommandInvocation, Event, Observation, ToolEvent
-from waza.model.verdict import Helpers, Verdict
+from waza.model.verdict import Helpers, Shared, Verdict
 
 DEPLOYED = Observation(
     output="Deployed web-01 in 3 regions.",
@@ -46,7 +46,7 @@ def graded(grader: Code, seen: Observation = DEPLOYED, **helpers) -> Verdict:
     async def scenario() -> Verdict:
         interpreters = Interpreters(1)
         try:
-            return await grader.grade(seen, Helpers(interpreters=interpreters, **helpers))
+            return await grader.grade(seen, Helpers(shared=Shared(interpreters), **helpers))
         finally:
             await interpreters.aclose()
 
@@ -145,11 +145,6 @@ def test_a_loop_is_an_error_within_the_limit(limits):
     grader = Code(assertions=["[1 for a in range(10**9) for b in range(10**9)]"], **limits)
     with pytest.raises(GraderError, match="within 1 s"):
         graded(grader, code_timeout=30 if limits else 1)
-
-
-def test_without_interpreters():
-    with pytest.raises(GraderError, match="no interpreters"):
-        asyncio.run(Code(assertions=["True"]).grade(DEPLOYED, Helpers()))
 
 
 @pytest.mark.parametrize(

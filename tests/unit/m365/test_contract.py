@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from tests.support.evaluators import entry
 
-from waza.m365.contract import Outcome, entry, outcome
+from waza.m365.case import EvaluatorResult
+from waza.m365.contract import Outcome, outcome, weighed
 
 NOT_NUMBERS: list[object] = ["4", None, [], {}, "", "high"]
 NOT_FINITE = [math.nan, math.inf, -math.inf]
@@ -90,3 +92,5 @@ def test_an_entry_passes_from_the_threshold_on(score, threshold, result):
 
 def test_an_errored_entry_has_nothing_else():
     assert entry(Outcome(error="broken"), 3) == {"result": "error", "error": "broken"}
+    broken = weighed(Outcome(error="broken"), 3, "tone", "judge")
+    assert broken == EvaluatorResult(name="tone", kind="judge", error="broken")

@@ -7,17 +7,18 @@ from pathlib import Path
 import pytest
 from tests.support.evaluators import PROMPTY, code_only, write_evaluator
 
-from waza.m365.contract import Kind
+from waza.m365.contract import CustomKind
 from waza.m365.custom import Discovery, discover
 
 CODE = code_only("{'score': 1}")
+WRITTEN = Path("custom-evaluators")
 
 
 def messages(found: Discovery, severity: str = "error") -> list[str]:
     return [problem.message for problem in found.problems if problem.severity == severity]
 
 
-def only(tmp_path: Path, name: str) -> tuple[Kind, tuple[str, ...]]:
+def only(tmp_path: Path, name: str) -> tuple[CustomKind, tuple[str, ...]]:
     (evaluator,) = discover(tmp_path, [name]).evaluators
     return evaluator.kind, evaluator.classes
 
@@ -64,18 +65,24 @@ def test_what_python_cannot_read_is_an_import_failure(tmp_path, source):
         ("Tone_Check", "did you mean 'tone_check'?"),
         ("tone_chek", "did you mean 'tone_check'?"),
         ("relevance", "did you mean 'Relevance'?"),
-        ("zzz", "make a folder 'zzz' with a file 'zzz.py' there"),
+        ("citation", "did you mean 'Citations'?"),
+        ("mine", f"write it as {WRITTEN / 'mine' / 'mine.py'}"),
+        ("match", f"write it as {WRITTEN / 'match' / 'match.py'}"),
+        ("toolCallAccurac", f"write it as {WRITTEN / 'toolCallAccurac' / 'toolCallAccurac.py'}"),
+        ("domain_relevance", f"write it as {WRITTEN / 'domain_relevance' / 'domain_relevance.py'}"),
     ],
 )
-def test_an_unknown_name_comes_with_advice(tmp_path, name, hint):
+def test_an_unknown_name_comes_with_advice(tmp_path, monkeypatch, name, hint):
+    monkeypatch.chdir(tmp_path)
     write_evaluator(tmp_path, "tone_check", CODE)
     (problem,) = discover(tmp_path, [name]).problems
     assert (problem.message, problem.hint) == (f"Unknown evaluator '{name}'", hint)
 
 
-def test_without_the_folder_the_advice_is_to_start_elsewhere(tmp_path):
+def test_without_the_folder_the_advice_is_to_start_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (problem,) = discover(tmp_path, ["zzz"]).problems
-    assert problem.hint == "there is no folder custom-evaluators here; start from the directory that has it"
+    assert problem.hint == "there is no folder custom-evaluators; start from the directory that has it"
 
 
 def test_classes_are_listed_in_the_order_of_the_file(tmp_path):

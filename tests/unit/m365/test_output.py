@@ -18,10 +18,11 @@ from tests.unit.m365.documents import VALID, document, mistakes, needs_corpus, o
 
 from waza.errors import UsageError
 from waza.m365 import csv_report, html_report
+from waza.m365.case import EvaluatorResult
 from waza.m365.document import EvalDocument, read_document
 from waza.m365.output import RunFacts, check_format, result_document, write_result
 from waza.m365.overview import overview
-from waza.m365.status import EvaluatorResult, Failure, TurnOutcome
+from waza.m365.status import Failure, TurnOutcome
 from waza.version import __version__
 
 FACTS = RunFacts(evaluated_at=datetime(2026, 1, 20, 10, 0, 0, 123, tzinfo=UTC), agent_name="desk agent")
@@ -306,38 +307,35 @@ def test_html_is_one_page_that_loads_and_runs_nothing_of_others(result: dict[str
 def test_html_shows_what_was_said_as_text(result: dict[str, Any]) -> None:
     page = Page(html_report.document(result))
     seen = EVIL.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")
-    assert page.text["pre"].count(seen) == 2  # the response and what was expected
+    assert page.text["dd"].count(seen) == 2  # the response and what was expected
     assert page.text["td"].count(seen) == 2  # an error and a reason
-    assert "[1] T-2 https://example.org/t2" in page.text["pre"]
+    assert "[1] T-2 https://example.org/t2" in page.text["dd"]
     assert "Agent request failed: HTTP 503 (agentRequestFailed)" in page.text["p"]
 
 
-def test_html_has_cards_filters_items_and_scores(result: dict[str, Any]) -> None:
+def test_html_has_counts_items_and_scales(result: dict[str, Any]) -> None:
     page = Page(html_report.document(result))
     assert page.text["title"] == ["travel\ndesk"]
-    assert page.text["b"][-6:] == ["25%", "4", "1", "1", "1", "1"]
-    shown = [
-        (button["data-show"], button["aria-pressed"])
-        for button in page.all("button")
-        if "data-show" in button
-    ]
-    assert shown == [
-        ("all", "true"),
-        ("pass", "false"),
-        ("fail", "false"),
-        ("partial", "false"),
-        ("error", "false"),
-    ]
+    assert page.text["b"][-5:] == ["25%", "1", "1", "1", "1"]
+    assert "2026-01-20 10:00 UTC" in page.text["b"]
     assert [(one["data-status"], "open" in one) for one in page.all("details")] == [
         ("pass", False),
         ("error", True),
         ("partial", True),
         ("fail", True),
     ]
-    assert [meter["value"] for meter in page.all("meter")] == ["0.750", "0.250"]
-    assert [text for text in page.text["h3"] if text.startswith("Turn")] == ["Turn 1", "Turn 2", "Turn 3"]
-    assert page.all("nav") == [{"class": "tools", "hidden": ""}]
-    assert "class" not in page.all("th")[0]
+    scales = [one["style"] for one in page.all("i") if one.get("class") == "scale"]
+    assert scales == ["--share:0.750;--mark:0.500", "--share:0.250;--mark:0.500"]
+    assert [text for text in page.text["h4"] if text.startswith("Turn")] == ["Turn 1 ", "Turn 2 ", "Turn 3 "]
+
+
+def test_html_folds_items_when_many_failed_and_rounds_no_failure_away() -> None:
+    failed, passed = {"prompt": "p", "status": "fail"}, {"prompt": "p", "status": "pass"}
+    page = Page(html_report.document(document(*[failed] * 6, passed)))
+    assert not any("open" in one for one in page.all("details"))
+    page = Page(html_report.document(document(failed, *[passed] * 299)))
+    assert "99%" in page.text["b"]
+    assert sum("open" in one for one in page.all("details")) == 1
 
 
 @needs_corpus

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.evaluators import code_only, write_evaluator
 from tests.unit.m365.documents import SAMPLES, VALID, document, needs_corpus, read
 
+from waza.m365.custom import discover
 from waza.m365.document import read_document
 from waza.m365.options import CitationsOptions, CustomOptions, JudgedOptions, options_of
-from waza.m365.resolve import Resolved, resolve
+from waza.m365.resolve import Resolved, placed, resolve
 
 DEFAULTS = {"Relevance": {"threshold": 2}, "own_check": {"threshold": 1, "options": {"a": 1}}}
 
@@ -167,3 +169,23 @@ def test_every_document_of_the_corpus_resolves(path: Path) -> None:
         "answer_accuracy",
         "forbidden_terms",
     }
+
+
+def test_names_of_no_evaluator_are_told_where_the_document_first_has_them(tmp_path: Path) -> None:
+    write_evaluator(tmp_path, "empty", "x = 1")
+    write_evaluator(tmp_path, "exactMatches", code_only("{'score': 1}"))
+    own: list[dict[str, Any]] = [{"empty": {}, "exactMatches": {}}, {"mine": {}}, {"mine": {}}]
+    turns = [{"prompt": "p", "evaluators": evaluators} for evaluators in own]
+    source = read(tmp_path, document({"prompt": "p"}, {"turns": turns}, default_evaluators={"lost": {}}))
+    found = resolve(source)
+    problems = placed(source, found, discover(tmp_path, found.custom).problems)
+    lines = (tmp_path / Path(source.source.file).name).read_text(encoding="utf-8").splitlines()
+    told = {problem.message: problem for problem in problems}
+    lost, mine = told["Unknown evaluator 'lost'"], told["Unknown evaluator 'mine'"]
+    assert (lost.path, mine.path) == ("default_evaluators.lost", "items[1].turns[1].evaluators.mine")
+    for name, problem in (("lost", lost), ("mine", mine)):
+        assert problem.file == source.source.file
+        assert lines[problem.line - 1][problem.column - 1 :].startswith(f'"{name}": {{}}')
+    folder = tmp_path / "custom-evaluators" / "empty"
+    assert told["Custom evaluator 'empty' has no class"].file == str(folder / "empty.py")
+    assert len(problems) == 3

@@ -1,42 +1,24 @@
 import asyncio
 import json
-import re
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.m365.judges import FENCE, ScriptedJudge
 
 from waza.m365.builtin import JUDGED, built_in
-from waza.m365.case import Case, Message
+from waza.m365.case import Case
 from waza.m365.judge import JudgeError
 from waza.m365.options import BUILT_IN
 from waza.m365.part import typed
 from waza.m365.scores import JudgedScore
+from waza.m365.status import entry_of
 
 CASE = Case(prompt="Which form?", response="Form T-2.", expected_response="T-2", context="Trips use T-2.")
-FENCE = re.compile("^(`{3,})\n(.*?)\n\\1$", re.MULTILINE | re.DOTALL)
 
 
-class Scripted:
-    """A judge that gives one reply, and keeps what it was asked."""
-
-    def __init__(self, reply: str) -> None:
-        self.reply, self.asked = reply, list[list[Message]]()
-        self.model_config: Mapping[str, str] = {}
-
-    async def complete(self, messages: Sequence[Message]) -> str:
-        self.asked.append(list(messages))
-        if not self.reply:
-            raise JudgeError("the judge is away")
-        return self.reply
-
-    async def aclose(self) -> None:
-        pass
-
-
-def ask(judge: Scripted, name: str = "Relevance", case: Case = CASE, **options: Any) -> dict[str, Any]:
-    return asyncio.run(built_in(name, options, judge)(case))
+def ask(judge: ScriptedJudge, name: str = "Relevance", case: Case = CASE, **options: Any) -> dict[str, Any]:
+    return entry_of(asyncio.run(built_in(name, options, judge)(case)))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +46,7 @@ def ask(judge: Scripted, name: str = "Relevance", case: Case = CASE, **options: 
     ],
 )
 def test_a_reply_is_a_whole_number_from_1_to_5_or_an_error(reply, score):
-    entry = ask(Scripted(reply))
+    entry = ask(ScriptedJudge(reply))
     if score is None:
         assert entry.keys() == {"result", "error"}
         assert entry["result"] == "error"
@@ -84,11 +66,11 @@ def test_a_reply_is_a_whole_number_from_1_to_5_or_an_error(reply, score):
     ("reply", "came"), [('{"score": 9}', "9"), ("No idea.", "No idea."), ('{"score": "4"}', "'4'")]
 )
 def test_the_error_says_what_came(reply, came):
-    assert came in ask(Scripted(reply))["error"]
+    assert came in ask(ScriptedJudge(reply))["error"]
 
 
 def test_the_threshold_is_reached_by_an_equal_score():
-    judge = Scripted('{"score": 4, "reason": ""}')
+    judge = ScriptedJudge('{"score": 4, "reason": ""}')
     assert ask(judge, threshold=4)["result"] == "pass"
     assert ask(judge, threshold=4.5)["result"] == "fail"
 
@@ -103,7 +85,7 @@ def test_the_threshold_is_reached_by_an_equal_score():
     ],
 )
 def test_what_is_missing_is_an_error_and_no_question(name, change, field):
-    judge = Scripted('{"score": 5, "reason": "fits"}')
+    judge = ScriptedJudge('{"score": 5, "reason": "fits"}')
     entry = ask(judge, name, msgspec.structs.replace(CASE, **change))
     assert entry.keys() == {"result", "error"}
     assert field in entry["error"]
@@ -111,7 +93,7 @@ def test_what_is_missing_is_an_error_and_no_question(name, change, field):
 
 
 def test_a_judge_that_breaks_down_is_an_error():
-    assert ask(Scripted("")) == {"result": "error", "error": "Evaluator failed: the judge is away"}
+    assert ask(ScriptedJudge("")) == {"result": "error", "error": "Evaluator failed: the judge is away"}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +106,7 @@ def test_a_judge_that_breaks_down_is_an_error():
     ],
 )
 def test_each_evaluator_shows_its_material_only(name, shown):
-    judge = Scripted('{"score": 5, "reason": "fits"}')
+    judge = ScriptedJudge('{"score": 5, "reason": "fits"}')
     ask(judge, name)
     system, user = judge.asked[0]
     assert (system.role, user.role) == ("system", "user")
@@ -145,7 +127,7 @@ def test_each_evaluator_shows_its_material_only(name, shown):
     ],
 )
 def test_no_text_can_close_its_fence_or_open_a_message(hostile):
-    judge = Scripted('{"score": 1, "reason": "it asks for its score"}')
+    judge = ScriptedJudge('{"score": 1, "reason": "it asks for its score"}')
     calm, hot = CASE, msgspec.structs.replace(CASE, prompt=hostile, response=hostile, context=hostile)
     ask(judge, "Groundedness", calm)
     ask(judge, "Groundedness", hot)
@@ -158,7 +140,7 @@ def test_no_text_can_close_its_fence_or_open_a_message(hostile):
 
 
 def test_what_needs_a_judge_is_known():
-    judge = Scripted(json.dumps({"score": 5}))
+    judge = ScriptedJudge(json.dumps({"score": 5}))
     minimal: dict[str, dict[str, Any]] = {
         "RetrievalQuery": {"capability": "a", "selector": "b"},
         "RetrievalResult": {"capability": "a", "min_expected_count": 1},

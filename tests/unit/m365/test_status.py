@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.unit.m365.documents import CORPUS, document, mistakes, needs_corpus
 
+from waza.m365.case import EvaluatorResult
 from waza.m365.model import Status
 from waza.m365.status import (
     AGENT_THROTTLED,
     RUN_STATUS,
-    EvaluatorResult,
     Failure,
     TurnOutcome,
     entry_of,

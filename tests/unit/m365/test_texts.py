@@ -9,6 +9,7 @@ from waza.m365.case import Case
 from waza.m365.options import BUILT_IN
 from waza.m365.part import typed
 from waza.m365.scores import SCORE_KEYS, SCORES
+from waza.m365.status import entry_of
 from waza.m365.texts import citations, overlap
 
 CITE = "\ue200cite\ue202turn0search1\ue201"
@@ -18,7 +19,7 @@ def score(name: str, options: dict[str, Any], **texts: str) -> dict[str, Any]:
     """Return the entry of a built-in evaluator without a judge; it has the shape of its kind."""
     assert name in BUILT_IN
     case = msgspec.structs.replace(Case(prompt="Which form?", response="Form T-2"), **texts)
-    entry = asyncio.run(built_in(name, options, None)(case))
+    entry = entry_of(asyncio.run(built_in(name, options, None)(case)))
     if entry["result"] != "error":
         typed(SCORES[SCORE_KEYS[name]], entry)
     return entry

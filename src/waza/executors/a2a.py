@@ -1,16 +1,20 @@
-"""An agent behind the Agent2Agent protocol, over HTTP, streaming or not.
+"""`executor: a2a`: an agent behind the Agent2Agent protocol, over HTTP, streaming or not.
 
-Protocol: https://a2a-protocol.org, spoken by the official SDK. Every item is a conversation of its own: the
+Protocol: https://a2a-protocol.org, spoken by the official SDK. Every attempt is a conversation of its own: the
 context that the agent gives with its first answer goes along with all later prompts.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 from uuid import uuid4
 
 import httpx
+import msgspec
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.helpers import get_artifact_text, get_message_text, new_text_part
 from a2a.types.a2a_pb2 import (
@@ -25,13 +29,15 @@ from a2a.types.a2a_pb2 import (
 )
 from a2a.utils.errors import A2AError
 
-from waza.errors import RunError
-from waza.m365.agents import Conversation, Credentials, Reply
-from waza.m365.document import Item
-from waza.m365.status import AGENT_THROTTLED, Failure
+from waza.errors import ExecutorError
+from waza.model.agent import Limits, Place, Setup
+from waza.model.base import Keys, NonBlank
+from waza.model.observation import MESSAGE, PROMPT, THROTTLED, Event, Turn
+from waza.model.task import Task
+from waza.model.trial import Attempt
 
 WAITS = (1.0, 4.0, 15.0)
-"""Seconds before the second, third and fourth attempt of a request that the agent asks to make later."""
+"""Seconds before the second, third, fourth and every further attempt of a request that is to be made later."""
 
 _LONGEST_WAIT = 120.0  # seconds that `Retry-After` may ask for
 _THROTTLED = 429
@@ -44,37 +50,62 @@ _REFUSED = (
 )
 
 
-class A2AAgent:
-    """An agent at a URL. `timeout` is that of one request, in seconds; `waits` come before its repetitions."""
+class A2AOptions(Keys, frozen=True, kw_only=True):
+    """`config.executor_options`: the address below which the agent's card is, and how it is asked.
 
-    def __init__(
-        self, url: str, credentials: Credentials, timeout: float, waits: Sequence[float] = WAITS
-    ) -> None:
-        self.url, self.credentials, self.timeout, self.waits = url, credentials, timeout, waits
-        self.http = httpx.AsyncClient(timeout=timeout, follow_redirects=True)
+    `bearer_env` and `api_key_env` name variables with a token and with the key that the card asks for.
+    `attempts` is how often a request is made that the agent puts off.
+    """
+
+    strict_keys: ClassVar[bool] = True
+    url: NonBlank
+    bearer_env: str = ""
+    api_key_env: str = ""
+    attempts: Annotated[int, msgspec.Meta(ge=1, le=100)] = 4
+
+
+class A2AExecutor:
+    """An agent at a URL."""
+
+    Options = A2AOptions
+
+    def __init__(self, setup: Setup) -> None:
+        self.options = setup.options(A2AOptions)
+        self.http = httpx.AsyncClient(timeout=setup.config.timeout_seconds, follow_redirects=True)
         self.client: Client | None = None
 
     async def start(self) -> None:
-        """Read the agent's card. RunError: there is none, or it offers no way that we speak."""
-        if self.credentials.token:
-            self.http.headers["Authorization"] = f"Bearer {self.credentials.token}"
+        """Read the agent's card. ExecutorError: there is none, or a key is missing, or we do not speak its ways."""
+        options = self.options
+        if options.bearer_env:
+            self.http.headers["Authorization"] = f"Bearer {_secret(options.bearer_env)}"
+        key = _secret(options.api_key_env) if options.api_key_env else ""
         try:
-            card = await A2ACardResolver(self.http, self.url).get_agent_card()
-            if self.credentials.key:
-                self.http.headers[_key_header(card)] = self.credentials.key
+            card = await A2ACardResolver(self.http, options.url).get_agent_card()
+            if key:
+                self.http.headers[_key_header(card)] = key
             self.client = ClientFactory(ClientConfig(httpx_client=self.http)).create(card)
         except (A2AError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise RunError(
-                f"there is no A2A agent at {self.url}: {error}; "
+            raise ExecutorError(
+                f"there is no A2A agent at {options.url}: {error}; "
                 "give the address below which it has /.well-known/agent-card.json"
             ) from error
 
-    async def open(self, item: Item) -> Conversation:
+    def works_in(self, task: Task) -> bool:
+        """Say no: the agent is elsewhere."""
+        del task
+        return False
+
+    async def open(self, attempt: Attempt, place: Place) -> A2ASession:
         """Start a conversation; the agent hears of it with the first prompt."""
-        del item
+        del attempt, place
         if self.client is None:
-            raise RunError("the agent was not started")
-        return _Dialogue(self, self.client)
+            raise ExecutorError("the agent was not started")
+        return A2ASession(self.client, self.options.attempts)
+
+    def judge(self, attempt: Attempt) -> None:
+        """Return nobody: an agent elsewhere is not asked for verdicts."""
+        del attempt
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -83,31 +114,41 @@ class A2AAgent:
         await self.http.aclose()
 
 
-class _Dialogue:
-    def __init__(self, agent: A2AAgent, client: Client) -> None:
-        self.agent, self.client = agent, client
+class A2ASession:
+    """One conversation."""
+
+    def __init__(self, client: Client, attempts: int) -> None:
+        self.client, self.attempts = client, attempts
         self.context_id = self.task_id = ""
 
-    async def send(self, prompt: str) -> Reply:
-        for wait in (*self.agent.waits, None):
+    async def send(self, prompt: str, limits: Limits) -> Turn:
+        """Send a prompt; a request that the agent puts off is made again, all of them within the turn's limit."""
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(limits.turn or None):
+                turn = await self._send(prompt)
+        except TimeoutError:
+            turn = Turn(error=f"no answer within {limits.turn:g} s", timed_out=True)
+        return msgspec.structs.replace(turn, duration_ms=round((time.monotonic() - started) * 1000))
+
+    async def _send(self, prompt: str) -> Turn:
+        for wait in _waits(self.attempts):
             answer = _Answer()
             try:
-                async with asyncio.timeout(self.agent.timeout):
-                    async for part in self.client.send_message(self._request(prompt)):
-                        answer.take(part)
-            except TimeoutError:
-                return _failed(f"no answer within {self.agent.timeout:g} s")
+                async for part in self.client.send_message(self._request(prompt)):
+                    answer.take(part)
             except (A2AError, httpx.HTTPError, ValueError) as error:
                 response = _response(error)
                 if response is None or response.status_code not in _LATER:
-                    return _failed(str(error))
+                    return Turn(error=str(error))
                 if wait is None:
-                    return _failed(str(error), throttled=response.status_code == _THROTTLED)
+                    throttled = response.status_code == _THROTTLED
+                    return Turn(error=f"{THROTTLED}: {error}" if throttled else str(error))
                 await asyncio.sleep(_wait(response, wait))
             else:
                 self.context_id = answer.context_id or self.context_id
                 self.task_id = answer.open_task
-                return answer.reply()
+                return answer.turn(prompt)
         raise AssertionError("unreachable: the last attempt returns")
 
     def _request(self, prompt: str) -> SendMessageRequest:
@@ -121,7 +162,21 @@ class _Dialogue:
         return SendMessageRequest(message=message)
 
     async def aclose(self) -> None:
-        pass
+        """Nothing to end: the agent is not told."""
+
+
+def _waits(attempts: int) -> Iterator[float | None]:
+    """Yield the pause after each attempt; None after the last one."""
+    for number in range(attempts - 1):
+        yield WAITS[min(number, len(WAITS) - 1)]
+    yield None
+
+
+def _secret(name: str) -> str:
+    value = os.environ.get(name, "")
+    if not value:
+        raise ExecutorError(f"the variable {name}, which should hold a key for the agent, is not set")
+    return value
 
 
 class _Answer:
@@ -165,20 +220,18 @@ class _Answer:
         else:
             self.artifacts[artifact.artifact_id] = artifact
 
-    def reply(self) -> Reply:
+    def turn(self, prompt: str) -> Turn:
         """Return the answer: artifacts, else the message that came with the last status."""
         if self.state in _REFUSED:
             name = TaskState.Name(self.state).removeprefix("TASK_STATE_").lower().replace("_", " ")
-            return _failed(f"the agent's task ended as {name}{': ' if self.said else ''}{self.said}")
-        if self.message is not None:
-            return Reply(text=self.message)
+            return Turn(error=f"the agent's task ended as {name}{': ' if self.said else ''}{self.said}")
         # A streamed text comes in pieces, and what stands between them is part of them.
         texts = [get_artifact_text(one, "") for one in self.artifacts.values()]
-        return Reply(text="\n".join(text for text in texts if text) or self.said)
-
-
-def _failed(cause: str, *, throttled: bool = False) -> Reply:
-    return Reply(failure=Failure(cause, AGENT_THROTTLED) if throttled else Failure(cause))
+        output = self.message
+        if output is None:
+            output = "\n".join(text for text in texts if text) or self.said
+        events = (Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))
+        return Turn(output=output, events=events, session_id=self.context_id)
 
 
 def _key_header(card: AgentCard) -> str:

@@ -1,0 +1,116 @@
+"""`executor: command`: any program as the agent. It is started for every prompt, which it reads on stdin."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import msgspec
+
+from waza.errors import ExecutorError
+from waza.kit import process
+from waza.model.agent import Limits, Place, Setup
+from waza.model.base import Keys, NonBlank
+from waza.model.observation import MESSAGE, PROMPT, THROTTLED, Event, Turn
+from waza.model.task import Task
+from waza.model.trial import Attempt
+
+TRY_LATER = 75  # EX_TEMPFAIL of sysexits.h
+_SHOWN = 500  # characters of a program's complaint
+
+
+class CommandOptions(Keys, frozen=True, kw_only=True):
+    """`config.executor_options`: a shell command, and where it runs: in the workspace, or where waza was started."""
+
+    strict_keys: ClassVar[bool] = True
+    command: NonBlank
+    directory: Literal["workspace", "current"] = "workspace"
+
+
+class CommandExecutor:
+    """Starts the program. What it writes to stdout is its answer; it works in the attempt's workspace.
+
+    `WAZA_CONVERSATION` is the task's id and `WAZA_TURN` counts the prompts of the conversation from 1, so that
+    a program can remember; `WAZA_SUITE_DIR` is the suite's directory. An exit code other than 0 is a broken
+    turn; 75 says that the program takes no requests for now.
+    """
+
+    Options = CommandOptions
+
+    def __init__(self, setup: Setup) -> None:
+        self.options = setup.options(CommandOptions)
+        self.hidden = setup.hidden
+
+    async def start(self) -> None:
+        """Nothing to get ready."""
+
+    def works_in(self, task: Task) -> bool:
+        """Tell whether the program runs in a workspace."""
+        del task
+        return self.options.directory == "workspace"
+
+    async def open(self, attempt: Attempt, place: Place) -> CommandSession:
+        """Return a conversation in which the program is started anew for every prompt."""
+        return CommandSession(self, attempt.task, place)
+
+    def judge(self, attempt: Attempt) -> None:
+        """Return nobody: a program is not asked for verdicts."""
+        del attempt
+
+    async def aclose(self) -> None:
+        """Nothing to stop."""
+
+
+class CommandSession:
+    """One conversation."""
+
+    def __init__(self, executor: CommandExecutor, task: Task, place: Place) -> None:
+        self.options = executor.options
+        self.cwd = place.workdir if executor.works_in(task) else None
+        self.turns = 0
+        kept = {name: value for name, value in os.environ.items() if name not in executor.hidden}
+        own = {"WAZA_CONVERSATION": task.id, "WAZA_SUITE_DIR": str(task.home)}
+        self.environment: Mapping[str, str] = {**kept, **place.environment, **own}
+
+    async def send(self, prompt: str, limits: Limits) -> Turn:
+        """Start the program with a prompt, and wait for its end."""
+        self.turns += 1
+        shell = ["cmd", "/C"] if sys.platform == "win32" else ["sh", "-c"]
+        started = time.monotonic()
+        try:
+            ended = await process.run(
+                [*shell, self.options.command],
+                stdin=prompt.encode("utf-8", "replace"),
+                cwd=self.cwd,
+                env={**self.environment, "WAZA_TURN": str(self.turns)},
+                timeout=limits.turn or None,
+            )
+        except ValueError as error:
+            raise ExecutorError(f"the command cannot be started: {error}") from error
+        turn = _turn(prompt, ended, limits)
+        return msgspec.structs.replace(turn, duration_ms=round((time.monotonic() - started) * 1000))
+
+    async def aclose(self) -> None:
+        """Nothing to end."""
+
+
+def _turn(prompt: str, ended: process.Finished, limits: Limits) -> Turn:
+    if ended.timed_out:
+        return Turn(error=f"the command did not end within {limits.turn:g} s", timed_out=True)
+    if ended.truncated:
+        return Turn(error=f"the command wrote more than {process.MAX_OUTPUT:,} bytes")
+    if not ended.ok:
+        return Turn(error=_complaint(ended))
+    output = ended.stdout.decode("utf-8", "replace").rstrip("\r\n")
+    return Turn(
+        output=output, events=(Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))
+    )
+
+
+def _complaint(ended: process.Finished) -> str:
+    said = ended.stderr.decode("utf-8", "replace").strip()[-_SHOWN:]
+    text = f"the command ended with {ended.ending}{': ' if said else ''}{said}"
+    return f"{THROTTLED}: {text}" if ended.returncode == TRY_LATER else text

@@ -1,0 +1,8 @@
+"""Text that can be written."""
+
+from __future__ import annotations
+
+
+def encodable(text: str) -> str:
+    """Return the text with `?` for every half of a surrogate pair, which no UTF-8 file or request can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

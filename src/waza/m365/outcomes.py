@@ -1,0 +1,71 @@
+"""What a run of a document's suite says of its items: which turns were answered, and what evaluators said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from waza.m365.case import EvaluatorResult
+from waza.m365.options import Evaluators
+from waza.m365.status import AGENT_REQUEST_FAILED, AGENT_THROTTLED, Failure, TurnOutcome
+from waza.model.observation import ANSWER, THROTTLED, Event
+from waza.model.result import RunResult, Validation
+
+ItemOutcome: TypeAlias = tuple[TurnOutcome, ...]
+
+_WHICH = re.compile(r"follow-up \d+/\d+: ")  # the engine's word for a later turn
+
+
+def outcomes_of(evaluators: Sequence[Evaluators], run: RunResult | None) -> ItemOutcome:
+    """Return what happened on each turn of an item; `evaluators` are those of its turns.
+
+    A turn without an answer failed, and no later one was tried. None for the run: it was interrupted.
+    """
+    if run is None:
+        return (TurnOutcome(failure=Failure("the run was interrupted")),) * len(evaluators)
+    answers = [event for event in run.transcript if event.type == ANSWER]
+    said = {point.after_turn: point.validations for point in run.checkpoints}
+    said[len(evaluators)] = run.validations or {}
+    outcomes = [
+        answered(event, own, said.get(number, {}))
+        for number, (event, own) in enumerate(zip(answers, evaluators, strict=False), 1)
+    ]
+    if len(outcomes) < len(evaluators):
+        outcomes.append(TurnOutcome(failure=_failure(run.error_msg)))
+    skipped = TurnOutcome(skipped=True)
+    return (*outcomes, *[skipped] * (len(evaluators) - len(outcomes)))
+
+
+def answered(event: Event | None, own: Evaluators, said: Mapping[str, Validation]) -> TurnOutcome:
+    """Return the outcome of a turn with an answer, the results in the order of its evaluators."""
+    about: dict[str, Any] = event.message if event else {}
+    return TurnOutcome(
+        response=str(event.content) if event else "",
+        results=tuple(result_of(name, said[name]) for name in own if name in said),
+        citations=about.get("citations", []),
+        diagnostics=about.get("diagnostics", {}),
+    )
+
+
+def result_of(name: str, said: Validation) -> EvaluatorResult:
+    """Return what an evaluator said, from the verdict of the grader `evaluator`."""
+    details = said.details
+    if "raw_score" not in details:
+        return EvaluatorResult(name=name, error=details.get("error") or said.feedback)
+    own = ("evaluator", "kind", "raw_score", "scale", "threshold", "reason")
+    return EvaluatorResult(
+        name=name,
+        kind=details["kind"],
+        score=details["raw_score"],
+        threshold=details["threshold"],
+        passed=said.passed,
+        reason=details["reason"],
+        extra={key: value for key, value in details.items() if key not in own},
+    )
+
+
+def _failure(error: str) -> Failure:
+    cause = _WHICH.sub("", error, count=1)
+    busy = THROTTLED in cause or "429" in cause or "rate limit" in cause.lower()
+    return Failure(cause, AGENT_THROTTLED if busy else AGENT_REQUEST_FAILED)

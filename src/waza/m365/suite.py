@@ -1,0 +1,144 @@
+"""A document as a suite: every item is a task, every turn a prompt, and its evaluators grade the answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UnsetType
+
+from waza.errors import UsageError
+from waza.executors import TYPES, named
+from waza.m365.document import EvalDocument, Item
+from waza.m365.grader import EvaluatorGrader
+from waza.m365.model import Turn
+from waza.m365.options import Evaluators
+from waza.m365.status import EVALUATORS_FAILED, REQUEST_FAILED
+from waza.model.loaded import Suite
+from waza.model.mock import MockScript, MockTurn
+from waza.model.skill import Target
+from waza.model.suite import Config, SuiteFile
+from waza.model.task import Checkpoint, Task
+from waza.model.verdict import BuiltGrader, GraderSpec
+from waza.suite.digest import digested, suite_digest
+
+RECORDED = "recorded"
+AGENTS = ("mock", RECORDED, "command:CMD", "a2a:URL", "copilot-sdk")
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is asked, and how: an executor of suites, or `recorded`, which answers as the document says.
+
+    `options` are those of the executor. `model` and `target`, a skill or custom agent, are for real agents.
+    `timeout` is in seconds a prompt, `concurrency` the number of items at the same time.
+    """
+
+    executor: str
+    options: dict[str, Any] = {}
+    model: str = ""
+    target: Target | None = None
+    timeout: float = 300
+    concurrency: int = 1
+
+
+def agent_named(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the executor, or `recorded`, that `--agent` names, with its options. UsageError: there is none.
+
+    Programs run in the current directory, where people who write `python bot.py` have their bot.
+    """
+    executor, options = named(text)
+    if executor == "command":
+        options["directory"] = "current"
+    if (executor not in TYPES and executor != RECORDED) or (
+        executor in ("a2a", "command") and text == executor
+    ):
+        raise UsageError(f"there is no agent {text!r}; known: {', '.join(AGENTS)}")
+    return executor, options
+
+
+def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]], agent: Agent) -> Suite:
+    """Return the suite that runs a document; `evaluators` are those of every turn of every item.
+
+    Custom evaluators are those of the current directory.
+    """
+    here = Path.cwd()
+    config = Config(
+        executor="mock" if agent.executor == RECORDED else agent.executor,
+        executor_options=agent.options,
+        model=agent.model,
+        timeout_seconds=max(1, math.ceil(agent.timeout)),
+        parallel=agent.concurrency > 1,
+        workers=agent.concurrency,
+    )
+    suite = Suite(
+        path=here / document.source.file,
+        directory=here,
+        fixtures=here,
+        file=SuiteFile(name=document.name, skill=agent.target.name if agent.target else "", config=config),
+        tasks=tuple(
+            digested(_task(item, own, agent, here))
+            for item, own in zip(document.items, evaluators, strict=True)
+        ),
+        models=(agent.model,),
+    )
+    return msgspec.structs.replace(suite, digest=suite_digest(suite))
+
+
+def _task(item: Item, evaluators: Sequence[Evaluators], agent: Agent, here: Path) -> Task:
+    """Return an item as a task. The evaluators of the last turn are its graders, others stand at checkpoints."""
+    graders = [
+        tuple(_grader(name, options, turn, here) for name, options in own.items())
+        for turn, own in zip(item.turns, evaluators, strict=True)
+    ]
+    target = agent.target
+    return Task(
+        id=item.id,
+        name=item.id,
+        file="",
+        prompt=item.turns[0].prompt,
+        follow_ups=tuple(turn.prompt for turn in item.turns[1:]),
+        timeout=agent.timeout,
+        home=here,
+        fixtures=here,
+        target=target,
+        skill_paths=(target.directory,) if target and target.kind == "skill" else (),
+        no_skills=target is None,
+        graders=graders[-1],
+        checkpoints=tuple(
+            Checkpoint(after_turn=number, graders=own, stop=False)
+            for number, own in enumerate(graders[:-1], 1)
+            if own
+        ),
+        mock=_recording(item) if agent.executor == RECORDED else None,
+        verbatim=True,
+    )
+
+
+def _grader(name: str, options: dict[str, Any], turn: Turn, here: Path) -> BuiltGrader:
+    config: dict[str, Any] = {"name": name, "options": options, "prompt": turn.prompt}
+    config |= {"expected_response": turn.expected_response, "context": turn.context}
+    grader = EvaluatorGrader.of_document(name, options, turn, here)
+    return BuiltGrader(GraderSpec(type="evaluator", name=name, config=config), grader)
+
+
+def _recording(item: Item) -> MockScript:
+    return MockScript(turns=tuple(_recorded(turn) for turn in item.turns))
+
+
+def _recorded(turn: Turn) -> MockTurn:
+    """Return what the agent said, and what was known of it, when the document was written."""
+    error = turn.error
+    if not isinstance(error, UnsetType) and error.code != EVALUATORS_FAILED:
+        return MockTurn(error=f"as recorded: {error.message.removeprefix(REQUEST_FAILED)}")
+    if isinstance(turn.response, UnsetType):
+        return MockTurn(error="the document has no 'response' for this prompt")
+    plain = msgspec.to_builtins
+    searches = turn.diagnostics.retrieval_executions
+    return MockTurn(
+        output=turn.response,
+        citations=plain(turn.citations),
+        diagnostics={} if isinstance(searches, UnsetType) else {"retrieval_executions": plain(searches)},
+    )

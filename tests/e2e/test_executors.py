@@ -1,0 +1,122 @@
+"""Executors that a suite may name besides the mock and Copilot: any command, and agents over A2A."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from tests.support.a2a_agent import served
+from tests.support.live import Project, nap, survivors
+from tests.support.program import newest_results, waza, write_tree
+
+TASK = """
+id: a
+inputs: {prompt: hello, follow_up_prompts: [again], files: [{path: given.txt, content: here}]}
+graders: [GRADER]
+"""
+SEEN = "{type: text, name: seen, config: {contains: [FOUND]}}"
+
+
+def suite(root: Path, config: str, grader: str = SEEN, found: str = "hello") -> None:
+    text = TASK.replace("GRADER", grader).replace("FOUND", found)
+    write_tree(root, {"eval.yaml": f"name: s\nconfig: {config}\ntasks: [task.yaml]\n", "task.yaml": text})
+
+
+def test_a_command_is_an_agent_that_works_in_the_workspace(tmp_path: Path):
+    write_tree(
+        tmp_path, {"bot.sh": 'cat given.txt -; touch made.txt; echo " ($WAZA_CONVERSATION $WAZA_TURN)"\n'}
+    )
+    grader = f"{SEEN}, {{type: file, name: made, config: {{must_exist: [made.txt]}}}}"
+    command = "{executor: command, executor_options: {command: 'sh \"$WAZA_SUITE_DIR/bot.sh\"'}}"
+    suite(tmp_path, command, grader, "hereagain (a 2)")
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 0, ended.out
+    assert not (tmp_path / "made.txt").exists()
+    (run,) = newest_results(tmp_path)["tasks"][0]["runs"]
+    assert [event["content"] for event in run["transcript"]] == [
+        "hello", "herehello (a 1)", "again", "hereagain (a 2)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("echo no luck >&2; exit 3", "exit status 3: no luck"),
+        ("exit 75", "takes no requests for now"),
+        ("yes | head -c 9000000", "wrote more than"),
+    ],
+)
+def test_a_command_that_breaks_is_an_error_of_its_run(tmp_path: Path, command: str, says: str):
+    suite(tmp_path, "{executor: mock}")
+    ended = waza("run", "eval.yaml", "--executor", f"command:{command}", cwd=tmp_path)
+    assert ended.code == 1
+    (run,) = newest_results(tmp_path)["tasks"][0]["runs"]
+    assert run["status"] == "error"
+    assert says in run["error_msg"]
+
+
+def test_nothing_of_a_command_that_takes_too_long_is_left(tmp_path: Path):
+    project, duration = Project(tmp_path), nap()
+    suite(project.home, "{executor: mock}")
+    asked = (
+        "run",
+        "eval.yaml",
+        "--executor",
+        f"command:sleep {duration} & sleep {duration}",
+        "--timeout",
+        "1",
+    )
+    ended = project.run(*asked)
+    assert ended.code == 1
+    (run,) = newest_results(project.home)["tasks"][0]["runs"]
+    assert (run["timed_out"], survivors(duration), project.left) == (True, [], [])
+
+
+def test_an_agent_over_a2a_answers_a_suite(tmp_path: Path):
+    with served() as agent:
+        suite(tmp_path, f"{{executor: a2a, executor_options: {{url: '{agent.url}'}}}}", found="'2: again'")
+        assert waza("run", "eval.yaml", cwd=tmp_path).code == 0
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 2
+    assert "there is no A2A agent at" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("config", "flags", "says"),
+    [
+        ("{executor: command}", [], "eval.yaml:2:10: config.executor_options: 'command' is missing"),
+        (
+            "{executor: a2a, executor_options: {ulr: x}}",
+            [],
+            "config.executor_options.ulr: unknown key 'ulr'; did you mean 'url'?",
+        ),
+        ("{executor: mock}", ["--executor", "a2a"], "write --executor a2a:URL"),
+        ("{executor: mock}", ["--executor", "comand:x"], "there is no executor 'comand:x'"),
+    ],
+)
+def test_options_are_checked_before_anything_runs(tmp_path: Path, config: str, flags: list[str], says: str):
+    suite(tmp_path, config)
+    ended = waza("run", "eval.yaml", *flags, cwd=tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert says in ended.err
+
+
+def test_what_the_platform_says_of_an_answer_reaches_evaluators(tmp_path: Path):
+    task = """
+    id: a
+    inputs: {prompt: find it}
+    mock:
+      output: found
+      diagnostics:
+        retrieval_executions:
+          - {capability: web, queries: [{queryString: lima weather}], retrievalHits: []}
+    graders:
+      - {type: evaluator, name: right, config: {name: RetrievalQuery, options: {capability: web, selector: lima}}}
+    """
+    write_tree(
+        tmp_path,
+        {"eval.yaml": "name: s\nconfig: {executor: mock}\ntasks: [task.yaml]\n", "task.yaml": dedent(task)},
+    )
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 0, ended.out + ended.err
