@@ -38,7 +38,7 @@ class UsageError(WazaError):
 
 
 class SuiteError(WazaError):
-    """Files of a suite have mistakes; `problems` lists every one of them."""
+    """Files of a suite have mistakes; `problems` lists every one of them, and the warnings beside them."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

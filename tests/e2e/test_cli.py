@@ -276,3 +276,29 @@ def test_unknown_settings_are_warnings(tmp_path: Path):
     unknown = ".waza.yaml:2:3: defaults.judgModel: warning: unknown key 'judgModel', ignored"
     assert lines[0] == f"{unknown}; did you mean 'judgeModel'?"
     assert lines[1].startswith(".waza.yaml:3:1: colour: warning: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "run e.yaml --timeout 5m",
+            "'--timeout': '5m' is none; give whole seconds from 1 to 86400, such as 300",
+        ),
+        ("run e.yaml --timeout 1.5", "'1.5' is none; give whole seconds"),
+        ("run e.yaml --timeout 0", "'0' is none; give whole seconds"),
+        ("run e.yaml --timeout 86401", "'86401' is none; give whole seconds"),
+        ("run e.yaml --trials many", "'--trials': 'many' is none; give a whole number from 1 on, such as 3"),
+        ("run e.yaml --trials 0", "'0' is none; give a whole number from 1 on"),
+        ("run e.yaml -w -1", "'--workers': '-1' is none; give a whole number from 0 on, such as 4"),
+        ("m365 run e.json --timeout 5m", "'--timeout': '5m' is none; give seconds, such as 300 or 0.5"),
+        ("m365 run e.json --timeout 0", "'0' is none; give seconds, such as 300 or 0.5"),
+        ("m365 run e.json --timeout nan", "'nan' is none; give seconds"),
+        ("m365 run e.json --timeout inf", "'inf' is none; give seconds"),
+    ],
+)
+def test_numbers_that_are_none_are_told_with_what_is_wanted(tmp_path: Path, words: str, said: str):
+    ended = waza(*words.split(), cwd=tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1

@@ -301,7 +301,7 @@ def test_a_run_of_something_else_is_refused(project: Project):
     journal = unfinished(project, 1)
     before = journal.read_bytes()
     changes: list[tuple[str, Callable[[Path], None]]] = [
-        ("eval.yaml", replaced("model: test-model", "model: test-model\n  timeout_seconds: 7")),
+        ("eval.yaml", replaced("model: test-model", "model: test-model\n  max_attempts: 7")),
         ("eval.yaml", replaced("after_task", "before_task")),
         ("eval.yaml", replaced("name: j", "name: k")),
         ("tasks/a.yaml", replaced("prompt: p", "prompt: q")),
@@ -316,8 +316,17 @@ def test_a_run_of_something_else_is_refused(project: Project):
         path = project.home / name
         original = path.read_bytes()
         change(path)
-        refused(project.run("run", "eval.yaml", "--resume"), "the suite, a task, a grader or a file")
+        refused(project.run("run", "eval.yaml", "--resume"), "the suite, a task, a grader, a skill or a file")
         path.write_bytes(original)
+    options = [
+        (["--trials", "2"], "the number of trials (--trials) changed"),
+        (["--task", "a"], "the choice of tasks (--task, --tags) changed"),
+        (["--no-skills"], "whether skills can be seen (--no-skills) changed"),
+        (["--baseline", "--judge-model", "j"], "the judge's model (--judge-model) and the comparison"),
+        (["--timeout", "7"], "the time limit of turns (--timeout)"),
+    ]
+    for words, reason in options:
+        refused(project.run("run", "eval.yaml", "--resume", *words), reason)
     run_id = journal.parent.name
     refused(project.run("run", "eval.yaml", "--model", "other", f"--resume={run_id}"), "the model changed")
     journal.write_bytes(before.replace(b'"waza":"', b'"waza":"0.0.'))

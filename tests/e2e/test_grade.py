@@ -350,3 +350,25 @@ def test_results_given_as_a_suite(tmp_path: Path):
     ended = waza("grade", "r.json", "--results", "r.json", cwd=tmp_path)
     assert (ended.code, ended.out) == (2, "")
     assert "r.json:1:460: tasks[0]: " in ended.err
+
+
+def test_eval_documents_are_told_apart(tmp_path: Path):
+    document = {"schemaVersion": "1.7.0", "items": [{"prompt": "p", "response": "r"}]}
+    suite = mock_suite(tmp_path, {"t": "inputs: {prompt: p}\nmock: {output: o}"})
+    write_tree(tmp_path, {"my evals.json": json.dumps(document), "old.json": '[{"prompt": "p"}]'})
+    before = suite.read_bytes()
+    again = "`waza m365 run 'my evals.json' --agent recorded` judges recorded responses again"
+    cases = [
+        (["grade", "my evals.json"], f"Error: my evals.json is an eval document, not a suite; {again}\n"),
+        (["grade", "old.json", "--results", "r.json"], "`waza m365 run old.json --agent recorded`"),
+        (["grade", "eval.yaml", "--results", "my evals.json"], f"my evals.json: is an eval document; {again}\n"),
+        (["compare", "my evals.json", "old.json"], f"my evals.json: is an eval document; {again}\n"),
+        (["registry", "add", "github.com/a/b@v1", "--eval", "my evals.json"], "not a suite; name a suite, such as"),
+        (["grade", "eval.yaml"], "say which results to grade: --results FILE"),
+    ]  # fmt: skip
+    for words, said in cases:
+        ended = waza(*words, cwd=tmp_path)
+        assert (ended.code, ended.out) == (2, "")
+        assert said in ended.err
+        assert ended.err.replace("1 mistake; nothing was run\n", "").count("\n") == 1
+    assert suite.read_bytes() == before

@@ -92,7 +92,7 @@ def test_the_crate_builds_the_module_that_the_preset_names(tmp_path: Path):
         assert f"fn waza_host_{name}(" in host
     missing = waza("grader", "test", "style", cwd=tmp_path)
     assert missing.code == 2
-    assert "goldens/fail.json: config.artifact: 'grader.wasm' is not there" in missing.err
+    assert "Error: style.yaml:5:3: config.artifact: 'grader.wasm' is not there" in missing.err
     # Another module in its place, which allows 40 characters, is asked by the same preset.
     shutil.copy(Path(__file__).parents[1] / "data" / "wgp" / "brief.wasm", module / "grader.wasm")
     tried = waza("grader", "test", "style", cwd=tmp_path)
@@ -143,7 +143,7 @@ def module(root: Path, goldens: dict[str, Any], **more: str) -> Path:
     )
     files = {"waza.registry.yaml": manifest("echo"), "echo.yaml": preset, "echo": ECHO, **more}
     texts = {
-        f"goldens/{name}.json": one if isinstance(one, str) else json.dumps(one)
+        f"goldens/{name}.json": one if isinstance(one, str | bytes) else json.dumps(one)
         for name, one in goldens.items()
     }
     write_tree(root, {**files, **texts})
@@ -157,6 +157,14 @@ def tried(root: Path, *args: str) -> Ended:
     ended = waza("grader", "test", str(root), *args, cwd=root.parent, env={"TMPDIR": str(temporary)})
     assert list(temporary.iterdir()) == [], "something is left"
     return ended
+
+
+TEXT_PRESET = """\
+type: text
+config:
+  contains: [a]
+  colour: [red]
+"""
 
 
 def golden(passed: bool = True, config: dict[str, Any] | None = None, **expected: float) -> dict[str, Any]:
@@ -229,7 +237,7 @@ def test_other_graders_of_a_module(tmp_path: Path):
         "short.yaml": "{type: code, config: {assertions: [output_length < 5]}}",
     }
     request = {"agent": {"output": "It is done"}}
-    goldens = {
+    goldens: dict[str, Any] = {
         "words": {
             "request": {**request, "config": {"contains": ["done"]}},
             "expected": {"passed": True},
@@ -238,6 +246,7 @@ def test_other_graders_of_a_module(tmp_path: Path):
         "short": {"request": request, "expected": {"passed": False}, "grader": "short"},
         "echo": {"request": request, "expected": {"passed": True}, "grader": "echo"},
     }
+    goldens["echo"] = b"\xef\xbb\xbf" + json.dumps(goldens["echo"]).encode()  # as editors on Windows save it
     ended = tried(module(tmp_path / "m", goldens, **presets), "--json")
     assert ended.code == 0, ended.out
     assert [one["grader"] for one in strict_json(ended.out)["goldens"]] == ["echo", "short", "words"]
@@ -248,18 +257,31 @@ def test_modules_that_cannot_be_tried(tmp_path: Path):
     whole = module(tmp_path / "whole", good)
     cases: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
         "none": ({}, {}, "there is no golden in "),
-        "json": ({"x": "{"}, {}, "goldens/x.json: Input data was truncated"),
+        "json": ({"x": '{"request": {},\n  "x"'}, {}, "goldens/x.json:2:6: not valid JSON: Expecting ':' delimiter"),
+        "utf8": ({"x": b"\xe9"}, {}, "goldens/x.json: "),
         "key": ({"x": {**golden(), "expect": 1}}, {}, "goldens/x.json: Object contains unknown field `expect`"),
         "request": ({"x": {"request": {"agent": {"out": ""}}, "expected": {"passed": True}}}, {}, "unknown field `out`"),
         "passed": ({"x": {"request": {}, "expected": {}}}, {}, "missing required field `passed`"),
         "type": ({"x": golden(passed="yes")}, {}, "Expected `bool`, got `str` - at `$.expected.passed`"),  # type: ignore[arg-type]  # the mistake
         "range": ({"x": golden(min_score=1.5)}, {}, "`$.expected.min_score`"),
         "deep": ({"x": "[" * 100_000}, {}, "goldens/x.json: "),
-        "config": ({"x": {**golden(), "grader": "none"}}, {}, "there is no export 'none'; there are: echo"),
-        "several": (good, {"waza.registry.yaml": manifest("a", "b")}, "say which grader, with '#': a, b"),
-        "manifest": (good, {"waza.registry.yaml": "exports: {}"}, "exports no grader"),
-        "preset": (good, {"echo.yaml": "type: wgp"}, "'runtime' is missing"),
-        "kind": (good, {"echo.yaml": "type: wpg"}, "is of type 'wpg', which there is not"),
+        "config": ({"x": {**golden(), "grader": "none"}}, {}, "goldens/x.json: grader: say which of the module's graders it is for: echo"),
+        "several": (good, {"waza.registry.yaml": manifest("a", "b")}, "goldens/good.json: grader: say which of the module's graders it is for: a, b"),
+        "manifest": (good, {"waza.registry.yaml": "exports: {}"}, "Error: waza.registry.yaml exports no grader"),
+        "preset": (good, {"echo.yaml": "type: wgp\nconfig:\n  limits: {}\n"}, "Error: echo.yaml:3:3: config: 'runtime' is missing"),
+        "key of the preset": (good, {"echo.yaml": TEXT_PRESET}, "Error: echo.yaml:4:3: config.colour: unknown key 'colour'"),
+        "key of the golden": (
+            {"x": golden(config={"colour": 1})}, {"echo.yaml": TEXT_PRESET.replace("colour", "contains_cs")},
+            "Error: goldens/x.json: request.config.colour: unknown key 'colour'",
+        ),
+        "item of the preset": (
+            {"x": golden(config={"contains": ["x"]})},
+            {"echo.yaml": "type: text\nconfig:\n  regex_match:\n    - fine\n    - [a]\n"},
+            "Error: echo.yaml:5:7: config.regex_match[1]: ",
+        ),
+        "value of the golden": ({"x": golden(config=[1])}, {}, "goldens/x.json: Expected `object`, got `array` - at `$.request.config`"),  # type: ignore[arg-type]  # the mistake
+        "syntax of the preset": (good, {"echo.yaml": "type: [wgp"}, "Error: echo.yaml:1:7: not valid YAML"),
+        "kind": (good, {"echo.yaml": "type: wpg"}, "Error: echo.yaml: its preset is of type 'wpg', which there is not"),
         "escape": ({"x": {**golden(), "files": {"../up": ""}}}, {}, "the file '../up' cannot be written"),
         "artifact": (good, {"echo.yaml": "{type: wgp, config: {runtime: program, artifact: ../whole/echo}}"}, "is not there"),
     }  # fmt: skip

@@ -366,6 +366,7 @@ graders:
         "graders[0].ref: config.contain: unknown key 'contain'; did you mean 'contains'?",
         "graders[1].ref: the grader is of type 'text', not 'file'; leave 'type' out",
         "graders[2].ref: config.reasoning_effort: a reasoning effort needs executor: copilot-sdk",
+        "graders[3].rubric: warning: 'rubric' has no effect here; put it under 'config:'",
         "graders[4].ref: 'github.com/acme@v1' is no ref: 'github.com/acme' names no repository",
         "graders[5].config: a list stands where a mapping belongs",
         f"graders[6].ref: '{REF}#check@v1' runs a program, and waza.lock does not trust it",

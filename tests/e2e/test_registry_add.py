@@ -51,7 +51,7 @@ def commented(place: Place) -> Place:
 def test_add_keeps_the_suite_and_pins(commented: Place):
     done = commented.waza(
         "registry", "add", f"{REF}#words@v1", "--name", "house style", "--weight", "2.5",
-        "--set", "config.contains_cs=Done,not_contains=x", "--set", "contains=y",
+        "--set", "config.contains_cs=Done,not_contains=[x]", "--set", "contains=[y]",
         code=2,
     )  # fmt: skip
     assert "config.contains_cs: the text 'Done' stands where a list belongs" in done.err
@@ -108,6 +108,60 @@ def test_an_added_grader_runs(commented: Place):
     assert set(results["tasks"][0]["runs"][0]["validations"]) == {"text", "plain"}
 
 
+VALUES: list[tuple[str, object]] = [
+    ("true", True),
+    ("3", 3),
+    ("0.5", 0.5),
+    ("1.0", 1.0),
+    ("", None),
+    ("[a, b]", ["a", "b"]),
+    ("{x: 1, y: [on, 'no', true]}", {"x": 1, "y": ["on", "no", True]}),
+    ('"3"', "3"),
+    ("'it''s, x=1'", "it's, x=1"),
+    ("[a == 1,b == 2]", ["a == 1", "b == 2"]),
+    ("[a==1,b==2]", ["a==1", "b==2"]),
+    ("be kind, be brief", "be kind, be brief"),
+    ("note: be kind", "note: be kind"),
+    ("do #1 first", "do #1 first"),
+    ("*.py", "*.py"),
+    ("- a", "- a"),
+    ("a=b", "a=b"),
+    ("🎯 é", "🎯 é"),
+]
+
+
+def test_values_are_yaml_and_arrive_as_they_were_meant(commented: Place):
+    settings = [
+        word for i, (text, _) in enumerate(VALUES) for word in ("--set", f"config.config.k{i}={text}")
+    ]
+    settings += [
+        "--set",
+        "limits.wall_seconds=7,config.config.deep.er=[1]",
+        "--set",
+        "config.config.deep.est=x",
+    ]
+    commented.waza("registry", "add", f"{REF}#speaks@v1", "--allow-exec", *settings)
+    graders = load(commented.root / "eval.yaml").tasks[0].graders
+    config = next(grader.spec.config for grader in graders if grader.spec.name == "speaks")
+    expected = {f"k{i}": value for i, (_, value) in enumerate(VALUES)}
+    assert config["config"] == {"words": ["a"], **expected, "deep": {"er": [1], "est": "x"}}
+    assert [type(config["config"][key]) for key in expected] == [type(value) for value in expected.values()]
+    assert config["limits"] == {"wall_seconds": 7}
+    lines = (commented.root / "eval.yaml").read_text().splitlines()
+    assert [line for line in lines if line in SUITE.splitlines()] == SUITE.splitlines()
+
+
+def test_a_name_that_a_preset_brings_may_be_taken_too(commented: Place):
+    commented.waza("registry", "add", f"{REF}#words@v1")
+    before = commented.state()
+    again = commented.waza("registry", "add", f"{REF}#words@v1", "--weight", "2", code=2)
+    assert "the name 'house words' is taken by the grader at eval.yaml:9; give this one another" in again.err
+    assert commented.state() == before
+    commented.waza("registry", "add", f"{REF}#words@v1", "--weight", "2", "--name", "more words")
+    names = [grader.spec.name for grader in load(commented.root / "eval.yaml").tasks[0].graders]
+    assert names == ["text", "house words", "more words"]
+
+
 def test_what_add_refuses_changes_nothing(commented: Place):
     write_tree(
         commented.root,
@@ -115,6 +169,7 @@ def test_what_add_refuses_changes_nothing(commented: Place):
             "flow.yaml": "{name: s, graders: [{type: text}]}",
             "latin.yaml": b"name: \xe9\n",
             "list.yaml": "- a\n",
+            "tasks/own.yaml": "inputs: {prompt: p}\ngraders:\n  - {type: text, name: own}\n",
         },
     )
     before = commented.state()
@@ -124,13 +179,18 @@ def test_what_add_refuses_changes_nothing(commented: Place):
         ((words, "--eval", "flow.yaml"), "add this to its graders yourself"),
         ((words, "--eval", "latin.yaml"), "not UTF-8 text"),
         ((words, "--eval", "list.yaml"), "the suite is no mapping of keys"),
+        ((words, "--name", "text"), "the name 'text' is taken by the grader at eval.yaml:7; give this one another with --name"),
+        ((words, "--name", "own"), "the name 'own' is taken by the grader at tasks/own.yaml:3; give"),
+        ((words, "--set", "contains=[a,b=c"), "--set 'contains=[a,b=c': not valid YAML: a list in [...] wants"),
+        ((words, "--set", "a='b' c"), "not valid YAML"),
+        ((words, "--set", "a=[.nan]"), "--set 'a=[.nan]': a number in it is not finite"),
         ((words, "--set", "a"), "--set 'a' is no KEY=VALUE"),
         ((words, "--set", "=1"), "--set '=1' is no KEY=VALUE"),
         ((words, "--set", "a..b=1"), "--set 'a..b=1' is no KEY=VALUE"),
         ((words, "--set", "a=1,a.b=2"), "--set 'a.b=2' goes below a value that is no mapping"),
         ((words, "--set", "threshold=1"), "unknown key 'threshold'"),
-        ((words, "--weight", "nan"), "--weight nan is no finite number"),
-        ((words, "--weight", "heavy"), "'heavy' is not a valid float"),
+        ((words, "--weight", "nan"), "Invalid value for '--weight': 'nan' is none; give a number, such as 2.5"),
+        ((words, "--weight", "heavy"), "Invalid value for '--weight': 'heavy' is none; give a number"),
         ((words, "--name", "\udcff"), "is not UTF-8"),
         (("github.com/acme@v1",), "is no ref"),
         ((f"{REF}#words@v9",), "has no tag, branch or commit 'v9'"),

@@ -247,7 +247,10 @@ def test_a_pattern_without_a_match_is_a_warning_and_if_strict_an_error(words: Pa
     assert "--tags: warning: 'none' matches no task" in loose.err
     strict = waza(*given, "--strict", cwd=words)
     assert (strict.code, strict.out) == (2, "")
-    assert strict.err.endswith("Error: --task: 'typo' matches no task; nothing was run (--strict)\n")
+    said = (
+        "Error: --task: 'typo' matches no task; --tags: 'none' matches no task; nothing was run (--strict)\n"
+    )
+    assert strict.err == said
 
 
 def test_all_tasks_switched_off(tmp_path: Path):

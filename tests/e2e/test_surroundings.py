@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -59,22 +61,58 @@ def test_a_reader_who_leaves_early_stops_nothing(talkative: Path, tmp_path: Path
     assert ET.parse(report).getroot().attrib["tests"] == "1000"  # noqa: S314  # our own report
 
 
-@pytest.mark.parametrize("words", ["run --help", "schema suite", "--help"])
-def test_other_output_that_nobody_reads(tmp_path: Path, words: str):
-    process = subprocess.Popen(
-        command(*words.split()),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory in which every command has something to print."""
+    root = tmp_path_factory.mktemp("session")
+    suite(root, PASSES, FAILS)
+    index = {"entries": [{"ref": "github.com/acme/graders@v1", "summary": "tone"}]}
+    registries = [{"name": "near", "url": "index.json"}, {"name": "far", "url": "http://127.0.0.1:9"}]
+    document = {"schemaVersion": "1.7.0", "items": [{"prompt": "p"}]}
+    write_tree(
+        root,
+        {
+            "index.json": json.dumps(index),
+            ".waza.yaml": json.dumps({"registries": registries}),
+            "evals.json": json.dumps(document),
+            "bad.json": json.dumps({**document, "items": [{}]}),
+            "waza.lock": "schema_version: 1\ngraders: []\n",
+        },
     )
-    assert process.stdout
-    process.stdout.close()
-    assert process.stderr
-    said = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(60) in (0, 1)
-    assert said == b""
+    assert waza("run", "eval.yaml", "-o", "r.json", cwd=root).code == 1
+    return root
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("--help", "--version", "run --help", "schema suite", "registry search tone", "registry verify"),
+        *("compare r.json r.json", "grade eval.yaml --results r.json --fail -v", "run eval.yaml --no-save"),
+        *("m365 validate evals.json", "m365 validate bad.json", "doctor", "run none.yaml", "schema nothing"),
+    ],
+)
+def test_a_reader_who_leaves_does_not_change_what_a_command_says_of_its_work(session: Path, words: str):
+    """The pipe has no reader from the start, so that nothing depends on who is faster."""
+    expected = waza(*words.split(), cwd=session)
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = [
+        subprocess.run(
+            command(*words.split()),
+            cwd=session,
+            env=environment(),
+            stdout=writing,
+            stderr=stderr,
+            check=False,
+        )
+        for stderr in (subprocess.PIPE, writing)
+    ]
+    os.close(writing)
+    assert [one.returncode for one in ended] == [expected.code] * 2
+    said = ended[0].stderr.decode()
+    assert "roken pipe" not in said
+    assert "Traceback" not in said
+    assert said.count("\n") == expected.err.count("\n")
 
 
 @on_linux

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import json
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from waza.cli.get import told
+from waza.cli.refusing import refuse_document
 from waza.cli.text import require_utf8
 from waza.errors import EXIT_OK, UsageError
 from waza.kit import yaml
@@ -21,13 +23,14 @@ from waza.registry.build import read_preset
 from waza.registry.edit import with_grader
 from waza.registry.get import Getter, Got, suite_refs
 from waza.registry.lock import FILE, Entry, LockFile, read_lock, write_lock
+from waza.registry.names import taken_names
 from waza.registry.preset import Preset, merged
 from waza.registry.scalar import scalar
 from waza.report.words import printer
 from waza.suite.project import find_project
 
-_INTEGER = re.compile(r"[-+]?\d{1,300}", re.ASCII)
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_NEXT = re.compile(r",(?=[\w.-]+=)")  # what may stand between two settings
+_FLOW = ("[", "{", '"', "'")  # a value that starts so is YAML as a whole; others are taken as they stand
 
 
 class Addition(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +61,7 @@ async def add_grader(addition: Addition) -> int:
     before, edited = _edited(suite, addition, entry)
     known = read_lock(suite.parent) or LockFile()
     got = await Getter(known, find_project(Path.cwd()).keys.hosts).get(addition.ref)
-    preset = got.preset if edited == before else _checked(got, entry)
+    preset = got.preset if edited == before else _checked(got, entry, taken_names(suite, known))
     if addition.dry_run:
         if edited != before:
             say(f"would add to {addition.suite}: {msgspec.json.encode(entry).decode()}")
@@ -75,6 +78,7 @@ def _edited(suite: Path, addition: Addition, entry: dict[str, Any]) -> tuple[byt
     """Return the suite's file as it is, and as it shall be."""
     if not suite.is_file():
         raise UsageError(f"there is no suite {addition.suite}; name its file with --eval")
+    refuse_document(addition.suite, "name a suite, such as eval.yaml, with --eval")
     before = suite.read_bytes()
     if addition.bare and addition.ref in suite_refs(suite):
         return before, before
@@ -85,8 +89,11 @@ def _edited(suite: Path, addition: Addition, entry: dict[str, Any]) -> tuple[byt
     return before, with_grader(text, entry).encode()
 
 
-def _checked(got: Got, entry: dict[str, Any]) -> Preset:
-    """Return the grader as it would be in the suite. Raises UsageError if it could not be used there."""
+def _checked(got: Got, entry: dict[str, Any], taken: Mapping[str, str]) -> Preset:
+    """Return the grader as it would be in the suite. Raises UsageError if it could not be used there.
+
+    `taken` are the names of other graders, with their places.
+    """
     node = yaml.load(scalar(entry).encode())
     if not isinstance(node, yaml.Mapping):
         raise TypeError("an entry is a mapping")
@@ -99,6 +106,11 @@ def _checked(got: Got, entry: dict[str, Any]) -> Preset:
     ]
     if faults:
         raise UsageError("\n".join(faults))
+    if preset.name in taken:
+        place = taken[preset.name]
+        raise UsageError(
+            f"the name {preset.name!r} is taken by the grader at {place}; give this one another with --name; nothing was changed"
+        )
     return preset
 
 
@@ -123,11 +135,9 @@ def entry_of(addition: Addition) -> dict[str, Any]:
     if addition.name:
         entry["name"] = addition.name
     if addition.weight is not None:
-        if not math.isfinite(addition.weight):
-            raise UsageError(f"--weight {addition.weight} is no finite number")
         entry["weight"] = addition.weight
     config: dict[str, Any] = {}
-    for setting in (part for text in addition.settings for part in text.split(",")):
+    for setting in _settings(addition.settings):
         _set(config, setting)
     return {**entry, "config": config} if config else entry
 
@@ -142,18 +152,54 @@ def _set(config: dict[str, Any], setting: str) -> None:
         place = place.setdefault(parent, {})
         if not isinstance(place, dict):
             raise UsageError(f"--set {setting!r} goes below a value that is no mapping")
-    place[last] = parse_value(value)
+    try:
+        place[last] = parse_value(value)
+    except ValueError as error:
+        raise UsageError(f"--set {setting!r}: {error}") from error
 
 
-def parse_value(text: str) -> bool | float | str:
-    """Return a `--set` value: true, false, a whole number, a number, else the text."""
-    if text in ("true", "false"):
-        return text == "true"
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
-        return float(text)
-    return text
+def _settings(texts: Sequence[str]) -> Iterator[str]:
+    """Yield settings: a text holds several where `,KEY=` follows a value that is whole."""
+    for text in texts:
+        setting = ""
+        for part in _NEXT.split(text):
+            setting = f"{setting},{part}" if setting else part
+            if _is_whole(setting):
+                yield setting
+                setting = ""
+        if setting:
+            yield setting
+
+
+def _is_whole(setting: str) -> bool:
+    try:
+        parse_value(setting.partition("=")[2])
+    except ValueError:
+        return False
+    return True
+
+
+def parse_value(text: str) -> Any:
+    """Return a `--set` value: what the text means in YAML, written in flow style or as one plain word.
+
+    A text that YAML would read otherwise than as it stands, such as `a #b` or `*.py`, is that text. Raises
+    ValueError for flow style with a mistake, and for a number that is not finite.
+    """
+    text = text.strip()
+    try:
+        node = yaml.load(text.encode())
+    except yaml.YamlError:
+        if text.startswith(_FLOW):
+            raise
+        return text
+    if not (text.startswith(_FLOW) or (isinstance(node, yaml.Scalar) and node.text == text)):
+        return text
+    value = yaml.plain(node)
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise ValueError("a number in it is not finite") from None
+    return value
 
 
 def _trusted(entry: Entry, preset: Preset, addition: Addition) -> Entry:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import NoReturn
 
 import click
 
+from waza.cli.standard import prepare_streams, silence
 from waza.errors import (
     EXIT_ERROR,
-    EXIT_FAILED,
     EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_TERMINATED,
@@ -98,11 +96,11 @@ def _terminated(number: int, frame: object) -> NoReturn:
 def run() -> NoReturn:
     """Run the command line and exit; whatever a person can mend is told in one message on stderr."""
     signal.signal(signal.SIGTERM, _terminated)
-    _open_closed_streams()
+    prepare_streams()
     try:
         sys.exit(_invoke())
     except SuiteError as error:
-        count = len(error.problems)
+        count = sum(problem.severity == "error" for problem in error.problems)
         _complain(
             f"{error}\n{count} {'mistake' if count == 1 else 'mistakes'}; nothing was run", error.exit_code
         )
@@ -121,32 +119,21 @@ def run() -> NoReturn:
 def _invoke() -> int:
     try:
         code = cli.main(prog_name="waza", standalone_mode=False)
-        sys.stdout.flush()
     except click.exceptions.Exit as done:
-        return done.exit_code
+        code = done.exit_code
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         hint = f"; see `{context.command_path} --help`" if context else ""
         message = " ".join(error.format_message().split()).rstrip(".")
         _complain(f"Error: {message}{hint}", EXIT_ERROR)
+    sys.stdout.flush()
     return code if isinstance(code, int) else EXIT_OK
 
 
-def _open_closed_streams() -> None:
-    """Let streams that are closed (`2>&-`) lead to nowhere, so that no other file gets their numbers."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # open to the end
-
-
 def _fail_on_files(error: OSError) -> NoReturn:
-    """End after trouble with a file or a stream; quietly if it is a reader of our output who had enough."""
-    from waza.cli.streams import silence
-
+    """End after trouble with a file or a stream."""
     _trace()
     silence(sys.stdout)
-    if isinstance(error, BrokenPipeError):
-        sys.exit(EXIT_FAILED)
     where = error.filename or "the output"
     _complain(f"Error: cannot write or read {where}: {error.strerror or error}", EXIT_ERROR)
 

@@ -18,7 +18,7 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("suite_path", metavar="EVAL.YAML", type=click.Path(path_type=Path))
 @click.option(
-    "--results", "results_path", required=True, type=click.Path(path_type=Path), help="Recorded results."
+    "--results", "results_path", type=click.Path(path_type=Path), help="Recorded results; always needed."
 )
 @click.option("--task", default="", help="Grade only the task with this id.")
 @click.option(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
+from waza.cli.refusing import refuse_document
 from waza.cli.streams import tell
 from waza.cli.text import require_utf8
 from waza.engine.regrade import Regraded, regrade
@@ -27,7 +29,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `waza grade`, named as in `waza.cli.grade`."""
 
     suite_path: Path
-    results_path: Path
+    results_path: Path | None
     task: str
     workspace: Path
     judge_model: str
@@ -39,14 +41,20 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 
 def grade_command(arguments: Arguments) -> int:
     """Run the command; return its exit code."""
+    again = f"waza m365 run {shlex.quote(str(arguments.suite_path))} --agent recorded"
+    refuse_document(arguments.suite_path, f"`{again}` judges recorded responses again")
+    if arguments.results_path is None:
+        raise UsageError("say which results to grade: --results FILE; see `waza grade --help`")
     if not arguments.workspace.is_dir():
         raise UsageError(f"there is no directory {arguments.workspace} (--workspace)")
     require_utf8("--judge-model", arguments.judge_model)
     project = find_project(Path.cwd())
+    for warning in project.warnings:
+        tell(str(warning))
     judge_model = arguments.judge_model or project.keys.defaults.judgeModel
     suite = load(arguments.suite_path, Request(executor=arguments.executor, judge_model=judge_model))
     recorded, warnings = load_results(arguments.results_path)
-    for warning in (*project.warnings, *suite.warnings, *warnings):
+    for warning in (*suite.warnings, *warnings):
         tell(str(warning))
     done = asyncio.run(
         regrade(suite, recorded, project, workspace=arguments.workspace.absolute(), only=arguments.task)

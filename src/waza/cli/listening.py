@@ -8,7 +8,8 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from waza.cli.streams import silence, tell
+from waza.cli.standard import silence
+from waza.cli.streams import tell
 from waza.kit.redact import Redactor
 from waza.model.event import RunEvent, TaskStarted
 from waza.report.progress import Progress

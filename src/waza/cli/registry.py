@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from waza.cli.numbers import FINITE
+
 if TYPE_CHECKING:
     from waza.registry.search import Hit
 
 WIDEST = 60  # columns of a description
+SET_HELP = (
+    "Set a key of its config; repeatable. VALUE is YAML: 3, true, some text, '[a, b]', '{x: 1}'. Dots go deeper: "
+    "limits.wall_seconds=10. KEY and config.KEY mean the same."
+)
 
 
 @click.group()
@@ -26,8 +32,8 @@ def command() -> None:
     "--eval", "suite", default="eval.yaml", type=click.Path(path_type=Path), help="Suite to add it to."
 )
 @click.option("--name", default="", help="Name of the grader in the suite.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a key of its config.")
-@click.option("--weight", type=float, help="Weight of the grader.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=SET_HELP)
+@click.option("--weight", type=FINITE, metavar="N", help="Weight of the grader.")
 @click.option("--allow-exec", is_flag=True, help="Trust a grader that runs a program.")
 @click.option("--dry-run", is_flag=True, help="Show the change, write nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Answer yes to the question whether to trust a program.")
@@ -62,6 +68,7 @@ def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int
     """Search the index files of the configured registries (`registries` in .waza.yaml)."""
     import msgspec
 
+    from waza.cli.streams import tell
     from waza.errors import EXIT_ERROR, EXIT_OK, UsageError
     from waza.registry.search import DEFAULT
     from waza.registry.search import search as find
@@ -77,7 +84,7 @@ def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int
         )
     hits, failures = find(query, chosen, project.directory, kind)
     for failure in failures:
-        printer(sys.stderr)(f"warning: not reachable: {failure}")
+        tell(f"warning: not reachable: {failure}")
     say = printer(sys.stdout)
     if as_json or form == "json":
         say(msgspec.json.format(msgspec.json.encode(hits), indent=2).decode())

@@ -1,13 +1,12 @@
-"""Standard output and standard error, which may be full, closed, or read by somebody who had enough."""
+"""What commands write to standard output and standard error, which may be full."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import TextIO
 
+from waza.cli.standard import silence
 from waza.errors import WazaError
 from waza.report.terminal import has_colour
 from waza.report.words import printer
@@ -21,17 +20,8 @@ def tell(message: str) -> None:
         silence(sys.stderr)  # else what it still holds would change the exit code
 
 
-def silence(stream: TextIO) -> None:
-    """Point a stream to nowhere, so that what it still holds disturbs nobody when the program ends."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
 class Output:
-    """Standard output for reports. Trouble with it is kept for the end: a run must not stop for it.
-
-    A reader who leaves early (`| head`) is no trouble: what is left is dropped without a word.
-    """
+    """Standard output for reports. Trouble with it is kept for the end: a run must not stop for it."""
 
     def __init__(self) -> None:
         self._print = printer(sys.stdout, colour=has_colour(sys.stdout, os.environ))
@@ -48,7 +38,7 @@ class Output:
     def close(self) -> None:
         """Show what is still held back. Raises WazaError if anything could not be written."""
         self._try(sys.stdout.flush)
-        if self._trouble is not None and not isinstance(self._trouble, BrokenPipeError):
+        if self._trouble is not None:
             raise WazaError(f"cannot write the output: {self._trouble.strerror}")
 
     def _try(self, action: Callable[[], object]) -> None:

@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader from a module. Relative paths in its config start from `directory` and stay in `module`.
+    """A grader from a module, which stands in `file`. Relative paths in its config start there and stay in `module`.
 
     `digest` is that of the module, where a lock names it.
     """
@@ -61,9 +61,14 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     weight: float
     config: yaml.Mapping
-    directory: Path
+    file: Path
     module: Path
     digest: str = ""
+
+    @property
+    def directory(self) -> Path:
+        """Where relative paths start."""
+        return self.file.parent
 
     @property
     def needs_trust(self) -> bool:
@@ -105,7 +110,7 @@ def preset_of(module: Path, path: str = "", export: str = "") -> Preset:
         name=entry.name or name,
         weight=entry.weight,
         config=config if isinstance(config, yaml.Mapping) else yaml.Mapping({}, {}, root.line, root.column),
-        directory=place.parent,
+        file=place,
         module=module,
     )
 
@@ -121,7 +126,7 @@ def _file_at(module: Path, path: str) -> Path:
 def _export(module: Path, path: str, export: str) -> tuple[Path, str]:
     """Return the file of an export, and its name."""
     folder = _joined(module, module, path)
-    graders = _exports(folder, path)
+    graders = exports(folder, path)
     if not export and len(graders) > 1:
         raise ModuleError(f"say which grader, with '#': {', '.join(sorted(graders))}")
     name = export or next(iter(graders))
@@ -133,7 +138,8 @@ def _export(module: Path, path: str, export: str) -> tuple[Path, str]:
     return place, name
 
 
-def _exports(folder: Path, shown: str) -> dict[str, Export]:
+def exports(folder: Path, shown: str = "") -> dict[str, Export]:
+    """Return the graders that the manifest in a folder offers. Raises ModuleError. `shown` names the folder."""
     path = folder / MANIFEST
     if not path.is_file():
         raise ModuleError(f"there is no {MANIFEST} in {shown or 'the module'}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import shlex
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -74,6 +75,9 @@ def _check_kind(data: Any, file: str) -> None:
     if isinstance(kind, str) and (kind == "waza.preflight" or kind.startswith("waza.release-")):
         _refuse(file, f"is a {kind} report, not a results file", hint="write one with `waza run -o FILE`")
     if not isinstance(data, dict) or not any(sign in data for sign in _SIGNS):
+        if isinstance(data, dict) and ("items" in data or "prompts" in data):
+            again = f"waza m365 run {shlex.quote(file)} --agent recorded"
+            _refuse(file, "is an eval document", hint=f"`{again}` judges recorded responses again")
         _refuse(file, "is not a results file", hint="write one with `waza run -o FILE`")
 
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
+from waza.kit.json_text import json_text
 from waza.kit.pattern import compile_pattern
 from waza.kit.redact import Redactor, sanitise_args
 from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, CommandStep
-from waza.workspace.fixtures import fixture_bytes, json_text
+from waza.workspace.fixtures import fixture_bytes
 from waza.workspace.shim import NOT_ANSWERED
 
 

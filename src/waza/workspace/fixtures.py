@@ -1,4 +1,4 @@
-"""What mocks answer with: fixture directories of MCP servers, fixture files of programs, values as JSON.
+"""What mocks answer with: fixture directories of MCP servers, fixture files of programs.
 
 A fixture directory is walked in the order of names, without directories whose name starts with a dot. Each
 `.json` file is a bundle, `{"tools": {name: tool}}`, or one tool that is named like the file.
@@ -20,9 +20,6 @@ from waza.kit.files import safe_join
 from waza.model.base import Keys
 from waza.model.mocks import McpMock, McpTool
 from waza.problem import Problem, shown
-
-# Signs that a page with the JSON inside could take for markup; Go's encoder escapes them.
-_ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 
 
 class _Bundle(Keys, frozen=True, kw_only=True):
@@ -97,23 +94,6 @@ def fixture_bytes(home: Path, name: str) -> bytes:
         return safe_join(home, name).read_bytes()
     except (OSError, ValueError) as error:
         raise ExecutorError(f"the fixture {name!r} of a command mock cannot be read: {error}") from error
-
-
-def json_text(value: Any) -> str:
-    """Return compact JSON as Go's encoder writes it: keys sorted, markup escaped, 1.0 as 1.
-
-    Equal values give equal texts, and true is not 1.
-    """
-    text = json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return text.translate(_ESCAPES)
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e21 else value
 
 
 def _ignored(_struct: type, _key: str, _path: tuple[str | int, ...]) -> Unknown:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from waza.kit.json_text import json_text, same_json
 from waza.kit.pattern import compile_pattern
 from waza.model.mocks import McpOutput, McpResponse, McpStep, McpTool
-from waza.workspace.fixtures import json_text
 
 if TYPE_CHECKING:
     from waza.kit.schema import Schema
@@ -118,7 +118,7 @@ class _Response:
 
     def matches(self, arguments: dict[str, Any]) -> bool:
         """Tell whether the arguments fit every matcher that says something; an empty one does not."""
-        if self._match and json_text(arguments) != json_text(self._match):
+        if self._match and not same_json(self._match, arguments):
             return False
         for name, pattern in self._patterns.items():
             if name not in arguments or not pattern.search(go_text(arguments[name])):

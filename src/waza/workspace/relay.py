@@ -12,9 +12,7 @@ import contextlib
 import os
 import secrets
 import shlex
-import shutil
 import sys
-import tempfile
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,6 +22,7 @@ from typing import Any
 import msgspec
 
 from waza.errors import ExecutorError
+from waza.kit.temporary import OwnDirectory
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.observation import CommandInvocation
 from waza.workspace.command_mock import Call, Output, Program, sanitised
@@ -33,7 +32,7 @@ from waza.workspace.shim import SESSION
 
 __all__ = ["SESSION", "Mocked", "Relay"]
 
-PREFIX = "waza-mocks-"
+KIND = "mocks"
 _SHIM = Path(__file__).with_name("shim.py")
 _PYTHON = (sys.executable, "-I", "-S", "-X", "utf8", str(_SHIM))
 _LONGEST_PATH = 100  # bytes; a unix socket's path has room for 104 to 108
@@ -118,7 +117,7 @@ class Relay:
     address: str
 
     def __init__(self) -> None:
-        self._directory: Path | None = None
+        self._directory: OwnDirectory | None = None
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._attempts: dict[str, Mocked] = {}
@@ -127,10 +126,10 @@ class Relay:
 
     async def start(self) -> None:
         """Listen, in a new temporary directory."""
-        self._directory = Path(tempfile.mkdtemp(prefix=PREFIX))
-        self.bin = self._directory / "bin"
+        self._directory = OwnDirectory(KIND)
+        self.bin = self._directory.path / "bin"
         self.bin.mkdir()
-        path = self._directory / "relay.sock"
+        path = self._directory.path / "relay"
         if sys.platform == "win32" or len(os.fsencode(path)) > _LONGEST_PATH:
             self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=_LONGEST_LINE)
             host, port = self._server.sockets[0].getsockname()
@@ -167,7 +166,7 @@ class Relay:
             await asyncio.gather(*self._connections, return_exceptions=True)
             await self._server.wait_closed()
         if self._directory is not None:
-            await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
+            await asyncio.to_thread(self._directory.remove)
 
     def _forget(self, mocked: Mocked) -> None:
         if self._attempts.pop(mocked.token, None) is not None:

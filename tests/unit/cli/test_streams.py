@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from waza.cli.standard import patient
 from waza.cli.streams import Output, tell
 from waza.cli.text import require_utf8
 from waza.errors import UsageError, WazaError
@@ -30,14 +31,17 @@ def test_lines_and_documents_in_their_order(monkeypatch: pytest.MonkeyPatch):
 def test_a_reader_who_left_is_no_trouble(monkeypatch: pytest.MonkeyPatch):
     reading, writing = os.pipe()
     os.close(reading)
-    with open(writing, "w", encoding="utf-8") as stream:  # noqa: PTH123  # a descriptor, not a path
-        monkeypatch.setattr(sys, "stdout", stream)
+    with open(writing, "w", encoding="ascii", errors="replace") as stream:  # noqa: PTH123  # a descriptor
+        told = patient(stream)
+        assert (told.encoding, told.errors, told.fileno()) == ("ascii", "replace", writing)
+        monkeypatch.setattr(sys, "stdout", told)
         out = Output()
         for _ in range(10):
             out.line("x" * 100_000)
             out.write([b"y" * 100_000])
         out.close()
-        stream.write("what comes later disturbs nobody")
+        told.write("what comes later disturbs nobody")
+        told.flush()
 
 
 @on_linux

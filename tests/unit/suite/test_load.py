@@ -59,8 +59,23 @@ class TestTaskFiles:
             "3:9: tasks[0]: 'trigger_tests.yaml' is no task, and is left out",
         ]
         assert problems(tmp_path, {"eval.yaml": HEAD + "tasks: [eval.yaml]"}) == [
-            "eval.yaml:3:1: tasks: 0 tasks selected: no file matches eval.yaml; patterns are relative to the suite's directory"
+            "eval.yaml:3:1: tasks: 0 tasks selected: no file matches eval.yaml; patterns are relative to the suite's directory",
+            "eval.yaml:3:9: tasks[0]: warning: 'eval.yaml' is no task, and is left out",
         ]
+
+    def test_warnings_stand_beside_mistakes_but_not_those_that_follow_from_one(self, tmp_path):
+        files = {
+            "eval.yaml": HEAD + "colour: red\ntasks: [t.yaml]\nrange: [0, 1]",
+            "t.yaml": "inputs:\n  prompt: [hi]\n  promt: hi\n",
+        }
+        found = problems(tmp_path, files)
+        assert [line.partition(": ")[0] for line in found] == [
+            "eval.yaml:3:1",
+            "eval.yaml:5:1",
+            "t.yaml:2:11",
+            "t.yaml:3:3",
+        ]
+        assert [": warning: " in line for line in found] == [True, True, False, True]
 
     def test_names_and_ids_default_to_each_other_then_to_the_file(self, tmp_path):
         tasks = {
@@ -203,9 +218,15 @@ class TestSelection:
 
     def test_warnings_never_hide_that_nothing_is_selected(self, tmp_path):
         files = {"eval.yaml": HEAD + "colour: red\ntasks: [t.yaml]", "t.yaml": TASK}
-        assert problems(tmp_path, files, tasks=("typo",)) == [
-            "eval.yaml: 0 tasks selected: none matches --task typo"
-        ]
+        found = problems(tmp_path, files, tasks=("typo",))
+        assert found[0] == "eval.yaml: 0 tasks selected: none matches --task typo"
+        assert found[1].startswith("eval.yaml:3:1: colour: warning: unknown key 'colour'")
+        assert len(found) == 2
+
+    def test_a_task_with_mistakes_is_not_said_to_be_missing(self, tmp_path):
+        files = {"eval.yaml": HEAD + "tasks: [t.yaml, u.yaml]", "t.yaml": TASK, "u.yaml": "- u\n"}
+        found = problems(tmp_path, files, tasks=("t", "u"))
+        assert [line.partition(" ")[0] for line in found] == ["u.yaml:1:1:"]
 
 
 class TestVersions:

@@ -11,7 +11,10 @@ from tests.support.program import environment
 
 from waza.errors import ExecutorError
 from waza.kit import git
-from waza.workspace.room import PREFIX, Room, clear_stale_rooms
+from waza.kit.temporary import LOCK
+from waza.workspace.room import Room, clear_stale_rooms
+
+PREFIX = "waza-run-"
 
 
 @pytest.fixture
@@ -201,7 +204,7 @@ def test_the_room_of_a_dead_process_is_cleared_and_that_of_a_living_one_is_not(t
 def test_a_room_that_is_only_being_made_is_left_alone(temp: Path):
     half = temp / f"{PREFIX}half"
     half.mkdir()
-    (half / "room.ndjson").touch()  # there, but not locked yet
+    (half / LOCK).touch()  # there, but not locked yet
     (temp / f"{PREFIX}empty").mkdir()
     (temp / f"{PREFIX}{os.getpid()}-mine").mkdir()
     (temp / "other").mkdir()
@@ -213,17 +216,68 @@ def test_a_room_whose_maker_was_killed_while_making_it_is_cleared(temp: Path):
     done = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
     )
-    for end in ("empty", "half"):
-        (temp / f"{PREFIX}{int(done.stdout)}-{end}").mkdir()
-    (temp / f"{PREFIX}{int(done.stdout)}-half" / "room.ndjson").touch()
-    assert asyncio.run(clear_stale_rooms()) == 2
+    for kind in ("run-{}-empty", "run-{}-half", "mocks-{}-x", "copilot-{}-x", "golden-{}"):
+        (temp / f"waza-{kind.format(int(done.stdout))}").mkdir()
+    (temp / f"{PREFIX}{int(done.stdout)}-half" / LOCK).touch()
+    assert asyncio.run(clear_stale_rooms()) == 4
+    assert names(temp) == [f"waza-golden-{int(done.stdout)}"], "it has no owner in its name"
+
+
+OWNERS = """
+import asyncio, os, sys
+from waza.model.agent import Setup
+from waza.model.suite import Config
+from waza.executors.copilot_client import Clients
+from waza.workspace.relay import Relay
+from waza.workspace.room import Room
+async def use():
+    room, relay, clients = Room(), Relay(), Clients(Setup(model="", config=Config()))
+    room.new_directory("x")
+    await relay.start()
+    (clients.scratch / "home").mkdir()
+    print("ready", flush=True)
+    sys.stdin.read()
+    if sys.argv[1] == "close":
+        await room.close()
+        await relay.aclose()
+        await clients.aclose()
+asyncio.run(use())
+"""
+
+
+def kinds(temp: Path) -> list[str]:
+    return [name.split("-")[1] for name in names(temp)]
+
+
+def test_what_a_killed_process_left_is_cleared_whatever_it_is(temp: Path):
+    def started(end: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", OWNERS, end], env=environment({"TMPDIR": str(temp)}),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        return process
+
+    with started("hang") as killed, started("close") as living:
+        assert kinds(temp) == ["copilot"] * 2 + ["mocks"] * 2 + ["run"] * 2
+        assert asyncio.run(clear_stale_rooms()) == 0, "both live"
+        killed.kill()
+        killed.wait()
+        assert len(names(temp)) == 6
+        assert asyncio.run(clear_stale_rooms()) == 3
+        assert [name.split("-")[1:3] for name in names(temp)] == [
+            [kind, str(living.pid)] for kind in ("copilot", "mocks", "run")
+        ]
+        living.communicate(timeout=60)
+        assert living.returncode == 0
     assert names(temp) == []
 
 
 def test_a_damaged_room_stops_nobody(temp: Path):
     broken = temp / f"{PREFIX}broken"
     broken.mkdir()
-    (broken / "room.ndjson").write_bytes(b'{"source": \n')
+    (broken / LOCK).write_bytes(b'{"source": \n')
     asyncio.run(clear_stale_rooms())
     room = Room()
     assert room.new_directory("x").is_dir()
@@ -236,7 +290,7 @@ def test_a_room_cannot_name_worktrees_outside_of_it(temp: Path, repo: Path, tmp_
     forged = temp / f"{PREFIX}forged"
     forged.mkdir()
     line = f'{{"source": "{repo}", "target": "{elsewhere}"}}\n'
-    (forged / "room.ndjson").write_text(line, encoding="utf-8")
+    (forged / LOCK).write_text(line, encoding="utf-8")
     assert asyncio.run(clear_stale_rooms()) == 1
     assert (elsewhere / "v").exists()
     assert len(worktrees(repo)) == 1
@@ -245,9 +299,9 @@ def test_a_room_cannot_name_worktrees_outside_of_it(temp: Path, repo: Path, tmp_
 def test_the_rooms_of_other_people_are_not_looked_at(temp: Path, monkeypatch: pytest.MonkeyPatch):
     theirs = temp / f"{PREFIX}theirs"
     theirs.mkdir()
-    (theirs / "room.ndjson").write_bytes(b"null\n")
+    (theirs / LOCK).write_bytes(b"null\n")
     with monkeypatch.context() as patched:
-        patched.setattr("waza.workspace.room._UID", -1)
+        patched.setattr("waza.kit.temporary._UID", -1)
         assert asyncio.run(clear_stale_rooms()) == 0
     assert theirs.exists()
     assert asyncio.run(clear_stale_rooms()) == 1

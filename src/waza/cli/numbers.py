@@ -1,0 +1,41 @@
+"""Numbers as values of options."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # older ones of click take no parameters
+    """A finite number within bounds; what is said of any other names what is `expected`."""
+
+    name = "number"
+
+    def __init__(
+        self,
+        expected: str,
+        kind: type[int | float],
+        *,
+        least: float = -math.inf,
+        most: float = math.inf,
+    ) -> None:
+        self.expected, self.kind, self.least, self.most = expected, kind, least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number that a word is. Raises click.BadParameter."""
+        try:
+            number = self.kind(value)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and self.least <= number <= self.most):
+            self.fail(f"{value!r} is none; give {self.expected}", param, ctx)
+        return number
+
+
+SECONDS = Number("whole seconds from 1 to 86400, such as 300", int, least=1, most=86_400)
+PARTS_OF_SECONDS = Number("seconds, such as 300 or 0.5", float, least=0.001)
+COUNT = Number("a whole number from 1 on, such as 3", int, least=1)
+COUNT_OR_NONE = Number("a whole number from 0 on, such as 4", int, least=0)
+FINITE = Number("a number, such as 2.5", float)
