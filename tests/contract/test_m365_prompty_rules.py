@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 from tests.support.evaluators import JUDGE, PROMPTY, asked, case, entry, hosted, write_evaluator
-from tests.support.listings import MY_EVALUATOR, PROFESSIONAL_TONE, PROFESSIONAL_TONE_WRAPPER
+from tests.support.listings import (
+    ABSORBING,
+    FORBIDDEN_TERMS,
+    MY_EVALUATOR,
+    PROFESSIONAL_TONE,
+    PROFESSIONAL_TONE_WRAPPER,
+)
 from tests.support.model_server import ModelServer, Reply
 
 from waza.m365.contract import Outcome
@@ -108,38 +114,6 @@ def test_no_response_opens_a_message_in_a_prompt(tmp_path, model):
 
 
 # The listings
-
-ABSORBING = """\
-# Names only what it uses (options), absorbs the rest (threshold, and so on):
-class ForbiddenTermsEvaluator:
-    def __init__(self, *, options=None, **_):
-        self._terms = (options or {}).get("terms", [])
-
-# A check that needs no configuration at all - absorb everything:
-class NonEmptyEvaluator:
-    def __init__(self, **_):  # ignores model_config, threshold, options
-        pass
-
-    def __call__(self, *, response: str = "", **_) -> dict:
-        return {
-            "score": 1 if response.strip() else 0,
-            "reason": "non-empty" if response.strip() else "empty response",
-        }
-"""
-
-FORBIDDEN_TERMS = """\
-class ForbiddenTermsEvaluator:
-    def __init__(self, *, threshold, options=None):
-        self._terms = (options or {}).get("terms", [])
-
-    def __call__(self, *, response: str = "", **_) -> dict:
-        hit = [t for t in self._terms if t.lower() in response.lower()]
-        # Default threshold is 1, so 1 -> pass, 0 -> fail.
-        return {
-            "score": 0 if hit else 1,
-            "reason": f"Found: {', '.join(hit)}" if hit else "clean",
-        }
-"""
 
 
 def test_the_professional_tone_judge(tmp_path, model):

@@ -68,6 +68,58 @@ self._flow = load_flow(source=prompty_path, model={"configuration": prepared_con
 """
 
 
+ABSORBING = """\
+# Names only what it uses (options), absorbs the rest (threshold, and so on):
+class ForbiddenTermsEvaluator:
+    def __init__(self, *, options=None, **_):
+        self._terms = (options or {}).get("terms", [])
+
+# A check that needs no configuration at all - absorb everything:
+class NonEmptyEvaluator:
+    def __init__(self, **_):  # ignores model_config, threshold, options
+        pass
+
+    def __call__(self, *, response: str = "", **_) -> dict:
+        return {
+            "score": 1 if response.strip() else 0,
+            "reason": "non-empty" if response.strip() else "empty response",
+        }
+"""
+
+FORBIDDEN_TERMS = """\
+class ForbiddenTermsEvaluator:
+    def __init__(self, *, threshold, options=None):
+        self._terms = (options or {}).get("terms", [])
+
+    def __call__(self, *, response: str = "", **_) -> dict:
+        hit = [t for t in self._terms if t.lower() in response.lower()]
+        # Default threshold is 1, so 1 -> pass, 0 -> fail.
+        return {
+            "score": 0 if hit else 1,
+            "reason": f"Found: {', '.join(hit)}" if hit else "clean",
+        }
+"""
+
+DOCUMENT = """\
+{
+  "schemaVersion": "1.7.0",
+  "items": [
+    {
+      "prompt": "How do I file an expense report?",
+      "evaluators": {
+        "Relevance": {},
+        "professional_tone": { "threshold": 4 },
+        "consistency_check": {
+          "threshold": 3,
+          "options": { "samples": 5 }
+        }
+      }
+    }
+  ]
+}
+"""
+
+
 def filled(skeleton: str, *bodies: str) -> str:
     """The skeleton, with a body in place of each `...` that stands on a line of its own."""
     parts = re.split(r"^( *)\.\.\.$", skeleton, flags=re.MULTILINE)

@@ -59,7 +59,7 @@ def judged(
             *("m365", "run", "--agent", "recorded", "--judge", judge, "-o", "result.json"),
             *("--log-level", "debug", *flags),
             cwd=root,
-            env={**_variables(judge, server), "HOME": str(home), "TMPDIR": str(temporary)},
+            env={**judge_variables(judge, server), "HOME": str(home), "TMPDIR": str(temporary)},
             python=PYTHON[runtime],
         )
     result = root / "result.json"
@@ -68,10 +68,13 @@ def judged(
     return Judged(ended, scores, server.requests)
 
 
-def _variables(judge: str, server: ModelServer) -> dict[str, str]:
+def judge_variables(judge: str, server: ModelServer) -> dict[str, str]:
+    """The variables that make a scripted server the judge `openai` or `azure`; none for another name."""
     direct = {"NO_PROXY": "127.0.0.1"}  # a proxy of this machine cannot reach the server
     if judge == "openai":
         return {**direct, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"}
+    if judge != "azure":
+        return {}
     return {
         **direct,
         "AZURE_AI_OPENAI_ENDPOINT": server.base_url.removesuffix("/v1"),
