@@ -2,26 +2,33 @@
 
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.live import Project, nap, survivors
 from tests.support.program import waza
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def test_a_run_that_is_being_made_by_another_process_is_left_alone(tmp_path: Path):
-    journal = tmp_path / "waza-unsaved-x" / "run-1" / "journal.ndjson"
-    journal.parent.mkdir(parents=True)
-    journal.touch()
-    killed = tmp_path / "waza-unsaved-y" / "run-1" / "journal.ndjson"
-    killed.parent.mkdir(parents=True)
-    killed.write_text("{}\n", encoding="utf-8")
-    suite = EXAMPLES / "code-explainer" / "eval.yaml"
-    assert waza("run", suite, "--no-save", cwd=tmp_path, env={"TMPDIR": str(tmp_path)}).code == 0
-    assert journal.exists()
-    assert not killed.exists()
+def test_an_unsaved_run_that_was_killed_is_cleared_by_the_next_and_one_that_lasts_is_not(tmp_path: Path):
+    project, duration = Project(tmp_path), nap()
+    asked = ("run", EXAMPLES / "code-explainer" / "eval.yaml", "--no-save", "--executor")
+    with (
+        project.started(*asked, f"command:sleep {duration}") as lasts,
+        project.started(*asked, f"command:sleep {duration}") as killed,
+    ):
+        lasts.until(lambda: len(survivors(duration)) == 2)
+        before = set(project.left)
+        killed.kill()
+        assert project.run(*asked, "mock").code == 0
+        left = set(project.left)
+    assert {name.split("-")[1] for name in before - left} == {"run", "unsaved"}
+    assert {name.split("-")[1] for name in left} == {"run", "unsaved"}
+    for process in survivors(duration):
+        os.kill(process, signal.SIGKILL)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")

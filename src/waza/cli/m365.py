@@ -61,9 +61,7 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 int
 @click.option(
     "--concurrency", type=click.IntRange(min=1), default=1, help="Items at the same time, at most 5."
 )
-@click.option(
-    "--timeout", type=PARTS_OF_SECONDS, metavar="S", help="Seconds a prompt may take."
-)
+@click.option("--timeout", type=PARTS_OF_SECONDS, metavar="S", help="Seconds a prompt may take.")
 @click.option(
     "--bearer-env", "token_env", default="", metavar="VAR", help="Variable with the A2A agent's token."
 )

@@ -40,6 +40,7 @@ from waza.model.suite import Hook
 from waza.model.task import Task
 from waza.model.trial import Arm, Trial
 from waza.model.verdict import Helpers, Shared
+from waza.results.assemble import Triggers
 from waza.results.outcome import Outcome
 from waza.suite.discover import required_skills
 from waza.workspace.hooks import run_hooks
@@ -53,7 +54,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `resume`: None starts a new run, "" goes on with the newest one, else the run with that id. `cache` is the
     directory of the result cache, or None. `save` false keeps the run in a temporary directory. `shared` is
-    what graders need that was made before; the run ends it.
+    what graders need that was made before; the run ends it, if there is anything left to run.
     """
 
     project: Project
@@ -80,30 +81,28 @@ async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, c
     """Run a suite on one model and write its results. RunError: the run as a whole could not go on."""
     arms, warning = arms_of(suite)
     await clear_stale_rooms()
-    engine = await start_engine(suite, model, options.project)
-    try:
-        store = open_store(
-            suite,
-            model,
-            arms,
-            options.project.directory,
-            save=options.save,
-            resume=options.resume,
-            graded=not options.skip_graders,
-        )
-    except BaseException:
-        await engine.aclose()
-        raise
+    store = open_store(
+        suite,
+        model,
+        arms,
+        options.project.directory,
+        save=options.save,
+        resume=options.resume,
+        graded=not options.skip_graders,
+    )
     for message in (warning, store.note):
         if message:
             emit(Warned(message=message))
-    run = _Run(suite, model, options, emit, control, engine, store)
+    if store.complete:
+        return ModelRun(outcome=_finished(store, store.triggers, emit), store=store)
     try:
+        engine = await start_engine(suite, model, options.project)
+        run = _Run(suite, model, options, emit, control, engine, store)
         interrupted = await run.go(arms)
     except BaseException:
         store.discard_if_empty()
         raise
-    outcome = run.finish(interrupted)
+    outcome = _finished(store, run.triggers, emit, interrupted=interrupted is not None)
     kept = run.room.kept
     return ModelRun(
         outcome=outcome,
@@ -112,6 +111,14 @@ async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, c
         kept=kept,
         kept_worktrees=tuple(run.room.kept_worktrees) if kept else (),
     )
+
+
+def _finished(store: Store, triggers: Triggers, emit: Emit, *, interrupted: bool = False) -> Outcome:
+    """Write the results of what finished, and say which metrics have no data."""
+    outcome, warnings = store.finish(triggers, interrupted=interrupted)
+    for warning in warnings:
+        emit(Warned(message=warning))
+    return outcome
 
 
 class _Run:
@@ -171,8 +178,6 @@ class _Run:
         return self.control.exit_code
 
     async def _work(self, arms: Sequence[Arm]) -> None:
-        if self.store.complete:
-            return
         for arm in arms:
             if self.control.stopped_by is None:
                 await self._run_arm(arm)
@@ -369,13 +374,6 @@ class _Run:
             skipped=statuses.count("skipped"),
             duration_ms=self.fold.durations.get(arm, 0),
         )
-
-    def finish(self, interrupted: int | None) -> Outcome:
-        """Write the results of what finished, and say which metrics have no data."""
-        outcome, warnings = self.store.finish(self.triggers, interrupted=interrupted is not None)
-        for warning in warnings:
-            self.emit(Warned(message=warning))
-        return outcome
 
     async def _close(self) -> None:
         """Stop everything; what is left over is counted, told, and ended."""

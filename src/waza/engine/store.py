@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-import tempfile
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -13,9 +11,10 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.journal import JOURNAL, Header, Journal, Line, find_run, new_run_id, path_text, read_header
+from waza.engine.journal import Header, Journal, Line, find_run, new_run_id, path_text, read_header
 from waza.errors import UsageError, WazaError
-from waza.kit.files import LineFile, read_lines, write_atomic
+from waza.kit.files import read_lines, write_atomic
+from waza.kit.temporary import OwnDirectory
 from waza.model.loaded import Suite
 from waza.model.observation import Usage
 from waza.model.result import TriggerMetrics, TriggerResult
@@ -26,7 +25,6 @@ from waza.results.write import encode
 from waza.version import __version__
 
 UNGRADED = "-ungraded"
-UNSAVED = "waza-unsaved-"
 RUNS = Path(".waza", "runs")
 
 
@@ -43,7 +41,7 @@ class End(msgspec.Struct, kw_only=True, omit_defaults=True):
 class Store:
     """A run on disk, and the fold over its journal."""
 
-    def __init__(self, journal: Journal, fold: Fold, *, temporary: Path | None = None) -> None:
+    def __init__(self, journal: Journal, fold: Fold, *, temporary: OwnDirectory | None = None) -> None:
         self.journal, self.fold, self.temporary = journal, fold, temporary
         self.note = ""  # what --resume found, where that may surprise
         self.complete = False
@@ -105,7 +103,7 @@ class Store:
         """Close the journal; a run that is not saved is gone then."""
         self.journal.close()
         if self.temporary is not None:
-            shutil.rmtree(self.temporary, ignore_errors=True)
+            self.temporary.remove()
 
 
 def open_store(
@@ -143,9 +141,8 @@ def open_store(
         options=_options(suite),
     )
     if not save:
-        _clear_unsaved()
-        temporary = Path(tempfile.mkdtemp(prefix=UNSAVED))
-        return Store(Journal.create(temporary, header), fold, temporary=temporary)
+        temporary = OwnDirectory("unsaved")
+        return Store(Journal.create(temporary.path, header), fold, temporary=temporary)
     _ignore_in_git(project / RUNS.parent)
     store = Store(Journal.create(project / RUNS, header), fold)
     if resume is not None:
@@ -153,17 +150,6 @@ def open_store(
             f"no earlier run of {suite.path.name} on this model to go on with: {header.id} is a new one"
         )
     return store
-
-
-def _clear_unsaved() -> None:
-    """Remove the unsaved runs of processes that were killed: their journals are not locked any more."""
-    for directory in Path(tempfile.gettempdir()).glob(f"{UNSAVED}*"):
-        for path in directory.glob(f"*/{JOURNAL}"):
-            with contextlib.suppress(OSError, WazaError):
-                if path.stat().st_size == 0:
-                    continue  # it is being made just now
-                LineFile.open(path).close()
-                shutil.rmtree(directory, ignore_errors=True)
 
 
 def _ignore_in_git(directory: Path) -> None:
