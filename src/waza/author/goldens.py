@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import re
 import tempfile
 from collections.abc import Sequence
@@ -13,19 +12,20 @@ from typing import Annotated, Any
 
 import msgspec
 
-from waza.errors import GraderError, UsageError
+from waza.errors import GraderError, SuiteError, UsageError
 from waza.graders.base import Finding, Grader
 from waza.kit import yaml
-from waza.kit.decode import Document, dotted
+from waza.kit.decode import Decoder, Document, dotted
 from waza.kit.files import safe_join
-from waza.kit.schema import strict_json
+from waza.kit.json_nodes import JsonError, load
+from waza.model.base import Keys
 from waza.model.observation import CommandInvocation, Observation, ToolEvent, WrittenFile
 from waza.model.verdict import Helpers, Shared, Verdict
 from waza.model.wgp import Command, ToolCall
+from waza.problem import Problem
 from waza.registry.build import read_preset, surroundings
 from waza.registry.cache import ModuleError
 from waza.registry.preset import Preset, deep_merge, exports, preset_of
-from waza.registry.scalar import scalar
 from waza.suite.read import at, child
 
 FOLDER = "goldens"
@@ -33,11 +33,7 @@ _PART = re.compile(r"[^.\[\]]+")  # of a dotted path
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class _Keys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Keys that people write in a golden."""
-
-
-class GoldenTask(_Keys, frozen=True, kw_only=True):
+class GoldenTask(Keys, frozen=True, kw_only=True):
     """`request.task`."""
 
     id: str = "golden"
@@ -45,7 +41,7 @@ class GoldenTask(_Keys, frozen=True, kw_only=True):
     expected: Any = None
 
 
-class GoldenAgent(_Keys, frozen=True, kw_only=True):
+class GoldenAgent(Keys, frozen=True, kw_only=True):
     """`request.agent`. The files that the agent wrote are the golden's `files`."""
 
     output: str = ""
@@ -53,13 +49,13 @@ class GoldenAgent(_Keys, frozen=True, kw_only=True):
     command_invocations: list[Command] = []
 
 
-class GoldenContext(_Keys, frozen=True, kw_only=True):
+class GoldenContext(Keys, frozen=True, kw_only=True):
     """`request.context`."""
 
     trial: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
-class GoldenRequest(_Keys, frozen=True, kw_only=True):
+class GoldenRequest(Keys, frozen=True, kw_only=True):
     """The parts of a WGP/1 request that matter. `config` is laid over what the preset gives the grader."""
 
     task: GoldenTask = GoldenTask()
@@ -68,7 +64,7 @@ class GoldenRequest(_Keys, frozen=True, kw_only=True):
     context: GoldenContext = GoldenContext()
 
 
-class Expected(_Keys, frozen=True, kw_only=True):
+class Expected(Keys, frozen=True, kw_only=True):
     """The verdict that there must be."""
 
     passed: bool
@@ -76,7 +72,7 @@ class Expected(_Keys, frozen=True, kw_only=True):
     max_score: Share = 1.0
 
 
-class Golden(_Keys, frozen=True, kw_only=True):
+class Golden(Keys, frozen=True, kw_only=True):
     """A golden. `grader` names an export of the module, if it has several.
 
     `files` (path in the workspace: text) are in the workspace, and the agent wrote them.
@@ -101,87 +97,85 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 async def try_goldens(module: Path) -> list[Tried]:
     """Ask the graders of a module for their verdicts on all of its goldens, `goldens/*.json`.
 
-    Raises UsageError for a module that is not laid out so that they can be asked.
+    Raises UsageError for a module that is not laid out so that they can be asked, and SuiteError with all
+    mistakes in the goldens and in the presets that they are for.
     """
     goldens = _goldens(module)
-    graders = [_grader(module, name, golden) for name, golden in goldens]
+    graders = [_grader(module, document, golden) for document, golden in goldens]
     shared = Shared()
     try:
         return [
-            await _try(name, golden, grader, shared)
-            for (name, golden), grader in zip(goldens, graders, strict=True)
+            await _try(document.file, golden, grader, shared)
+            for (document, golden), grader in zip(goldens, graders, strict=True)
         ]
     finally:
         await shared.aclose()
 
 
-def _goldens(module: Path) -> list[tuple[str, Golden]]:
-    """Return all goldens by their paths in the module."""
+def _goldens(module: Path) -> list[tuple[Document, Golden]]:
+    """Return all goldens, with their nodes; these are named by their paths in the module."""
     if not module.is_dir():
         raise UsageError(f"there is no directory {module}; name that of the grader's module")
     files = sorted((module / FOLDER).glob("*.json"))
     if not files:
         raise UsageError(f"there is no golden in {module / FOLDER}; write one, such as {FOLDER}/pass.json")
-    found, faults = [], []
+    found, problems = [], list[Problem]()
     for file in files:
         name = file.relative_to(module).as_posix()
         try:
-            found.append((name, msgspec.convert(strict_json(file.read_bytes()), Golden)))
-        except json.JSONDecodeError as error:
-            faults.append(f"{name}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}")
-        except ValueError as error:
-            faults.append(f"{name}: {error}")
-    if faults:
-        raise UsageError("\n".join(faults))
+            decoder = Decoder(Document(name, load(file.read_bytes())))
+        except JsonError as error:
+            problems.append(Problem(file=name, line=error.line, column=error.column, message=error.message))
+            continue
+        golden = decoder.read(Golden)
+        problems += decoder.problems
+        if golden is not None:
+            found.append((decoder.document, golden))
+    if problems:
+        raise SuiteError(problems)
     return found
 
 
-def _grader(module: Path, name: str, golden: Golden) -> tuple[str, Grader]:
+def _grader(module: Path, document: Document, golden: Golden) -> tuple[str, Grader]:
     """Return the name of the grader that a golden is for, and the grader with the golden's config."""
-    preset, own = _preset(module, name, golden.grader), _own_config(name, golden)
-    if own.entries and preset.type == "wgp":  # what such a grader gets is one key of its config
-        own = yaml.Mapping({"config": own}, {}, own.line, own.column)
-    whole = msgspec.structs.replace(preset, config=deep_merge(preset.config, own))
+    preset, own = _preset(module, document, golden.grader), child(document.root, "request", "config")
+    config = preset.config
+    if isinstance(own, yaml.Mapping) and own.entries:
+        # What a WGP grader gets is one key of its config.
+        over = yaml.Mapping({"config": own}, {}, own.line, own.column) if preset.type == "wgp" else own
+        config = deep_merge(config, over)
+    whole = msgspec.structs.replace(preset, config=config)
     try:
         grader, findings = read_preset(whole, Path())
     except ModuleError as error:
         raise UsageError(f"{_name(preset)}: {error}") from error
-    faults = [_fault(finding, name, own, preset) for finding in findings if not finding.warning]
+    faults = [_fault(finding, document, preset) for finding in findings if not finding.warning]
     if grader is None or faults:
-        raise UsageError("\n".join(faults))
+        raise SuiteError(faults)
     return preset.name, grader.placed(surroundings(whole, Path()))
 
 
-def _preset(module: Path, name: str, export: str) -> Preset:
+def _preset(module: Path, document: Document, export: str) -> Preset:
     try:
         known = sorted(exports(module))
         if export not in known and (export or len(known) > 1):
-            raise UsageError(
-                f"{name}: grader: say which of the module's graders it is for: {', '.join(known)}"
-            )
+            message = "say which of the module's graders it is for"
+            node = at(document, "grader")
+            raise SuiteError([document.problem(node, ("grader",), message, ", ".join(known))])
         return preset_of(module, export=export)
     except ModuleError as error:  # it names the file of the module
         raise UsageError(str(error)) from error
 
 
-def _own_config(name: str, golden: Golden) -> yaml.Mapping:
-    try:
-        node = yaml.load(scalar(golden.request.config).encode())
-    except yaml.YamlError as error:
-        raise UsageError(f"{name}: request.config: {error}") from error
-    return node if isinstance(node, yaml.Mapping) else yaml.Mapping({}, {}, node.line, node.column)
-
-
-def _fault(finding: Finding, name: str, own: yaml.Mapping, preset: Preset) -> str:
+def _fault(finding: Finding, golden: Document, preset: Preset) -> Problem:
     """Say what is wrong with a grader's config: in the golden, if it gives what is wrong, else in the preset."""
-    where = dotted(finding.path)  # a path may come as one text
-    parts = [int(part) if part.isdigit() else part for part in _PART.findall(where)]
-    if parts and child(own, *parts) is not None:
-        prefix = "request" if preset.type == "wgp" else "request.config"
-        return f"{name}: {prefix}.{where}: {finding.text}"
+    # A path may come as one text; of a WGP grader the golden gives what is below `config`.
+    parts = [int(part) if part.isdigit() else part for part in _PART.findall(dotted(finding.path))]
+    below = ("request", *parts) if preset.type == "wgp" else ("request", "config", *parts)
+    if parts and child(golden.root, *below) is not None:
+        return golden.problem(at(golden, *below), below, finding.message, finding.hint)
     document = Document(_name(preset), preset.config)
-    path = ("config", where) if where else ("config",)
-    return str(document.problem(at(document, *parts), path, finding.message, finding.hint))
+    return document.problem(at(document, *parts), ("config", *parts), finding.message, finding.hint)
 
 
 def _name(preset: Preset) -> str:

@@ -20,10 +20,10 @@ from waza.cli.streams import Output, tell
 from waza.engine.control import Control
 from waza.engine.run import ModelRun, RunOptions, run_model
 from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError
+from waza.kit.json_nodes import dump
 from waza.kit.redact import Redactor
 from waza.m365.console import Lines, summarise
 from waza.m365.document import EvalDocument, find_document, read_document
-from waza.m365.jsontext import dump
 from waza.m365.judge import judge_of
 from waza.m365.outcomes import outcomes_of
 from waza.m365.output import RunFacts, check_format, result_document, write_result

@@ -13,7 +13,7 @@ from waza.errors import SuiteError, UsageError
 from waza.kit import yaml
 from waza.kit.decode import Document
 from waza.kit.decode import Path as Place
-from waza.m365.jsontext import JsonError, load
+from waza.kit.json_nodes import JsonError, load
 from waza.m365.model import Thread, Turn
 from waza.m365.options import Evaluators
 from waza.m365.part import typed

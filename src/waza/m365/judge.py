@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from waza.errors import WazaError
-from waza.kit import yaml
-from waza.m365 import jsontext
+from waza.kit import json_nodes, yaml
 from waza.m365.case import Judge, Message
 
 AZURE, OPENAI, COPILOT, MOCK = "azure", "openai", "copilot", "mock:"
@@ -104,10 +103,10 @@ class MockJudge:
 def _script(file: Path) -> list[Scripted]:
     try:
         data = file.read_bytes()
-        node = jsontext.load(data) if file.suffix == ".json" else yaml.load(data)
+        node = json_nodes.load(data) if file.suffix == ".json" else yaml.load(data)
         return msgspec.convert(yaml.plain(node), list[Scripted])
     except OSError as error:
         raise JudgeError(f"the judge's script {file} cannot be read: {error.strerror or error}") from error
-    except (yaml.YamlError, jsontext.JsonError, msgspec.ValidationError) as error:
+    except (yaml.YamlError, json_nodes.JsonError, msgspec.ValidationError) as error:
         hint = "it is a list of entries with 'reply' and perhaps 'match'"
         raise JudgeError(f"the judge's script {file} is not valid: {error}; {hint}") from error

@@ -11,9 +11,9 @@ import msgspec
 
 from waza.errors import UsageError
 from waza.kit.files import write_atomic
+from waza.kit.json_nodes import dump
 from waza.m365 import csv_report, html_report
 from waza.m365.document import EvalDocument
-from waza.m365.jsontext import dump
 from waza.m365.status import TurnOutcome, error_of, scores_of, status_of, summary_of
 from waza.version import __version__
 

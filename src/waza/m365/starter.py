@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from waza.m365.jsontext import dump
+from waza.kit.json_nodes import dump
 from waza.m365.version import SCHEMA_VERSION
 
 DOCUMENT = "evals/evals.json"

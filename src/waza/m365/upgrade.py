@@ -10,7 +10,7 @@ import msgspec
 
 from waza.kit import yaml
 from waza.kit.decode import Document, Path
-from waza.m365.jsontext import JsonError, dump, load
+from waza.kit.json_nodes import JsonError, dump, load
 from waza.m365.model import DOCUMENTED
 from waza.m365.validate import is_thread, older_form
 from waza.m365.version import SCHEMA_VERSION, is_older

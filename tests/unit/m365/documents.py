@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from waza.kit.decode import Document
+from waza.kit.json_nodes import load
 from waza.m365.document import EvalDocument, read_document
-from waza.m365.jsontext import load
 from waza.m365.validate import validate
 
 CORPUS = Path(os.environ.get("WAZA_CORPUS") or Path(__file__).parents[4] / "shared" / "corpus") / "m365"

@@ -13,9 +13,9 @@ from msgspec import UNSET
 from tests.unit.m365.documents import SAMPLES, VALID, document, needs_corpus, read
 
 from waza.errors import SuiteError, UsageError
+from waza.kit.json_nodes import JsonError, dump, load
 from waza.kit.yaml import Mapping, plain
 from waza.m365.document import find_document, read_document, read_nodes
-from waza.m365.jsontext import JsonError, dump, load
 
 # --- JSON text ---
 
