@@ -391,3 +391,20 @@ def test_recorded_searches_that_found_nothing_are_known(tmp_path: Path):
     _, result = run(tmp_path, document(*turns, default_evaluators=query), "--agent", "recorded")
     assert statuses(result) == ["fail", "partial"]
     assert result["items"][0]["scores"]["retrievalQuery"]["diagnostic_code"] == "retrieval_failure"
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_being_written(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p"}), "file": ""})
+    flags = ["--agent", "mock", "-o", "file/r.json", "-o", "new/r.json", "-o", "file/r.csv"]
+    ended = waza("m365", "run", "evals.json", *flags, cwd=tmp_path)
+    assert ended.code == 2
+    assert ended.err.count("cannot write file/r.") == 2
+    assert statuses(strict_json((tmp_path / "new/r.json").read_bytes())) == ["partial"]
+    assert "1 turn: 1 partial" in ended.out
+
+
+def test_a_list_of_results_of_suites_is_no_document(tmp_path: Path):
+    write_tree(tmp_path, {"results.json": '[{"schemaVersion": "1.4", "tasks": []}]', "none.json": "[]"})
+    for name in ("results.json", "none.json"):
+        ended = waza("run", name, "--executor", "mock", cwd=tmp_path)
+        assert (ended.code, "is no suite" in ended.err) == (2, True), ended.err

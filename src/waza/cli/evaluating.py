@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,7 @@ from waza.cli.outputs import check_target
 from waza.cli.streams import Output, tell
 from waza.engine.control import Control
 from waza.engine.run import ModelRun, RunOptions, run_model
-from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError
+from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.json_nodes import dump
 from waza.kit.redact import Redactor
 from waza.m365.console import Lines, summarise
@@ -163,21 +164,32 @@ class _Run:
         facts = RunFacts(evaluated_at=now, agent_name=self.arguments.agent)
         result = result_document(self.document, outcomes, facts)
         paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
-        for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_result(path, result)
         if self.arguments.as_json:
             self.out.line(dump(result).rstrip("\n"))
         else:
             summarise(self.out.line, self.document, outcomes)
-        for path in paths:
-            (tell if self.arguments.as_json else self.out.line)(f"Results: {path}")
+        trouble = self._write(paths, result)
         self.out.close()
         if run.interrupted is not None:
             self._say_how_to_go_on(run)
+        if trouble:
+            raise WazaError("; ".join(trouble))
+        if run.interrupted is not None:
             return run.interrupted
         statuses = {status_of(outcome) for item in outcomes for outcome in item}
         return EXIT_OK if statuses <= {"pass"} else EXIT_FAILED
+
+    def _write(self, paths: Sequence[Path], result: dict[str, Any]) -> list[str]:
+        """Write the results into each file, and say so; return why some could not be written."""
+        trouble = []
+        for path in paths:
+            try:
+                write_result(path, result)
+            except WazaError as error:
+                trouble.append(str(error))
+            else:
+                (tell if self.arguments.as_json else self.out.line)(f"Results: {path}")
+        return trouble
 
     def _say_how_to_go_on(self, run: ModelRun) -> None:
         if run.store.temporary is None:

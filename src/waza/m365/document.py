@@ -94,9 +94,11 @@ def is_document(path: Path) -> bool:
         root = read_nodes(path)[1].root
     except SuiteError:
         return False
-    return isinstance(root, yaml.Sequence) or (
-        isinstance(root, yaml.Mapping) and bool({"items", "prompts"} & root.entries.keys())
-    )
+    if isinstance(root, yaml.Sequence):
+        return any(
+            isinstance(one, yaml.Mapping) and {"prompt", "turns"} & one.entries.keys() for one in root.items
+        )
+    return isinstance(root, yaml.Mapping) and bool({"items", "prompts"} & root.entries.keys())
 
 
 def read_nodes(path: Path) -> tuple[str, Document]:
