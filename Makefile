@@ -28,9 +28,9 @@ PROMPTFLOW := .venv/promptflow
 promptflow: $(PROMPTFLOW)/.installed
 
 $(PROMPTFLOW)/.installed: requirements/promptflow.txt | $(STAMP)
-	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(PROMPTFLOW)
-	$(BIN)/uv pip sync --quiet --python $(PROMPTFLOW) --require-hashes requirements/promptflow.txt
-	$(BIN)/uv pip install --quiet --python $(PROMPTFLOW) --no-deps --build-constraints requirements/dev.txt -e .
+	$(PY) -m venv --clear $(PROMPTFLOW)
+	$(PROMPTFLOW)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/promptflow.txt
+	$(PROMPTFLOW)/bin/python -c "import sysconfig; print('$(CURDIR)/src', file=open(sysconfig.get_path('purelib') + '/waza.pth', 'w'))"
 	touch $@
 
 check: lint $(STAMP)
