@@ -322,8 +322,8 @@ def test_a_run_of_something_else_is_refused(project: Project):
         (["--trials", "2"], "the number of trials (--trials) changed"),
         (["--task", "a"], "the choice of tasks (--task, --tags) changed"),
         (["--no-skills"], "whether skills can be seen (--no-skills) changed"),
-        (["--baseline", "--judge-model", "j"], "the judge's model (--judge-model) and the comparison"),
-        (["--timeout", "7"], "the time limit of turns (--timeout)"),
+        (["--baseline", "--judge-model", "j"], "the judge (--judge-model, --judge) and the comparison"),
+        (["--timeout", "7"], "the time limit (--timeout)"),
     ]
     for words, reason in options:
         refused(project.run("run", "eval.yaml", "--resume", *words), reason)

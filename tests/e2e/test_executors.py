@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 from tests.support.a2a_agent import served
+from tests.support.evaluators import write_evaluator
 from tests.support.live import Project, nap, survivors
 from tests.support.program import newest_results, waza, write_tree
 
@@ -120,3 +121,55 @@ def test_what_the_platform_says_of_an_answer_reaches_evaluators(tmp_path: Path):
     )
     ended = waza("run", "eval.yaml", cwd=tmp_path)
     assert ended.code == 0, ended.out + ended.err
+
+
+ASKED = """
+class Asked:
+    def __init__(self, **_): ...
+    def __call__(self, *, prompt="", **_):
+        with open("asked.txt", "a", encoding="utf-8") as file:
+            print(prompt, file=file)
+        return {"score": 1}
+"""
+
+
+def test_evaluators_are_asked_about_the_prompt_that_was_answered_and_of_broken_turns_not_at_all(
+    tmp_path: Path,
+):
+    write_evaluator(tmp_path, "asked", ASKED)
+    grader = "{type: evaluator, name: asked, config: {name: asked}}"
+    task = f"""
+    id: a
+    inputs: {{prompt: first, follow_up_prompts: [second, third]}}
+    checkpoints: [{{after_turn: 1, graders: [{grader}]}}]
+    graders: [{grader}, {{type: text, name: seen, config: {{contains: [third]}}}}]
+    """
+    write_tree(
+        tmp_path,
+        {"eval.yaml": "name: s\nconfig: {executor: mock}\ntasks: [task.yaml]\n", "task.yaml": dedent(task)},
+    )
+    assert waza("run", "eval.yaml", "-o", "r.json", cwd=tmp_path).code == 0
+    assert (tmp_path / "asked.txt").read_text() == "first\nthird\n"
+    assert waza("grade", "eval.yaml", "--results", "r.json", cwd=tmp_path).code == 0
+    broken = waza("run", "eval.yaml", "--executor", "command:exit 1", cwd=tmp_path)
+    assert broken.code == 1
+    (run,) = newest_results(tmp_path)["tasks"][0]["runs"]
+    assert list(run["validations"]) == ["seen"]
+    assert (tmp_path / "asked.txt").read_text().startswith("first\nthird\n")
+    assert len((tmp_path / "asked.txt").read_text().splitlines()) == 3  # once more by `grade`
+
+
+def test_graders_that_need_a_judge_are_told_of_before_the_agent_is_asked(tmp_path: Path):
+    graders = (
+        "{type: prompt, name: tone, config: {prompt: Is it polite?}},"
+        "{type: evaluator, name: coherent, config: {name: Coherence}}"
+    )
+    suite(tmp_path, "{executor: mock}", graders)
+    ended = waza("run", "eval.yaml", "--executor", "command:cat", cwd=tmp_path)
+    assert "graders[0].config: warning: this executor has no judge" in ended.err
+    assert "graders[1].config.name: warning: Coherence asks a judge, and none is configured" in ended.err
+    ended = waza("run", "eval.yaml", "-o", "r.json", cwd=tmp_path)
+    assert "warning" not in ended.err
+    graded = waza("grade", "eval.yaml", "--results", "r.json", cwd=tmp_path)
+    assert graded.code == 0
+    assert "warning: a, run 1: running graders: tone: " in graded.err

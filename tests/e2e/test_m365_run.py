@@ -290,6 +290,11 @@ def test_a_run_that_was_ended_goes_on_where_it_was(tmp_path: Path, number: signa
     if number != signal.SIGKILL:
         cut = strict_json((project.home / "result.json").read_text(encoding="utf-8"))
         assert statuses(cut) == ["fail", "error", "error", "error"]
+        assert cut["items"][2]["error"] == {
+            "code": "runInterrupted",
+            "message": "Turn not attempted: the run was interrupted",
+        }
+        assert "3 items, 4 turns: 1 fail, 3 not asked: the run was interrupted" in ended.out
         assert "--resume=run-" in ended.err
     (project.home / "go").touch()
     resumed = project.run(*asked, "--resume")
@@ -408,3 +413,40 @@ def test_a_list_of_results_of_suites_is_no_document(tmp_path: Path):
     for name in ("results.json", "none.json"):
         ended = waza("run", name, "--executor", "mock", cwd=tmp_path)
         assert (ended.code, "is no suite" in ended.err) == (2, True), ended.err
+
+
+def test_who_judged_is_in_the_results_and_another_judge_is_not_gone_on_with(tmp_path: Path):
+    text = document({"prompt": "p"}, default_evaluators={"Coherence": {}})
+    _, result = run(tmp_path, text, "--agent", "mock", "--judge", "mock:judge.json")
+    assert result["metadata"]["judge"] == "mock:judge.json"
+    write_tree(tmp_path, {"other.json": json.dumps(GOOD)})
+    flags = ["--agent", "mock", "--judge", "mock:other.json", "--resume"]
+    ended = waza("m365", "run", "evals.json", *flags, cwd=tmp_path)
+    assert ended.code == 2
+    assert "the judge (--judge-model, --judge) changed" in ended.err
+
+
+def test_what_did_not_pass_has_a_line_of_its_own_with_the_reason(tmp_path: Path):
+    write_evaluator(tmp_path, "broken", code_only("1 / 0"))
+    evaluators: dict[str, Any] = {
+        "broken": {},
+        "Citations": {"citation_format": "bracket"},
+        "PartialMatch": {},
+    }
+    text = document({"prompt": "a b c d", "expected_response": "a b\nx y z"}, default_evaluators=evaluators)
+    ended, _ = run(tmp_path, text, "--agent", "command:cat; echo ' [1]'")
+    lines = ended.err.splitlines()
+    at = lines.index("⚠ item-1: partial; Citations 1")
+    assert lines[at + 1].startswith("    ⚠ broken: Evaluator failed: ")
+    assert lines[at + 2] == "    ✗ PartialMatch 0.4, 0.5 is needed: Match score: 0.400"
+
+
+def test_who_asks_a_judge_is_said_where_there_is_none(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p"}, default_evaluators={"Coherence": {}})})
+    ended = waza("m365", "run", "evals.json", "--agent", "mock", cwd=tmp_path)
+    assert ended.code == 2
+    assert "Coherence asks a judge, and no judge is configured; set the variables of one:" in ended.err
+    assert "--judge mock:FILE" in ended.err
+    for agent, meant in (("python3 bot.py", "command:python3 bot.py"), ("http://x", "a2a:http://x")):
+        ended = waza("m365", "run", "evals.json", "--agent", agent, cwd=tmp_path)
+        assert (ended.code, f"did you mean {meant}?" in ended.err) == (2, True)

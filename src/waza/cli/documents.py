@@ -99,7 +99,9 @@ def _checked(file: Path, *, evaluators: bool) -> Checked:
         nodes = read_nodes(file)[1]
         problems = validate(nodes)
         if evaluators and _valid(problems):
-            problems += _of_evaluators(of_nodes(nodes, file.stem))
+            found = _of_evaluators(of_nodes(nodes, file.stem))
+            told = {(problem.line, problem.column) for problem in found}
+            problems = [*(one for one in problems if (one.line, one.column) not in told), *found]
     except SuiteError as error:
         problems = list(error.problems)
     return Checked(shown(file), _valid(problems), problems)

@@ -8,7 +8,7 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,13 +19,15 @@ import msgspec
 from waza.cli.outputs import check_target
 from waza.cli.streams import Output, tell
 from waza.engine.control import Control
+from waza.engine.engines import COPILOT
 from waza.engine.run import ModelRun, RunOptions, run_model
 from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.json_nodes import dump
 from waza.kit.redact import Redactor
+from waza.m365.case import Judge
 from waza.m365.console import Lines, summarise
 from waza.m365.document import EvalDocument, find_document, read_document
-from waza.m365.judge import judge_of
+from waza.m365.judge import HOW_TO_JUDGE, NO_JUDGE, JudgeError, is_configured, judge_of
 from waza.m365.outcomes import outcomes_of
 from waza.m365.output import RunFacts, check_format, result_document, write_result
 from waza.m365.panel import Panels
@@ -33,6 +35,7 @@ from waza.m365.resolve import Resolved, placed, resolve
 from waza.m365.standin import Runtime
 from waza.m365.status import status_of
 from waza.m365.suite import Agent, agent_named, suite_of
+from waza.model.event import RunEvent, Warned
 from waza.model.loaded import Suite
 from waza.model.verdict import Shared
 from waza.problem import Problem
@@ -76,14 +79,13 @@ def run_command(arguments: Arguments) -> int:
     _check_installed(arguments.load_flow)
     if arguments.log_level:
         level = getattr(logging, arguments.log_level.upper())
-        logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+        logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+        logging.getLogger("waza").setLevel(level)  # what others log at this level buries what is wanted
     source = arguments.document or find_document(Path.cwd())
     for path in arguments.output:
         check_target(path, [source])
     document = read_document(source)
-    resolved = resolve(document)
-    _stop_at([*document.warnings, *resolved.problems])
-    return asyncio.run(_Run(arguments, document, resolved).go())
+    return asyncio.run(_Run(arguments, document, resolve(document)).go())
 
 
 class _Run:
@@ -103,13 +105,15 @@ class _Run:
         """Run the document."""
         shared = Shared(self.panels)
         try:
-            suite = suite_of(self.document, self.resolved.items, self._agent())
+            agent = self._agent()
             await self._prepare()
-            run = await self._run(suite, shared)
+            judge = self.panels.judge.name if self.panels.judge else ""
+            agent = msgspec.structs.replace(agent, judge=judge, entailment=self.panels.entailment)
+            run = await self._run(suite_of(self.document, self.resolved.items, agent), shared)
         finally:
             await shared.aclose()
         try:
-            return self._finish(run)
+            return self._finish(run, agent)
         finally:
             run.store.close()
 
@@ -122,7 +126,7 @@ class _Run:
         return Agent(
             executor=executor,
             options=options,
-            model=given.model or defaults.model,
+            model=(given.model or defaults.model) if executor == COPILOT else "",
             target=target_at(given.skill) if given.skill else None,
             timeout=self.timeout,
             concurrency=min(given.concurrency, MOST_AT_ONCE),
@@ -132,11 +136,23 @@ class _Run:
         """Get the evaluators ready, and the judge. Raises SuiteError, JudgeError before anybody is asked."""
         panel, custom = self.panels.at(Path.cwd()), self.resolved.custom
         used = list(itertools.chain(*self.resolved.items))
-        _stop_at(placed(self.document, self.resolved, panel.find(custom)))
-        if self.arguments.judge or panel.needs_judge(used):
-            self.panels.judge = judge_of(self.arguments.judge, os.environ)
+        missing = placed(self.document, self.resolved, panel.find(custom))
+        _stop_at([*self.document.warnings, *self.resolved.problems, *missing])
+        self.panels.judge = self._judge(panel.judges(used))
         panel.check_judge(self.panels.judge, used)
         _stop_at(await panel.start(custom))
+
+    def _judge(self, asking: Sequence[str]) -> Judge | None:
+        """Return the judge that some evaluators ask, or that the command line names; None: nobody asks."""
+        if not (asking or self.arguments.judge):
+            return None
+        if not self.arguments.judge and not is_configured(os.environ):
+            raise JudgeError(
+                f"{', '.join(asking)} {'asks' if len(asking) == 1 else 'ask'} a judge, and {NO_JUDGE}; {HOW_TO_JUDGE}\n"
+                "or give a script, to try it out: --judge mock:FILE\n"
+                'or use evaluators without a judge only, with "evaluators_mode": "replace"'
+            )
+        return judge_of(self.arguments.judge, os.environ)
 
     async def _run(self, suite: Suite, shared: Shared) -> ModelRun:
         given = self.arguments
@@ -148,12 +164,16 @@ class _Run:
             colour=has_colour(sys.stderr, os.environ),
             lines=lines.of,
         )
+        warnings = _Warnings(listener.handle)
+        if not given.log_level:  # else they are logged
+            logging.getLogger("waza").addHandler(warnings)
         try:
             return await run_model(suite, suite.models[0], options, listener.handle, self.control)
         finally:
+            logging.getLogger("waza").removeHandler(warnings)
             listener.close()
 
-    def _finish(self, run: ModelRun) -> int:
+    def _finish(self, run: ModelRun, agent: Agent) -> int:
         """Write the results, sum them up, and return the exit code."""
         runs = {task.test_id: task.runs[0] for task in run.outcome.tasks() if task.runs}
         outcomes = [
@@ -161,7 +181,7 @@ class _Run:
             for item, own in zip(self.document.items, self.resolved.items, strict=True)
         ]
         now = datetime.now(UTC)
-        facts = RunFacts(evaluated_at=now, agent_name=self.arguments.agent)
+        facts = RunFacts(evaluated_at=now, agent_name=self.arguments.agent, judge=agent.judge)
         result = result_document(self.document, outcomes, facts)
         paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
         if self.arguments.as_json:
@@ -173,7 +193,8 @@ class _Run:
         if run.interrupted is not None:
             self._say_how_to_go_on(run)
         if trouble:
-            raise WazaError("; ".join(trouble))
+            again = "; nothing is lost: the same command with --resume and another -o writes it"
+            raise WazaError("; ".join(trouble) + (again if run.store.temporary is None else ""))
         if run.interrupted is not None:
             return run.interrupted
         statuses = {status_of(outcome) for item in outcomes for outcome in item}
@@ -194,7 +215,19 @@ class _Run:
     def _say_how_to_go_on(self, run: ModelRun) -> None:
         if run.store.temporary is None:
             words = [word for word in sys.argv[1:] if not word.startswith("--resume")]
-            tell(f"Go on with: {shlex.join(['waza', *words, f'--resume={run.store.journal.header.id}'])}")
+            tell(f"Go on with: {shlex.join(['waza', *words, f'--resume={run.store.id}'])}")
+
+
+class _Warnings(logging.Handler):
+    """Tells of warnings as of other events of a run, above the bar."""
+
+    def __init__(self, tell: Callable[[RunEvent], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._tell = tell
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell of a record."""
+        self._tell(Warned(message=record.getMessage()))
 
 
 def _new_files(stamp: str) -> tuple[Path, ...]:

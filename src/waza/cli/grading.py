@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ from waza.cli.text import require_utf8
 from waza.engine.regrade import Regraded, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import write_atomic
+from waza.model.result import Validation
 from waza.report.words import one_line, printer, status_mark
 from waza.results.outcome import Outcome
 from waza.results.read import load as load_results
@@ -59,14 +60,21 @@ def grade_command(arguments: Arguments) -> int:
     done = asyncio.run(
         regrade(suite, recorded, project, workspace=arguments.workspace.absolute(), only=arguments.task)
     )
-    if arguments.verbose:
-        for line in _verdicts(done):
-            tell(line)
+    for line in _verdicts(done) if arguments.verbose else _errors(done):
+        tell(line)
     if arguments.output:
         write_atomic(arguments.output, encode(Outcome.of(done.result)))
         tell(f"Written: {arguments.output}")
     printer(sys.stdout)(msgspec.json.format(msgspec.json.encode(done.grades), indent=2).decode())
     return EXIT_FAILED if arguments.fail and not done.grades.passed else EXIT_OK
+
+
+def _errors(done: Regraded) -> Iterator[str]:
+    """Yield which graders reached no verdict; their score of 0 looks like one."""
+    for task in done.result.tasks:
+        for run in task.runs if task.test_id in done.grades.tasks else ():
+            if run.error_msg:
+                yield f"warning: {one_line(task.display_name)}, run {run.run_number}: {one_line(run.error_msg)}"
 
 
 def _verdicts(done: Regraded) -> Iterator[str]:
@@ -78,6 +86,13 @@ def _verdicts(done: Regraded) -> Iterator[str]:
         for run in task.runs:
             error = f": {one_line(run.error_msg)}" if run.error_msg else ""
             yield f"{one_line(task.display_name)}, run {run.run_number}: {run.status}{error}"
-            for found in (run.validations or {}).values():
-                mark = status_mark("passed" if found.passed else "failed")
-                yield f"  {mark} {found.identifier} {found.score:.2f}: {one_line(found.feedback)}"
+            yield from (f"  {line}" for line in _lines(run.validations or {}))
+            for point in run.checkpoints:
+                yield f"  after turn {point.after_turn}, as recorded: {point.status}"
+                yield from (f"    {line}" for line in _lines(point.validations))
+
+
+def _lines(validations: Mapping[str, Validation]) -> Iterator[str]:
+    for found in validations.values():
+        mark = status_mark("passed" if found.passed else "failed")
+        yield f"{mark} {found.identifier} {found.score:.2f}: {one_line(found.feedback)}"

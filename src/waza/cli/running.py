@@ -297,7 +297,7 @@ class _Command:
         if run.store.temporary is None:
             tell(f"Results saved to {run.store.journal.results}")
             if run.interrupted is not None:
-                tell(f"Go on with: {self._resuming(run.store.journal.header.id)}")
+                tell(f"Go on with: {self._resuming(run.store.id)}")
         if run.kept is not None:
             tell(
                 f"Workspaces kept in {run.kept}; remove them with: {shlex.join(['rm', '-r', str(run.kept)])}"

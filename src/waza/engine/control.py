@@ -45,7 +45,7 @@ class Control:
             kill_leftovers()
             os._exit(_CODES[number])
         self.stopped_by = number
-        sys.stderr.write("\nstopping: finished trials are kept; once more to stop at once\n")
+        sys.stderr.write("\nstopping: what has finished counts; once more to stop at once\n")
         for worker in list(self._workers):
             worker.cancel()
 

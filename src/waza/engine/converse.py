@@ -38,7 +38,7 @@ class Conversation:
 
     def __init__(self, task: Task, trial: int, workspace: str, mocked: Mocked | None = None) -> None:
         self.task, self.trial, self.workspace, self._mocked = task, trial, workspace, mocked
-        self.output = ""
+        self.output = self.question = ""
         self.diagnostics: dict[str, Any] = {}
         self.events: list[Event] = []
         self.skills: list[SkillInvocation] = []
@@ -52,10 +52,10 @@ class Conversation:
         self.responder: ResponderRecord | None = None
         self.turns = 0
 
-    def add(self, turn: Turn) -> None:
-        """Add a turn: its output replaces the last one, the rest adds up."""
+    def add(self, prompt: str, turn: Turn) -> None:
+        """Add a turn, the answer to a prompt: its output replaces the last one, the rest adds up."""
         self.turns += 1
-        self.output, self.diagnostics = turn.output, turn.diagnostics
+        self.question, self.output, self.diagnostics = prompt, turn.output, turn.diagnostics
         self.events += turn.events
         if self.task.verbatim and not (turn.error or turn.denials):
             said = {"citations": turn.citations, "diagnostics": turn.diagnostics}
@@ -67,11 +67,11 @@ class Conversation:
         self.session_id = turn.session_id or self.session_id
         self.timed_out = self.timed_out or turn.timed_out
 
-    def add_broken(self, turn: Turn) -> None:
+    def add_broken(self, prompt: str, turn: Turn) -> None:
         """Count what a later turn cost that broke. What was seen of it is kept only if its time ran out."""
         if turn.timed_out:
             before = self.output
-            self.add(turn)
+            self.add(prompt, turn)
             self.output = turn.output or before
             return
         self.usages.append(turn.usage)
@@ -97,6 +97,7 @@ class Conversation:
             task_id=self.task.id,
             task_name=self.task.name,
             prompt=self.task.prompt if final else "",
+            question=self.question,
             expected_outcome=self.task.expected_outcome,
             trial=self.trial,
             output=self.output,
@@ -131,7 +132,7 @@ async def converse(talk: Conversation, driver: Driver) -> None:
     ExecutorError propagates when the very first turn could not be sent: then nothing was seen.
     """
     turn = await _send(driver, 1, talk.task.prompt)
-    talk.add(turn)
+    talk.add(talk.task.prompt, turn)
     if turn.error:
         talk.fail(turn.error)
     elif turn.denials:
@@ -173,10 +174,10 @@ async def _next(talk: Conversation, driver: Driver, prompt: str, what: str) -> b
         talk.fail(f"{what}: {error}")
         return False
     if turn.error:
-        talk.add_broken(turn)
+        talk.add_broken(prompt, turn)
         talk.fail(f"{what}: {turn.error}")
         return False
-    talk.add(turn)
+    talk.add(prompt, turn)
     if turn.denials:
         talk.fail(_violation(turn))
         return False

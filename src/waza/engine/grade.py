@@ -34,8 +34,11 @@ class Grading(msgspec.Struct, frozen=True):
 async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Helpers) -> Grading:
     """Ask every grader in order, neighbours that are `concurrent` together.
 
-    A grader that errs keeps its place with score 0, and never passes.
+    A grader that errs keeps its place with score 0, and never passes. Of a conversation that broke, only those
+    are asked that can do without its end.
     """
+    if seen.error:
+        graders = [built for built in graders if not getattr(built.grader, "needs_answer", False)]
     said: list[tuple[Validation, str]] = []
     for batch in _batches(graders):
         said += await asyncio.gather(*(_said(built, seen, helpers) for built in batch))

@@ -17,7 +17,7 @@ from waza.errors import ExecutorError, RunError, UsageError
 from waza.kit.redact import Redactor
 from waza.model.agent import Executor
 from waza.model.loaded import Project, Suite
-from waza.model.observation import Observation, ToolEvent
+from waza.model.observation import PROMPT, Observation, ToolEvent
 from waza.model.result import DigestCall, RunResult, SuiteResult, TaskResult, number
 from waza.model.task import Task
 from waza.model.trial import Trial
@@ -164,6 +164,7 @@ def observation_of(
         task_id=task.id,
         task_name=task.name,
         prompt=run.prompt or task.prompt,
+        question=_last(run, PROMPT) or run.prompt or task.prompt,
         expected_outcome=task.expected_outcome,
         expected=expectation(task),
         trial=run.run_number,
@@ -179,6 +180,12 @@ def observation_of(
         environment=task.inputs.environment,
         baseline_output=baseline_output,
     )
+
+
+def _last(run: RunResult, kind: str) -> str:
+    """Return the text of the last event of a kind, empty where there is none."""
+    found = [event.content for event in run.transcript if event.type == kind]
+    return found[-1] if found and isinstance(found[-1], str) else ""
 
 
 def _from_digest(calls: Sequence[DigestCall]) -> tuple[ToolEvent, ...]:

@@ -16,7 +16,7 @@ from waza.engine.cache import Cache
 from waza.engine.control import Control
 from waza.engine.engines import Engine, start_engine
 from waza.engine.plan import arms_of, has_pairwise, tasks_of, workers_of
-from waza.engine.store import Store, open_store
+from waza.engine.store import Store, earlier_store, new_store
 from waza.engine.trial import World, run_trial, variables_of
 from waza.engine.trigger import run_trigger_tests
 from waza.errors import ExecutorError, RunError, WazaError
@@ -81,23 +81,26 @@ async def run_model(suite: Suite, model: str, options: RunOptions, emit: Emit, c
     """Run a suite on one model and write its results. RunError: the run as a whole could not go on."""
     arms, warning = arms_of(suite)
     await clear_stale_rooms()
-    store = open_store(
-        suite,
-        model,
-        arms,
-        options.project.directory,
-        save=options.save,
-        resume=options.resume,
-        graded=not options.skip_graders,
-    )
-    for message in (warning, store.note):
-        if message:
-            emit(Warned(message=message))
-    if store.complete:
-        return ModelRun(outcome=_finished(store, store.triggers, emit), store=store)
+    project, graded = options.project.directory, not options.skip_graders
+    earlier = None
+    if options.resume is not None:
+        earlier = earlier_store(suite, model, arms, project, options.resume, graded=graded)
+    if earlier and earlier.complete:
+        emit(Warned(message=f"{earlier.id} is finished: it is only reported again, nothing is run"))
+        return ModelRun(outcome=_finished(earlier, earlier.triggers, emit), store=earlier)
+    engine = await start_engine(suite, model, options.project)
     try:
-        engine = await start_engine(suite, model, options.project)
-        run = _Run(suite, model, options, emit, control, engine, store)
+        store = earlier or new_store(suite, model, arms, project, graded=graded, save=options.save)
+    except BaseException:
+        await engine.aclose()
+        raise
+    if options.resume is not None and earlier is None:
+        what = f"no earlier run of {suite.path.name} on this model to go on with"
+        emit(Warned(message=f"{what}: {store.id} is a new one"))
+    if warning:
+        emit(Warned(message=warning))
+    run = _Run(suite, model, options, emit, control, engine, store)
+    try:
         interrupted = await run.go(arms)
     except BaseException:
         store.discard_if_empty()
@@ -160,7 +163,7 @@ class _Run:
             ),
             redactor=Redactor.for_environment(os.environ),
             emit=emit,
-            run_id=store.journal.header.id,
+            run_id=store.id,
             skip_graders=options.skip_graders,
             ab_run=len(store.journal.header.arms) > 1,
         )

@@ -43,10 +43,14 @@ class Store:
 
     def __init__(self, journal: Journal, fold: Fold, *, temporary: OwnDirectory | None = None) -> None:
         self.journal, self.fold, self.temporary = journal, fold, temporary
-        self.note = ""  # what --resume found, where that may surprise
         self.complete = False
         self.triggers = Triggers()
         self.resumed = 0
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self.journal.header.id
 
     def replay(self) -> None:
         """Take what the journal holds into the fold."""
@@ -57,7 +61,6 @@ class Store:
         if end is None:
             return
         self.complete = True
-        self.note = f"{self.journal.header.id} is finished: it is only reported again, nothing is run"
         self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
         for arm in self.journal.header.arms:
             self.fold.durations[arm] = end.durations.get(arm, 0)
@@ -106,50 +109,47 @@ class Store:
             self.temporary.remove()
 
 
-def open_store(
-    suite: Suite,
-    model: str,
-    arms: Sequence[Arm],
-    project: Path,
-    *,
-    save: bool,
-    resume: str | None,
-    graded: bool = True,
-) -> Store:
-    """Start a run, or go on with an earlier one (`resume`, see RunOptions). Raises UsageError, WazaError.
+def earlier_store(
+    suite: Suite, model: str, arms: Sequence[Arm], project: Path, resume: str, *, graded: bool
+) -> Store | None:
+    """Return the run to go on with (`resume`, see RunOptions), or None. UsageError: it is one of something else.
 
     A run that is `graded` is not gone on with without grading, nor the other way round.
     """
-    digest = suite.digest if graded else f"{suite.digest}{UNGRADED}"
-    fold = Fold(suite, model, arms)
-    if resume is not None:
-        directory = find_run(project / RUNS, suite.path, model, resume)
-        if directory is not None:
-            _check_same(read_header(directory), suite, model, digest)
-            store = Store(Journal.reopen(directory), fold)
-            store.replay()
-            return store
+    directory = find_run(project / RUNS, suite.path, model, resume)
+    if directory is None:
+        return None
+    _check_same(read_header(directory), suite, model, _digest(suite, graded=graded))
+    store = Store(Journal.reopen(directory), Fold(suite, model, arms))
+    store.replay()
+    return store
+
+
+def new_store(
+    suite: Suite, model: str, arms: Sequence[Arm], project: Path, *, graded: bool, save: bool
+) -> Store:
+    """Start a run. Raises WazaError where it cannot be kept."""
     now = datetime.now().astimezone()
     header = Header(
         id=new_run_id(now),
         suite=path_text(suite.path),
-        digest=digest,
+        digest=_digest(suite, graded=graded),
         model=model,
         arms=list(arms),
         waza=__version__,
         started=now.isoformat(),
         options=_options(suite),
     )
+    fold = Fold(suite, model, arms)
     if not save:
         temporary = OwnDirectory("unsaved")
         return Store(Journal.create(temporary.path, header), fold, temporary=temporary)
     _ignore_in_git(project / RUNS.parent)
-    store = Store(Journal.create(project / RUNS, header), fold)
-    if resume is not None:
-        store.note = (
-            f"no earlier run of {suite.path.name} on this model to go on with: {header.id} is a new one"
-        )
-    return store
+    return Store(Journal.create(project / RUNS, header), fold)
+
+
+def _digest(suite: Suite, *, graded: bool) -> str:
+    return suite.digest if graded else f"{suite.digest}{UNGRADED}"
 
 
 def _ignore_in_git(directory: Path) -> None:
@@ -190,10 +190,10 @@ def _options(suite: Suite) -> dict[str, Any]:
     """Return what options can change and the digest of the suite covers, by the words for people."""
     config = suite.file.config
     return {
-        "the executor (--executor)": _hashed([config.executor, config.executor_options]),
-        "the judge's model (--judge-model)": config.judge_model,
+        "the executor or agent (--executor, --agent)": _hashed([config.executor, config.executor_options]),
+        "the judge (--judge-model, --judge)": config.judge_model,
         "the number of trials (--trials)": config.trials_per_task,
-        "the time limit of turns (--timeout)": config.timeout_seconds,
+        "the time limit (--timeout)": config.timeout_seconds,
         "the choice of tasks (--task, --tags)": _hashed([task.id for task in suite.tasks]),
         "the fixtures directory (--context-dir)": path_text(suite.fixtures),
         "the comparison with no skills (--baseline)": suite.file.baseline,

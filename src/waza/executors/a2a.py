@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeGuard
 from uuid import uuid4
 
 import httpx
@@ -42,6 +43,13 @@ WAITS = (1.0, 4.0, 15.0)
 _LONGEST_WAIT = 120.0  # seconds that `Retry-After` may ask for
 _THROTTLED = 429
 _LATER = (_THROTTLED, 503, 504)
+_DENIED = (401, 403)
+_CHECK_KEYS = (
+    "check the token or key: bearer_env and api_key_env (--bearer-env, --api-key-env) "
+    "name the variables that hold them"
+)
+_CARD = "/.well-known/agent-card.json"
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _REFUSED = (
     TaskState.TASK_STATE_FAILED,
     TaskState.TASK_STATE_CANCELED,
@@ -78,18 +86,16 @@ class A2AExecutor:
         """Read the agent's card. ExecutorError: there is none, or a key is missing, or we do not speak its ways."""
         options = self.options
         if options.bearer_env:
-            self.http.headers["Authorization"] = f"Bearer {_secret(options.bearer_env)}"
-        key = _secret(options.api_key_env) if options.api_key_env else ""
+            self.http.headers["Authorization"] = f"Bearer {_secret('bearer_env', options.bearer_env)}"
+        key = _secret("api_key_env", options.api_key_env) if options.api_key_env else ""
+        url = options.url.rstrip("/").removesuffix(_CARD)
         try:
-            card = await A2ACardResolver(self.http, options.url).get_agent_card()
+            card = await A2ACardResolver(self.http, url).get_agent_card()
             if key:
                 self.http.headers[_key_header(card)] = key
             self.client = ClientFactory(ClientConfig(httpx_client=self.http)).create(card)
         except (A2AError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ExecutorError(
-                f"there is no A2A agent at {options.url}: {error}; "
-                "give the address below which it has /.well-known/agent-card.json"
-            ) from error
+            raise ExecutorError(_no_card(url, error)) from error
 
     def works_in(self, task: Task) -> bool:
         """Say no: the agent is elsewhere."""
@@ -140,10 +146,10 @@ class A2ASession:
             except (A2AError, httpx.HTTPError, ValueError) as error:
                 response = _response(error)
                 if response is None or response.status_code not in _LATER:
-                    return Turn(error=str(error))
+                    return Turn(error=_fault(error))
                 if wait is None:
                     throttled = response.status_code == _THROTTLED
-                    return Turn(error=f"{THROTTLED}: {error}" if throttled else str(error))
+                    return Turn(error=f"{THROTTLED}: {_fault(error)}" if throttled else _fault(error))
                 await asyncio.sleep(_wait(response, wait))
             else:
                 self.context_id = answer.context_id or self.context_id
@@ -172,8 +178,11 @@ def _waits(attempts: int) -> Iterator[float | None]:
     yield None
 
 
-def _secret(name: str) -> str:
+def _secret(option: str, name: str) -> str:
+    """Return what a variable holds; a name that looks like none may be the key itself and is not repeated."""
     value = os.environ.get(name, "")
+    if not value and not _VARIABLE.fullmatch(name):
+        raise ExecutorError(f"{option} takes the name of a variable, such as AGENT_KEY, never the key itself")
     if not value:
         raise ExecutorError(f"the variable {name}, which should hold a key for the agent, is not set")
     return value
@@ -240,9 +249,47 @@ def _key_header(card: AgentCard) -> str:
     return next((key.name for key in keys if key.location == "header" and key.name), "X-API-Key")
 
 
+def _no_card(url: str, error: Exception) -> str:
+    """Return why there is no card of an agent, and what to do."""
+    response = _response(error)
+    if response is not None and response.status_code in _DENIED:
+        return _fault(error)  # something is there
+    advice = "" if _away(_cause(error)) else f"; give the address below which it has {_CARD}"
+    return f"there is no A2A agent at {url}: {_fault(error)}{advice}"
+
+
+def _fault(error: Exception) -> str:
+    """Return in one line what went wrong and, where we know it, what to do."""
+    cause = _cause(error)
+    if isinstance(cause, httpx.HTTPStatusError):
+        response = cause.response
+        said = f"{_address(cause)} answered {response.status_code} {response.reason_phrase}".rstrip()
+        return f"{said}; {_CHECK_KEYS}" if response.status_code in _DENIED else said
+    if _away(cause):
+        why = " ".join(str(cause).split())
+        return f"nothing answers at {_address(cause)} ({why}); check the address and whether the agent runs"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _away(cause: BaseException | None) -> TypeGuard[httpx.ConnectError]:
+    """Tell whether nothing answers; a certificate that is no good is an answer."""
+    return isinstance(cause, httpx.ConnectError) and "[SSL" not in str(cause)
+
+
+def _address(error: httpx.HTTPStatusError | httpx.ConnectError) -> str:
+    """Return what was asked, without what may be a secret."""
+    url = error.request.url
+    return f"{url.scheme}://{url.netloc.decode()}{url.path}"
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """Return the error of HTTP that an error of the SDK stands for, if there is one."""
+    return error if isinstance(error, httpx.HTTPError) else error.__cause__
+
+
 def _response(error: BaseException) -> httpx.Response | None:
     """Return the HTTP response that an error of the SDK stands for."""
-    cause = error if isinstance(error, httpx.HTTPStatusError) else error.__cause__
+    cause = _cause(error)
     return cause.response if isinstance(cause, httpx.HTTPStatusError) else None
 
 

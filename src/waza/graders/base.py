@@ -35,6 +35,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Where a grader is declared: paths in its config are sought in `base`, then in the current directory.
 
+    `judge` tells whether the suite's executor can be asked for verdicts.
     `fixtures` is the suite's fixtures directory (`--context-dir`). `module` is set for a grader from
     elsewhere: it finds nothing outside of its module.
     """
@@ -42,6 +43,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     base: Path = Path()
     fixtures: Path = Path()
     module: Path | None = None
+    judge: bool = True
 
     def find(self, path: str) -> Path | None:
         """Return the existing file or directory that a path in a config means, or None."""
@@ -68,6 +70,8 @@ class Grader(Keys, frozen=True, kw_only=True):
     reads_workspace: ClassVar[bool] = False  # True: a workspace is made for every task that is graded so
     reads_changes: ClassVar[bool] = False  # True: it is told which files the agent wrote, which costs hashing
 
+    # It judges an answer; a conversation that broke is not shown to it.
+    needs_answer: ClassVar[bool] = False
     # It only asks, and changes nothing: it need not wait for its neighbours.
     concurrent: ClassVar[bool] = False
     # Variables with keys of its own, which a real agent is not to see.

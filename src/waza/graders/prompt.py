@@ -67,6 +67,9 @@ class Prompt(Grader, frozen=True, kw_only=True):
                 told = msgspec.structs.replace(problem, hint="", severity="error")
                 warning = problem.severity == "warning"
                 yield Finding(path=("rubric",), message=str(told), hint=problem.hint, warning=warning)
+        if not around.judge:
+            message = "this executor has no judge, so the grader will reach no verdict"
+            yield Finding(message=message, hint="use executor: copilot-sdk, or another grader", warning=True)
         limit = os.environ.get(_judging.TIME_LIMIT, "")
         if limit.strip() and _judging.duration(limit) is None:
             yield Finding(

@@ -31,12 +31,13 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Judge(Protocol):
-    """A language model that judges.
+    """A language model that judges; `name` is what results call it.
 
     `model_config` is what custom evaluators get: a mapping with `azure_endpoint`, `azure_deployment`,
     `api_version` and perhaps `api_key` for Azure, with `base_url`, `model` and `api_key` for others.
     """
 
+    name: str
     model_config: Mapping[str, str]
 
     async def complete(self, messages: Sequence[Message]) -> str:

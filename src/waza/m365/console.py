@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from waza.m365.document import EvalDocument, Item
 from waza.m365.options import Evaluators
 from waza.m365.outcomes import ItemOutcome, answered, outcomes_of
-from waza.m365.status import TurnOutcome, error_of, is_error, status_of
+from waza.m365.status import RUN_INTERRUPTED, TurnOutcome, entry_of, error_of, is_error, status_of
 from waza.model.event import CheckpointGraded, RunEvent, SuiteStarted, TrialFinished, Warned
-from waza.report.words import ERROR, FAILED, PASSED, Write, counted, indented
+from waza.report.words import ERROR, FAILED, PASSED, Write, counted, indented, one_line
 
 _MARKS = {"pass": PASSED, "fail": FAILED, "partial": ERROR, "error": ERROR}
 
@@ -39,34 +39,45 @@ class Lines:
             case CheckpointGraded():
                 point, own = event.checkpoint, self._evaluators[event.task_id]
                 outcome = answered(None, own[point.after_turn - 1], point.validations)
-                yield self._turn(event.task_id, point.after_turn, outcome)
+                yield from self._turn(event.task_id, point.after_turn, outcome)
             case TrialFinished():
                 for number, outcome in enumerate(outcomes_of(self._evaluators[event.task_id], event.run), 1):
                     if (event.task_id, number) not in self._told:
-                        yield self._turn(event.task_id, number, outcome)
+                        yield from self._turn(event.task_id, number, outcome)
             case Warned():
                 yield f"{ERROR} {indented(self._clean(event.message), '  ')}"
 
-    def _turn(self, item_id: str, number: int, outcome: TurnOutcome) -> str:
+    def _turn(self, item_id: str, number: int, outcome: TurnOutcome) -> Iterator[str]:
         self._told.add((item_id, number))
-        return self._clean(_line(self._items[item_id], number, outcome))
+        yield from map(self._clean, _lines(self._items[item_id], number, outcome))
 
 
-def _line(item: Item, number: int, outcome: TurnOutcome) -> str:
+def _lines(item: Item, number: int, outcome: TurnOutcome) -> Iterator[str]:
+    """Yield the status of a turn with what passed, and a line for each evaluator that did not."""
     status, error = status_of(outcome), error_of(outcome)
     where = f"{item.id}, turn {number}" if item.thread else item.id
-    said = [result.error or f"{result.name} {result.score:g}" for result in outcome.results]
+    said = [f"{one.name} {one.score:.4g}" for one in outcome.results if one.passed and not is_error(one)]
     if error and not outcome.results:
         said = [error["message"]]
-    return f"{_MARKS[status]} {where}: {status}{'; ' if said else ''}{'; '.join(said)}"
+    yield f"{_MARKS[status]} {one_line(where)}: {status}{'; ' if said else ''}{one_line(', '.join(said))}"
+    for one in outcome.results:
+        if is_error(one):
+            yield f"    {ERROR} {one.name}: {one_line(entry_of(one)['error'])}"
+        elif not one.passed:
+            reason = f": {one_line(one.reason)}" if one.reason else ""
+            yield f"    {FAILED} {one.name} {one.score:.4g}, {one.threshold:.4g} is needed{reason}"
 
 
 def summarise(say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome]) -> None:
     """Say how many turns ended how, and what each evaluator said of all of them."""
-    turns = [outcome for item in outcomes for outcome in item]
+    every = [outcome for item in outcomes for outcome in item]
+    turns = [outcome for outcome in every if not _is_unasked(outcome)]
     statuses = [status_of(outcome) for outcome in turns]
-    counts = ", ".join(f"{statuses.count(status)} {status}" for status in _MARKS if status in statuses)
-    say(f"{document.name}: {counted(len(document.items), 'item')}, {counted(len(turns), 'turn')}: {counts}")
+    counts = [f"{statuses.count(status)} {status}" for status in _MARKS if status in statuses]
+    if len(turns) < len(every):
+        counts.append(f"{len(every) - len(turns)} not asked: the run was interrupted")
+    sizes = f"{counted(len(document.items), 'item')}, {counted(len(every), 'turn')}"
+    say(f"{document.name}: {sizes}: {', '.join(counts)}")
     results = [result for outcome in turns for result in outcome.results]
     for name in dict.fromkeys(result.name for result in results):
         own = [result for result in results if result.name == name]
@@ -74,3 +85,7 @@ def summarise(say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome
         passed = sum(result.passed for result in own if not is_error(result))
         errors = f", {counted(broken, 'error')}" if broken else ""
         say(f"  {name}: {passed} of {len(own)} passed{errors}")
+
+
+def _is_unasked(outcome: TurnOutcome) -> bool:
+    return outcome.failure is not None and outcome.failure.code == RUN_INTERRUPTED

@@ -16,20 +16,22 @@ import ast
 import difflib
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from waza.m365.contract import CustomKind
 from waza.m365.options import BUILT_IN, RESERVED
+from waza.m365.prompty import Prompty, PromptyError
 from waza.problem import Problem, shown
 
 FOLDER = "custom-evaluators"
 
 _CLOSE = 0.75  # how alike names are that people take for one another, from 0 to 1
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
-_MACHINERY = ("load_flow", "promptflow", "model_config", ".prompty")  # what only judges have use for
+_LOADER = "load_flow"
+_MACHINERY = (_LOADER, "promptflow", "model_config", ".prompty")  # what only judges have use for
 
 
 class CustomEvaluator(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,11 +175,42 @@ def _warnings(evaluator: CustomEvaluator, tree: ast.Module) -> Iterator[Problem]
         message = f"Custom evaluator '{name}' has several classes; '{first}', the first, is the evaluator"
         hint = f"move the others ({', '.join(others)}) into a module beside it"
         yield Problem(file=file, message=message, hint=hint, severity="warning")
-    words = _machinery(tree) if evaluator.kind == "code" else []
-    if words:
+    words = _machinery(tree)
+    if evaluator.kind == "judge" and _LOADER in words:
+        yield from _of_prompt(name, evaluator.wrapper.with_suffix(".prompty"))
+    elif evaluator.kind == "code" and words:
         message = f"Custom evaluator '{name}' is code-only but refers to {', '.join(words)}"
         hint = f"was the file '{name}.prompty' forgotten?"
         yield Problem(file=file, message=message, hint=hint, severity="warning")
+
+
+def _of_prompt(name: str, file: Path) -> Iterator[Problem]:
+    """Yield what is wrong with a judge's prompt; a run would show it late, and blanks perhaps never."""
+    try:
+        blanks = Prompty(file, {}).blanks()
+    except PromptyError as error:
+        message = f"Custom evaluator '{name}' will not work: {error}"
+        yield Problem(file=shown(file), message=message, severity="warning")
+        return
+    if blanks:
+        yield _blanks(name, file, blanks)
+
+
+def _blanks(name: str, file: Path, blanks: Mapping[str, int]) -> Problem:
+    """Return the warning of variables, with their lines, that no input fills."""
+    example = next(iter(blanks))
+    hint = f"list them there, such as {example}: {{type: string}}"
+    if "prompt" in blanks:
+        hint = "list them there; 'prompt' is reserved, so call it user_prompt"
+    without = "without an entry in 'inputs:', variables of the prompt render empty"
+    return Problem(
+        file=shown(file),
+        line=min(blanks.values()),
+        column=1,
+        message=f"Custom evaluator '{name}': {without}: {', '.join(blanks)}",
+        hint=hint,
+        severity="warning",
+    )
 
 
 def _machinery(tree: ast.Module) -> list[str]:

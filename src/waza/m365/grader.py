@@ -13,14 +13,15 @@ from msgspec import UNSET, UnsetType
 from waza.errors import GraderError
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.decode import did_you_mean, fields_of
+from waza.m365.builtin import asks_judge
 from waza.m365.case import Case, EvaluatorResult, Judge, Message
 from waza.m365.custom import FOLDER, discover
-from waza.m365.judge import KEYS, JudgeError, judge_of
+from waza.m365.judge import KEYS, JudgeError, is_configured, judge_of
 from waza.m365.model import Turn
 from waza.m365.options import BUILT_IN, options_of, taken_name
 from waza.m365.panel import Panels
 from waza.m365.scores import RetrievalExecution
-from waza.m365.status import is_error, scale_of, unit_score
+from waza.m365.status import entry_of, is_error, scale_of, unit_score
 from waza.model.agent import Question
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
@@ -31,26 +32,25 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     """Asks the evaluator `name` about the agent's output: a built-in one, or a custom one.
 
     Custom evaluators are folders in `custom-evaluators` of the current directory, else beside the suite.
-    `options` are the evaluator's own; its threshold may stand beside them. The prompt is the task's unless one
-    is given, as checkpoints must, and `expected_response` its `expected` text. Judges are those that the
-    environment configures, else the executor's own for built-in evaluators.
+    `options` are the evaluator's own; its threshold may stand beside them. The prompt is the one that the output
+    answers, and `expected_response` what the task expects of the output, unless one is given. Judges are those
+    that the environment configures, else the executor's own for built-in evaluators.
 
     Score: judges (raw - 1) / 4, shares as they are, everything else 1 or 0; passed as the threshold says.
     `details` hold the raw score, its scale, the threshold and the reason.
     """
 
+    needs_answer: ClassVar[bool] = True
     concurrent: ClassVar[bool] = True
     secrets: ClassVar[tuple[str, ...]] = KEYS
     name: NonBlank
     threshold: float | UnsetType = UNSET
     options: dict[str, Any] = {}
-    prompt: str = ""
     expected_response: str = ""
     context: str = ""
 
     _root: Path | None = None  # the directory with custom-evaluators
     _files: tuple[str, ...] = ()  # of a custom evaluator, since its verdicts hang on them
-    _needs_answer: bool = False  # a turn of a document without an answer is not evaluated
 
     @classmethod
     def of_document(cls, name: str, entry: Mapping[str, Any], turn: Turn, root: Path) -> EvaluatorGrader:
@@ -60,13 +60,11 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         return cls(
             name=name,
             options=dict(own),
-            prompt=turn.prompt,
             expected_response=turn.expected_response,
             context=turn.context,
             **given,
             _root=root,
             _files=_files(root, name),
-            _needs_answer=True,
         )
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
@@ -74,16 +72,20 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         taken = taken_name(self.name)
         if taken:
             yield Finding(path=("name",), message=taken.message, hint=taken.hint)
-        elif self.name in BUILT_IN:
+            return
+        asks = asks_judge(self.name, self.options)
+        if self.name in BUILT_IN:
             yield from self._check_options()
         else:
-            for problem in discover(_root(around), [self.name]).problems:
-                yield Finding(
-                    path=("name",),
-                    message=problem.message,
-                    hint=problem.hint,
-                    warning=problem.severity == "warning",
-                )
+            found = discover(_root(around), [self.name])
+            for problem in found.problems:
+                warning = problem.severity == "warning"
+                yield Finding(path=("name",), message=problem.message, hint=problem.hint, warning=warning)
+            asks = any(one.kind == "judge" for one in found.evaluators)
+        if asks and not (is_configured(os.environ) or (around.judge and self.name in BUILT_IN)):
+            message = f"{self.name} asks a judge, and none is configured, so it will reach no verdict"
+            hint = "set OPENAI_API_KEY or AZURE_AI_OPENAI_ENDPOINT, and what belongs to it"
+            yield Finding(path=("name",), message=message, hint=hint, warning=True)
 
     def _check_options(self) -> Iterator[Finding]:
         known = [field.key for field in fields_of(BUILT_IN[self.name])]
@@ -113,15 +115,13 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Ask the evaluator."""
-        if self._needs_answer and seen.error:
-            raise GraderError("there is no answer to evaluate")
         panels = helpers.shared.get(Panels)
         panel, used = panels.at(self._root or Path.cwd()), [{self.name: self._options}]
         problems = [*panel.find([self.name]), *await panel.start([self.name])]
         if any(problem.severity == "error" for problem in problems):
             raise GraderError("; ".join(problem.message for problem in problems))
         try:
-            judge = self._judge(panels, helpers) if panel.needs_judge(used) else None
+            judge = self._judge(panels, helpers) if panel.judges(used) else None
             panel.check_judge(judge, used)
             result = await panel.make(self.name, self._options, judge)(self._case(seen))
         except JudgeError as error:
@@ -135,7 +135,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         except msgspec.ValidationError as error:
             raise GraderError(f"what is known of the agent's searches cannot be read: {error}") from error
         return Case(
-            prompt=self.prompt or seen.prompt,
+            prompt=seen.question,
             response=seen.output,
             expected_response=self.expected_response
             or (seen.expected if isinstance(seen.expected, str) else ""),
@@ -157,7 +157,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
 def _verdict(result: EvaluatorResult) -> Verdict:
     if is_error(result):
-        raise GraderError(result.error or "its score is no finite number")
+        raise GraderError(entry_of(result)["error"])
     details = {
         "evaluator": result.name,
         "kind": result.kind,
@@ -192,6 +192,7 @@ class _OfExecutor:
 
     def __init__(self, helpers: Helpers) -> None:
         self.helpers = helpers
+        self.name = helpers.judge_model
         self.model_config: Mapping[str, str] = {}
 
     async def complete(self, messages: Sequence[Message]) -> str:

@@ -17,13 +17,13 @@ AZURE, OPENAI, COPILOT, MOCK = "azure", "openai", "copilot", "mock:"
 AZURE_ENDPOINTS = ("AZURE_AI_OPENAI_ENDPOINT", "AZURE_OPENAI_ENDPOINT")  # the first that is set counts
 KEYS = ("AZURE_AI_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_API_KEY")  # nobody but the judge is to see them
 _COPILOT_MODEL = "GITHUB_COPILOT_JUDGE_MODEL"
-NO_JUDGE = """\
-no judge is configured. Set the variables of one:
+NO_JUDGE = "no judge is configured"
+HOW_TO_JUDGE = """\
+set the variables of one:
   Azure OpenAI: AZURE_AI_OPENAI_ENDPOINT, AZURE_AI_API_KEY, AZURE_AI_MODEL_NAME
                 (or AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_API_KEY, AZURE_OPENAI_DEPLOYMENT)
   OpenAI and servers like it: OPENAI_API_KEY, OPENAI_MODEL; OPENAI_BASE_URL for a server of your own
-  GitHub Copilot: GITHUB_COPILOT_JUDGE_MODEL (auto will do)
-or use evaluators without a judge only, with "evaluators_mode": "replace\""""
+  GitHub Copilot: GITHUB_COPILOT_JUDGE_MODEL (auto will do)"""
 NO_HTTPX = "judges behind HTTP need the package httpx; install it: pip install 'waza[m365]'"
 
 
@@ -47,7 +47,17 @@ def judge_of(backend: str, env: Mapping[str, str]) -> Judge:
             from waza.m365.judge_copilot import CopilotJudge
 
             return CopilotJudge(env.get(_COPILOT_MODEL, "auto"), env)
-    raise JudgeError(f"there is no judge {backend!r}; known: {AZURE}, {OPENAI}, {COPILOT}, {MOCK}FILE")
+    known = f"known: {AZURE}, {OPENAI}, {COPILOT}, {MOCK}FILE"
+    hint = f"did you mean {MOCK + backend!r}?" if Path(backend).is_file() else known
+    raise JudgeError(f"there is no judge {backend!r}; {hint}")
+
+
+def is_configured(env: Mapping[str, str]) -> bool:
+    """Tell whether environment variables name a judge."""
+    try:
+        return bool(_configured({name: value for name, value in env.items() if value.strip()}))
+    except JudgeError:
+        return False
 
 
 def _configured(env: Mapping[str, str]) -> str:
@@ -86,6 +96,7 @@ class MockJudge:
     def __init__(self, file: Path) -> None:
         """Read the file. JudgeError: it is not there, or not such a list."""
         self.file, self.script = file, _script(file)
+        self.name = f"{MOCK}{file.name}"
         self.model_config: Mapping[str, str] = {}
 
     async def complete(self, messages: Sequence[Message]) -> str:

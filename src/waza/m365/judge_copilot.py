@@ -27,6 +27,7 @@ class CopilotJudge:
     def __init__(self, model: str, env: Mapping[str, str]) -> None:
         """Prepare. JudgeError: the SDK is not installed."""
         self.model = model
+        self.name = f"{model} of GitHub Copilot"
         self.model_config: Mapping[str, str] = {}
         self._executor, self._starting = _executor(model, env), asyncio.Lock()
         self._started = False

@@ -6,6 +6,7 @@ One judgement is one chat completion. What may pass by itself (no connection, 42
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -41,6 +42,7 @@ Set the key, or install it: pip install azure-identity"""
 _REASONING = re.compile(r"(?:.*/)?(?:o[134](?:-.*)?|gpt-5.*)", re.IGNORECASE)
 _NO_SUCH_JSON = (ValueError, LookupError, TypeError, RecursionError)
 _SHOWN = 300  # characters of an answer that a message repeats
+_log = logging.getLogger(__name__)
 
 Headers = Callable[[], Awaitable[Mapping[str, str]]]
 
@@ -59,12 +61,17 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True):
-    """A chat completion service: the address of the call, the model, and `config` for custom evaluators."""
+    """A chat completion service: the address of the call, the model, and `config` for custom evaluators.
+
+    `address_variable` and `key_variable` are what to check where it is not there or refuses us.
+    """
 
     url: str
     model: str
     headers: Headers
     config: Mapping[str, str]
+    address_variable: str
+    key_variable: str
 
     def __repr__(self) -> str:
         """Show no key."""
@@ -76,7 +83,8 @@ def azure_judge(env: Mapping[str, str], patience: Patience | None = None) -> Htt
     variable = next((name for name in AZURE_ENDPOINTS if name in env), "")
     if not variable:
         raise JudgeError(f"the judge azure needs an endpoint; set {AZURE_ENDPOINTS[0]}")
-    endpoint, key = _address(env, variable), _key(env, AZURE_KEYS[variable])
+    endpoint = _address(env, variable, "https://name.openai.azure.com")
+    key = _key(env, AZURE_KEYS[variable])
     model = _first(env, "AZURE_AI_MODEL_NAME", "AZURE_OPENAI_DEPLOYMENT") or DEFAULT_MODEL
     version = _first(env, "AZURE_AI_API_VERSION", "OPENAI_API_VERSION") or AZURE_VERSION
     config = {"azure_endpoint": endpoint, "azure_deployment": model, "api_version": version}
@@ -86,6 +94,8 @@ def azure_judge(env: Mapping[str, str], patience: Patience | None = None) -> Htt
         model=model,
         headers=_fixed({"api-key": key}) if key else _signed_in(AZURE_KEYS[variable]),
         config=config | ({"api_key": key} if key else {}),
+        address_variable=variable,
+        key_variable=AZURE_KEYS[variable],
     )
     return HttpJudge(service, patience or Patience())
 
@@ -97,21 +107,29 @@ def openai_judge(env: Mapping[str, str], patience: Patience | None = None) -> Ht
             "the judge openai needs a key, or a server of your own; set OPENAI_API_KEY or OPENAI_BASE_URL"
         )
     key = _key(env, "OPENAI_API_KEY")
-    url = _address({"OPENAI_BASE_URL": "https://api.openai.com/v1", **env}, "OPENAI_BASE_URL")
+    env = {"OPENAI_BASE_URL": "https://api.openai.com/v1", **env}
+    url = _address(env, "OPENAI_BASE_URL", "http://127.0.0.1:8080/v1")
     model = env.get("OPENAI_MODEL", DEFAULT_MODEL)
     service = Service(
         url=f"{url}/chat/completions",
         model=model,
         headers=_fixed({"authorization": f"Bearer {key}"} if key else {}),
         config={"base_url": url, "model": model, "api_key": key},
+        address_variable="OPENAI_BASE_URL",
+        key_variable="OPENAI_API_KEY",
     )
     return HttpJudge(service, patience or Patience())
 
 
 class _Trouble(msgspec.Struct, frozen=True):
-    """Why a try failed, whether others will too, and how many seconds the server asks to wait."""
+    """Why a try failed, in few words and in full, and what to do about it.
 
+    `final` tells whether other tries will fail too, `wait` how many seconds the server asks to wait.
+    """
+
+    brief: str
     text: str
+    advice: str = ""
     final: bool = False
     wait: float = 0.0
 
@@ -121,6 +139,7 @@ class HttpJudge:
 
     def __init__(self, service: Service, patience: Patience) -> None:
         self.service, self.patience = service, patience
+        self.name = f"{service.model} at {urlsplit(service.url).hostname}"
         self.model_config = service.config
         self._client: httpx.AsyncClient | None = None
         self._secrets: set[str] = set()
@@ -143,7 +162,7 @@ class HttpJudge:
 
     @property
     def _who(self) -> str:
-        return f"the judge {self.service.model} at {urlsplit(self.service.url).hostname}"
+        return f"the judge {self.name}"
 
     async def _answered(self, body: Mapping[str, Any]) -> httpx.Response:
         """Return a response of success. JudgeError: there is none after all tries."""
@@ -155,22 +174,29 @@ class HttpJudge:
             if found.final or tried >= patience.tries or found.wait > patience.longest_wait:
                 break
             spread = random.uniform(0.8, 1.2)  # noqa: S311  # so that many judgements do not come back at once
-            await asyncio.sleep(max(found.wait, pause * spread))
-            tried, pause = tried + 1, min(2 * pause, patience.longest_wait)
+            wait, tried = max(found.wait, pause * spread), tried + 1
+            again = f"asking again in {wait:.0f} s (try {tried} of {patience.tries})"
+            _log.warning("the judge %s; %s", found.brief, again)
+            await asyncio.sleep(wait)
+            pause = min(2 * pause, patience.longest_wait)
         tries = f" ({tried} tries)" if tried > 1 else ""
-        raise JudgeError(f"{self._who} {self._safe(found.text)}{tries}")
+        raise JudgeError(f"{self._who} {self._safe(found.text)}{tries}{found.advice}")
 
     async def _try(self, body: Mapping[str, Any]) -> httpx.Response | _Trouble:
         """Return a response of success, or what went wrong."""
         try:
             response = await self._post(body)
         except httpx.HTTPError as error:
-            return _Trouble(f"cannot be reached: {type(error).__name__}: {error}")
+            text = f"cannot be reached: {type(error).__name__}: {error}"
+            advice = f"; check whether the server runs, and {self.service.address_variable}"
+            return _Trouble("cannot be reached", text, advice)
         if response.is_success:
             return response
         status = response.status_code
         return _Trouble(
+            f"answers {status}",
             f"answered with HTTP {status}: {_message(response)}",
+            f"; check {self.service.key_variable}" if status in (401, 403) else "",
             final=status != 429 and status < 500,
             wait=_asked_wait(response),
         )
@@ -263,7 +289,7 @@ def _signed_in(variable: str) -> Headers:
     return get
 
 
-def _address(env: Mapping[str, str], variable: str) -> str:
+def _address(env: Mapping[str, str], variable: str, example: str) -> str:
     """Return the address of a server; the message of a bad one does not repeat it, since it may hold a key."""
     url = env[variable]
     try:
@@ -271,9 +297,7 @@ def _address(env: Mapping[str, str], variable: str) -> str:
     except httpx.InvalidURL:
         parts = httpx.URL()
     if parts.scheme not in ("http", "https") or not parts.host or parts.query or parts.fragment:
-        raise JudgeError(
-            f"{variable} is no address of a server; write https://name.openai.azure.com or the like"
-        )
+        raise JudgeError(f"{variable} is no address of a server; write {example} or the like")
     return url.rstrip("/")
 
 

@@ -88,6 +88,14 @@ BUILT_IN: dict[str, type[Part]] = {
     "RetrievalQuery": RetrievalQueryOptions,
     "RetrievalResult": RetrievalResultOptions,
 }
+NEEDS = {
+    "Groundedness": "context",
+    "Similarity": "expected_response",
+    "ExactMatch": "expected_response",
+    "PartialMatch": "expected_response",
+}
+"""Built-in evaluators that give no result for a turn without this key."""
+
 RETIRED = "ToolCallAccuracy"  # once a built-in evaluator; nobody else may have the name
 RESERVED = (*BUILT_IN, RETIRED)
 CITATION_FORMATS = ("oai_unicode", "bracket", "markdown", "mixed")  # the first one is the default

@@ -8,7 +8,13 @@ from typing import Any, TypeAlias
 
 from waza.m365.case import EvaluatorResult
 from waza.m365.options import Evaluators
-from waza.m365.status import AGENT_REQUEST_FAILED, AGENT_THROTTLED, Failure, TurnOutcome
+from waza.m365.status import (
+    AGENT_REQUEST_FAILED,
+    AGENT_THROTTLED,
+    RUN_INTERRUPTED,
+    Failure,
+    TurnOutcome,
+)
 from waza.model.observation import ANSWER, THROTTLED, Event
 from waza.model.result import RunResult, Validation
 
@@ -23,7 +29,7 @@ def outcomes_of(evaluators: Sequence[Evaluators], run: RunResult | None) -> Item
     A turn without an answer failed, and no later one was tried. None for the run: it was interrupted.
     """
     if run is None:
-        return (TurnOutcome(failure=Failure("the run was interrupted")),) * len(evaluators)
+        return (TurnOutcome(failure=Failure("", RUN_INTERRUPTED)),) * len(evaluators)
     answers = [event for event in run.transcript if event.type == ANSWER]
     said = {point.after_turn: point.validations for point in run.checkpoints}
     said[len(evaluators)] = run.validations or {}

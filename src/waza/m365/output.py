@@ -28,11 +28,12 @@ _FORMATS: Mapping[str, Callable[[dict[str, Any]], str]] = {
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """When, and with which agent, the document was evaluated; empty names are left out."""
+    """When, by which agent and judge, the document was evaluated; empty names are left out."""
 
     evaluated_at: datetime
     agent_name: str = ""
     agent_id: str = ""
+    judge: str = ""
 
 
 def result_document(
@@ -64,7 +65,7 @@ def write_result(path: Path, result: dict[str, Any]) -> None:
 
 def _metadata(facts: RunFacts) -> dict[str, str]:
     moment = facts.evaluated_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    given = {"agentId": facts.agent_id, "agentName": facts.agent_name}
+    given = {"agentId": facts.agent_id, "agentName": facts.agent_name, "judge": facts.judge}
     named = {key: value for key, value in given.items() if value}
     return {"evaluatedAt": moment, **named, "cliVersion": f"waza {__version__}"}
 

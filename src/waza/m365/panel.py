@@ -67,13 +67,15 @@ class Panel:
                 self._found.update({one.name: one for one in found.evaluators})
         return [problem for name in names for problem in self._looked_for[name]]
 
-    def needs_judge(self, used: Iterable[Evaluators]) -> bool:
-        """Tell whether one of these evaluators, which were looked for, asks a language model."""
-        return any(
-            self._is_judge(name) or asks_judge(name, options, entailment=self.entailment)
+    def judges(self, used: Iterable[Evaluators]) -> list[str]:
+        """Return which of these evaluators, which were looked for, ask a language model."""
+        found = {
+            name: None
             for evaluators in used
             for name, options in evaluators.items()
-        )
+            if self._is_judge(name) or asks_judge(name, options, entailment=self.entailment)
+        }
+        return list(found)
 
     def check_judge(self, judge: Judge | None, used: Iterable[Evaluators]) -> None:
         """Raise JudgeError where a custom judge could not ask anybody: it has a model client of its own."""

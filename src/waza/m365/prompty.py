@@ -71,7 +71,7 @@ class Prompty:
 
     def __init__(self, path: Path, overrides: Mapping[str, Any]) -> None:
         self._name = path.name
-        meta, self._template = _read(path)
+        meta, self._template, self._first_line = _read(path)
         meta = _resolved(_merged(meta, overrides), path.parent)
         model = self._mapping(meta, "model")
         self._configuration = self._mapping(model, "configuration")
@@ -105,6 +105,18 @@ class Prompty:
             waits=self.retry_waits,
         )
         return _object(response) if self._whole else self._answer(response)
+
+    def blanks(self) -> dict[str, int]:
+        """Return the variables of the prompt that no declared input fills, each with a line of the file.
+
+        They render empty. Raises PromptyError for a prompt that cannot be rendered at all.
+        """
+        try:
+            used = prompty_messages.variables(self._template)
+        except prompty_messages.TemplateError as error:
+            raise self._error(str(error)) from None
+        first, declared = self._first_line, self._declared()
+        return {name: first + line - 1 for name, line in sorted(used.items()) if name not in declared}
 
     def _question(self, values: Mapping[str, object]) -> dict[str, Any]:
         try:
@@ -201,8 +213,8 @@ class Prompty:
         return PromptyError(f"{self._name}: {text}")
 
 
-def _read(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the frontmatter and the template of a file."""
+def _read(path: Path) -> tuple[dict[str, Any], str, int]:
+    """Return the frontmatter and the template of a file, and the line where the template starts."""
     if path.suffix != ".prompty":
         raise PromptyError(f"{path.name} is no .prompty file; flows of other kinds are not supported")
     try:
@@ -222,7 +234,7 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
     meta = yaml.plain(node)
     if not isinstance(meta, dict):
         raise PromptyError(f"the frontmatter of {path.name} must be a mapping")
-    return meta, text[closing.end() :]
+    return meta, text[closing.end() :], text.count("\n", 0, closing.end()) + 1
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,6 +60,25 @@ def messages(template: str, values: Mapping[str, object]) -> list[dict[str, str]
     return [{"role": role, "content": _MARK.sub("", "".join(part)).strip()} for role, part in found]
 
 
+def variables(template: str) -> dict[str, int]:
+    """Return the variables that values fill, each with the line (from 1) of its first use. Raises TemplateError.
+
+    Without jinja2 there are none.
+    """
+    try:
+        from jinja2 import TemplateError as BadTemplate
+        from jinja2 import meta, nodes
+    except ImportError:
+        return {}
+    try:
+        tree = _environment().parse(template)
+        free = meta.find_undeclared_variables(tree) - _environment().globals.keys()
+    except BadTemplate as error:
+        raise _unrenderable(error) from error
+    used = [(name.lineno, name.name) for name in tree.find_all(nodes.Name) if name.name in free]
+    return {name: line for line, name in sorted(used, reverse=True)}
+
+
 def _role(line: str) -> str | None:
     match = _ROLE_LINE.fullmatch(line)
     role = match[1].lower() if match else None
@@ -74,7 +93,11 @@ def _marked(template: str, values: Mapping[str, object]) -> str:
     try:
         return _environment().from_string(template).render(dict(values))
     except Exception as error:
-        raise TemplateError(f"the template cannot be rendered: {type(error).__name__}: {error}") from error
+        raise _unrenderable(error) from error
+
+
+def _unrenderable(error: Exception) -> TemplateError:
+    return TemplateError(f"the template cannot be rendered: {type(error).__name__}: {error}")
 
 
 @cache

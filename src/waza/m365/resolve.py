@@ -10,7 +10,7 @@ from waza.kit.decode import Path
 from waza.m365.custom import Misnamed
 from waza.m365.document import EvalDocument
 from waza.m365.model import Turn
-from waza.m365.options import BUILT_IN, Evaluators, taken_name
+from waza.m365.options import BUILT_IN, NEEDS, Evaluators, taken_name
 from waza.problem import Problem
 from waza.suite.read import at
 
@@ -35,7 +35,8 @@ def resolve(document: EvalDocument) -> Resolved:
 
     The base are the document's defaults, or else ours. A turn's own evaluators extend it, with their
     options over those of the base, key by key; or they replace it. A name that nobody may use is an error,
-    and so is a turn that replaces the base by nothing; a base of nothing that is not extended is a warning.
+    and so is a turn that replaces the base by nothing; a base of nothing that is not extended is a warning, and
+    so is an evaluator whose turns lack what it needs.
     """
     base = SYSTEM_DEFAULTS if document.default_evaluators is None else document.default_evaluators
     items = tuple(tuple(_of(turn, base) for turn in item.turns) for item in document.items)
@@ -46,7 +47,7 @@ def resolve(document: EvalDocument) -> Resolved:
             problems.append(_problem(document, place, taken.message, taken.hint))
         elif name not in BUILT_IN:
             custom.setdefault(name, place)
-    problems += _idle(document, items)
+    problems += [*_idle(document, items), *_starved(document, items)]
     return Resolved(items=items, custom=custom, problems=tuple(problems))
 
 
@@ -93,6 +94,18 @@ def _idle(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> 
             hint = "it passes whenever there is a response; name evaluators here, or in 'default_evaluators'"
             problem = _problem(document, place, "no evaluator runs here", hint)
             yield msgspec.structs.replace(problem, severity="warning")
+
+
+def _starved(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> Iterator[Problem]:
+    """Yield a warning for each evaluator that will give no result, at the first turn that lacks what it needs."""
+    turns = list(zip(document.turns(), (own for item in items for own in item), strict=True))
+    for name, key in NEEDS.items():
+        found = [place for (turn, place), own in turns if name in own and not getattr(turn, key).strip()]
+        if found:
+            others = f" (so do {len(found) - 1} others)" if len(found) > 1 else ""
+            message = f"has no {key}{others}, without which {name} gives no result"
+            hint = f"write '{key}', or leave {name} out"
+            yield msgspec.structs.replace(_problem(document, found[0], message, hint), severity="warning")
 
 
 def _problem(document: EvalDocument, place: Path, message: str, hint: str) -> Problem:

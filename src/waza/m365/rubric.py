@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from waza.m365.case import Case, EvaluatorResult, Judge
 from waza.m365.contract import outcome, weighed
-from waza.m365.options import JudgedOptions, written
+from waza.m365.options import NEEDS, JudgedOptions, written
 from waza.m365.question import NoJudgement, ask, question
 
 MATERIAL: Mapping[str, Sequence[str]] = {
@@ -36,9 +36,9 @@ class Rubric:
         texts = {field: str(getattr(case, field)) for field in MATERIAL[self.name]}
         if not case.response.strip():
             return self._errored("the response is blank; there is nothing to judge")
-        for field in ("context", "expected_response"):
-            if field in texts and not texts[field].strip():
-                return self._errored(f"{self.name} needs {field}, and there is none; give the item one")
+        needed = NEEDS.get(self.name)
+        if needed and not texts[needed].strip():
+            return self._errored(f"{self.name} needs {needed}, and there is none; write one")
         material = [(_TITLES[field], text) for field, text in texts.items() if text.strip()]
         messages = question([self.name.lower(), "material", "reply"], material, "response")
         try:

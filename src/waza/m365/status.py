@@ -18,6 +18,7 @@ AGENT_REQUEST_FAILED = "agentRequestFailed"
 REQUEST_FAILED = "Agent request failed: "  # how the message of that error begins
 AGENT_THROTTLED = "agentThrottled"  # ours: the agent refuses further requests for now
 TURN_SKIPPED = "turnSkipped"
+RUN_INTERRUPTED = "runInterrupted"  # ours: nobody was asked, since the run was stopped before
 EVALUATORS_FAILED = "evaluatorsFailed"
 
 RUN_STATUS: Mapping[Status, RunStatus] = {
@@ -70,6 +71,8 @@ def error_of(outcome: TurnOutcome) -> dict[str, str] | None:
     if outcome.skipped:
         return _error(TURN_SKIPPED, "Turn not attempted: preceding turn failed")
     if outcome.failure:
+        if outcome.failure.code == RUN_INTERRUPTED:
+            return _error(RUN_INTERRUPTED, "Turn not attempted: the run was interrupted")
         cause = outcome.failure.cause or "no cause is known"
         return _error(outcome.failure.code, f"{REQUEST_FAILED}{cause}")
     total, failed = len(outcome.results), sum(map(is_error, outcome.results))

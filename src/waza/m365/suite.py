@@ -33,7 +33,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Who is asked, and how: an executor of suites, or `recorded`, which answers as the document says.
 
     `options` are those of the executor. `model` and `target`, a skill or custom agent, are for real agents.
-    `timeout` is in seconds a prompt, `concurrency` the number of items at the same time.
+    `timeout` is in seconds a prompt, `concurrency` the number of items at the same time. Results hang on the name
+    of the `judge`, too, and on `entailment`, which is that of `built_in`.
     """
 
     executor: str
@@ -42,6 +43,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     target: Target | None = None
     timeout: float = 300
     concurrency: int = 1
+    judge: str = ""
+    entailment: bool = False
 
 
 def agent_named(text: str) -> tuple[str, dict[str, Any]]:
@@ -55,8 +58,14 @@ def agent_named(text: str) -> tuple[str, dict[str, Any]]:
     if (executor not in TYPES and executor != RECORDED) or (
         executor in ("a2a", "command") and text == executor
     ):
-        raise UsageError(f"there is no agent {text!r}; known: {', '.join(AGENTS)}")
+        raise UsageError(f"there is no agent {text!r}; {_meant(text)}known: {', '.join(AGENTS)}")
     return executor, options
+
+
+def _meant(text: str) -> str:
+    """Return which agent is probably meant, for messages."""
+    kind = "a2a" if text.startswith(("http://", "https://")) else "command" if " " in text.strip() else ""
+    return f"did you mean {kind}:{text}? " if kind else ""
 
 
 def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]], agent: Agent) -> Suite:
@@ -69,6 +78,7 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
         executor="mock" if agent.executor == RECORDED else agent.executor,
         executor_options=agent.options,
         model=agent.model,
+        judge_model=agent.judge,
         timeout_seconds=max(1, math.ceil(agent.timeout)),
         parallel=agent.concurrency > 1,
         workers=agent.concurrency,
@@ -90,7 +100,7 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
 def _task(item: Item, evaluators: Sequence[Evaluators], agent: Agent, here: Path) -> Task:
     """Return an item as a task. The evaluators of the last turn are its graders, others stand at checkpoints."""
     graders = [
-        tuple(_grader(name, options, turn, here) for name, options in own.items())
+        tuple(_grader(name, options, turn, agent, here) for name, options in own.items())
         for turn, own in zip(item.turns, evaluators, strict=True)
     ]
     target = agent.target
@@ -117,8 +127,8 @@ def _task(item: Item, evaluators: Sequence[Evaluators], agent: Agent, here: Path
     )
 
 
-def _grader(name: str, options: dict[str, Any], turn: Turn, here: Path) -> BuiltGrader:
-    config: dict[str, Any] = {"name": name, "options": options, "prompt": turn.prompt}
+def _grader(name: str, options: dict[str, Any], turn: Turn, agent: Agent, here: Path) -> BuiltGrader:
+    config = {"name": name, "options": options, "entailment": agent.entailment}
     config |= {"expected_response": turn.expected_response, "context": turn.context}
     grader = EvaluatorGrader.of_document(name, options, turn, here)
     return BuiltGrader(GraderSpec(type="evaluator", name=name, config=config), grader)

@@ -18,7 +18,7 @@ from waza.m365.options import (
 )
 from waza.m365.scores import Citation
 
-NO_EXPECTATION = "there is no expected_response to compare with; give the item one"
+NO_EXPECTATION = "there is no expected_response to compare with; write one"
 
 _TOKEN = re.compile(r"[^\W_]+")
 _OAI = re.compile("\ue200[a-z]*cite((?:\ue202[^\ue200-\ue202]+)+)\ue201")

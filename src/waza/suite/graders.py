@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from waza.executors import WITHOUT_JUDGE
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, dotted
@@ -197,7 +198,8 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding
 
 
 def _around(loading: Loading) -> Surroundings:
-    return Surroundings(base=loading.directory, fixtures=loading.fixtures)
+    judge = loading.file.config.executor not in WITHOUT_JUDGE
+    return Surroundings(base=loading.directory, fixtures=loading.fixtures, judge=judge)
 
 
 def _as_yaml(config: dict[str, Any]) -> bytes:

@@ -16,6 +16,7 @@ class ScriptedJudge:
 
     def __init__(self, *replies: str) -> None:
         self.replies, self.asked = list(replies), list[list[Message]]()
+        self.name = "a script"
         self.model_config: Mapping[str, str] = {}
 
     async def complete(self, messages: Sequence[Message]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
-from tests.support.evaluators import PROMPTY, code_only, write_evaluator
+from tests.support.evaluators import JUDGE, PROMPTY, code_only, write_evaluator
 
 from waza.m365.contract import CustomKind
 from waza.m365.custom import Discovery, discover
@@ -148,3 +149,87 @@ def test_machinery_of_judges_in_code_is_noticed(tmp_path, code):
 def test_long_expressions_are_no_obstacle(tmp_path):
     write_evaluator(tmp_path, "check", CODE + "x = " + " + ".join(["'a'"] * 500) + "\ny = model_config")
     assert len(messages(discover(tmp_path, ["check"]), "warning")) == 1
+
+
+# --- prompts of judges ---
+
+
+def warnings_of(tmp_path: Path, prompty: str, code: str = JUDGE) -> list[str]:
+    write_evaluator(tmp_path, "tone", code, prompty)
+    found = discover(tmp_path, ["tone"])
+    assert [evaluator.kind for evaluator in found.evaluators] == ["judge"]
+    return [f"{problem.line} {problem.message}; {problem.hint}" for problem in found.problems]
+
+
+BLANK = "Custom evaluator 'tone': without an entry in 'inputs:', variables of the prompt render empty: "
+INPUTS = """\
+inputs:
+  user_prompt: {type: string}
+  response: {type: string}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (INPUTS, "", f"13 {BLANK}response, user_prompt; list them there, such as response: {{type: string}}"),
+        ("  response: {type: string}\n", "", f"18 {BLANK}response; list them there, such as response: "),
+        ("{{user_prompt}}", "{% if context %}{{user_prompt}}{% endif %}", f"16 {BLANK}context; list them "),
+        (
+            "{{user_prompt}}",
+            "{{prompt}}",
+            f"16 {BLANK}prompt; list them there; 'prompt' is reserved, so call it user_prompt",
+        ),
+        (INPUTS, "sample: {user_prompt: a}\n", f"17 {BLANK}response; list them there, such as response: "),
+    ],
+)
+def test_variables_that_no_input_fills_are_told(tmp_path, old, new, said):
+    (warning,) = warnings_of(tmp_path, PROMPTY.replace(old, new))
+    assert warning.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("prompty", "said"),
+    [
+        ("", "tone.prompty has no frontmatter between two lines '---'"),
+        ("---\nmodel: [\n---\nuser:\nA\n", "tone.prompty:"),
+        ("---\ninputs: a\n---\nuser:\nA\n", "tone.prompty: 'inputs' must be a mapping"),
+        (
+            "---\nname: a\n---\nuser:\n{{ a\n",
+            "tone.prompty: the template cannot be rendered: TemplateSyntaxError",
+        ),
+    ],
+)
+def test_prompts_that_cannot_be_asked_are_told(tmp_path, prompty, said):
+    (warning,) = warnings_of(tmp_path, prompty)
+    assert warning.startswith(f"0 Custom evaluator 'tone' will not work: {said}")
+
+
+def test_a_warning_stands_at_the_prompt(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_evaluator(tmp_path, "tone", JUDGE, PROMPTY.replace(INPUTS, ""))
+    (problem,) = discover(tmp_path, ["tone"]).problems
+    assert str(problem).startswith(f"{WRITTEN / 'tone' / 'tone.prompty'}:13:1: warning: Custom evaluator")
+
+
+@pytest.mark.parametrize(
+    ("prompty", "code"),
+    [
+        (PROMPTY, JUDGE),
+        (
+            PROMPTY + "{% set a = 1 %}{{a}}{% for b in range(2) %}{{b}}{{loop.index}}{% endfor %}"
+            "{% macro m(c) %}{{c}}{% endmacro %}{{m(1)}}{% raw %}{{d}}{% endraw %}",
+            JUDGE,
+        ),
+        (PROMPTY.replace(INPUTS, ""), CODE),
+        (PROMPTY.replace(INPUTS, ""), '"""No load_flow here."""\n' + CODE),
+        ("", CODE),
+    ],
+)
+def test_prompts_of_which_there_is_nothing_to_say(tmp_path, prompty, code):
+    assert warnings_of(tmp_path, prompty, code) == []
+
+
+def test_without_jinja2_nothing_is_said_of_variables(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert warnings_of(tmp_path, PROMPTY.replace(INPUTS, "")) == []

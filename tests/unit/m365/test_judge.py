@@ -183,13 +183,33 @@ def test_what_passes_by_itself_is_tried_again():
     assert len(service.requests) == 3
 
 
+def test_waiting_for_a_new_try_is_told(caplog):
+    with serving((429, {"retry-after": "0.4"}, KEY), (500, {}, "")) as service:
+        refused(openai(service.url))
+    refused(openai(service.url))
+    assert [(record.name, record.levelname) for record in caplog.records] == [
+        ("waza.m365.judge_http", "WARNING")
+    ] * 4
+    assert caplog.messages == [
+        "the judge answers 429; asking again in 0 s (try 2 of 3)",
+        "the judge answers 500; asking again in 0 s (try 3 of 3)",
+        "the judge cannot be reached; asking again in 0 s (try 2 of 3)",
+        "the judge cannot be reached; asking again in 0 s (try 3 of 3)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("answer", "tries", "said"),
     [
         (BUSY, 3, "HTTP 429: slow down (3 tries)"),
         ((500, {}, ""), 3, "HTTP 500: Internal Server Error"),
         ((429, {"retry-after": "3600"}, "come back"), 1, "HTTP 429: come back"),
-        ((401, {}, {"error": {"message": f"Incorrect key {KEY}"}}), 1, "HTTP 401: Incorrect key ***"),
+        (
+            (401, {}, {"error": {"message": f"Incorrect key {KEY}"}}),
+            1,
+            "HTTP 401: Incorrect key ***; check OPENAI_API_KEY",
+        ),
+        ((403, {}, "no"), 1, "HTTP 403: no; check OPENAI_API_KEY"),
         ((404, {}, f"no such deployment for {KEY}" + 1000 * "x"), 1, "HTTP 404: no such deployment for ***"),
         ((302, {"location": "/elsewhere"}, ""), 1, "HTTP 302"),
         ((200, {}, f"nonsense {KEY}"), 1, "without a text: nonsense ***"),
@@ -210,7 +230,17 @@ def test_a_breakdown_is_told_without_the_key(answer, tries, said):
 def test_a_server_that_is_away_is_told():
     with serving(GOOD) as service:
         pass
-    assert "cannot be reached" in refused(openai(service.url))
+    text = refused(openai(service.url))
+    assert "cannot be reached: ConnectError" in text
+    assert text.endswith(" (3 tries); check whether the server runs, and OPENAI_BASE_URL")
+
+
+def test_azure_has_its_own_variables_to_check():
+    env = {"AZURE_OPENAI_ENDPOINT": "", "AZURE_OPENAI_API_KEY": KEY}
+    with serving((401, {}, "who?")) as service:
+        judge = azure_judge({**env, "AZURE_OPENAI_ENDPOINT": service.url}, HASTY)
+        assert refused(judge).endswith("HTTP 401: who?; check AZURE_OPENAI_API_KEY")
+    assert refused(judge).endswith("; check whether the server runs, and AZURE_OPENAI_ENDPOINT")
 
 
 def test_there_is_a_time_limit():
@@ -238,7 +268,16 @@ def test_there_is_a_time_limit():
         ("claude", {}, "'claude'"),
         ("", {"OPENAI_BASE_URL": f"ftp://{KEY}@a"}, "OPENAI_BASE_URL is no address"),
         ("", {"OPENAI_BASE_URL": "http://a:b:c"}, "OPENAI_BASE_URL is no address"),
-        ("", {"OPENAI_BASE_URL": "api.openai.com/v1"}, "OPENAI_BASE_URL is no address"),
+        (
+            "",
+            {"OPENAI_BASE_URL": "127.0.0.1:8791/v1"},
+            "OPENAI_BASE_URL is no address of a server; write http://127.0.0.1:8080/v1 or the like",
+        ),
+        (
+            "",
+            {"AZURE_OPENAI_ENDPOINT": "a.openai.azure.com"},
+            "AZURE_OPENAI_ENDPOINT is no address of a server; write https://name.openai.azure.com or the like",
+        ),
         ("", {"OPENAI_API_KEY": f"{KEY}\n{KEY}"}, "OPENAI_API_KEY holds characters"),
         ("", {"OPENAI_API_KEY": f"{KEY}…"}, "OPENAI_API_KEY holds characters"),
     ],
@@ -248,6 +287,18 @@ def test_what_is_missing_is_named(backend, env, said):
         judge_of(backend, env)
     assert said in str(caught.value)
     assert KEY not in str(caught.value)
+
+
+def test_a_script_without_its_prefix_is_recognised(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for judge, hint in (
+        ("judge.json", "known: azure, openai, copilot, mock:FILE"),
+        ("judge.json", "did you mean 'mock:judge.json'?"),
+    ):
+        with pytest.raises(JudgeError) as caught:
+            judge_of(judge, {})
+        assert str(caught.value) == f"there is no judge 'judge.json'; {hint}"
+        (tmp_path / "judge.json").write_text("[]", encoding="utf-8")
 
 
 def test_azure_without_a_key_needs_azure_identity(monkeypatch):

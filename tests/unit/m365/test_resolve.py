@@ -30,7 +30,7 @@ def resolved(tmp_path: Path, *items: Any, **keys: Any) -> Resolved:
 
 def only(tmp_path: Path, item: dict[str, Any], **keys: Any) -> str:
     """The evaluators of the only turn, as JSON, so that their order counts."""
-    found = resolved(tmp_path, {"prompt": "p", **item}, **keys)
+    found = resolved(tmp_path, {"prompt": "p", "expected_response": "e", **item}, **keys)
     assert found.problems == ()
     return json.dumps(found.items[0][0])
 
@@ -161,7 +161,9 @@ def test_options_come_with_their_defaults() -> None:
 @pytest.mark.parametrize("path", [*VALID, *SAMPLES], ids=lambda path: path.stem)
 def test_every_document_of_the_corpus_resolves(path: Path) -> None:
     found = resolve(read_document(path))
-    assert found.problems == ()
+    # Some samples say nothing of what Groundedness compares with.
+    assert all("has no context" in problem.message for problem in found.problems)
+    assert {problem.severity for problem in found.problems} <= {"warning"}
     assert all(evaluators for item in found.items for evaluators in item)
     assert set(found.custom) <= {
         "professional_tone",
@@ -189,3 +191,21 @@ def test_names_of_no_evaluator_are_told_where_the_document_first_has_them(tmp_pa
     folder = tmp_path / "custom-evaluators" / "empty"
     assert told["Custom evaluator 'empty' has no class"].file == str(folder / "empty.py")
     assert len(problems) == 3
+
+
+def test_turns_that_lack_what_an_evaluator_needs_are_told_once_each(tmp_path: Path) -> None:
+    defaults: dict[str, Any] = {"ExactMatch": {}, "Groundedness": {}, "Citations": {}}
+    bare, whole = {"prompt": "p"}, {"prompt": "p", "expected_response": "e", "context": " "}
+    found = resolved(tmp_path, whole, {"turns": [bare, bare]}, bare, default_evaluators=defaults)
+    assert [(one.severity, one.path, one.message) for one in found.problems] == [
+        (
+            "warning",
+            "items[0]",
+            "has no context (so do 3 others), without which Groundedness gives no result",
+        ),
+        (
+            "warning",
+            "items[1].turns[0]",
+            "has no expected_response (so do 2 others), without which ExactMatch gives no result",
+        ),
+    ]

@@ -268,7 +268,7 @@ def test_a_judge_is_needed_only_where_it_is_asked_for_and_has_claims(tmp_path: P
         assert asks_judge("RetrievalResult", options, entailment=entailment) is wanted
         used: list[Evaluators] = [{"ExactMatch": {}}, {"RetrievalResult": options}]
         panel = Panels(entailment=entailment).at(tmp_path)
-        assert panel.needs_judge(used) is wanted
+        assert bool(panel.judges(used)) is wanted
         if wanted:
             with pytest.raises(JudgeError, match="RetrievalResult needs a judge"):
                 panel.make("RetrievalResult", options, None)
