@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.reports import HOSTILE, LINK, STATUSES
 
+from waza.m365 import html_report
 from waza.report.words import visible
 
 pytestmark = pytest.mark.slow
@@ -48,6 +49,22 @@ CONTRAST = """() => {
       return [(lights[0] + 0.05) / (lights[1] + 0.05), one.outerHTML.slice(0, 80)];
     });
   return [found.length, ...found.sort((a, b) => a[0] - b[0])[0]];
+}"""
+
+
+# In how many lines each name of an evaluator stands, and how far each number is from its scale, in pixels.
+ROOM = """() => {
+  const box = (node) => {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return range;
+  };
+  const lines = (node) => new Set([...box(node).getClientRects()].map((rect) => rect.top)).size;
+  return [
+    [...document.querySelectorAll("tbody th")].map(lines),
+    [...document.querySelectorAll(".scale")].map((scale) =>
+      scale.getBoundingClientRect().left - box(scale.previousSibling).getBoundingClientRect().right),
+  ];
 }"""
 
 
@@ -188,6 +205,23 @@ def test_it_is_readable_on_every_screen(view, mixed, scheme, width):
     assert texts > 150
     assert contrast >= 4.5, where
     assert brightness(page) == (scheme == "light")
+
+
+def test_names_and_numbers_have_room(view, tmp_path):
+    score = {
+        "score": 8 / 11,
+        "threshold": 0.5,
+        "result": "pass",
+        "reason": "It says all there is to say. " * 9,
+    }
+    names = ("partialMatch", "professional_tone", "mentions_policy_document")
+    item = {"prompt": "p", "response": "r", "status": "fail", "scores": dict.fromkeys(names, score)}
+    file = tmp_path / "report.html"
+    file.write_text(html_report.document({"schemaVersion": "1.7.0", "items": [item]}), encoding="utf-8")
+    page: Page = view(file, viewport={"width": 1200, "height": 800})
+    lines, (space,) = page.evaluate(ROOM)
+    assert lines == [1] * 6
+    assert space > 5
 
 
 def brightness(page: Page) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from tests.support.a2a_agent import served
 from tests.support.evaluators import write_evaluator
 from tests.support.live import Project, nap, survivors
-from tests.support.program import newest_results, waza, write_tree
+from tests.support.program import newest_results, strict_json, waza, write_tree
 
 TASK = """
 id: a
@@ -44,7 +44,7 @@ def test_a_command_is_an_agent_that_works_in_the_workspace(tmp_path: Path):
     ("command", "says"),
     [
         ("echo no luck >&2; exit 3", "exit status 3: no luck"),
-        ("exit 75", "takes no requests for now"),
+        ("exit 75", "exit status 75"),
         ("yes | head -c 9000000", "wrote more than"),
     ],
 )
@@ -119,8 +119,10 @@ def test_what_the_platform_says_of_an_answer_reaches_evaluators(tmp_path: Path):
         tmp_path,
         {"eval.yaml": "name: s\nconfig: {executor: mock}\ntasks: [task.yaml]\n", "task.yaml": dedent(task)},
     )
-    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    ended = waza("run", "eval.yaml", "-o", "r.json", cwd=tmp_path)
     assert ended.code == 0, ended.out + ended.err
+    graded = waza("grade", "eval.yaml", "--results", "r.json", cwd=tmp_path)
+    assert strict_json(graded.out)["passed"]
 
 
 ASKED = """
@@ -164,12 +166,51 @@ def test_graders_that_need_a_judge_are_told_of_before_the_agent_is_asked(tmp_pat
         "{type: prompt, name: tone, config: {prompt: Is it polite?}},"
         "{type: evaluator, name: coherent, config: {name: Coherence}}"
     )
+    command = "config: {executor: command, executor_options: {command: cat}}"
+    write_tree(tmp_path, {"command.yaml": f"name: c\n{command}\ntasks: [task.yaml]\n"})
     suite(tmp_path, "{executor: mock}", graders)
     ended = waza("run", "eval.yaml", "--executor", "command:cat", cwd=tmp_path)
     assert "graders[0].config: warning: this executor has no judge" in ended.err
+    refused = waza("run", "command.yaml", cwd=tmp_path)
+    assert refused.code == 2
+    assert "graders[0].config: this executor has no judge, so the grader can reach no verdict" in refused.err
     assert "graders[1].config.name: warning: Coherence asks a judge, and none is configured" in ended.err
     ended = waza("run", "eval.yaml", "-o", "r.json", cwd=tmp_path)
     assert "warning" not in ended.err
     graded = waza("grade", "eval.yaml", "--results", "r.json", cwd=tmp_path)
     assert graded.code == 0
     assert "warning: a, run 1: running graders: tone: " in graded.err
+
+
+def test_a_command_calls_mocked_programs(tmp_path: Path):
+    mocks = "command_mocks: [{name: gh, responses: [{args: [pr, list], stdout: MOCKED}]}]"
+    head = (
+        "schemaVersion: '1.3'\nname: s\nconfig: {executor: command, executor_options: {command: gh pr list}}"
+    )
+    task = "id: a\ninputs: {prompt: p}\ngraders: [{type: text, name: t, config: {contains: [MOCKED]}}]\n"
+    write_tree(tmp_path, {"eval.yaml": f"{head}\n{mocks}\ntasks: [task.yaml]\n", "task.yaml": task})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 0, ended.out + ended.err
+    (run,) = newest_results(tmp_path)["tasks"][0]["runs"]
+    assert [call["args"] for call in run["command_invocations"]] == [["pr", "list"]]
+
+
+def test_what_an_agent_elsewhere_has_no_use_for_is_a_warning(tmp_path: Path):
+    servers = "mcp_servers: {x: {command: y}}"
+    config = f"{{executor: command, executor_options: {{command: cat}}, {servers}}}"
+    suite(tmp_path, config, found="again")
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert (ended.code, ended.err.count("has no effect with executor: command")) == (0, 1)
+
+
+def test_answers_of_an_agent_elsewhere_are_not_cached(tmp_path: Path):
+    write_tree(tmp_path, {"bot.sh": "cat"})
+    suite(
+        tmp_path,
+        "{executor: command, executor_options: {command: 'sh $WAZA_SUITE_DIR/bot.sh'}}",
+        found="again",
+    )
+    first = waza("run", "eval.yaml", "--cache", "-v", cwd=tmp_path)
+    assert (first.code, "cannot be known" in first.err) == (0, True)
+    write_tree(tmp_path, {"bot.sh": "echo other"})
+    assert waza("run", "eval.yaml", "--cache", cwd=tmp_path).code == 1

@@ -362,7 +362,9 @@ def test_what_the_environment_holds_of_secrets_is_not_in_results(tmp_path: Path)
     write_tree(tmp_path, {"evals.json": document({"prompt": "p"}, default_evaluators={"Citations": {}})})
     flags = [
         "--agent",
-        'command:echo "it is $DESK_TOKEN"',
+        'command:echo "it is $DESK_TOKEN, not hush-hush-hush"',
+        "--log-level",
+        "debug",
         "-o",
         "result.json",
         "-o",
@@ -418,7 +420,7 @@ def test_a_list_of_results_of_suites_is_no_document(tmp_path: Path):
 def test_who_judged_is_in_the_results_and_another_judge_is_not_gone_on_with(tmp_path: Path):
     text = document({"prompt": "p"}, default_evaluators={"Coherence": {}})
     _, result = run(tmp_path, text, "--agent", "mock", "--judge", "mock:judge.json")
-    assert result["metadata"]["judge"] == "mock:judge.json"
+    assert result["metadata"]["judge"].startswith("mock:judge.json (")
     write_tree(tmp_path, {"other.json": json.dumps(GOOD)})
     flags = ["--agent", "mock", "--judge", "mock:other.json", "--resume"]
     ended = waza("m365", "run", "evals.json", *flags, cwd=tmp_path)
@@ -450,3 +452,76 @@ def test_who_asks_a_judge_is_said_where_there_is_none(tmp_path: Path):
     for agent, meant in (("python3 bot.py", "command:python3 bot.py"), ("http://x", "a2a:http://x")):
         ended = waza("m365", "run", "evals.json", "--agent", agent, cwd=tmp_path)
         assert (ended.code, f"did you mean {meant}?" in ended.err) == (2, True)
+
+
+def test_a_huge_answer_is_kept_as_a_whole_and_judged_alike_again(tmp_path: Path):
+    write_tree(tmp_path, {"huge.txt": "x" * 2_000_000})
+    text = document(
+        {"prompt": "p", "expected_response": "x" * 2_000_000}, default_evaluators={"ExactMatch": {}}
+    )
+    ended, result = run(tmp_path, text, "--agent", "command:cat huge.txt")
+    assert (ended.code, len(result["items"][0]["response"])) == (0, 2_000_000)
+    again, _ = run(tmp_path, json.dumps(result), "--agent", "recorded", "-o", "again.json")
+    assert again.code == 0
+
+
+def test_codes_of_failures_are_not_guessed_from_numbers_and_stay_when_recorded(tmp_path: Path):
+    failing = "command:case $(cat) in port) echo boom at 54290 >&2; exit 1;; busy) exit 75;; esac; echo ok"
+    text = document(
+        {"prompt": "port"}, {"prompt": "busy"}, {"prompt": "p"}, default_evaluators={"Citations": {}}
+    )
+    _, result = run(tmp_path, text, "--agent", failing)
+    codes = [item.get("error", {}).get("code", "") for item in result["items"]]
+    assert codes == ["agentRequestFailed", "agentThrottled", ""]
+    for _ in range(2):
+        _, result = run(tmp_path, json.dumps(result), "--agent", "recorded")
+        assert [item.get("error", {}).get("code", "") for item in result["items"]] == codes
+    assert result["items"][0]["error"]["message"].count("as recorded: ") == 1
+
+
+def test_recorded_responses_keep_all_that_is_known_of_them(tmp_path: Path):
+    known = {
+        "citations": [{"index": 1, "own": True}],
+        "diagnostics": {"other": 1, "retrieval_executions": [{"capability": "c", "queries": [{"own": 2}]}]},
+    }
+    item = {"prompt": "p", "response": "r", **known}
+    _, result = run(tmp_path, document(item), "--agent", "recorded")
+    assert {key: result["items"][0][key] for key in known} == known
+
+
+def test_a_run_with_evaluators_that_changed_is_not_gone_on_with(tmp_path: Path):
+    folder = write_evaluator(tmp_path, "short", code_only("{'score': 1}"))
+    write_tree(folder, {"helper.py": "", "other.prompty": "---\n---\n", ".notes.swp": "x"})
+    text = document({"prompt": "p"}, default_evaluators={"short": {}})
+    asked = ["m365", "run", "evals.json", "--agent", "mock", "-o", "r.json"]
+    write_tree(tmp_path, {"evals.json": text})
+    assert waza(*asked, cwd=tmp_path).code == 0
+    (folder / ".notes.swp").write_text("y")
+    assert waza(*asked, "--resume", cwd=tmp_path).code == 0
+    for old, new in (("other.prompty", "else.prompty"), ("helper.py", "helpers.py")):
+        (folder / old).rename(folder / new)
+        ended = waza(*asked, "--resume", cwd=tmp_path)
+        assert (ended.code, "cannot be resumed" in ended.err) == (2, True), new
+        (folder / new).rename(folder / old)
+
+
+def test_options_of_other_agents_are_refused(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p"}), "SKILL.md": ""})
+    for flag, value in (
+        ("-m", "gpt"),
+        ("--skill", "SKILL.md"),
+        ("--bearer-env", "X"),
+        ("--api-key-env", "X"),
+    ):
+        ended = waza("m365", "run", "evals.json", "--agent", "mock", flag, value, cwd=tmp_path)
+        assert (ended.code, "is for the agent" in ended.err) == (2, True), flag
+
+
+def test_time_limits_of_prompts_and_of_evaluators_are_apart(tmp_path: Path):
+    slow = code_only("{'score': time.sleep(1.5) or 1}").replace("class", "import time\n\n\nclass", 1)
+    write_evaluator(tmp_path, "slow", slow)
+    text = document({"prompt": "p"}, default_evaluators={"slow": {}})
+    _, result = run(tmp_path, text, "--agent", "mock", "--timeout", "0.5")
+    assert statuses(result) == ["pass"]
+    _, result = run(tmp_path, text, "--agent", "mock", "--evaluator-timeout", "0.5")
+    assert "gave no result within 0.5 s" in result["items"][0]["scores"]["slow"]["error"]

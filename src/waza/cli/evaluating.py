@@ -27,6 +27,7 @@ from waza.kit.redact import Redactor
 from waza.m365.case import Judge
 from waza.m365.console import Lines, summarise
 from waza.m365.document import EvalDocument, find_document, read_document
+from waza.m365.host import TIMEOUT as TIMEOUT_OF_EVALUATORS
 from waza.m365.judge import HOW_TO_JUDGE, NO_JUDGE, JudgeError, is_configured, judge_of
 from waza.m365.outcomes import outcomes_of
 from waza.m365.output import RunFacts, check_format, result_document, write_result
@@ -49,6 +50,15 @@ MOST_AT_ONCE = 5
 TIMEOUT, ATTEMPTS = "WORKIQ_REQUEST_TIMEOUT_SECS", "WORKIQ_REQUEST_MAX_ATTEMPTS"
 
 
+_OF_AGENTS = (
+    ("--model", "model", COPILOT),
+    ("--skill", "skill", COPILOT),
+    ("--bearer-env", "token_env", "a2a"),
+    ("--api-key-env", "key_env", "a2a"),
+)
+"""Options that mean something to one agent only, by their names here."""
+
+
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `waza m365 run`, named as in `waza.cli.m365`."""
 
@@ -64,6 +74,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     token_env: str = ""
     key_env: str = ""
     load_flow: Runtime = "auto"
+    evaluator_timeout: float = TIMEOUT_OF_EVALUATORS
     resume: str | None = None
     no_save: bool = False
     as_json: bool = False
@@ -78,9 +89,11 @@ def run_command(arguments: Arguments) -> int:
         raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
     _check_installed(arguments.load_flow)
     if arguments.log_level:
-        level = getattr(logging, arguments.log_level.upper())
-        logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-        logging.getLogger("waza").setLevel(level)  # what others log at this level buries what is wanted
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_Clean("%(levelname)s %(name)s: %(message)s"))
+        logger = logging.getLogger("waza")  # what others log buries what is wanted
+        logger.addHandler(handler)
+        logger.setLevel(arguments.log_level.upper())
     source = arguments.document or find_document(Path.cwd())
     for path in arguments.output:
         check_target(path, [source])
@@ -94,12 +107,17 @@ class _Run:
     def __init__(self, arguments: Arguments, document: EvalDocument, resolved: Resolved) -> None:
         self.arguments, self.document, self.resolved = arguments, document, resolved
         self.project = find_project(Path.cwd())
+        for warning in self.project.warnings:
+            tell(str(warning))
         self.out = Output()
         self.control = Control()
         self.timeout = arguments.timeout or _positive(TIMEOUT, 300)
         self.panels = Panels(
-            timeout=self.timeout, runtime=arguments.load_flow, entailment=arguments.judge_retrieval
+            timeout=arguments.evaluator_timeout,
+            runtime=arguments.load_flow,
+            entailment=arguments.judge_retrieval,
         )
+        self.clean = Redactor.for_environment(os.environ).text
 
     async def go(self) -> int:
         """Run the document."""
@@ -120,9 +138,12 @@ class _Run:
     def _agent(self) -> Agent:
         given, defaults = self.arguments, self.project.keys.defaults
         executor, options = agent_named(given.agent or defaults.engine)
+        for flag, asked, users in _OF_AGENTS:
+            if getattr(given, asked) and executor != users:
+                raise UsageError(f"{flag} is for the agent {users}; leave it out, or change --agent")
         if executor == "a2a":
             options |= {"bearer_env": given.token_env, "api_key_env": given.key_env}
-            options["attempts"] = round(_positive(ATTEMPTS, 4))
+            options["attempts"] = min(100, max(1, round(_positive(ATTEMPTS, 4))))
         return Agent(
             executor=executor,
             options=options,
@@ -157,7 +178,7 @@ class _Run:
     async def _run(self, suite: Suite, shared: Shared) -> ModelRun:
         given = self.arguments
         options = RunOptions(project=self.project, save=not given.no_save, resume=given.resume, shared=shared)
-        lines = Lines(self.document, self.resolved.items, Redactor.for_environment(os.environ).text)
+        lines = Lines(self.document, self.resolved.items, self.clean)
         listener = Progress(
             sys.stderr,
             live=is_live(sys.stderr, os.environ),
@@ -175,13 +196,17 @@ class _Run:
 
     def _finish(self, run: ModelRun, agent: Agent) -> int:
         """Write the results, sum them up, and return the exit code."""
-        runs = {task.test_id: task.runs[0] for task in run.outcome.tasks() if task.runs}
-        outcomes = [
-            outcomes_of(own, runs.get(item.id))
-            for item, own in zip(self.document.items, self.resolved.items, strict=True)
-        ]
+        evaluators = {
+            item.id: own for item, own in zip(self.document.items, self.resolved.items, strict=True)
+        }
+        found = {  # a record has more than its outcome, and may be large
+            task.test_id: outcomes_of(evaluators[task.test_id], task.runs[0])
+            for task in run.outcome.tasks()
+            if task.runs
+        }
+        outcomes = [found.get(name) or outcomes_of(own, None) for name, own in evaluators.items()]
         now = datetime.now(UTC)
-        facts = RunFacts(evaluated_at=now, agent_name=self.arguments.agent, judge=agent.judge)
+        facts = RunFacts(evaluated_at=now, agent_name=self.clean(self.arguments.agent), judge=agent.judge)
         result = result_document(self.document, outcomes, facts)
         paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
         if self.arguments.as_json:
@@ -216,6 +241,14 @@ class _Run:
         if run.store.temporary is None:
             words = [word for word in sys.argv[1:] if not word.startswith("--resume")]
             tell(f"Go on with: {shlex.join(['waza', *words, f'--resume={run.store.id}'])}")
+
+
+class _Clean(logging.Formatter):
+    """Takes secrets out of what is logged."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        return Redactor.for_environment(os.environ).text(super().format(record))
 
 
 class _Warnings(logging.Handler):

@@ -63,6 +63,13 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 int
 )
 @click.option("--timeout", type=PARTS_OF_SECONDS, metavar="S", help="Seconds a prompt may take.")
 @click.option(
+    "--evaluator-timeout",
+    type=PARTS_OF_SECONDS,
+    default=300,
+    metavar="S",
+    help="Seconds a custom evaluator may take [default: 300].",
+)
+@click.option(
     "--bearer-env", "token_env", default="", metavar="VAR", help="Variable with the A2A agent's token."
 )
 @click.option("--api-key-env", "key_env", default="", metavar="VAR", help="Variable with its API key.")

@@ -113,7 +113,7 @@ _OF_SUITES = {
     name: _SPELLED.get(name, f"--{name.replace('_', '-')}")
     for name in (
         *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
-        *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir"),
+        *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir", "verbose"),
         *("no_summary", "reporters", "interpret", "recommend", "transcript_dir", "session_log"),
         *("discover", "strict"),
     )

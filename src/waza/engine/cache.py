@@ -13,7 +13,7 @@ from waza.model.task import Task
 from waza.model.trial import Arm
 from waza.suite.digest import cache_key
 
-UNCACHED = ("behavior", "prompt")  # graders whose verdict is not a matter of the inputs alone
+UNKNOWN_AGENTS = ("a2a", "command")
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -27,6 +27,7 @@ class Cache:
 
     def __init__(self, directory: Path, suite: Suite, model: str) -> None:
         self.directory, self.suite, self.model = directory, suite, model
+        self._off = _why_off(suite)
 
     def get(self, task: Task, arm: Arm) -> list[RunResult] | None:
         """Return the trials of a task, or None when they are not known or may not be reused."""
@@ -45,17 +46,26 @@ class Cache:
 
     def why_off(self) -> str:
         """Say why the suite as a whole is not cached, or nothing."""
-        if self.suite.file.scenario is not None:
-            return "scenario suites are not cached"
-        kinds = {entry.type for entry in self.suite.file.graders} & set(UNCACHED)
-        return f"{' and '.join(sorted(kinds))} graders are not cached" if kinds else ""
+        return self._off
 
     def _usable(self, task: Task) -> bool:
-        graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
         moving = any(len(repo.commit) != 40 for repo in task.inputs.repos)  # a branch may move
-        return (
-            not self.why_off() and not moving and not any(grader.spec.type in UNCACHED for grader in graders)
-        )
+        return not (self._off or moving or _unrepeatable(task))
 
     def _path(self, task: Task, arm: Arm) -> Path:
         return self.directory / f"{cache_key(self.suite, task, self.model, arm)}.json"
+
+
+def _why_off(suite: Suite) -> str:
+    if suite.file.scenario is not None:
+        return "scenario suites are not cached"
+    if suite.file.config.executor in UNKNOWN_AGENTS:
+        return f"what the agent behind {suite.file.config.executor} is now cannot be known"
+    kinds = set.intersection(*map(_unrepeatable, suite.tasks)) if suite.tasks else set()
+    return f"{' and '.join(sorted(kinds))} graders are not cached" if kinds else ""
+
+
+def _unrepeatable(task: Task) -> set[str]:
+    """Return the types of a task's graders whose verdict is not a matter of the inputs alone."""
+    graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
+    return {built.spec.type for built in graders if not getattr(built.grader, "repeatable", True)}

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from waza.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
+from waza.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
 from waza.kit.process import kill_leftovers
 
 _CODES = {signal.SIGINT: EXIT_INTERRUPTED, signal.SIGTERM: EXIT_TERMINATED}
+if sys.platform != "win32":
+    _CODES[signal.SIGHUP] = EXIT_HUNG_UP  # the terminal is closed
 
 
 class Control:
@@ -51,14 +53,15 @@ class Control:
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM while the block runs, in the running event loop."""
+        """Take SIGINT, SIGTERM and SIGHUP while the block runs, in the running event loop; not what is ignored."""
         loop = asyncio.get_running_loop()
         if sys.platform == "win32":
             with self._plain_handlers(loop):
                 yield
             return
         before = {number: signal.getsignal(number) for number in _CODES}
-        for number in _CODES:
+        before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+        for number in before:
             loop.add_signal_handler(number, self.interrupt, number)
         try:
             yield

@@ -13,6 +13,7 @@ from waza.errors import ExecutorError
 from waza.model.agent import Limits, Session
 from waza.model.observation import (
     ANSWER,
+    FAILURE,
     CommandInvocation,
     Denial,
     Event,
@@ -57,7 +58,8 @@ class Conversation:
         self.turns += 1
         self.question, self.output, self.diagnostics = prompt, turn.output, turn.diagnostics
         self.events += turn.events
-        if self.task.verbatim and not (turn.error or turn.denials):
+        told = self.task.verbatim or turn.citations or turn.diagnostics
+        if told and not (turn.error or turn.denials):
             said = {"citations": turn.citations, "diagnostics": turn.diagnostics}
             self.events.append(Event(type=ANSWER, content=turn.output, message=said))
         self.skills += turn.skills
@@ -77,8 +79,11 @@ class Conversation:
         self.usages.append(turn.usage)
         self.denials += turn.denials
 
-    def fail(self, reason: str) -> None:
-        """Note what broke the conversation; an earlier reason stays in front."""
+    def fail(self, reason: str, what: str = "", *, throttled: bool = False) -> None:
+        """Note why `what`, or else the first turn, broke the conversation; an earlier reason stays in front."""
+        if self.task.verbatim:
+            self.events.append(Event(type=FAILURE, content=reason, message={"throttled": throttled}))
+        reason = f"{what}: {reason}" if what else reason
         self.error = f"{self.error}; {reason}" if self.error else reason
 
     @property
@@ -134,7 +139,7 @@ async def converse(talk: Conversation, driver: Driver) -> None:
     turn = await _send(driver, 1, talk.task.prompt)
     talk.add(talk.task.prompt, turn)
     if turn.error:
-        talk.fail(turn.error)
+        talk.fail(turn.error, throttled=turn.throttled)
     elif turn.denials:
         talk.fail(_violation(turn))
     stopped = False if talk.error else await _checkpoint(talk, driver)
@@ -171,11 +176,11 @@ async def _next(talk: Conversation, driver: Driver, prompt: str, what: str) -> b
     try:
         turn = await _send(driver, talk.turns + 1, prompt)
     except ExecutorError as error:
-        talk.fail(f"{what}: {error}")
+        talk.fail(str(error), what)
         return False
     if turn.error:
         talk.add_broken(prompt, turn)
-        talk.fail(f"{what}: {turn.error}")
+        talk.fail(turn.error, what, throttled=turn.throttled)
         return False
     talk.add(prompt, turn)
     if turn.denials:

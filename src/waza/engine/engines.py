@@ -93,7 +93,7 @@ def make_executor(suite: Suite, model: str, project: Project, relay: Relay | Non
         model=model,
         config=config,
         skill=suite.file.skill,
-        provider=None if config.executor == MOCK else find_provider(os.environ, project.keys.provider),
+        provider=find_provider(os.environ, project.keys.provider) if config.executor == COPILOT else None,
         hidden=frozenset(secret_variables(project.keys.provider)) | _keys_of_graders(suite),
         shims=relay.bin if relay else None,
     )

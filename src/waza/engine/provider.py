@@ -31,7 +31,7 @@ def find_provider(environ: Mapping[str, str], keys: ProviderKeys | None) -> Prov
         for name, variables in VARIABLES.items()
     }
     if given["base_url"]:
-        _check(given["base_url"], VARIABLES["base_url"][0])
+        _check(given["base_url"], next(name for name in VARIABLES["base_url"] if environ.get(name)))
         return Provider(
             base_url=given["base_url"],
             type=given["type"] or DEFAULT_TYPE,

@@ -12,7 +12,7 @@ import msgspec
 from waza.kit.redact import Redactor
 from waza.kit.text import encodable
 from waza.model.agent import Sitting
-from waza.model.observation import Denial, Event, ToolEvent, Usage
+from waza.model.observation import ANSWER, Denial, Event, ToolEvent, Usage
 from waza.model.result import (
     DigestArguments,
     DigestCall,
@@ -186,6 +186,9 @@ def _stored_digest(session: SessionDigest, redactor: Redactor) -> SessionDigest:
 
 
 def _stored_event(event: Event, redactor: Redactor) -> Event:
+    if event.type == ANSWER:  # kept as a whole: results of documents have it
+        content, message = redactor.value(event.content), redactor.value(event.message)
+        return Event(type=ANSWER, content=content, message=message)
     return Event(
         type=event.type,
         content=_value(event.content, redactor),

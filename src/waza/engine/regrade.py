@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -17,7 +18,7 @@ from waza.errors import ExecutorError, RunError, UsageError
 from waza.kit.redact import Redactor
 from waza.model.agent import Executor
 from waza.model.loaded import Project, Suite
-from waza.model.observation import PROMPT, Observation, ToolEvent
+from waza.model.observation import ANSWER, PROMPT, Observation, ToolEvent
 from waza.model.result import DigestCall, RunResult, SuiteResult, TaskResult, number
 from waza.model.task import Task
 from waza.model.trial import Trial
@@ -164,7 +165,8 @@ def observation_of(
         task_id=task.id,
         task_name=task.name,
         prompt=run.prompt or task.prompt,
-        question=_last(run, PROMPT) or run.prompt or task.prompt,
+        question=_question(task, run),
+        diagnostics=_diagnostics(run),
         expected_outcome=task.expected_outcome,
         expected=expectation(task),
         trial=run.run_number,
@@ -182,10 +184,16 @@ def observation_of(
     )
 
 
-def _last(run: RunResult, kind: str) -> str:
-    """Return the text of the last event of a kind, empty where there is none."""
-    found = [event.content for event in run.transcript if event.type == kind]
-    return found[-1] if found and isinstance(found[-1], str) else ""
+def _question(task: Task, run: RunResult) -> str:
+    """Return the prompt of the last turn; a conversation without events had all that its task has."""
+    asked = [event.content for event in run.transcript if event.type == PROMPT]
+    return str(asked[-1]) if asked else (run.prompt or task.prompt, *task.follow_ups)[-1]
+
+
+def _diagnostics(run: RunResult) -> dict[str, Any]:
+    """Return what the agent's platform said of the last answer."""
+    found = [event.message for event in run.transcript if event.type == ANSWER]
+    return found[-1]["diagnostics"] if found else {}
 
 
 def _from_digest(calls: Sequence[DigestCall]) -> tuple[ToolEvent, ...]:

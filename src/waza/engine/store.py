@@ -194,7 +194,7 @@ def _options(suite: Suite) -> dict[str, Any]:
         "the judge (--judge-model, --judge)": config.judge_model,
         "the number of trials (--trials)": config.trials_per_task,
         "the time limit (--timeout)": config.timeout_seconds,
-        "the choice of tasks (--task, --tags)": _hashed([task.id for task in suite.tasks]),
+        "the choice of tasks or items (--task, --tags)": _hashed([task.id for task in suite.tasks]),
         "the fixtures directory (--context-dir)": path_text(suite.fixtures),
         "the comparison with no skills (--baseline)": suite.file.baseline,
         "whether skills can be seen (--no-skills)": suite.skills_off,

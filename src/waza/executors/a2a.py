@@ -33,13 +33,14 @@ from a2a.utils.errors import A2AError
 from waza.errors import ExecutorError
 from waza.model.agent import Limits, Place, Setup
 from waza.model.base import Keys, NonBlank
-from waza.model.observation import MESSAGE, PROMPT, THROTTLED, Event, Turn
+from waza.model.observation import MESSAGE, PROMPT, Event, Turn
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
 WAITS = (1.0, 4.0, 15.0)
 """Seconds before the second, third, fourth and every further attempt of a request that is to be made later."""
 
+CARD_LIMIT = 30.0  # seconds
 _LONGEST_WAIT = 120.0  # seconds that `Retry-After` may ask for
 _THROTTLED = 429
 _LATER = (_THROTTLED, 503, 504)
@@ -79,7 +80,7 @@ class A2AExecutor:
 
     def __init__(self, setup: Setup) -> None:
         self.options = setup.options(A2AOptions)
-        self.http = httpx.AsyncClient(timeout=setup.config.timeout_seconds, follow_redirects=True)
+        self.http = httpx.AsyncClient(timeout=None, follow_redirects=True)  # noqa: S113  # turns have limits of their own
         self.client: Client | None = None
 
     async def start(self) -> None:
@@ -90,11 +91,12 @@ class A2AExecutor:
         key = _secret("api_key_env", options.api_key_env) if options.api_key_env else ""
         url = options.url.rstrip("/").removesuffix(_CARD)
         try:
-            card = await A2ACardResolver(self.http, url).get_agent_card()
+            async with asyncio.timeout(CARD_LIMIT):
+                card = await A2ACardResolver(self.http, url).get_agent_card()
             if key:
                 self.http.headers[_key_header(card)] = key
             self.client = ClientFactory(ClientConfig(httpx_client=self.http)).create(card)
-        except (A2AError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        except (A2AError, httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
             raise ExecutorError(_no_card(url, error)) from error
 
     def works_in(self, task: Task) -> bool:
@@ -148,8 +150,7 @@ class A2ASession:
                 if response is None or response.status_code not in _LATER:
                     return Turn(error=_fault(error))
                 if wait is None:
-                    throttled = response.status_code == _THROTTLED
-                    return Turn(error=f"{THROTTLED}: {_fault(error)}" if throttled else _fault(error))
+                    return Turn(error=_fault(error), throttled=response.status_code == _THROTTLED)
                 await asyncio.sleep(_wait(response, wait))
             else:
                 self.context_id = answer.context_id or self.context_id
@@ -182,7 +183,10 @@ def _secret(option: str, name: str) -> str:
     """Return what a variable holds; a name that looks like none may be the key itself and is not repeated."""
     value = os.environ.get(name, "")
     if not value and not _VARIABLE.fullmatch(name):
-        raise ExecutorError(f"{option} takes the name of a variable, such as AGENT_KEY, never the key itself")
+        flag = f"--{option.replace('_', '-')}"
+        raise ExecutorError(
+            f"{option} ({flag}) takes the name of a variable, such as AGENT_KEY, never the key itself"
+        )
     if not value:
         raise ExecutorError(f"the variable {name}, which should hold a key for the agent, is not set")
     return value

@@ -14,7 +14,7 @@ from waza.errors import ExecutorError
 from waza.kit import process
 from waza.model.agent import Limits, Place, Setup
 from waza.model.base import Keys, NonBlank
-from waza.model.observation import MESSAGE, PROMPT, THROTTLED, Event, Turn
+from waza.model.observation import MESSAGE, PROMPT, Event, Turn
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
@@ -34,15 +34,16 @@ class CommandExecutor:
     """Starts the program. What it writes to stdout is its answer; it works in the attempt's workspace.
 
     `WAZA_CONVERSATION` is the task's id and `WAZA_TURN` counts the prompts of the conversation from 1, so that
-    a program can remember; `WAZA_SUITE_DIR` is the suite's directory. An exit code other than 0 is a broken
-    turn; 75 says that the program takes no requests for now.
+    a program can remember; `WAZA_SUITE_DIR` is the suite's directory. It has the whole environment of waza, and
+    mocked programs in front of its PATH. An exit code other than 0 is a broken turn; 75 says that the program
+    takes no requests for now.
     """
 
     Options = CommandOptions
 
     def __init__(self, setup: Setup) -> None:
         self.options = setup.options(CommandOptions)
-        self.hidden = setup.hidden
+        self.shims = setup.shims
 
     async def start(self) -> None:
         """Nothing to get ready."""
@@ -71,9 +72,11 @@ class CommandSession:
         self.options = executor.options
         self.cwd = place.workdir if executor.works_in(task) else None
         self.turns = 0
-        kept = {name: value for name, value in os.environ.items() if name not in executor.hidden}
         own = {"WAZA_CONVERSATION": task.id, "WAZA_SUITE_DIR": str(task.home)}
-        self.environment: Mapping[str, str] = {**kept, **place.environment, **own}
+        if executor.shims is not None:
+            own["PATH"] = f"{executor.shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+            own["WAZA_MOCK_SESSION"] = place.mock_token
+        self.environment: Mapping[str, str] = {**os.environ, **place.environment, **own}
 
     async def send(self, prompt: str, limits: Limits) -> Turn:
         """Start the program with a prompt, and wait for its end."""
@@ -103,7 +106,7 @@ def _turn(prompt: str, ended: process.Finished, limits: Limits) -> Turn:
     if ended.truncated:
         return Turn(error=f"the command wrote more than {process.MAX_OUTPUT:,} bytes")
     if not ended.ok:
-        return Turn(error=_complaint(ended))
+        return Turn(error=_complaint(ended), throttled=ended.returncode == TRY_LATER)
     output = ended.stdout.decode("utf-8", "replace").rstrip("\r\n")
     return Turn(
         output=output, events=(Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))
@@ -112,5 +115,4 @@ def _turn(prompt: str, ended: process.Finished, limits: Limits) -> Turn:
 
 def _complaint(ended: process.Finished) -> str:
     said = ended.stderr.decode("utf-8", "replace").strip()[-_SHOWN:]
-    text = f"the command ended with {ended.ending}{': ' if said else ''}{said}"
-    return f"{THROTTLED}: {text}" if ended.returncode == TRY_LATER else text
+    return f"the command ended with {ended.ending}{': ' if said else ''}{said}"

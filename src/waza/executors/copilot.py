@@ -125,6 +125,7 @@ class CopilotAgent:
             usage=usage,
             duration_ms=round(watch.seconds * 1000),
             error=watch.error,
+            throttled=seen.throttled,
             timed_out=watch.timed_out,
             session_id=self.session_id,
             denials=tuple(policy.denials),

@@ -19,6 +19,7 @@ _UNSEEN = (
     "pending_messages.",
 )
 _NANO = 1e9
+TOO_MANY_REQUESTS = 429
 
 
 class Collector:
@@ -31,6 +32,7 @@ class Collector:
         self.turns = 0
         self.tokens = _Tokens()
         self.error = ""
+        self.throttled = False
         self.warnings: list[str] = []
         self._dropped: set[str] = set()
 
@@ -59,6 +61,7 @@ class Collector:
             self.tokens.add(data)
         elif kind == "session.error" and not of_sub_agent:
             self.error = str(data.get("message") or "the session ended in an error without a message")
+            self.throttled = data.get("statusCode") == TOO_MANY_REQUESTS
         elif kind == "session.mcp_servers_loaded":
             self.warnings += [
                 f"the MCP server {server.get('name')!r} did not start: {server.get('error') or server.get('status')}"

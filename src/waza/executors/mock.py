@@ -108,6 +108,7 @@ class MockSession:
             citations=turn.citations,
             diagnostics=turn.diagnostics,
             error=turn.error or "",
+            throttled=turn.throttled,
             session_id=self.session_id,
         )
 

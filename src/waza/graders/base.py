@@ -70,12 +70,24 @@ class Grader(Keys, frozen=True, kw_only=True):
     reads_workspace: ClassVar[bool] = False  # True: a workspace is made for every task that is graded so
     reads_changes: ClassVar[bool] = False  # True: it is told which files the agent wrote, which costs hashing
 
+    # It cannot do without the executor's judge.
+    needs_judge: ClassVar[bool] = False
     # It judges an answer; a conversation that broke is not shown to it.
     needs_answer: ClassVar[bool] = False
     # It only asks, and changes nothing: it need not wait for its neighbours.
     concurrent: ClassVar[bool] = False
     # Variables with keys of its own, which a real agent is not to see.
     secrets: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same answer always gets the same verdict, so that verdicts can be kept."""
+        return True
+
+    @property
+    def hangs_on(self) -> str:
+        """What verdicts hang on besides the config and the files that it names; resume and cache ask for it."""
+        return ""
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Yield the mistakes that types cannot say, without running anything. Default: none."""

@@ -24,6 +24,11 @@ class Behavior(Grader, frozen=True, kw_only=True):
     required_tools: list[str] = []
     forbidden_tools: list[str] = []
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same answer always gets the same verdict: tokens and time differ from run to run."""
+        return False
+
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing."""
         del around

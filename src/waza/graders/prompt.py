@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -45,6 +45,8 @@ class Prompt(Grader, frozen=True, kw_only=True):
     the baseline run where there is one. `model` and `reasoning_effort` are by default the suite's.
     """
 
+    needs_judge: ClassVar[bool] = True
+
     prompt: str = ""
     rubric: str = ""
     model: str = ""
@@ -54,6 +56,11 @@ class Prompt(Grader, frozen=True, kw_only=True):
     threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     include_output: bool = True
     _loaded: Rubric | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same answer always gets the same verdict: a judge may think again."""
+        return False
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader without instructions, and a rubric with mistakes."""
@@ -67,9 +74,6 @@ class Prompt(Grader, frozen=True, kw_only=True):
                 told = msgspec.structs.replace(problem, hint="", severity="error")
                 warning = problem.severity == "warning"
                 yield Finding(path=("rubric",), message=str(told), hint=problem.hint, warning=warning)
-        if not around.judge:
-            message = "this executor has no judge, so the grader will reach no verdict"
-            yield Finding(message=message, hint="use executor: copilot-sdk, or another grader", warning=True)
         limit = os.environ.get(_judging.TIME_LIMIT, "")
         if limit.strip() and _judging.duration(limit) is None:
             yield Finding(

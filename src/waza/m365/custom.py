@@ -13,7 +13,6 @@ Folder, evaluator and files have one name, in one spelling, also on disks that t
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.m365.check import close
 from waza.m365.contract import CustomKind
 from waza.m365.options import BUILT_IN, RESERVED
 from waza.m365.prompty import Prompty, PromptyError
@@ -28,7 +28,6 @@ from waza.problem import Problem, shown
 
 FOLDER = "custom-evaluators"
 
-_CLOSE = 0.75  # how alike names are that people take for one another, from 0 to 1
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 _LOADER = "load_flow"
 _MACHINERY = (_LOADER, "promptflow", "model_config", ".prompty")  # what only judges have use for
@@ -96,10 +95,9 @@ def _misnamed(folder: Path, name: str, present: set[str]) -> Misnamed | None:
 
 
 def _advice(folder: Path, name: str, present: set[str]) -> str:
-    known = {known.lower(): known for known in (*BUILT_IN, *sorted(present))}
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=_CLOSE)
-    if close:
-        return f"did you mean '{known[close[0]]}'?"
+    meant = close(name, (*BUILT_IN, *sorted(present)))
+    if meant:
+        return f"did you mean '{meant}'?"
     if not folder.is_dir():
         return f"there is no folder {shown(folder)}; start from the directory that has it"
     return f"write it as {shown(folder / name / name)}.py"

@@ -14,6 +14,7 @@ from waza.kit import yaml
 from waza.kit.decode import Document
 from waza.kit.decode import Path as Place
 from waza.kit.json_nodes import JsonError, load
+from waza.m365.check import close
 from waza.m365.model import Thread, Turn
 from waza.m365.options import Evaluators
 from waza.m365.part import typed
@@ -23,6 +24,7 @@ from waza.problem import Problem, shown
 
 NAMES = ("prompts.json", "evals.json", "tests.json")
 FOLDER = "evals"
+_REPORTS = (".csv", ".html")
 MAX_FILE = 200 * 1024 * 1024  # bytes; results with long responses are documents, too
 
 
@@ -103,20 +105,7 @@ def is_document(path: Path) -> bool:
 
 def read_nodes(path: Path) -> tuple[str, Document]:
     """Return the text of a file of JSON and its nodes, whatever they are. Raises SuiteError."""
-    file = shown(path)
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
-            raise SuiteError([Problem(file=file, message=f"is {kind}; name the file of a document")])
-        if status.st_size > MAX_FILE:
-            raise SuiteError([Problem(file=file, message=f"is larger than {MAX_FILE // 2**20} MB")])
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise SuiteError([Problem(file=file, message="there is no such file")]) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SuiteError([Problem(file=file, message=f"cannot be read ({reason})")]) from None
+    file, data = shown(path), _data(path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -130,6 +119,40 @@ def read_nodes(path: Path) -> tuple[str, Document]:
     except JsonError as error:
         problem = Problem(file=file, line=error.line, column=error.column, message=error.message)
         raise SuiteError([problem]) from None
+
+
+def _data(path: Path) -> bytes:
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
+            raise _refused(path, f"is {kind}", "name the file of a document")
+        if path.suffix.lower() in _REPORTS:
+            json = path.with_suffix(".json")
+            name = shown(json) if json.is_file() else "the .json file"
+            raise _refused(path, "is no document, since documents are JSON", f"name {name}")
+        if status.st_size > MAX_FILE:
+            raise _refused(path, f"is larger than {MAX_FILE // 2**20} MB")
+        return path.read_bytes()
+    except FileNotFoundError:
+        meant = _near(path)
+        hint = f"did you mean {shown(meant)}?" if meant else ""
+        raise _refused(path, "there is no such file", hint) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _refused(path, f"cannot be read ({reason})") from None
+
+
+def _refused(path: Path, message: str, hint: str = "") -> SuiteError:
+    return SuiteError([Problem(file=shown(path), message=message, hint=hint)])
+
+
+def _near(path: Path) -> Path | None:
+    """Return the file that was probably meant: in the folder of documents, or of a name much like it."""
+    folders = (path.parent, path.parent / FOLDER, Path(FOLDER))
+    files = [file for folder in folders for file in sorted(folder.glob("*.json"))]
+    by_stem = {file.stem: file for file in reversed(files)}  # the first folders win
+    return by_stem.get(close(path.stem, by_stem))
 
 
 def find_document(directory: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +18,7 @@ from waza.kit.decode import did_you_mean, fields_of
 from waza.m365.builtin import asks_judge
 from waza.m365.case import Case, EvaluatorResult, Judge, Message
 from waza.m365.custom import FOLDER, discover
-from waza.m365.judge import KEYS, JudgeError, is_configured, judge_of
+from waza.m365.judge import KEYS, JudgeError, NoJudge, is_configured, judge_named, judge_of
 from waza.m365.model import Turn
 from waza.m365.options import BUILT_IN, options_of, taken_name
 from waza.m365.panel import Panels
@@ -50,21 +52,21 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     context: str = ""
 
     _root: Path | None = None  # the directory with custom-evaluators
-    _files: tuple[str, ...] = ()  # of a custom evaluator, since its verdicts hang on them
+    _entry: dict[str, Any] | None = None  # the options as a document has them, where there is one
+    _digest: str = ""  # of what its verdicts hang on besides its options
 
     @classmethod
-    def of_document(cls, name: str, entry: Mapping[str, Any], turn: Turn, root: Path) -> EvaluatorGrader:
+    def of_document(
+        cls, name: str, entry: dict[str, Any], turn: Turn, root: Path, digest: str
+    ) -> EvaluatorGrader:
         """Return the grader that asks an evaluator about a turn; `entry` is what the document has of it."""
-        own = entry if name in BUILT_IN else entry.get("options", {})
-        given = {} if name in BUILT_IN else {key: entry[key] for key in ("threshold",) if key in entry}
         return cls(
             name=name,
-            options=dict(own),
             expected_response=turn.expected_response,
             context=turn.context,
-            **given,
             _root=root,
-            _files=_files(root, name),
+            _entry=entry,
+            _digest=digest,
         )
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
@@ -73,15 +75,13 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         if taken:
             yield Finding(path=("name",), message=taken.message, hint=taken.hint)
             return
-        asks = asks_judge(self.name, self.options)
         if self.name in BUILT_IN:
             yield from self._check_options()
         else:
-            found = discover(_root(around), [self.name])
-            for problem in found.problems:
+            for problem in discover(_root(around), [self.name]).problems:
                 warning = problem.severity == "warning"
                 yield Finding(path=("name",), message=problem.message, hint=problem.hint, warning=warning)
-            asks = any(one.kind == "judge" for one in found.evaluators)
+        asks = msgspec.structs.replace(self, _root=_root(around)).asks_outside
         if asks and not (is_configured(os.environ) or (around.judge and self.name in BUILT_IN)):
             message = f"{self.name} asks a judge, and none is configured, so it will reach no verdict"
             hint = "set OPENAI_API_KEY or AZURE_AI_OPENAI_ENDPOINT, and what belongs to it"
@@ -101,17 +101,37 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             yield Finding(path=("options",), message=f"these options do not fit {self.name}: {error}")
 
     def placed(self, around: Surroundings) -> EvaluatorGrader:
-        """Note where custom evaluators are."""
+        """Note where custom evaluators are, and what they are now."""
         root = _root(around)
-        return msgspec.structs.replace(self, _root=root, _files=_files(root, self.name))
+        placed = msgspec.structs.replace(self, _root=root)
+        own = [evaluator_digest(root, self.name), judge_named(os.environ) if placed.asks_outside else ""]
+        return msgspec.structs.replace(placed, _digest=" ".join(own))
+
+    @property
+    def hangs_on(self) -> str:
+        """The digest of a custom evaluator's files, and who judges."""
+        return self._digest
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether no judge has a part in the verdict."""
+        return not self.asks_outside
+
+    @property
+    def asks_outside(self) -> bool:
+        """Whether a judge has a part in the verdict."""
+        if self.name in BUILT_IN:
+            return asks_judge(self.name, self._options)
+        found = discover(self._root or Path.cwd(), [self.name]).evaluators
+        return any(one.kind == "judge" for one in found)
 
     @property
     def _options(self) -> dict[str, Any]:
         """The options as an eval document has them."""
+        if self._entry is not None:
+            return self._entry
         own = {} if isinstance(self.threshold, UnsetType) else {"threshold": self.threshold}
-        if self.name in BUILT_IN:
-            return {**self.options, **own}
-        return {"options": self.options, **own}
+        return {**self.options, **own} if self.name in BUILT_IN else {"options": self.options, **own}
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Ask the evaluator."""
@@ -148,7 +168,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         if panels.judge is None:
             try:
                 panels.judge = judge_of("", os.environ)
-            except JudgeError:
+            except NoJudge:
                 if self.name not in BUILT_IN or helpers.judge is None:
                     raise
                 return _OfExecutor(helpers)
@@ -179,12 +199,19 @@ def _root(around: Surroundings) -> Path:
     return around.base
 
 
-def _files(root: Path, name: str) -> tuple[str, ...]:
-    """Return the files of a custom evaluator, helpers included; none for a built-in one."""
+def evaluator_digest(root: Path, name: str) -> str:
+    """Return the digest of a custom evaluator's files, helpers included, by their names; "" for a built-in one."""
     if name in BUILT_IN:
-        return ()
-    found = (root / FOLDER / name).rglob("*")
-    return tuple(sorted(str(path) for path in found if path.is_file() and path.suffix != ".pyc"))
+        return ""
+    folder = root / FOLDER / name
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        if path.is_file() and path.suffix != ".pyc" and not any(part.startswith(".") for part in inner.parts):
+            digest.update(inner.as_posix().encode("utf-8", "surrogateescape") + b"\0")
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 class _OfExecutor:

@@ -21,6 +21,7 @@ from waza.report.words import counted, shortened, visible
 
 _LONGEST_TITLE = 160
 _MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[:.\d]*Z$")
+_BETWEEN_WORDS = re.compile(r"(?<=_)(?=[^_])|(?<=[a-z0-9])(?=[A-Z])")
 _MOST_OPEN = 5  # items; more would bury the list of all
 _MEANINGS: Mapping[Status, str] = {
     "pass": "all evaluators passed",
@@ -138,12 +139,17 @@ def _total(total: Totals) -> str:
     ]
     return _element(
         "tr",
-        _element("th", text(total.evaluator), scope="row"),
+        _element("th", _name(total.evaluator), scope="row"),
         _element("td", _bar(tones), class_="shares"),
         _element("td", str(total.count), class_="number"),
         *cells,
         _element("td", mean, class_="number"),
     )
+
+
+def _name(evaluator: str) -> str:
+    """Return the name of an evaluator, which may go on in a new line between its words."""
+    return "<wbr>".join(map(text, _BETWEEN_WORDS.split(evaluator)))
 
 
 def _table(head: Iterable[str], rows: Iterable[str], name: str) -> str:
@@ -265,7 +271,7 @@ def _scores(scores: tuple[Score, ...]) -> Iterator[str]:
 def _score(score: Score) -> str:
     return _element(
         "tr",
-        _element("th", text(score.evaluator), scope="row"),
+        _element("th", _name(score.evaluator), scope="row"),
         _element("td", text(score.result), class_="result"),
         _element("td", _element("span", text(score.value), class_="value"), _scale(score)),
         _element("td", text(score.threshold)),

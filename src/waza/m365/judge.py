@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,11 @@ from waza.m365.case import Judge, Message
 AZURE, OPENAI, COPILOT, MOCK = "azure", "openai", "copilot", "mock:"
 AZURE_ENDPOINTS = ("AZURE_AI_OPENAI_ENDPOINT", "AZURE_OPENAI_ENDPOINT")  # the first that is set counts
 KEYS = ("AZURE_AI_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_API_KEY")  # nobody but the judge is to see them
+CHOICES = (  # what decides who judges
+    *AZURE_ENDPOINTS,
+    *("AZURE_AI_MODEL_NAME", "AZURE_OPENAI_DEPLOYMENT", "OPENAI_BASE_URL", "OPENAI_MODEL"),
+    "GITHUB_COPILOT_JUDGE_MODEL",
+)
 _COPILOT_MODEL = "GITHUB_COPILOT_JUDGE_MODEL"
 NO_JUDGE = "no judge is configured"
 HOW_TO_JUDGE = """\
@@ -29,6 +35,10 @@ NO_HTTPX = "judges behind HTTP need the package httpx; install it: pip install '
 
 class JudgeError(WazaError):
     """A judge is not configured or could not answer. No text of it holds a key."""
+
+
+class NoJudge(JudgeError):  # noqa: N818 - a statement of fact reads better than NoJudgeError
+    """The environment names no judge."""
 
 
 def judge_of(backend: str, env: Mapping[str, str]) -> Judge:
@@ -56,8 +66,13 @@ def is_configured(env: Mapping[str, str]) -> bool:
     """Tell whether environment variables name a judge."""
     try:
         return bool(_configured({name: value for name, value in env.items() if value.strip()}))
-    except JudgeError:
+    except NoJudge:
         return False
+
+
+def judge_named(env: Mapping[str, str]) -> str:
+    """Return what environment variables say of the judge, without its keys; empty where there is none."""
+    return " ".join(f"{name}={env[name]}" for name in CHOICES if env.get(name, "").strip())
 
 
 def _configured(env: Mapping[str, str]) -> str:
@@ -67,7 +82,7 @@ def _configured(env: Mapping[str, str]) -> str:
         return OPENAI
     if _COPILOT_MODEL in env:
         return COPILOT
-    raise JudgeError(NO_JUDGE)
+    raise NoJudge(f"{NO_JUDGE}; {HOW_TO_JUDGE}")
 
 
 def _behind_http(service: str, env: Mapping[str, str]) -> Judge:
@@ -96,7 +111,8 @@ class MockJudge:
     def __init__(self, file: Path) -> None:
         """Read the file. JudgeError: it is not there, or not such a list."""
         self.file, self.script = file, _script(file)
-        self.name = f"{MOCK}{file.name}"
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        self.name = f"{MOCK}{file.name} ({content[:8]})"
         self.model_config: Mapping[str, str] = {}
 
     async def complete(self, messages: Sequence[Message]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -15,12 +14,10 @@ from waza.m365.status import (
     Failure,
     TurnOutcome,
 )
-from waza.model.observation import ANSWER, THROTTLED, Event
+from waza.model.observation import ANSWER, FAILURE, Event
 from waza.model.result import RunResult, Validation
 
 ItemOutcome: TypeAlias = tuple[TurnOutcome, ...]
-
-_WHICH = re.compile(r"follow-up \d+/\d+: ")  # the engine's word for a later turn
 
 
 def outcomes_of(evaluators: Sequence[Evaluators], run: RunResult | None) -> ItemOutcome:
@@ -38,7 +35,7 @@ def outcomes_of(evaluators: Sequence[Evaluators], run: RunResult | None) -> Item
         for number, (event, own) in enumerate(zip(answers, evaluators, strict=False), 1)
     ]
     if len(outcomes) < len(evaluators):
-        outcomes.append(TurnOutcome(failure=_failure(run.error_msg)))
+        outcomes.append(TurnOutcome(failure=_failure(run)))
     skipped = TurnOutcome(skipped=True)
     return (*outcomes, *[skipped] * (len(evaluators) - len(outcomes)))
 
@@ -71,7 +68,9 @@ def result_of(name: str, said: Validation) -> EvaluatorResult:
     )
 
 
-def _failure(error: str) -> Failure:
-    cause = _WHICH.sub("", error, count=1)
-    busy = THROTTLED in cause or "429" in cause or "rate limit" in cause.lower()
-    return Failure(cause, AGENT_THROTTLED if busy else AGENT_REQUEST_FAILED)
+def _failure(run: RunResult) -> Failure:
+    event = next((event for event in run.transcript if event.type == FAILURE), None)
+    if event is None:  # there was no session
+        return Failure(run.error_msg)
+    busy = event.message["throttled"]
+    return Failure(str(event.content), AGENT_THROTTLED if busy else AGENT_REQUEST_FAILED)

@@ -32,7 +32,6 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     evaluated_at: datetime
     agent_name: str = ""
-    agent_id: str = ""
     judge: str = ""
 
 
@@ -65,7 +64,7 @@ def write_result(path: Path, result: dict[str, Any]) -> None:
 
 def _metadata(facts: RunFacts) -> dict[str, str]:
     moment = facts.evaluated_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    given = {"agentId": facts.agent_id, "agentName": facts.agent_name, "judge": facts.judge}
+    given = {"agentName": facts.agent_name, "judge": facts.judge}
     named = {key: value for key, value in given.items() if value}
     return {"evaluatedAt": moment, **named, "cliVersion": f"waza {__version__}"}
 

@@ -20,6 +20,7 @@ FACTS = {
     "evaluatedAt": "Evaluated",
     "agentName": "Agent",
     "agentId": "Agent id",
+    "judge": "Judge",
     "cliVersion": "Program",
     "createdAt": "Created",
     "createdBy": "Author",
@@ -28,7 +29,7 @@ _OF_SHARES = (PartialMatchScore, RetrievalQueryScore, RetrievalResultScore)
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator said: `value` in words, and `number` where it is one.
+    """What one evaluator said: `value` in words, and `number`, not rounded, where it is one.
 
     Where its scale has ends, `share` and `mark` are the places of number and threshold on it, from 0 to 1.
     """
@@ -108,7 +109,7 @@ def overview(result: Mapping[str, Any]) -> Overview:
     return Overview(
         name=metadata.get("name") or "Evaluation",
         description=metadata.get("description", ""),
-        facts=tuple((label, metadata[key]) for key, label in FACTS.items() if metadata.get(key)),
+        facts=tuple((label, str(metadata[key])) for key, label in FACTS.items() if metadata.get(key)),
         items=items,
         counts={status: counts[status] for status in STATUSES},
         totals=_totals(items),
@@ -139,7 +140,7 @@ def _score(name: str, entry: object) -> Score:
     number = found.get("score", found.get("count"))
     if not isinstance(number, int | float) or isinstance(number, bool):
         number = None
-    value = "" if number is None else f"{number:g}"
+    value = "" if number is None else digits(number)
     if "match" in found:
         value = "equal" if found["match"] else "different"
     threshold = found.get("threshold")
@@ -152,9 +153,14 @@ def _score(name: str, entry: object) -> Score:
         number=number,
         share=_share(name, number),
         mark=_share(name, threshold),
-        threshold="" if threshold is None else f"{threshold:g}",
+        threshold="" if threshold is None else digits(threshold),
         reason=str(found.get("error") or found.get("reason") or ""),
     )
+
+
+def digits(number: float) -> str:
+    """Return a number as people read it: four digits that count, more only where it is large."""
+    return f"{number:.0f}" if 1000 <= abs(number) < 1e12 else f"{number:.4g}"
 
 
 def _share(name: str, number: float | None) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,6 @@ import msgspec
 from waza.m365.case import EvaluatorResult
 from waza.m365.model import Status
 from waza.m365.scores import SCORE_KEYS, SCORES, JudgedScore
-from waza.model.result import RunStatus
 
 AGENT_REQUEST_FAILED = "agentRequestFailed"
 REQUEST_FAILED = "Agent request failed: "  # how the message of that error begins
@@ -20,15 +19,6 @@ AGENT_THROTTLED = "agentThrottled"  # ours: the agent refuses further requests f
 TURN_SKIPPED = "turnSkipped"
 RUN_INTERRUPTED = "runInterrupted"  # ours: nobody was asked, since the run was stopped before
 EVALUATORS_FAILED = "evaluatorsFailed"
-
-RUN_STATUS: Mapping[Status, RunStatus] = {
-    "pass": "passed",
-    "fail": "failed",
-    "partial": "error",
-    "error": "error",
-}
-"""What a status is among runs of suites; there, a run whose grader broke down is an error."""
-
 
 class Failure(msgspec.Struct, frozen=True):
     """Why the agent gave no response: the cause, and the code that tells its kind."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,12 @@ import msgspec
 from msgspec import UnsetType
 
 from waza.errors import UsageError
-from waza.executors import TYPES, named
+from waza.executors import SHORT, TYPES, named
 from waza.m365.document import EvalDocument, Item
-from waza.m365.grader import EvaluatorGrader
+from waza.m365.grader import EvaluatorGrader, evaluator_digest
 from waza.m365.model import Turn
 from waza.m365.options import Evaluators
-from waza.m365.status import EVALUATORS_FAILED, REQUEST_FAILED
+from waza.m365.status import AGENT_THROTTLED, EVALUATORS_FAILED, REQUEST_FAILED
 from waza.model.loaded import Suite
 from waza.model.mock import MockScript, MockTurn
 from waza.model.skill import Target
@@ -26,6 +26,7 @@ from waza.model.verdict import BuiltGrader, GraderSpec
 from waza.suite.digest import digested, suite_digest
 
 RECORDED = "recorded"
+AS_RECORDED = "as recorded: "
 AGENTS = ("mock", RECORDED, "command:CMD", "a2a:URL", "copilot-sdk")
 
 
@@ -53,12 +54,10 @@ def agent_named(text: str) -> tuple[str, dict[str, Any]]:
     Programs run in the current directory, where people who write `python bot.py` have their bot.
     """
     executor, options = named(text)
+    if (executor not in TYPES and executor != RECORDED) or (executor in SHORT and not options):
+        raise UsageError(f"there is no agent {text!r}; {_meant(text)}known: {', '.join(AGENTS)}")
     if executor == "command":
         options["directory"] = "current"
-    if (executor not in TYPES and executor != RECORDED) or (
-        executor in ("a2a", "command") and text == executor
-    ):
-        raise UsageError(f"there is no agent {text!r}; {_meant(text)}known: {', '.join(AGENTS)}")
     return executor, options
 
 
@@ -74,6 +73,8 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
     Custom evaluators are those of the current directory.
     """
     here = Path.cwd()
+    names = {name for item in evaluators for turn in item for name in turn}
+    digests = {name: evaluator_digest(here, name) for name in names}
     config = Config(
         executor="mock" if agent.executor == RECORDED else agent.executor,
         executor_options=agent.options,
@@ -89,21 +90,27 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
         fixtures=here,
         file=SuiteFile(name=document.name, skill=agent.target.name if agent.target else "", config=config),
         tasks=tuple(
-            digested(_task(item, own, agent, here))
-            for item, own in zip(document.items, evaluators, strict=True)
+            digested(_task(item, data, own, agent, digests))
+            for item, data, own in zip(document.items, document.data["items"], evaluators, strict=True)
         ),
         models=(agent.model,),
     )
     return msgspec.structs.replace(suite, digest=suite_digest(suite))
 
 
-def _task(item: Item, evaluators: Sequence[Evaluators], agent: Agent, here: Path) -> Task:
+def _task(
+    item: Item,
+    data: Mapping[str, Any],
+    evaluators: Sequence[Evaluators],
+    agent: Agent,
+    digests: Mapping[str, str],
+) -> Task:
     """Return an item as a task. The evaluators of the last turn are its graders, others stand at checkpoints."""
     graders = [
-        tuple(_grader(name, options, turn, agent, here) for name, options in own.items())
+        tuple(_grader(name, options, turn, agent, digests) for name, options in own.items())
         for turn, own in zip(item.turns, evaluators, strict=True)
     ]
-    target = agent.target
+    target, here = agent.target, Path.cwd()
     return Task(
         id=item.id,
         name=item.id,
@@ -122,33 +129,34 @@ def _task(item: Item, evaluators: Sequence[Evaluators], agent: Agent, here: Path
             for number, own in enumerate(graders[:-1], 1)
             if own
         ),
-        mock=_recording(item) if agent.executor == RECORDED else None,
+        mock=_recording(item, data) if agent.executor == RECORDED else None,
         verbatim=True,
     )
 
 
-def _grader(name: str, options: dict[str, Any], turn: Turn, agent: Agent, here: Path) -> BuiltGrader:
+def _grader(
+    name: str, options: dict[str, Any], turn: Turn, agent: Agent, digests: Mapping[str, str]
+) -> BuiltGrader:
     config = {"name": name, "options": options, "entailment": agent.entailment}
     config |= {"expected_response": turn.expected_response, "context": turn.context}
-    grader = EvaluatorGrader.of_document(name, options, turn, here)
+    grader = EvaluatorGrader.of_document(name, options, turn, Path.cwd(), digests[name])
     return BuiltGrader(GraderSpec(type="evaluator", name=name, config=config), grader)
 
 
-def _recording(item: Item) -> MockScript:
-    return MockScript(turns=tuple(_recorded(turn) for turn in item.turns))
+def _recording(item: Item, data: Mapping[str, Any]) -> MockScript:
+    """Return the script of an item; `data` is the item as it stands in the document."""
+    turns = zip(item.turns, data["turns"] if item.thread else [data], strict=True)
+    return MockScript(turns=tuple(_recorded(turn, own) for turn, own in turns))
 
 
-def _recorded(turn: Turn) -> MockTurn:
+def _recorded(turn: Turn, data: Mapping[str, Any]) -> MockTurn:
     """Return what the agent said, and what was known of it, when the document was written."""
     error = turn.error
     if not isinstance(error, UnsetType) and error.code != EVALUATORS_FAILED:
-        return MockTurn(error=f"as recorded: {error.message.removeprefix(REQUEST_FAILED)}")
+        cause = error.message.removeprefix(REQUEST_FAILED).removeprefix(AS_RECORDED)
+        return MockTurn(error=f"{AS_RECORDED}{cause}", throttled=error.code == AGENT_THROTTLED)
     if isinstance(turn.response, UnsetType):
         return MockTurn(error="the document has no 'response' for this prompt")
-    plain = msgspec.to_builtins
-    searches = turn.diagnostics.retrieval_executions
     return MockTurn(
-        output=turn.response,
-        citations=plain(turn.citations),
-        diagnostics={} if isinstance(searches, UnsetType) else {"retrieval_executions": plain(searches)},
+        output=turn.response, citations=data.get("citations", []), diagnostics=data.get("diagnostics", {})
     )

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from waza.kit import yaml
-from waza.kit.decode import Document, Path, nearest
-from waza.m365.check import Checker, every
+from waza.kit.decode import Document, Path, fields_of
+from waza.m365.check import Checker, close, every
 from waza.m365.model import DocumentFile, Thread, Turn
 from waza.m365.options import BUILT_IN, CITATION_FORMATS, CustomOptions, taken_name
 from waza.m365.part import Part
@@ -49,16 +49,40 @@ class _Validator(Checker):
     def root(self) -> None:
         """Check the whole document."""
         node, upgrade = self.document.root, f"run `waza m365 upgrade {self.document.file}`"
+        if isinstance(node, yaml.Sequence) and not self._are_objects(node):
+            return
         if form := older_form(node):
             self.say(node, (), f"this is {form}, an older form of the document", upgrade)
         elif isinstance(node, yaml.Mapping) and "schemaVersion" not in node.entries:
-            meant = nearest("schemaVersion", node.entries.keys() - {"$schema"})
+            meant = close("schemaVersion", node.entries.keys() - {"$schema"})
             advice = f'write "schemaVersion": "{SCHEMA_VERSION}"' if meant else upgrade
             self.say(node, (), "'schemaVersion' is missing", advice)
             versioned = yaml.Mapping(_VERSIONED | node.entries, node.keys, node.line, node.column)
             self.part(DocumentFile, versioned, ())
         else:
             self.part(DocumentFile, node, ())
+        if isinstance(node, yaml.Mapping):
+            self._top(node)
+
+    def _are_objects(self, prompts: yaml.Sequence) -> bool:
+        """Check what an upgrade could make nothing of."""
+        if not prompts.items:
+            return self.say(prompts, (), "is empty, but must have at least one entry")
+        example = 'an object such as {"prompt": "Where is Lima?"}'
+        return every(
+            isinstance(one, yaml.Mapping) or self.mismatch(one, (i,), example)
+            for i, one in enumerate(prompts.items)
+        )
+
+    def _top(self, node: yaml.Mapping) -> None:
+        """Warn of keys at the top that are surely typing mistakes; others are legal there, and ignored."""
+        known = [field.key for field in fields_of(DocumentFile)]
+        missing = [field.key for field in fields_of(DocumentFile) if field.required]
+        for key in node.entries.keys() - known:
+            meant = close(key, known)
+            if meant and (meant in node.entries or meant not in missing):
+                message = f"unknown key {key!r}, ignored"
+                self.say(node.keys[key], (key,), message, f"did you mean {meant!r}?", "warning")
 
     def _version(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
         del wanted
@@ -86,7 +110,7 @@ class _Validator(Checker):
             return self.say(node, path, "has both 'prompt' and 'turns'", advice)
         if is_thread(node):
             return self.part(Thread, node, path)
-        if nearest("prompt", node.entries):
+        if close("prompt", node.entries):
             return self.part(Turn, node, path)
         advice = "write 'prompt' for a single question, 'turns' for a conversation"
         return self.say(node, path, "has neither 'prompt' nor 'turns'", advice)
@@ -172,7 +196,7 @@ def older_form(node: yaml.Node) -> str:
 
 def is_thread(item: yaml.Mapping) -> bool:
     """Tell whether an item is a conversation, or was probably meant to be one."""
-    return "turns" in item.entries or ("prompt" not in item.entries and bool(nearest("turns", item.entries)))
+    return "turns" in item.entries or ("prompt" not in item.entries and bool(close("turns", item.entries)))
 
 
 def _text(node: yaml.Node) -> str:

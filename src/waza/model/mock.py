@@ -51,7 +51,10 @@ class ScriptedUsage(Keys, frozen=True, kw_only=True):
 
 
 class MockTurn(Keys, frozen=True, kw_only=True):
-    """One turn of the scripted agent. `citations` and `diagnostics` have the form of evaluation documents."""
+    """One turn of the scripted agent. `citations` and `diagnostics` have the form of evaluation documents.
+
+    `throttled`: the `error` is that the agent takes no requests for now.
+    """
 
     strict_keys: ClassVar[bool] = True
     output: str = ""
@@ -64,6 +67,7 @@ class MockTurn(Keys, frozen=True, kw_only=True):
     diagnostics: dict[str, Any] = {}
     delay_ms: NonNegative = 0
     error: str | None = None
+    throttled: bool = False
 
 
 class JudgeStep(Keys, frozen=True, kw_only=True, rename={"passes": "pass"}):

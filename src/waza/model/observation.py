@@ -102,13 +102,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model_metrics: dict[str, ModelUsage] = {}
 
 
-THROTTLED = "the agent takes no requests for now"
-"""How the error of a turn begins that the agent refused, but might not refuse later."""
-
-
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """What one prompt led to. `error` non-empty: the turn broke, and holds what was seen until then.
 
+    `throttled`: the agent takes no requests for now, but may later.
     `citations` and `diagnostics` are what the agent's platform says of the answer, in the form of evaluation
     documents; empty where it says nothing.
     """
@@ -119,6 +116,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     duration_ms: int = 0
     error: str = ""
+    throttled: bool = False
     timed_out: bool = False
     session_id: str = ""
     denials: tuple[Denial, ...] = ()
@@ -175,7 +173,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 START, COMPLETE, MESSAGE = "tool.execution_start", "tool.execution_complete", "assistant.message"
 PROMPT = "user.message"
-ANSWER = "turn.answer"  # an event of ours: an answer as a whole, and what its platform says of it
+# Events of ours: an answer as a whole, and what its platform says of it; and why there is none.
+ANSWER, FAILURE = "turn.answer", "turn.failure"
 
 
 def tool_events(events: Iterable[Event]) -> tuple[ToolEvent, ...]:

@@ -143,7 +143,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     attempt. `home` is the suite's directory, `fixtures` is the directory of `files` and `instruction_files`. `skill_paths` are the absolute
     roots that the agent may load skills from; empty with `no_skills`. `graders` are in the order in which
     they run: the suite's, the implicit tool constraint, the task's own. With `verbatim` the prompts are no
-    templates, and the transcript gets an event `ANSWER` after every turn that did not break.
+    templates, and the transcript gets an event `ANSWER` or `FAILURE` after every turn.
     """
 
     id: str

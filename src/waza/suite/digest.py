@@ -117,7 +117,8 @@ def _grader(grader: BuiltGrader) -> list[Any]:
     files = sorted(set(_paths(msgspec.to_builtins(grader.grader, enc_hook=str))))
     spec = grader.spec
     contents = [_content(path).hex() for path in files]
-    return [spec.type, spec.name, spec.weight, spec.config, spec.module, contents]
+    own = getattr(grader.grader, "hangs_on", "")
+    return [spec.type, spec.name, spec.weight, spec.config, spec.module, contents, own]
 
 
 def _paths(value: Any) -> Iterator[Path]:

@@ -189,6 +189,12 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding
             message="a reasoning effort needs executor: copilot-sdk",
             hint="remove it, or change the executor",
         )
+    if getattr(grader, "needs_judge", False) and loading.file.config.executor in WITHOUT_JUDGE:
+        yield Finding(
+            message="this executor has no judge, so the grader can reach no verdict",
+            hint="use executor: copilot-sdk, or another grader",
+            warning=bool(loading.request.executor),
+        )
     if getattr(grader, "mode", "") == "pairwise" and not loading.file.baseline:
         yield Finding(
             path=("mode",),

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError
-from waza.executors import SHORT, named
+from waza.executors import SHORT, WITHOUT_JUDGE, named
 from waza.kit import yaml
 from waza.kit.decode import Decoder, did_you_mean
 from waza.model.loaded import Suite
@@ -220,8 +220,8 @@ def _check_config(loading: Loading, config: Config) -> None:
     _check_executor(loading, config)
     for effort, model in (("reasoning_effort", config.model), ("judge_reasoning_effort", "")):
         _check_effort(loading, config, effort, model)
-    if loading.request.executor == "mock":
-        _note_ignored(loading)
+    if loading.request.executor == "mock" or config.executor in WITHOUT_JUDGE:
+        _note_ignored(loading, config)
     twins = sorted({model for model in loading.request.models if loading.request.models.count(model) > 1})
     for model in twins:
         loading.problems.append(Problem(file="--model", message=f"{model!r} is given twice"))
@@ -248,13 +248,17 @@ def _check_effort(loading: Loading, config: Config, key: str, model: str) -> Non
         loading.say(loading.document, ("config", key), message, "set config.model; `waza models` lists them")
 
 
-def _note_ignored(loading: Loading) -> None:
+def _note_ignored(loading: Loading, config: Config) -> None:
+    """Warn of what only a real agent has a use for; a command has one for mocked programs."""
+    asked = bool(loading.request.executor)
     ignored: list[tuple[str, ...]] = [
-        ("config", key) for key in _MOCK_IGNORES if getattr(loading.file.config, key)
+        ("config", key) for key in (_MOCK_IGNORES if asked else ("mcp_servers",)) if getattr(config, key)
     ]
-    ignored += [(key,) for key in ("mcp_mocks", "command_mocks") if getattr(loading.file, key)]
+    mocks = ("mcp_mocks",) if config.executor == "command" or not asked else ("mcp_mocks", "command_mocks")
+    ignored += [(key,) for key in mocks if getattr(loading.file, key)]
+    what = f"--executor {config.executor}" if asked else f"executor: {config.executor}"
     for path in ignored:
-        loading.say(loading.document, path, "has no effect with --executor mock", warning=True)
+        loading.say(loading.document, path, f"has no effect with {what}", warning=True)
 
 
 def _check_head(loading: Loading) -> None:

@@ -46,8 +46,8 @@ def _gate_commands(loading: Loading, document: Document) -> None:
     if not loading.version.at_least("1.3"):
         loading.say(document, ("command_mocks",), "needs schemaVersion 1.3 or newer")
     config = loading.file.config
-    if config.executor != "copilot-sdk" and not loading.request.executor:
-        message = f"needs executor: copilot-sdk, not {config.executor!r}"
+    if config.executor not in ("copilot-sdk", "command") and not loading.request.executor:
+        message = f"needs executor: copilot-sdk or command, not {config.executor!r}"
         loading.say(document, ("command_mocks",), message)
 
 

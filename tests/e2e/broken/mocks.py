@@ -7,7 +7,7 @@ from tests.e2e.broken.case import SUITE, Case, case
 CASES: list[Case] = [
     case(
         "command mocks with the mock executor",
-        "eval.yaml:4:1: command_mocks: needs executor: copilot-sdk, not 'mock'",
+        "eval.yaml:4:1: command_mocks: needs executor: copilot-sdk or command, not 'mock'",
         suite=SUITE + "command_mocks: []\n",
     ),
     case(

@@ -13,7 +13,7 @@ from tests.support.a2a_agent import Served, served
 from waza.errors import ExecutorError
 from waza.executors import a2a
 from waza.model.agent import Limits, Place, Setup
-from waza.model.observation import THROTTLED, Turn
+from waza.model.observation import Turn
 from waza.model.suite import Config
 from waza.model.task import Task
 from waza.model.trial import Attempt, Trial
@@ -68,7 +68,8 @@ def test_a_busy_agent_is_asked_again_and_then_given_up_with_a_word_of_its_own(ag
     assert agent.requests == 3
     agent.busy = 9
     (turn,) = ask(agent.url, "hello", attempts=2)
-    assert turn.error == f"{THROTTLED}: {agent.url}/rpc answered 429 Too Many Requests"
+    assert turn.throttled
+    assert turn.error == f"{agent.url}/rpc answered 429 Too Many Requests"
     assert agent.requests == 5
 
 

@@ -27,7 +27,12 @@ def thread(*turns: Any, **keys: Any) -> dict[str, Any]:
 
 CASES: list[tuple[Any, str]] = [
     # the document
-    ([], f"this is a bare list of prompts, an older form of the document; {UPGRADE}"),
+    ([TURN], f"this is a bare list of prompts, an older form of the document; {UPGRADE}"),
+    ([], "is empty, but must have at least one entry"),
+    (
+        [TURN, "Where is Lima?"],
+        '[1]: is the text \'Where is Lima?\', but must be an object such as {"prompt": "Where is Lima?"}',
+    ),
     (
         {"prompts": ["a"]},
         f"this is lists of prompts and of expected responses, an older form of the document; {UPGRADE}",
@@ -58,6 +63,22 @@ CASES: list[tuple[Any, str]] = [
     (
         {"schemaVersion": "2.0.0", "items": [TURN]},
         "schemaVersion: version 2.0.0 is not readable here; versions 1.x are, up to 1.7.0",
+    ),
+    (
+        document(TURN, default_evaluator={}),
+        "default_evaluator: warning: unknown key 'default_evaluator', ignored; did you mean 'default_evaluators'?",
+    ),
+    (
+        document(TURN, itmes=[]),
+        "itmes: warning: unknown key 'itmes', ignored; did you mean 'items'?",
+    ),
+    (
+        document(TURN, metdata={}),
+        "metdata: warning: unknown key 'metdata', ignored; did you mean 'metadata'?",
+    ),
+    (
+        document(TURN, schemaversion="1.7.0"),
+        "schemaversion: warning: unknown key 'schemaversion', ignored; did you mean 'schemaVersion'?",
     ),
     (document(TURN, metadata={"tags": "a"}), "metadata.tags: is the text 'a', but must be a list"),
     (
@@ -97,6 +118,10 @@ CASES: list[tuple[Any, str]] = [
     (
         document({"prompt": "p", "priority": 1}),
         "items[0].priority: unknown key 'priority'; keys of your own belong under 'extensions'",
+    ),
+    (
+        document({"prompt": "p", "assertions": []}),
+        "items[0].assertions: unknown key 'assertions'; keys of your own belong under 'extensions'",
     ),
     (
         document({"prompt": "p", "testId": "1"}),
@@ -158,7 +183,7 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         thread(TURN, summary={**SUMMARY, "turns_skipped": 0}),
-        "items[0].summary.turns_skipped: unknown key 'turns_skipped'; did you mean 'turns_passed'?",
+        "items[0].summary.turns_skipped: unknown key 'turns_skipped'; known: overall_status, turns_errored, turns_failed, turns_partial, turns_passed, turns_total",
     ),
     # evaluators
     (

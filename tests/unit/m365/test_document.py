@@ -31,6 +31,40 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert refusal(tmp_path / "a\0b.json")[0].endswith("cannot be read (embedded null byte)")
 
 
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [
+        ("tests.json", "evals/tests.json"),
+        ("prompst.json", "prompts.json"),
+        ("promtps", "prompts.json"),
+        ("evasl/tests.json", "evals/tests.json"),
+        ("evals/tets.json", "evals/tests.json"),
+        ("a.json", ""),
+        ("config.json", ""),
+    ],
+)
+def test_a_file_that_is_not_there_may_be_near(
+    named: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evals").mkdir()
+    for name in ("prompts.json", "b.json", "config.yaml", "evals/tests.json", "evals/tests.csv"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    hint = f"; did you mean {Path(meant)}?" if meant else ""
+    assert refusal(Path(named)) == [f"{Path(named)}: there is no such file{hint}"]
+
+
+def test_reports_are_no_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("r.json", "r.csv", "r.HTML", "s.html"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    assert refusal(Path("r.csv")) == ["r.csv: is no document, since documents are JSON; name r.json"]
+    assert refusal(Path("r.HTML")) == ["r.HTML: is no document, since documents are JSON; name r.json"]
+    assert refusal(Path("s.html")) == [
+        "s.html: is no document, since documents are JSON; name the .json file"
+    ]
+
+
 def test_all_mistakes_of_a_document_come_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "doc.json"

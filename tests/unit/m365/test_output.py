@@ -8,6 +8,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,8 +22,8 @@ from waza.m365 import csv_report, html_report
 from waza.m365.case import EvaluatorResult
 from waza.m365.document import EvalDocument, read_document
 from waza.m365.output import RunFacts, check_format, result_document, write_result
-from waza.m365.overview import overview
 from waza.m365.status import Failure, TurnOutcome
+from waza.report.words import visible
 from waza.version import __version__
 
 FACTS = RunFacts(evaluated_at=datetime(2026, 1, 20, 10, 0, 0, 123, tzinfo=UTC), agent_name="desk agent")
@@ -227,7 +228,7 @@ def test_csv_has_facts_totals_questions_and_conversations(result: dict[str, Any]
     first, second, third = singles
     assert (first["relevance"], first["exactMatch"], first["own_check"]) == ("4", "equal", "0.25")
     assert json.loads(first["scores"]) == result["items"][0]["scores"]
-    assert (second["response"], second["expected_response"]) == (EVIL, EVIL)
+    assert (second["response"], second["expected_response"]) == (visible(EVIL), visible(EVIL))
     assert second["own_check"] == "error"
     assert third["exactMatch"] == "different"
     assert [(row["conversation"], row["turn"], row["status"]) for row in threads] == [
@@ -249,6 +250,8 @@ def test_csv_has_facts_totals_questions_and_conversations(result: dict[str, Any]
         ("-3.5", "-3.5"),
         ("a=1", "a=1"),
         ('a "b", c\nd', 'a "b", c\nd'),
+        ("\r=1+1", r"\x0d=1+1"),
+        ("\x1b[31mred\x00\x7f\x9b\u202e\t\r\n.", "\\x1b[31mred\\x00\\x7f\\x9b\\u202e\t\n."),
     ],
 )
 def test_a_spreadsheet_computes_nothing(text: str, cell: str) -> None:
@@ -256,9 +259,21 @@ def test_a_spreadsheet_computes_nothing(text: str, cell: str) -> None:
     assert rows[0]["prompt"] == cell
 
 
+def test_csv_steers_no_terminal_and_its_scores_stay_json() -> None:
+    scores = {"own\x1b": {"score": 2 / 3, "reason": "\x1b\x7f\x9b\u202e é\r\n"}}
+    text = csv_report.document(
+        document({"prompt": "p", "status": "pass", "scores": scores}, metadata={"name": "a\x1b[31mb"})
+    )
+    assert set(re.findall("[\x00-\x1f\x7f-\x9f\u202e]", text)) == {"\r", "\n"}
+    comments, (_, rows) = tables(text)
+    assert comments[0] == r"# Name: a\x1b[31mb"
+    assert json.loads(rows[0]["scores"]) == scores
+    assert rows[0][r"own\x1b"] == "0.666667"
+
+
 # --- HTML ---
 
-VOID = {"meta", "input"}
+VOID = {"meta", "input", "wbr"}
 
 
 class Page(HTMLParser):
@@ -329,6 +344,15 @@ def test_html_has_counts_items_and_scales(result: dict[str, Any]) -> None:
     assert [text for text in page.text["h4"] if text.startswith("Turn")] == ["Turn 1 ", "Turn 2 ", "Turn 3 "]
 
 
+def test_html_rounds_numbers_and_lets_names_break_between_words() -> None:
+    score = {"score": 2 / 3, "threshold": 1 / 3, "result": "pass"}
+    text = html_report.document(document({"prompt": "p", "status": "pass", "scores": {"own_<Ab": score}}))
+    page = Page(text)
+    assert "0.6667" in page.text["span"]
+    assert "0.3333" in page.text["td"]
+    assert text.count('<th scope="row">own_<wbr>&lt;Ab</th>') == 2
+
+
 def test_html_folds_items_when_many_failed_and_rounds_no_failure_away() -> None:
     failed, passed = {"prompt": "p", "status": "fail"}, {"prompt": "p", "status": "pass"}
     page = Page(html_report.document(document(*[failed] * 6, passed)))
@@ -347,20 +371,3 @@ def test_results_of_other_programs_become_reports(path: Path) -> None:
     assert len(page.all("details")) == len(data["items"])
     turns = sum(len(item.get("turns", [item])) for item in data["items"])
     assert sum(len(rows) for rows in found if "prompt" in rows[0]) == turns
-
-
-def test_older_results_without_statuses_are_understood() -> None:
-    scores = {"relevance": {"score": 2, "result": "fail", "threshold": 3}, "own": "free"}
-    broken = {"relevance": {"result": "error", "error": "gone"}}
-    seen = overview(
-        document(
-            {"prompt": "a", "scores": scores},
-            {"turns": [{"prompt": "b", "scores": broken}, {"prompt": "c", "status": "pass"}]},
-            {"prompt": "d"},
-        )
-    )
-    assert [item.status for item in seen.items] == ["fail", "partial", "pass"]
-    assert [(total.evaluator, total.count, total.mean) for total in seen.totals] == [
-        ("relevance", 2, 2.0),
-        ("own", 0, None),
-    ]

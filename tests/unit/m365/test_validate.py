@@ -102,6 +102,8 @@ def test_what_is_right_though_it_looks_odd() -> None:
                 },
                 {"turns": [{"prompt": "p"}], "summary": SUMMARY},
                 description="roots are open",
+                foo=1,
+                version=2,
                 metadata={"own": None, "createdAt": "2026-01-20T10:00:00.5+02:00"},
             )
         )
