@@ -272,7 +272,7 @@ esac; echo done $WAZA_CONVERSATION $WAZA_TURN; echo "$WAZA_CONVERSATION" >> aske
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=str)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP], ids=str)
 def test_a_run_that_was_ended_goes_on_where_it_was(tmp_path: Path, number: signal.Signals):
     project, duration = Project(tmp_path), nap()
     items: list[dict[str, Any]] = [
@@ -286,7 +286,7 @@ def test_a_run_that_was_ended_goes_on_where_it_was(tmp_path: Path, number: signa
         live.until(lambda: len(project.journal()) == 2 and survivors(duration))
         live.send(number)
         ended = live.ended()
-    assert ended.code == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
+    assert ended.code == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGHUP: 129}[number]
     if number != signal.SIGKILL:
         cut = strict_json((project.home / "result.json").read_text(encoding="utf-8"))
         assert statuses(cut) == ["fail", "error", "error", "error"]

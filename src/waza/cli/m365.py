@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from waza.cli.numbers import PARTS_OF_SECONDS
+from waza.cli.numbers import COUNT, PARTS_OF_SECONDS
 from waza.cli.resumable import ResumableCommand
 
 
@@ -58,9 +58,7 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 int
     type=click.Path(path_type=Path),
     help="Results as .json, .csv or .html; may be repeated [default: .json and .html in .evals].",
 )
-@click.option(
-    "--concurrency", type=click.IntRange(min=1), default=1, help="Items at the same time, at most 5."
-)
+@click.option("--concurrency", type=COUNT, default=1, help="Items at the same time, at most 5.")
 @click.option("--timeout", type=PARTS_OF_SECONDS, metavar="S", help="Seconds a prompt may take.")
 @click.option(
     "--evaluator-timeout",

@@ -272,6 +272,8 @@ def _fault(error: Exception) -> str:
     if _away(cause):
         why = " ".join(str(cause).split())
         return f"nothing answers at {_address(cause)} ({why}); check the address and whether the agent runs"
+    if isinstance(error, TimeoutError):
+        return f"no answer within {CARD_LIMIT:g} s"
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -35,7 +35,12 @@ class Turn(Part, frozen=True, kw_only=True):
     """One prompt and what came of it: an item of its own, or a turn of a conversation."""
 
     otherwise: ClassVar = "keys of your own belong under 'extensions'"
-    advice: ClassVar = dict.fromkeys(DOCUMENTED, _MOVE)
+    advice: ClassVar = {
+        **dict.fromkeys(DOCUMENTED, _MOVE),
+        **dict.fromkeys(
+            ("expected", "expected_answer", "expected_output"), "did you mean 'expected_response'?"
+        ),
+    }
     prompt: NonEmpty
     expected_response: str = ""
     response: str | UnsetType = UNSET
@@ -100,6 +105,7 @@ class Metadata(Part, frozen=True, kw_only=True):
 class DocumentFile(Part, frozen=True, kw_only=True):
     """The document. An item is a `Turn` or a `Thread`."""
 
+    advice: ClassVar = {"evaluators": "did you mean 'default_evaluators'?"}
     more: ClassVar = True
     schemaVersion: Annotated[str, rule("version")]  # noqa: N815  # the format's own spelling
     items: Annotated[list[Annotated[Open, rule("item")]], Meta(min_length=1)]

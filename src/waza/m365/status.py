@@ -20,6 +20,7 @@ TURN_SKIPPED = "turnSkipped"
 RUN_INTERRUPTED = "runInterrupted"  # ours: nobody was asked, since the run was stopped before
 EVALUATORS_FAILED = "evaluatorsFailed"
 
+
 class Failure(msgspec.Struct, frozen=True):
     """Why the agent gave no response: the cause, and the code that tells its kind."""
 

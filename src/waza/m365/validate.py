@@ -80,9 +80,10 @@ class _Validator(Checker):
         missing = [field.key for field in fields_of(DocumentFile) if field.required]
         for key in node.entries.keys() - known:
             meant = close(key, known)
-            if meant and (meant in node.entries or meant not in missing):
-                message = f"unknown key {key!r}, ignored"
-                self.say(node.keys[key], (key,), message, f"did you mean {meant!r}?", "warning")
+            surely = meant and (meant in node.entries or meant not in missing)
+            hint = DocumentFile.advice.get(key) or (f"did you mean {meant!r}?" if surely else "")
+            if hint:
+                self.say(node.keys[key], (key,), f"unknown key {key!r}, ignored", hint, "warning")
 
     def _version(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
         del wanted

@@ -1,6 +1,7 @@
 """Agents over A2A, served by the official SDK on 127.0.0.1."""
 
 import asyncio
+import socket
 import threading
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -97,9 +98,9 @@ def test_keys_go_where_the_card_says_and_nowhere_else(
 def test_a_key_in_place_of_its_variable_is_not_repeated(option: str):
     with pytest.raises(ExecutorError) as refused:
         ask("http://127.0.0.1:1", **{option: "tok123"})
-    assert (
-        str(refused.value)
-        == f"{option} takes the name of a variable, such as AGENT_KEY, never the key itself"
+    assert str(refused.value) == (
+        f"{option} (--{option.replace('_', '-')}) takes the name of a variable, such as AGENT_KEY, "
+        "never the key itself"
     )
 
 
@@ -143,6 +144,13 @@ def test_a_card_that_is_kept_from_us_is_told():
             thread.join()
     assert str(kept.value).startswith(f"http://{url} answered 403 Forbidden; check the token or key: ")
     assert "hush" not in str(kept.value)
+
+
+def test_an_agent_that_does_not_show_its_card_in_time_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(a2a, "CARD_LIMIT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(ExecutorError) as late:
+        ask(f"http://127.0.0.1:{silent.getsockname()[1]}")
+    assert ": no answer within 0.1 s; give the address below which" in str(late.value)
 
 
 def test_the_address_of_the_card_will_do(agent: Served):

@@ -69,6 +69,10 @@ CASES: list[tuple[Any, str]] = [
         "default_evaluator: warning: unknown key 'default_evaluator', ignored; did you mean 'default_evaluators'?",
     ),
     (
+        document(TURN, evaluators={"Citations": {}}),
+        "evaluators: warning: unknown key 'evaluators', ignored; did you mean 'default_evaluators'?",
+    ),
+    (
         document(TURN, itmes=[]),
         "itmes: warning: unknown key 'itmes', ignored; did you mean 'items'?",
     ),
