@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,18 @@ def test_search_results_are_judged_where_that_is_asked_for(tmp_path: Path):
         }
     ]
     assert waza("m365", "validate", "result.json", cwd=tmp_path).code == 0
+
+
+def test_ce_53_custom_code_has_all_rights_of_the_program_and_the_documentation_says_so(tmp_path: Path):
+    rights = "[os.getuid(), os.environ['OWN'], os.getcwd(), __import__('socket').socket().fileno() > 0]"
+    code = code_only(f"{{'score': 1, 'reason': json.dumps({rights})}}")
+    write_evaluator(tmp_path, "check", f"import json\nimport os\n{code}")
+    write_tree(tmp_path, {"evals.json": json.dumps({"schemaVersion": "1.7.0", "items": [item()]})})
+    flags = ["--agent", "mock", "-o", "result.json"]
+    assert waza("m365", "run", "evals.json", *flags, cwd=tmp_path, env={"OWN": "seen"}).code == 0
+    reason = results(tmp_path)[0]["scores"]["check"]["reason"]
+    assert json.loads(reason) == [os.getuid(), "seen", str(tmp_path.resolve()), True]
+    help_text = " ".join(waza("m365", "run", "--help", cwd=tmp_path).out.split())
+    assert "run with all rights of this program" in help_text
+    documentation = Path(__file__).parents[2] / "docs" / "m365.md"
+    assert "**There is no sandbox.**" in documentation.read_text(encoding="utf-8")
