@@ -41,7 +41,9 @@ async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Help
         graders = [built for built in graders if not getattr(built.grader, "needs_answer", False)]
     said: list[tuple[Validation, str]] = []
     for batch in _batches(graders):
-        said += await asyncio.gather(*(_said(built, seen, helpers) for built in batch))
+        answers = [_said(built, seen, helpers) for built in batch]
+        # Most graders are plain functions, and a task of its own costs more than many of them.
+        said += await asyncio.gather(*answers) if len(answers) > 1 else [await answers[0]]
     errors = tuple(f"{found.identifier}: {error}" for found, error in said if error)
     return Grading({found.identifier: found for found, _ in said}, errors)
 
