@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from waza.m365.case import EvaluatorResult
 from waza.m365.document import EvalDocument, Item
 from waza.m365.options import Evaluators
 from waza.m365.outcomes import ItemOutcome, answered, outcomes_of
@@ -11,6 +12,7 @@ from waza.m365.status import RUN_INTERRUPTED, TurnOutcome, entry_of, error_of, i
 from waza.model.event import CheckpointGraded, RunEvent, SuiteStarted, TrialFinished, Warned
 from waza.report.words import ERROR, FAILED, PASSED, Write, counted, indented, one_line
 
+COMPARES = "ExactMatch"  # it has neither score nor threshold
 _MARKS = {"pass": PASSED, "fail": FAILED, "partial": ERROR, "error": ERROR}
 
 
@@ -56,7 +58,7 @@ def _lines(item: Item, number: int, outcome: TurnOutcome) -> Iterator[str]:
     """Yield the status of a turn with what passed, and a line for each evaluator that did not."""
     status, error = status_of(outcome), error_of(outcome)
     where = f"{item.id}, turn {number}" if item.thread else item.id
-    said = [f"{one.name} {one.score:.4g}" for one in outcome.results if one.passed and not is_error(one)]
+    said = [_named(one) for one in outcome.results if one.passed and not is_error(one)]
     if error and not outcome.results:
         said = [error["message"]]
     yield f"{_MARKS[status]} {one_line(where)}: {status}{'; ' if said else ''}{one_line(', '.join(said))}"
@@ -64,8 +66,13 @@ def _lines(item: Item, number: int, outcome: TurnOutcome) -> Iterator[str]:
         if is_error(one):
             yield f"    {ERROR} {one.name}: {one_line(entry_of(one)['error'])}"
         elif not one.passed:
+            needed = "" if one.name == COMPARES else f", {one.threshold:.4g} is needed"
             reason = f": {one_line(one.reason)}" if one.reason else ""
-            yield f"    {FAILED} {one.name} {one.score:.4g}, {one.threshold:.4g} is needed{reason}"
+            yield f"    {FAILED} {_named(one)}{needed}{reason}"
+
+
+def _named(one: EvaluatorResult) -> str:
+    return one.name if one.name == COMPARES else f"{one.name} {one.score:.4g}"
 
 
 def summarise(say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome]) -> None:
