@@ -70,7 +70,7 @@ def test_help_imports_no_command():
     assert not found & NEVER_FOR_HELP
 
 
-@pytest.mark.parametrize("command", ["run", "grade", "compare", "schema"])
+@pytest.mark.parametrize("command", ["run", "grade", "compare", "preflight", "schema"])
 def test_help_of_a_command_imports_its_options_only(command):
     found = imported(command, "--help")
     own = {f"waza.cli.{name}" for name in (command, *OF_OPTIONS.get(command, ()))}

@@ -39,7 +39,7 @@ from waza.results.recommend import recommend
 from waza.results.write import encode
 from waza.suite.load import load
 from waza.suite.loading import Request
-from waza.suite.project import find_project
+from waza.suite.project import default_skill_dirs, find_project
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,11 +214,8 @@ class _Command:
         return chosen, suite
 
     def _default_skill_dirs(self, chosen: Chosen) -> tuple[Path, ...]:
-        found = [chosen.skill_dir] if chosen.skill_dir else []
-        if self.project.found:
-            skills = (self.project.directory / self.project.keys.paths.skills).resolve()
-            found += [skills] if skills.is_dir() else []
-        return tuple(dict.fromkeys(found))
+        own = [chosen.skill_dir] if chosen.skill_dir else []
+        return tuple(dict.fromkeys([*own, *default_skill_dirs(self.project)]))
 
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
         """Run every suite on each of its models, report, write files; return the exit code."""

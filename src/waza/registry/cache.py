@@ -7,16 +7,26 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from waza.errors import WazaError
 from waza.registry.ref import Ref
+
+Fault = Literal["ref", "lock", "lock_entry", "trust", "merge", "cache", "cache_missing", "cache_integrity"]
 
 MAX_FILES = 10_000
 MAX_BYTES = 256 * 1024 * 1024
 
 
 class ModuleError(WazaError):
-    """A module that cannot be used: it is missing, was changed, or holds what none may hold."""
+    """A module that cannot be used: it is missing, was changed, or holds what none may hold.
+
+    `fault` is the word for what is wrong, for programs.
+    """
+
+    def __init__(self, message: str, fault: Fault = "cache") -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 def cache_root(environ: Mapping[str, str]) -> Path:

@@ -182,7 +182,9 @@ def merged(preset: Preset, entry: GraderEntry, node: yaml.Mapping) -> Preset:
     `node` is the suite's entry as it is written. Raises ModuleError when it names another type.
     """
     if entry.type and entry.type != preset.type:
-        raise ModuleError(f"the grader is of type {preset.type!r}, not {entry.type!r}; leave 'type' out")
+        raise ModuleError(
+            f"the grader is of type {preset.type!r}, not {entry.type!r}; leave 'type' out", "merge"
+        )
     own = node.entries.get("config")
     return msgspec.structs.replace(
         preset,

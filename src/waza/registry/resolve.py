@@ -35,29 +35,30 @@ class Modules:
         try:
             ref = parse_ref(text)
         except RefError as error:
-            raise ModuleError(f"{text!r} is no ref: {error}") from error
+            raise ModuleError(f"{text!r} is no ref: {error}", "ref") from error
         pinned = self._pinned(text)
         preset = merged(load_preset(self._module(text, ref, pinned), ref), entry, node)
         if preset.needs_trust and not pinned.trusted:
             raise ModuleError(
                 f"{text!r} runs a program, and {FILE} does not trust it; look at {preset.module}, then run "
-                f"`waza registry add {text} --allow-exec` with the suite's file as --eval"
+                f"`waza registry add {text} --allow-exec` with the suite's file as --eval",
+                "trust",
             )
         return msgspec.structs.replace(preset, digest=pinned.digest)
 
     def _pinned(self, text: str) -> Entry:
         if self._lock is None:
-            raise ModuleError(f"there is no {FILE} beside the suite; {_GET}")
+            raise ModuleError(f"there is no {FILE} beside the suite; {_GET}", "lock")
         entry = self._lock.find(text)
         if entry is None:
-            raise ModuleError(f"{FILE} does not know {text!r}; {_GET}")
+            raise ModuleError(f"{FILE} does not know {text!r}; {_GET}", "lock_entry")
         return entry
 
     def _module(self, text: str, ref: Ref, pinned: Entry) -> Path:
         """Return the directory of a module whose content is that of the lock."""
         directory = module_directory(self._root, ref, pinned.commit)
         if not directory.is_dir():
-            raise ModuleError(f"{text!r} is not available offline; {_GET}")
+            raise ModuleError(f"{text!r} is not available offline; {_GET}", "cache_missing")
         if directory not in self._digests:
             self._digests[directory] = digest_of(directory)
         found = self._digests[directory]
@@ -65,6 +66,7 @@ class Modules:
             raise ModuleError(
                 f"the files of {text!r} are not those of {FILE} (digest {found[:19]}..., wanted "
                 f"{pinned.digest[:19]}...): the cache or the lock was changed. Look at what changed, remove "
-                f"{directory}, and {_GET}"
+                f"{directory}, and {_GET}",
+                "cache_integrity",
             )
         return directory

@@ -112,6 +112,7 @@ def _remote(
         preset = modules.grader(entry, node)
         grader, findings = read_preset(preset, loading.fixtures)
     except ModuleError as error:
+        loading.ref_faults[document.file, dotted((*path, "ref"))] = error.fault
         loading.say(document, (*path, "ref"), str(error))
         return None
     if not entry.name:

@@ -41,16 +41,29 @@ def load(path: Path, request: Request | None = None) -> Suite:
 
     `request` holds what the command line asks for; it is applied before anything is checked.
     """
-    skills.forget_targets()
-    loading = _start(path.absolute(), request or Request())
-    suite = _load(loading)
-    problems = _in_order(loading.problems)
+    suite, loading = examine(path, request or Request())
+    problems = told(loading)
     if loading.errors():
-        raise SuiteError(_without_echoes(problems))
+        raise SuiteError(problems)
     suite = msgspec.structs.replace(
         suite, warnings=tuple(problems), tasks=tuple(digested(task) for task in suite.tasks)
     )
     return msgspec.structs.replace(suite, digest=suite_digest(suite))
+
+
+def examine(path: Path, request: Request) -> tuple[Suite, Loading]:
+    """Read a suite as `load` does, and go on in spite of its mistakes, which are in the Loading.
+
+    The Suite lacks what has mistakes. Raises SuiteError where nothing can be read of the suite's own file.
+    """
+    skills.forget_targets()
+    loading = _start(path.absolute(), request)
+    return _load(loading), loading
+
+
+def told(loading: Loading) -> list[Problem]:
+    """Return what people are told of a suite: file by file, in the order of the lines, each once."""
+    return _without_echoes(_in_order(loading.problems))
 
 
 def _start(path: Path, request: Request) -> Loading:

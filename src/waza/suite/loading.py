@@ -11,6 +11,7 @@ from waza.errors import SuiteError
 from waza.kit.decode import Document
 from waza.model.mock import MockScript
 from waza.model.suite import SuiteFile
+from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, Severity
 from waza.registry.lock import read_lock
@@ -39,11 +40,21 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
 
 
+class TaskSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A task file as it was read, and the tasks that it makes: none where it is disabled."""
+
+    path: Path
+    document: Document
+    file: TaskFile
+    tasks: tuple[Task, ...] = ()
+
+
 class Loading(msgspec.Struct, kw_only=True):
-    """A suite while it is being loaded. `problems`, `ids` and `ref_names` grow; nothing else changes after it was set.
+    """A suite while it is being loaded. The lists and mappings grow; nothing else changes after it was set.
 
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
-    graders that refs stand for.
+    graders that refs stand for; `ref_faults` the faults of those that cannot be used, by file and path;
+    `sources` the task files that could be read.
     """
 
     path: Path
@@ -59,6 +70,8 @@ class Loading(msgspec.Struct, kw_only=True):
     problems: list[Problem] = []
     ids: dict[str, str] = {}
     ref_names: dict[str, str] = {}
+    ref_faults: dict[tuple[str, str], str] = {}
+    sources: list[TaskSource] = []
     _modules: list[Modules | None] = []
 
     def modules(self) -> Modules | None:

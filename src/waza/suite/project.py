@@ -24,6 +24,12 @@ def find_project(start: Path) -> Project:
     return Project(directory=start)
 
 
+def default_skill_dirs(project: Project) -> tuple[Path, ...]:
+    """Return where the agent finds skills if a suite lists no directory: the project's, if it is there."""
+    skills = (project.directory / project.keys.paths.skills).resolve()
+    return (skills,) if project.found and skills.is_dir() else ()
+
+
 def _read(directory: Path) -> Project:
     document = read_document(directory / FILE, "project")
     if isinstance(document, Problem):

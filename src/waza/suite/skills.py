@@ -9,6 +9,7 @@ from pathlib import Path
 from waza.errors import SuiteError
 from waza.kit.decode import Document
 from waza.model.skill import Target
+from waza.model.suite import Config
 from waza.problem import shown
 from waza.suite.discover import absolute, expanded, required_skills, resolve_target, target_roots
 from waza.suite.inputs import check_text
@@ -29,13 +30,17 @@ def suite_paths(loading: Loading) -> tuple[Path, ...]:
     config = loading.file.config
     if not config.skill_directories:
         return loading.request.default_skill_dirs
+    return tuple(_absolute(loading.directory, entry) for entry in enabled_directories(config))
+
+
+def enabled_directories(config: Config) -> list[str]:
+    """Return the skill directories that a suite lists and does not disable by their names."""
     disabled = set(config.disabled_skills)
-    kept = [
+    return [
         entry
         for entry in config.skill_directories
         if entry not in disabled and Path(entry.rstrip("/\\")).name not in disabled
     ]
-    return tuple(_absolute(loading.directory, entry) for entry in kept)
 
 
 def task_paths(

@@ -18,7 +18,7 @@ from waza.suite import skills
 from waza.suite.discover import expanded
 from waza.suite.graders import build_graders, build_spec, check_names, names_of
 from waza.suite.inputs import check_file, check_inputs, check_templates
-from waza.suite.loading import Loading
+from waza.suite.loading import Loading, TaskSource
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.policy import implicit_tool_constraint
@@ -76,7 +76,10 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
     decoder = Decoder(document, loading.keys.of(document, TaskFile))
     file, document = decoder.salvage(TaskFile)
     loading.problems.extend(decoder.problems)
-    if file is None or not file.enabled:
+    if file is None:
+        return []
+    if not file.enabled:
+        loading.sources.append(TaskSource(path=path, document=document, file=file))
         return []
     tasks = _tasks(loading, document, path, _plain_form(loading, document, path, file), base)
     for task in tasks:
@@ -84,6 +87,7 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
             message = f"the task id {task.id!r} stands in {loading.ids[task.id]} too"
             loading.say(document, ("id",), message, "give each task its own id")
         loading.ids.setdefault(task.id, f"{document.file}:{at(document, 'id').line}")
+    loading.sources.append(TaskSource(path=path, document=document, file=file, tasks=tuple(tasks)))
     return tasks
 
 
@@ -197,13 +201,18 @@ def _numbered(task: Task, number: int, prompt: str) -> Task:
     return task
 
 
-def _fixtures(loading: Loading, document: Document, file: TaskFile) -> Path:
+def fixtures_of(loading: Loading, file: TaskFile) -> Path:
+    """Return the fixtures directory of a task, which need not be there."""
     if not file.context_dir:
         return loading.fixtures
     given = expanded(file.context_dir.replace("\\", "/"))
     here, beside = Path.cwd() / given, loading.directory / given
-    chosen = here if here.is_dir() else beside
-    if not chosen.is_dir() and not loading.hooks_may_create:
+    return here if here.is_dir() else beside
+
+
+def _fixtures(loading: Loading, document: Document, file: TaskFile) -> Path:
+    chosen = fixtures_of(loading, file)
+    if file.context_dir and not chosen.is_dir() and not loading.hooks_may_create:
         hint = "paths are relative to the current directory, or else to the suite's"
         loading.say(document, ("context_dir",), f"there is no directory {file.context_dir!r}", hint)
     return chosen

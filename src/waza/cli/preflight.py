@@ -1,0 +1,65 @@
+"""`waza preflight`: what a suite needs and what is missing, without running any of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+EPILOG = """
+\b
+Examples:
+  waza preflight eval.yaml                   what there is, and what is missing
+  waza preflight eval.yaml --strict --json   for a pipeline: everything must be confirmed
+
+\b
+Exit codes: 0 nothing is invalid, 1 something is (--strict: or unresolved, or unsupported),
+2 bad usage, or the report cannot be written.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("suite", metavar="EVAL.YAML", type=click.Path(path_type=Path))
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["human", "json"]),
+    default="human",
+    help="Report form.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, same as --format json.")
+@click.option(
+    "-c", "--context-dir", default="", metavar="DIR", help="Fixtures directory [default: fixtures]."
+)
+@click.option("--strict", is_flag=True, help="What cannot be confirmed is a failure, too.")
+def command(*, suite: Path, form: str, as_json: bool, context_dir: str, strict: bool) -> int:
+    """List what a suite holds and needs: tasks, requirements, dependencies, and each one's state.
+
+    Only files are read: no agent, no grader, no hook and no other program is started, and no network is used.
+    """
+    import msgspec
+
+    from waza.cli.refusing import refuse_document
+    from waza.cli.streams import Output, tell
+    from waza.errors import EXIT_FAILED, EXIT_OK
+    from waza.model.preflight import worst
+    from waza.preflight.inventory import inventory
+    from waza.report.preflight import lines
+    from waza.suite.loading import Request
+    from waza.suite.project import default_skill_dirs, find_project
+
+    refuse_document(suite, f"`waza m365 validate {suite}` checks it")
+    project = find_project(Path.cwd())
+    for warning in project.warnings:
+        tell(str(warning))
+    request = Request(context_dir=context_dir, default_skill_dirs=default_skill_dirs(project))
+    report = inventory(suite, request)
+    out = Output()
+    if as_json or form == "json":
+        out.write([msgspec.json.format(msgspec.json.encode(report), indent=2), b"\n"])
+    else:
+        out.line("\n".join(lines(report)))
+    out.close()
+    bad = worst(report.states())
+    return EXIT_FAILED if bad == "invalid" or (strict and bad != "verified") else EXIT_OK

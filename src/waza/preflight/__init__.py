@@ -1,0 +1,1 @@
+"""What a suite holds and needs, told without running anything of it."""

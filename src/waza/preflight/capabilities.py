@@ -1,0 +1,96 @@
+"""What a suite asks of its executor, and whether it can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from waza.model.loaded import Suite
+from waza.model.preflight import Capability, Dependency, Diagnostic, State, worst
+from waza.preflight.diagnosis import diagnostic
+from waza.problem import Problem
+
+_PLAIN = ("mock", "command", "a2a")  # know neither MCP servers nor limits of tools
+_WITH_COMMAND_MOCKS = ("copilot-sdk", "command")
+
+# What is to be said of capabilities, by name; nothing of those that the loader or a dependency tells of.
+_SAID = {
+    "mcp_servers": ("unsupported", "runtime.mcp", "use executor: copilot-sdk, or remove the servers"),
+    "runtime_tool_boundary": (
+        "unsupported",
+        "runtime.tool_boundary",
+        "use executor: copilot-sdk to hold the agent to its tools",
+    ),
+}
+
+
+def without_mcp(executor: str) -> bool:
+    """Tell whether an executor knows no MCP servers."""
+    return executor in _PLAIN
+
+
+def capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list[Capability]:
+    """Return the four capabilities; one that the suite does not ask for is verified."""
+    return [
+        _execution(dependencies),
+        _servers(suite, dependencies),
+        _commands(suite, dependencies),
+        _boundary(suite),
+    ]
+
+
+def shortcomings(found: Sequence[Capability], file: str) -> Iterator[Diagnostic]:
+    """Yield what is to be said of capabilities; `file` is that of the suite."""
+    for one in found:
+        state, code, hint = _SAID.get(one.name, ("", "", ""))
+        if one.state == state:
+            yield diagnostic(Problem(file=file, message=one.meaning, hint=hint), code, one.state)
+
+
+def _execution(dependencies: Sequence[Dependency]) -> Capability:
+    state = worst(one.state for one in dependencies if one.kind == "executor")
+    meaning = {
+        "verified": "tasks are played from a script, without an agent",
+        "unresolved": "tasks are given to an agent, which was not started",
+    }.get(state, "there is nobody to give tasks to")
+    return Capability(name="task_execution", state=state, meaning=meaning)
+
+
+def _servers(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
+    modes = {one.mode for one in dependencies if one.kind == "mcp_server"}
+    state: State = "verified"
+    if not modes:
+        meaning = "no MCP server is declared"
+    elif without_mcp(suite.file.config.executor):
+        state = "unsupported"
+        meaning = f"MCP servers are declared, and the executor {suite.file.config.executor!r} knows none"
+    elif "live" in modes:
+        state, meaning = "unresolved", "a live MCP server was not asked"
+    else:
+        meaning = "every MCP server is mocked"
+    return Capability(name="mcp_servers", state=state, meaning=meaning)
+
+
+def _commands(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
+    executor = suite.file.config.executor
+    state: State = "verified"
+    if not any(one.kind == "command" for one in dependencies):
+        meaning = "no program is mocked"
+    elif executor in _WITH_COMMAND_MOCKS:
+        meaning = "the agent finds the mocked programs first"
+    else:
+        state, meaning = "unsupported", f"the executor {executor!r} starts no programs"
+    return Capability(name="command_mocks", state=state, meaning=meaning)
+
+
+def _boundary(suite: Suite) -> Capability:
+    executor = suite.file.config.executor
+    limited = any(task.target and task.target.policy in ("deny_all", "allow_list") for task in suite.tasks)
+    state: State = "verified"
+    if not limited:
+        meaning = "no agent limits its tools"
+    elif executor in _PLAIN:
+        state = "unsupported"
+        meaning = f"the agent limits its tools, and the executor {executor!r} does not hold it to them"
+    else:
+        state, meaning = "unresolved", "the agent is held to its tools in a run"
+    return Capability(name="runtime_tool_boundary", state=state, meaning=meaning)

@@ -1,0 +1,240 @@
+"""What a suite needs: its executor, mocks and servers, skills, files, graders from elsewhere, programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from waza.kit.decode import Document, dotted
+from waza.model.loaded import Suite
+from waza.model.mocks import CommandMock, McpMock
+from waza.model.preflight import Dependency, Diagnostic, Mode, Severity, State
+from waza.model.suite import GraderEntry
+from waza.model.task import Task, TaskFile
+from waza.model.verdict import BuiltGrader
+from waza.preflight.capabilities import without_mcp
+from waza.preflight.diagnosis import Told, diagnostic
+from waza.problem import Problem
+from waza.suite.discover import required_skills
+from waza.suite.loading import Loading, TaskSource
+from waza.suite.skills import enabled_directories, suite_paths
+
+Path = tuple[str | int, ...]
+
+_MODES: dict[str, Mode] = {"mock": "mocked", "command": "subprocess"}  # of executors; others are live
+
+# What nothing local can confirm, by its kind: code, what is not known, and what to do.
+_UNCONFIRMED = {
+    "executor": (
+        "runtime.availability",
+        "whether the executor {!r} can be started is known only in a run",
+        "`waza doctor` says what real agents need; `waza run --executor mock` does without",
+    ),
+    "mcp_server": (
+        "dependency.live",
+        "whether the MCP server {!r} answers is known only in a run",
+        "mock it with mcp_mocks, or see to it that it is there",
+    ),
+    "hook": (
+        "hooks.execution",
+        "what the hook {} does is known only in a run",
+        "see to it that its program is there",
+    ),
+    "program": (
+        "grader.execution",
+        "a grader runs the program {!r}, and whether it works is known only in a run",
+        "see to it that it is there; `waza grade` tries it on recorded results",
+    ),
+    "repository": (
+        "dependency.repository",
+        "git is not asked whether {!r} has the commit",
+        "see to it that the repository and its commit are there",
+    ),
+    "target": (
+        "skill.target",
+        "no skill or agent {!r} is found, so none is put in front of the agent",
+        "put its SKILL.md or .agent.md beside the suite, or list its directory in config.skill_directories",
+    ),
+}
+
+
+class Needs:
+    """The dependencies of a suite that was examined. States are what the loader told at their places."""
+
+    def __init__(self, suite: Suite, loading: Loading, told: Told) -> None:
+        self._suite, self._loading, self._told = suite, loading, told
+        self._file, self._document = loading.file, loading.document
+
+    def all(self) -> list[Dependency]:
+        """Return them: those of the suite, then task by task, each once."""
+        found = [*self._executor(), *self._servers(), *self._targets(), *self._skills(), *self._hooks()]
+        found += self._instructions(self._document, self._file.config.instruction_files, ("config",), "")
+        found += self._mocks(self._document, self._file.mcp_mocks, self._file.command_mocks, "")
+        found += self._refs(self._document, self._file.graders, ("graders",), "")
+        found += _programs(self._loading.graders, "")
+        for source in self._loading.sources:
+            for task in source.tasks[:1]:
+                found += self._of_task(source, task)
+        return list(dict.fromkeys(found))
+
+    def _of_task(self, source: TaskSource, task: Task) -> Iterator[Dependency]:
+        file, document = source.file, source.document
+        yield from self._fixtures(document, file, task.id)
+        yield from self._instructions(document, file.instruction_files, (), task.id)
+        yield from self._mocks(document, file.mcp_mocks, file.command_mocks, task.id)
+        if file.mcp_mocks is not None:
+            yield from self._servers_again(task)
+        yield from self._refs(document, file.graders, ("graders",), task.id)
+        for i, point in enumerate(file.checkpoints):
+            yield from self._refs(document, point.graders, ("checkpoints", i, "graders"), task.id)
+        own = [one for one in task.graders if not any(one is known for known in self._loading.graders)]
+        for graders in (own, *(point.graders for point in task.checkpoints)):
+            yield from _programs(graders, task.id)
+
+    def _executor(self) -> Iterator[Dependency]:
+        name = self._file.config.executor
+        told = self._told.state(self._document.file, "config.executor")
+        state: State = told if told == "invalid" or name == "mock" else "unresolved"
+        yield Dependency(kind="executor", name=name, mode=_MODES.get(name, "live"), state=state)
+
+    def _servers(self) -> Iterator[Dependency]:
+        """Yield the live servers; a mock of the same name takes the place of one."""
+        mocked = {mock.name for mock in self._file.mcp_mocks or ()}
+        for name in self._file.config.mcp_servers:
+            if name not in mocked:
+                yield self._live(name, "")
+
+    def _servers_again(self, task: Task) -> Iterator[Dependency]:
+        """Yield the servers that the suite mocks and a task does not."""
+        mocked = {mock.name for mock in self._file.mcp_mocks or ()}
+        for name in self._file.config.mcp_servers:
+            if name in mocked - {mock.name for mock in task.mcp_mocks}:
+                yield self._live(name, task.id)
+
+    def _live(self, name: str, task_id: str) -> Dependency:
+        state: State = "unsupported" if without_mcp(self._file.config.executor) else "unresolved"
+        return Dependency(kind="mcp_server", name=name, mode="live", state=state, task_id=task_id)
+
+    def _mocks(
+        self,
+        document: Document,
+        servers: Sequence[McpMock] | None,
+        commands: Sequence[CommandMock] | None,
+        task_id: str,
+    ) -> Iterator[Dependency]:
+        unsupported = without_mcp(self._file.config.executor)
+        for i, server in enumerate(servers or ()):
+            state = self._state(document, "mcp_mocks", i)
+            state = "unsupported" if unsupported and state != "invalid" else state
+            yield Dependency(kind="mcp_server", name=server.name, mode="mocked", state=state, task_id=task_id)
+        gate = self._state(document, "command_mocks")
+        for i, command in enumerate(commands or ()):
+            state = self._state(document, "command_mocks", i)
+            state = gate if gate == "invalid" else state
+            yield Dependency(kind="command", name=command.name, mode="mocked", state=state, task_id=task_id)
+
+    def _targets(self) -> Iterator[Dependency]:
+        """Yield the skills and agents under test, as they are found for the tasks."""
+        searching = [task for task in self._suite.tasks if not task.no_skills]
+        found = {(one.kind, one.name) for task in searching if (one := task.target)}
+        for kind, name in sorted(found):
+            yield Dependency(kind=kind, name=name, mode="local", state="verified")
+        if self._file.skill and any(task.target is None for task in searching):
+            state: State = "invalid" if self._told.has_broken_definition() else "unresolved"
+            yield Dependency(kind="target", name=self._file.skill, mode="local", state=state)
+
+    def _skills(self) -> Iterator[Dependency]:
+        config = self._file.config
+        if self._loading.skills_off:
+            return
+        enabled = enabled_directories(config)
+        for i, entry in enumerate(config.skill_directories):
+            if entry not in enabled:
+                continue
+            state = self._state(self._document, "config", "skill_directories", i)
+            yield Dependency(kind="skill_directory", name=entry, mode="local", state=state)
+        missing = required_skills(config.required_skills, suite_paths(self._loading)).missing
+        told = self._state(self._document, "config", "required_skills")
+        for name in config.required_skills:
+            state = told if name in missing else "verified"
+            yield Dependency(kind="skill", name=name, mode="local", state=state)
+
+    def _hooks(self) -> Iterator[Dependency]:
+        hooks = self._file.hooks
+        for point in hooks.__struct_fields__:
+            for i in range(len(getattr(hooks, point))):
+                yield Dependency(kind="hook", name=f"{point}[{i}]", mode="subprocess", state="unresolved")
+
+    def _instructions(
+        self, document: Document, names: Sequence[str], above: Path, task_id: str
+    ) -> Iterator[Dependency]:
+        for i, name in enumerate(names):
+            state = self._state(document, *above, "instruction_files", i)
+            yield Dependency(kind="instruction", name=name, mode="local", state=state, task_id=task_id)
+
+    def _fixtures(self, document: Document, file: TaskFile, task_id: str) -> Iterator[Dependency]:
+        """Yield the files that a task copies, the fixture of its context, and its repositories."""
+        inputs = file.inputs
+        places: list[tuple[str, Path]] = [
+            (one.path, ("inputs", "files", i))
+            for i, one in enumerate(inputs.files)
+            if one.path and one.content is None
+        ]
+        places += [(name, ("fixtures", i)) for i, name in enumerate(file.fixtures)]
+        if "fixture" in inputs.context:
+            places.append((str(inputs.context["fixture"]), ("inputs", "context", "fixture")))
+        if inputs.prompt_file:
+            places.append((inputs.prompt_file, ("inputs", "prompt_file")))
+        for name, path in places:
+            state = self._state(document, *path)
+            yield Dependency(kind="fixture", name=name, mode="local", state=state, task_id=task_id)
+        for i, repo in enumerate(inputs.repos):
+            told = self._state(document, "inputs", "repos", i)
+            state = told if told == "invalid" else "unresolved"
+            yield Dependency(
+                kind="repository", name=repo.source, mode="subprocess", state=state, task_id=task_id
+            )
+
+    def _refs(
+        self, document: Document, entries: Sequence[GraderEntry], path: Path, task_id: str
+    ) -> Iterator[Dependency]:
+        for i, entry in enumerate(entries):
+            if entry.ref:
+                broken = self._loading.modules() is None
+                state = "invalid" if broken else self._state(document, *path, i)
+                ref = entry.ref.strip()
+                yield Dependency(kind="grader", name=ref, mode="locked-cache", state=state, task_id=task_id)
+
+    def _state(self, document: Document, *path: str | int) -> State:
+        return self._told.state(document.file, dotted(path))
+
+
+def _programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dependency]:
+    """Yield the programs that graders run."""
+    for built in graders:
+        config = built.spec.config
+        program = {
+            "program": config.get("command"),
+            "wgp": config.get("artifact") if config.get("runtime") == "program" else None,
+            "code": "node" if config.get("language") == "javascript" else None,
+        }.get(built.spec.type)
+        if program:
+            name = str(program)
+            yield Dependency(
+                kind="program", name=name, mode="subprocess", state="unresolved", task_id=task_id
+            )
+
+
+def gaps(dependencies: Sequence[Dependency], loading: Loading) -> Iterator[Diagnostic]:
+    """Yield what is to be said of dependencies that nothing local can confirm."""
+    files = {source.tasks[0].id: source.document.file for source in loading.sources if source.tasks}
+    for one in dependencies:
+        if one.state == "unresolved" and one.mode != "mocked" and one.kind in _UNCONFIRMED:
+            code, message, hint = _UNCONFIRMED[one.kind]
+            file = files.get(one.task_id, loading.document.file)
+            problem = Problem(file=file, message=message.format(one.name), hint=hint)
+            yield diagnostic(problem, code, "unresolved", one.task_id, severity=_severity(one))
+
+
+def _severity(dependency: Dependency) -> Severity:
+    """Return `info` for what is no fault of the suite."""
+    return "warning" if dependency.kind == "target" else "info"

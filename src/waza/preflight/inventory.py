@@ -1,0 +1,92 @@
+"""`inventory`: what a suite holds and needs, by reading its files and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from waza.errors import SuiteError
+from waza.model.loaded import Suite
+from waza.model.preflight import CheckedRequirement, Diagnostic, ListedTask, Preflight
+from waza.model.task import Task
+from waza.preflight.capabilities import capabilities, shortcomings
+from waza.preflight.dependencies import Needs, gaps
+from waza.preflight.diagnosis import Told, unreadable
+from waza.preflight.requirements import checked, collisions, declared_graders
+from waza.problem import shown
+from waza.suite.load import examine, told
+from waza.suite.loading import Loading, Request, TaskSource
+from waza.suite.tasks import fixtures_of
+
+
+def inventory(path: Path, request: Request) -> Preflight:
+    """Return the report on a suite: complete, or with diagnostics of all that is missing, unsure or wrong.
+
+    Starts no engine and no program, and asks no network. Never raises for mistakes in people's files.
+    """
+    source = shown(path.absolute())
+    try:
+        suite, loading = examine(path, request)
+    except SuiteError as error:
+        return Preflight(source=source, diagnostics=_sorted([unreadable(one) for one in error.problems]))
+    heard = Told(loading, told(loading))
+    needs = Needs(suite, loading, heard).all()
+    offered = capabilities(suite, needs)
+    tasks, said = _tasks(suite, loading)
+    said += [*heard.diagnostics(), *gaps(needs, loading), *shortcomings(offered, source)]
+    report = Preflight(
+        source=source,
+        executor=loading.file.config.executor,
+        tasks=tasks,
+        capabilities=offered,
+        dependencies=needs,
+        diagnostics=_sorted(said),
+    )
+    complete = all(state == "verified" for state in report.states())
+    return msgspec.structs.replace(report, complete=complete)
+
+
+def _sorted(said: Sequence[Diagnostic]) -> list[Diagnostic]:
+    return sorted(said, key=lambda one: one.order)
+
+
+def _tasks(suite: Suite, loading: Loading) -> tuple[list[ListedTask], list[Diagnostic]]:
+    """Return all tasks, disabled ones too, and what is to be said of the requirements of the others."""
+    if loading.file.tasks_from:
+        return [_listed(task, []) for task in suite.tasks], []
+    tasks, said = list[ListedTask](), list[Diagnostic]()
+    for source in loading.sources:
+        declared = declared_graders(loading, source)
+        task_id = source.tasks[0].id if source.tasks else ""
+        requirements, gaps_found = checked(source, declared, task_id)
+        if source.tasks:
+            tasks += [_listed(task, requirements) for task in source.tasks]
+            said += [*gaps_found, *collisions(source, declared, task_id)]
+        else:
+            tasks.append(_disabled(loading, source, requirements))
+    return tasks, said
+
+
+def _listed(task: Task, requirements: list[CheckedRequirement]) -> ListedTask:
+    return ListedTask(
+        id=task.id,
+        name=task.name,
+        source=task.file,
+        enabled=True,
+        context_dir=shown(task.fixtures),
+        requirements=requirements,
+    )
+
+
+def _disabled(loading: Loading, source: TaskSource, requirements: list[CheckedRequirement]) -> ListedTask:
+    name = source.file.name or source.file.id or source.path.stem
+    return ListedTask(
+        id=source.file.id or name,
+        name=name,
+        source=source.document.file,
+        enabled=False,
+        context_dir=shown(fixtures_of(loading, source.file)),
+        requirements=requirements,
+    )

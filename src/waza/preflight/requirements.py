@@ -1,0 +1,203 @@
+"""The requirements of tasks: whether each check names exactly one grader of its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from waza.kit.decode import Document, did_you_mean
+from waza.model.preflight import Check, CheckedRequirement, Diagnostic, State, worst
+from waza.model.suite import GraderEntry
+from waza.model.task import Requirement, RequirementCheck
+from waza.preflight.diagnosis import diagnostic
+from waza.suite.loading import Loading, TaskSource
+from waza.suite.read import at
+
+CATEGORIES = ("outcome", "boundary", "recovery", "quality")
+SCOPES = ("eval", "task", "checkpoint")
+
+INVALID, UNCOVERED, REFERENCES = "requirement.invalid", "requirement.uncovered", "requirement.references"
+COLLISION = "grader.result_collision"
+
+Path = tuple[str | int, ...]
+
+
+class Declared(NamedTuple):
+    """A grader as a requirement can name it.
+
+    `name` is empty where it is not known: it stands in a module that is not here, or has mistakes.
+    `after_turn` is that of its checkpoint; None stands for any where the checkpoints have mistakes.
+    """
+
+    scope: str
+    after_turn: int | None
+    name: str
+    path: Path
+
+
+class Gap(NamedTuple):
+    """What keeps a requirement from being verified, and where in the task's file."""
+
+    code: str
+    state: State
+    path: Path
+    message: str
+    hint: str = ""
+
+
+def declared_graders(loading: Loading, source: TaskSource) -> list[Declared]:
+    """Return the graders that requirements of a task can name: the suite's, the task's, its checkpoints'."""
+    found = list(_of_list(loading, loading.document, loading.file.graders, ("eval", None), ("graders",)))
+    found += _of_list(loading, source.document, source.file.graders, ("task", None), ("graders",))
+    for i, point in enumerate(source.file.checkpoints):
+        scope, path = ("checkpoint", point.after_turn), ("checkpoints", i, "graders")
+        found += _of_list(loading, source.document, point.graders, scope, path)
+    if source.document.faulty("checkpoints"):
+        found.append(Declared("checkpoint", None, "", ("checkpoints",)))
+    return found
+
+
+def _of_list(
+    loading: Loading,
+    document: Document,
+    entries: Sequence[GraderEntry],
+    scope: tuple[str, int | None],
+    path: Path,
+) -> Iterator[Declared]:
+    for i, entry in enumerate(entries):
+        default = loading.ref_names.get(entry.ref, "") if entry.ref else entry.type
+        yield Declared(*scope, entry.name or default, (*path, i))
+    if document.faulty(*path):
+        yield Declared(*scope, "", path)  # what could not be read may be the one
+
+
+def collisions(source: TaskSource, declared: Sequence[Declared], task_id: str) -> Iterator[Diagnostic]:
+    """Yield the names that stand in two scopes of a task."""
+    for name in dict.fromkeys(grader.name for grader in declared if grader.name):
+        scopes = dict.fromkeys(grader.scope for grader in declared if grader.name == name)
+        if len(scopes) > 1:
+            path = next(grader.path for grader in reversed(declared) if grader.name == name)
+            message = f"the grader name {name!r} stands in several scopes of the task: {', '.join(scopes)}"
+            hint = "give each its own name, so that their results can be told apart"
+            problem = source.document.problem(at(source.document, *path), path, message, hint)
+            yield diagnostic(problem, COLLISION, "unresolved", task_id)
+
+
+def checked(
+    source: TaskSource, declared: Sequence[Declared], task_id: str
+) -> tuple[list[CheckedRequirement], list[Diagnostic]]:
+    """Return the requirements of a task with their states, and what is to be said of them."""
+    found, said = list[CheckedRequirement](), list[Diagnostic]()
+    for i, requirement in enumerate(source.file.requirements):
+        twins = [other.id for other in source.file.requirements[:i]]
+        path = ("requirements", i)
+        if source.document.faulty(*path):
+            found.append(_reported(requirement, "invalid", "it has mistakes in its keys"))
+            continue
+        gaps = [*_shape(requirement, twins, path), *_coverage(requirement, declared, path)]
+        meaning = "; ".join(gap.message for gap in gaps) or _verified(requirement)
+        found.append(_reported(requirement, worst(gap.state for gap in gaps), meaning))
+        for gap in gaps:
+            place = at(source.document, *gap.path)
+            problem = source.document.problem(place, gap.path, gap.message, gap.hint)
+            said.append(diagnostic(problem, gap.code, gap.state, task_id, requirement.id))
+    return found, said
+
+
+def _verified(requirement: Requirement) -> str:
+    if len(requirement.checks) == 1:
+        return "its check names one grader"
+    return f"each of its {len(requirement.checks)} checks names one grader"
+
+
+def _reported(requirement: Requirement, state: State, meaning: str) -> CheckedRequirement:
+    return CheckedRequirement(
+        id=requirement.id,
+        category=requirement.category,
+        description=requirement.description,
+        state=state,
+        meaning=meaning,
+        checks=[
+            Check(scope=check.scope, grader=check.grader, after_turn=check.after_turn)
+            for check in requirement.checks
+        ],
+    )
+
+
+def _shape(requirement: Requirement, twins: Sequence[str], path: Path) -> Iterator[Gap]:
+    """Yield what is wrong with a requirement itself."""
+    if not requirement.id or requirement.id != requirement.id.strip():
+        message = f"the id {requirement.id!r} is empty, or has blanks around it"
+        yield Gap(INVALID, "invalid", (*path, "id"), message, "give the requirement an id of its own")
+    elif requirement.id in twins:
+        message = f"the id {requirement.id!r} stands twice in this task"
+        yield Gap(INVALID, "invalid", (*path, "id"), message, "give each requirement its own id")
+    if requirement.category not in CATEGORIES:
+        message = f"{requirement.category!r} is no category"
+        hint = did_you_mean(requirement.category, CATEGORIES)
+        yield Gap(INVALID, "invalid", (*path, "category"), message, hint)
+    if not requirement.description.strip():
+        hint = "say what has to hold"
+        yield Gap(INVALID, "invalid", (*path, "description"), "the description is empty", hint)
+
+
+def _coverage(requirement: Requirement, declared: Sequence[Declared], path: Path) -> Iterator[Gap]:
+    """Yield what is wrong with the checks of a requirement."""
+    if not requirement.checks:
+        hint = "add checks: [{scope: task, grader: NAME}]; expected.outcomes is no check"
+        yield Gap(UNCOVERED, "unresolved", (*path, "checks"), "no check covers it", hint)
+    for i, check in enumerate(requirement.checks):
+        where = (*path, "checks", i)
+        if check in requirement.checks[:i]:
+            yield Gap(INVALID, "invalid", where, f"{_words(check)} stands twice", "keep one of them")
+        else:
+            yield from _wrong_keys(check, where) or _wrong_reference(check, declared, where)
+
+
+def _wrong_keys(check: RequirementCheck, path: Path) -> list[Gap]:
+    gaps = []
+    if check.scope not in SCOPES:
+        hint = did_you_mean(check.scope, SCOPES)
+        gaps.append(Gap(INVALID, "invalid", (*path, "scope"), f"{check.scope!r} is no scope", hint))
+    elif (check.scope == "checkpoint") != (check.after_turn is not None):
+        message = f"'after_turn' belongs to scope checkpoint, and only there; this is scope {check.scope}"
+        hint = "name the turn of the checkpoint" if check.scope == "checkpoint" else "remove it"
+        gaps.append(Gap(INVALID, "invalid", (*path, "after_turn"), message, hint))
+    if not check.grader.strip():
+        gaps.append(Gap(INVALID, "invalid", (*path, "grader"), "names no grader", "write its name"))
+    return gaps
+
+
+def _wrong_reference(check: RequirementCheck, declared: Sequence[Declared], path: Path) -> list[Gap]:
+    scope = [one for one in declared if (one.scope, one.after_turn) == (check.scope, check.after_turn)]
+    where = f"scope {check.scope}" + (f" after turn {check.after_turn}" if check.after_turn else "")
+    found = [one.name for one in scope].count(check.grader)
+    if found == 1:
+        return []
+    if found:
+        message = f"{found} graders are called {check.grader!r} in {where}"
+        return [Gap(REFERENCES, "invalid", path, message, "give each grader its own name")]
+    turns = (check.after_turn, None)
+    if any(one.scope == check.scope and one.after_turn in turns and not one.name for one in declared):
+        message = f"whether there is a grader {check.grader!r} in {where} cannot be told yet"
+        return [Gap(REFERENCES, "unresolved", path, message, "mend the graders of that scope first")]
+    if check.after_turn and not scope:
+        known = sorted({one.after_turn for one in declared if one.after_turn})
+        message = f"there is no checkpoint after turn {check.after_turn}"
+        hint = (
+            f"checkpoints are after turn {', '.join(map(str, known))}" if known else "add it to checkpoints"
+        )
+        return [Gap(REFERENCES, "invalid", (*path, "after_turn"), message, hint)]
+    elsewhere = [one.scope for one in declared if one.name == check.grader]
+    hint = f"there is one in scope {elsewhere[0]}" if elsewhere else _names(scope, check.grader)
+    message = f"there is no grader {check.grader!r} in {where}"
+    return [Gap(REFERENCES, "invalid", (*path, "grader"), message, hint)]
+
+
+def _names(scope: Sequence[Declared], wanted: str) -> str:
+    names = [one.name for one in scope]
+    return did_you_mean(wanted, names) if names else "there is none at all; add one to 'graders'"
+
+
+def _words(check: RequirementCheck) -> str:
+    return f"the check of {check.grader!r} in scope {check.scope}"
