@@ -316,7 +316,10 @@ def test_a_run_of_something_else_is_refused(project: Project):
         path = project.home / name
         original = path.read_bytes()
         change(path)
-        refused(project.run("run", "eval.yaml", "--resume"), "the suite, a task, a grader, a skill or a file")
+        refused(
+            project.run("run", "eval.yaml", "--resume"),
+            "the suite, a task, a grader, a skill, a file they name",
+        )
         path.write_bytes(original)
     options = [
         (["--trials", "2"], "the number of trials (--trials) changed"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from textwrap import dedent
 
@@ -214,3 +215,44 @@ def test_answers_of_an_agent_elsewhere_are_not_cached(tmp_path: Path):
     assert (first.code, "cannot be known" in first.err) == (0, True)
     write_tree(tmp_path, {"bot.sh": "echo other"})
     assert waza("run", "eval.yaml", "--cache", cwd=tmp_path).code == 1
+
+
+def test_calls_that_nobody_reports_are_told_of_before_the_run(tmp_path: Path):
+    graders = (
+        "{type: tool_calls, name: calls, config: {forbidden_tools: [bash]}},"
+        "{type: skill_invocation, name: skills, config: {forbidden_skills: [y]}}"
+    )
+    suite(tmp_path, "{executor: command, executor_options: {command: cat}}", graders)
+    tests = "skill: x\nshould_trigger_prompts: [{prompt: p}]\n"
+    write_tree(tmp_path, {"trigger_tests.yaml": tests})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.err.count("this executor reports no calls") == 2
+    assert "trigger tests are left out" in ended.err
+    assert "TRIGGER ACCURACY" not in ended.out
+
+
+def test_what_is_done_is_written_when_a_later_suite_cannot_start(tmp_path: Path):
+    suite(tmp_path, "{executor: mock}", found="again")
+    skill = "---\nname: {0}\ndescription: d\n---\n"
+    hook = "hooks: {before_run: [{command: 'exit 1', error_on_fail: true}]}"
+    task = "id: a\ninputs: {prompt: p}\ngraders: [{type: text, name: t, config: {contains: [p]}}]\n"
+    for name, extra in (("aa", ""), ("bb", hook)):
+        head = f"name: {name}\nskill: {name}\nconfig: {{executor: mock}}\n{extra}\ntasks: [task.yaml]\n"
+        files = {"SKILL.md": skill.format(name), "evals/eval.yaml": head, "evals/task.yaml": task}
+        write_tree(tmp_path / "skills" / name, files)
+    ended = waza("run", "--discover", "skills", "--no-save", "-o", "out.json", cwd=tmp_path)
+    assert ended.code == 2
+    assert "before_run" in ended.err
+    assert list(tmp_path.glob("out*.json"))
+
+
+@pytest.mark.parametrize("message", [None, "text", {}, {"diagnostics": 1}])
+def test_a_record_of_another_program_with_events_of_our_names_can_be_graded(tmp_path: Path, message: object):
+    suite(tmp_path, "{executor: mock}", found="again")
+    assert waza("run", "eval.yaml", "-o", "r.json", cwd=tmp_path).code == 0
+    results = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    results["tasks"][0]["runs"][0]["transcript"] = [
+        {"type": "turn.answer", "content": "x", "message": message}
+    ]
+    (tmp_path / "r.json").write_text(json.dumps(results), encoding="utf-8")
+    assert waza("grade", "eval.yaml", "--results", "r.json", cwd=tmp_path).code == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import shlex
 import signal
 import subprocess
@@ -10,7 +13,7 @@ import sys
 import psutil
 import pytest
 from tests.support.live import Project, lasting, nap, stubborn, survivors, until
-from tests.support.program import environment, mock_suite, newest_results, strict_json
+from tests.support.program import command, environment, mock_suite, newest_results, strict_json
 
 SIGINT, SIGTERM = signal.SIGINT, signal.SIGTERM
 AFTER_RUN = "after_run: [{command: 'echo after >> after.txt'}]"
@@ -211,3 +214,60 @@ def test_the_check_sees_survivors_where_cleaning_is_switched_off(project: Projec
         for pid in found:
             psutil.Process(pid).kill()
     until(lambda: not survivors(duration))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+@pytest.mark.parametrize("kind", ["suite", "document"])
+def test_a_terminal_that_is_closed_ends_a_run_in_order(project: Project, kind: str):
+    duration = nap()
+    document = {"schemaVersion": "1.7.0", "default_evaluators": {"Citations": {}}, "items": [{"prompt": "p"}]}
+    agent = f"command:sleep {duration}"
+    (project.home / "evals.json").write_text(json.dumps(document), encoding="utf-8")
+    suite = mock_suite(project.home, {"a": task()})
+    asked = {
+        "suite": ["run", str(suite), "--executor", agent, "-o", "r.json"],
+        "document": ["m365", "run", "evals.json", "--agent", agent, "-o", "r.json"],
+    }[kind]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(project.home)
+        argv, env = command(*asked), environment({"TMPDIR": str(project.temp)})
+        os.execve(argv[0], argv, env)  # noqa: S606 - the child of a fork becomes the program
+    until(lambda: survivors(duration))
+    os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 129
+    assert survivors(duration) == []
+    assert (project.home / "r.json").exists()
+    assert project.left == []
+
+
+def test_what_is_ignored_from_the_start_is_a_closed_terminal_only(project: Project):
+    duration = nap()
+    suite = mock_suite(project.home, {"a": task(program("waits", blocking(duration)))})
+    shell = shlex.join(["exec", *command("run", suite)])
+    for number, ignored in ((SIGINT, True), (signal.SIGHUP, False)):
+        started = subprocess.Popen(
+            ["sh", "-c", f"trap '' {number.name.removeprefix('SIG')}; {shell}"],
+            cwd=project.home,
+            env=environment(env_of(project)),
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        until(lambda: len(survivors(duration)) == 3)
+        started.send_signal(number)
+        if not ignored:
+            started.send_signal(SIGTERM)
+        assert started.wait(60) == (130 if ignored else 143)
+
+
+def test_models_that_were_cut_off_are_not_compared(project: Project):
+    duration = nap()
+    first = f'[ -e "$HOME_DIR/first" ] && {{ {stubborn(duration)}; }}; touch "$HOME_DIR/first"'
+    suite = mock_suite(project.home, {"a": task(program("waits", first))})
+    asked = ["run", suite, "--model", "one", "--model", "two", "--recommend"]
+    with project.started(*asked, env=env_of(project)) as live:
+        live.until(lambda: len(survivors(duration)) == 3)
+        live.send(SIGINT)
+        ended = live.ended()
+    assert (ended.code, "RECOMMENDATION" in ended.out) == (130, False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.support.documents import document, run, statuses
 from tests.support.evaluators import code_only, write_evaluator
-from tests.support.program import newest_results, strict_json, waza, write_tree
+from tests.support.program import command, environment, newest_results, strict_json, waza, write_tree
 
 
 def test_recorded_responses_are_judged_again(tmp_path: Path):
@@ -159,3 +161,15 @@ def test_recorded_responses_keep_all_that_is_known_of_them(tmp_path: Path):
     item = {"prompt": "p", "response": "r", **known}
     _, result = run(tmp_path, document(item), "--agent", "recorded")
     assert {key: result["items"][0][key] for key in known} == known
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_progress_that_nobody_can_read_costs_no_results(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "expected_response": "p"})})
+    argv = command("m365", "run", "evals.json", "--agent", "command:cat", "-o", "r.json")
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            argv, check=False, cwd=tmp_path, env=environment(), stderr=full, stdout=subprocess.DEVNULL
+        )
+    assert done.returncode == 0
+    assert statuses(strict_json((tmp_path / "r.json").read_bytes())) == ["pass"]

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from waza.cli.listening import Listeners
 from waza.cli.outputs import check_target
 from waza.cli.streams import Output, tell
 from waza.engine.control import Control
@@ -179,20 +180,21 @@ class _Run:
         given = self.arguments
         options = RunOptions(project=self.project, save=not given.no_save, resume=given.resume, shared=shared)
         lines = Lines(self.document, self.resolved.items, self.clean)
-        listener = Progress(
+        progress = Progress(
             sys.stderr,
             live=is_live(sys.stderr, os.environ),
             colour=has_colour(sys.stderr, os.environ),
             lines=lines.of,
         )
-        warnings = _Warnings(listener.handle)
+        listeners = Listeners([progress], Redactor.for_environment(os.environ))
+        warnings = _Warnings(listeners.emit)
         if not given.log_level:  # else they are logged
             logging.getLogger("waza").addHandler(warnings)
         try:
-            return await run_model(suite, suite.models[0], options, listener.handle, self.control)
+            return await run_model(suite, suite.models[0], options, listeners.emit, self.control)
         finally:
             logging.getLogger("waza").removeHandler(warnings)
-            listener.close()
+            listeners.close()
 
     def _finish(self, run: ModelRun, agent: Agent) -> int:
         """Write the results, sum them up, and return the exit code."""
@@ -214,9 +216,10 @@ class _Run:
         else:
             summarise(self.out.line, self.document, outcomes)
         trouble = self._write(paths, result)
-        self.out.close()
         if run.interrupted is not None:
             self._say_how_to_go_on(run)
+        else:
+            self.out.close()  # who interrupts a run may have closed the terminal
         if trouble:
             again = "; nothing is lost: the same command with --resume and another -o writes it"
             raise WazaError("; ".join(trouble) + (again if run.store.temporary is None else ""))

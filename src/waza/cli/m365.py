@@ -24,7 +24,7 @@ Examples:
   waza m365 run evals.json --agent a2a:http://127.0.0.1:9999 --judge azure -o report.html
   waza m365 run results.json --agent recorded                     judge responses again
 
-Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 130 and 143 interrupted.
+Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 129, 130 and 143 interrupted.
 """
 
 

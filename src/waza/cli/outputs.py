@@ -49,6 +49,8 @@ def parse_reporter(text: str) -> Reporter:
 
 def check_target(path: Path, inputs: Sequence[Path]) -> None:
     """Raise UsageError, before anything is run, for a file that cannot be written or is an input of the run."""
+    if str(path) == "-":
+        raise UsageError("'-' is no file; --json writes results to standard output")
     if path.is_dir():
         raise UsageError(f"{path} is a directory; name a file for the results")
     if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):

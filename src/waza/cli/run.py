@@ -21,7 +21,7 @@ Examples:
 
 \b
 Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 not so,
-2 bad configuration or nothing to run, 130 and 143 interrupted.
+2 bad configuration or nothing to run, 129, 130 and 143 interrupted.
 """
 
 

@@ -28,7 +28,7 @@ from waza.cli.suites import Chosen, choose_suites
 from waza.cli.text import require_utf8
 from waza.engine.control import Control
 from waza.engine.run import ModelRun, RunOptions, run_model
-from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
+from waza.errors import EXIT_FAILED, EXIT_OK, UsageError, WazaError
 from waza.kit.files import write_atomic
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
@@ -220,25 +220,36 @@ class _Command:
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
         """Run every suite on each of its models, report, write files; return the exit code."""
         self.planned = sum(len(suite.models) for _, suite in suites)
+        trouble: WazaError | None = None
         try:
-            for chosen, suite in suites:
-                first = len(self.done)
-                for model in suite.models:
-                    if self.control.stopped_by is None:
-                        await self._run_one(chosen, suite, model)
-                self._compare(first)
+            try:
+                await self._run_all(suites)
+            except WazaError as error:  # what is done is written all the same
+                trouble = error
             if len(suites) > 1:
                 self._summarise()
             if self.to_stdout:
                 self.out.write(json_documents(self.done))
             self._write_files()
-            self.out.close()
+            if self.control.exit_code is None:
+                self.out.close()  # who interrupts a run may have closed the terminal
         finally:
             for run in self.runs:
                 run.store.close()
+        if trouble is not None:
+            raise trouble
         if self.control.exit_code is not None:
             return self.control.exit_code
         return EXIT_OK if all(one.passed for one in self.done) else EXIT_FAILED
+
+    async def _run_all(self, suites: Sequence[tuple[Chosen, Suite]]) -> None:
+        for chosen, suite in suites:
+            first = len(self.done)
+            for model in suite.models:
+                if self.control.stopped_by is None:
+                    await self._run_one(chosen, suite, model)
+            if self.control.stopped_by is None:  # what is cut off cannot be compared
+                self._compare(first)
 
     async def _run_one(self, chosen: Chosen, suite: Suite, model: str) -> None:
         given = self.arguments
@@ -333,6 +344,9 @@ class _Command:
             overview.skills_summary(lines, self.out.line)
         passed = sum(line.passed for line in lines)
         tell(f"\nEvaluated {counted(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
+        if self.control.stopped_by is not None:
+            left = self.planned - len(self.done)
+            tell(f"Interrupted: the last run is not complete, and {left} of {self.planned} did not start")
 
     def _write_files(self) -> None:
         given, written = self.arguments, list[Path]()

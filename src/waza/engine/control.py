@@ -1,8 +1,9 @@
-"""Stopping a run: fail_fast, Ctrl-C, SIGTERM."""
+"""Stopping a run: fail_fast, Ctrl-C, SIGTERM, a closed terminal."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -47,20 +48,25 @@ class Control:
             kill_leftovers()
             os._exit(_CODES[number])
         self.stopped_by = number
-        sys.stderr.write("\nstopping: what has finished counts; once more to stop at once\n")
         for worker in list(self._workers):
             worker.cancel()
+        with contextlib.suppress(OSError):  # the terminal may be what is gone
+            sys.stderr.write("\nstopping: what has finished counts; once more to stop at once\n")
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Take SIGINT, SIGTERM and SIGHUP while the block runs, in the running event loop; not what is ignored."""
+        """Take SIGINT, SIGTERM and SIGHUP while the block runs, in the running event loop.
+
+        An ignored SIGHUP stays so: that is what `nohup` is for.
+        """
         loop = asyncio.get_running_loop()
         if sys.platform == "win32":
             with self._plain_handlers(loop):
                 yield
             return
         before = {number: signal.getsignal(number) for number in _CODES}
-        before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+        if before[signal.SIGHUP] == signal.SIG_IGN:
+            del before[signal.SIGHUP]
         for number in before:
             loop.add_signal_handler(number, self.interrupt, number)
         try:

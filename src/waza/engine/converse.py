@@ -47,7 +47,7 @@ class Conversation:
         self.denials: list[Denial] = []
         self.duration_ms = 0
         self.session_id = ""
-        self.error = ""
+        self.error = self.unanswered = ""
         self.timed_out = False
         self.checkpoints: list[CheckpointRecord] = []
         self.responder: ResponderRecord | None = None
@@ -79,11 +79,15 @@ class Conversation:
         self.usages.append(turn.usage)
         self.denials += turn.denials
 
-    def fail(self, reason: str, what: str = "", *, throttled: bool = False) -> None:
-        """Note why `what`, or else the first turn, broke the conversation; an earlier reason stays in front."""
+    def fail_turn(self, reason: str, what: str = "", *, throttled: bool = False) -> None:
+        """Note why there is no answer to the latest prompt, which `what` names if it is not the first."""
         if self.task.verbatim:
             self.events.append(Event(type=FAILURE, content=reason, message={"throttled": throttled}))
-        reason = f"{what}: {reason}" if what else reason
+        self.unanswered = reason
+        self.fail(f"{what}: {reason}" if what else reason)
+
+    def fail(self, reason: str) -> None:
+        """Note what broke the conversation; an earlier reason stays in front."""
         self.error = f"{self.error}; {reason}" if self.error else reason
 
     @property
@@ -107,7 +111,7 @@ class Conversation:
             trial=self.trial,
             output=self.output,
             diagnostics=self.diagnostics,
-            error=self.error,
+            error=self.unanswered,
             transcript=tuple(self.events),
             tool_events=tool_events(self.events),
             skill_invocations=tuple(self.skills),
@@ -139,9 +143,9 @@ async def converse(talk: Conversation, driver: Driver) -> None:
     turn = await _send(driver, 1, talk.task.prompt)
     talk.add(talk.task.prompt, turn)
     if turn.error:
-        talk.fail(turn.error, throttled=turn.throttled)
+        talk.fail_turn(turn.error, throttled=turn.throttled)
     elif turn.denials:
-        talk.fail(_violation(turn))
+        talk.fail_turn(_violation(turn))
     stopped = False if talk.error else await _checkpoint(talk, driver)
     if talk.error or stopped:
         return
@@ -176,15 +180,15 @@ async def _next(talk: Conversation, driver: Driver, prompt: str, what: str) -> b
     try:
         turn = await _send(driver, talk.turns + 1, prompt)
     except ExecutorError as error:
-        talk.fail(str(error), what)
+        talk.fail_turn(str(error), what)
         return False
     if turn.error:
         talk.add_broken(prompt, turn)
-        talk.fail(turn.error, what, throttled=turn.throttled)
+        talk.fail_turn(turn.error, what, throttled=turn.throttled)
         return False
     talk.add(prompt, turn)
     if turn.denials:
-        talk.fail(_violation(turn))
+        talk.fail_turn(_violation(turn))
         return False
     return not await _checkpoint(talk, driver)
 

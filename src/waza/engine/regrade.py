@@ -193,7 +193,8 @@ def _question(task: Task, run: RunResult) -> str:
 def _diagnostics(run: RunResult) -> dict[str, Any]:
     """Return what the agent's platform said of the last answer."""
     found = [event.message for event in run.transcript if event.type == ANSWER]
-    return found[-1]["diagnostics"] if found else {}
+    known = found[-1].get("diagnostics") if found and isinstance(found[-1], dict) else None
+    return known if isinstance(known, dict) else {}
 
 
 def _from_digest(calls: Sequence[DigestCall]) -> tuple[ToolEvent, ...]:

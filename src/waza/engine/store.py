@@ -183,7 +183,7 @@ def _changed_options(header: Header, suite: Suite) -> list[str]:
     """Return why the digest of the suite is another one: by its options, else by its files."""
     options = _options(suite)
     changed = [name for name, now in options.items() if header.options.get(name, now) != now]
-    return changed or ["the suite, a task, a grader, a skill or a file they name"]
+    return changed or ["the suite, a task, a grader, a skill, a file they name or what judges"]
 
 
 def _options(suite: Suite) -> dict[str, Any]:

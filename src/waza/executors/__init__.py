@@ -17,6 +17,8 @@ EXTRAS = {"a2a": ("m365", "the A2A SDK"), "copilot-sdk": ("copilot", "the GitHub
 # Those that nobody can ask for verdicts.
 WITHOUT_JUDGE = ("a2a", "command")
 
+WITHOUT_CALLS = WITHOUT_JUDGE  # those that report no calls of tools and skills
+
 # What stands after the colon where a command line names an executor, as in `command:python bot.py`.
 SHORT = {"a2a": "url", "command": "command"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -22,6 +22,7 @@ class ActionSequence(Grader, frozen=True, kw_only=True):
     between. `any_order_match`: each action at least as often as it is listed. Tool names match exactly.
     """
 
+    reads_calls: ClassVar[bool] = True
     matching_mode: Literal["exact_match", "in_order_match", "any_order_match"]
     expected_actions: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
 

@@ -70,6 +70,8 @@ class Grader(Keys, frozen=True, kw_only=True):
     reads_workspace: ClassVar[bool] = False  # True: a workspace is made for every task that is graded so
     reads_changes: ClassVar[bool] = False  # True: it is told which files the agent wrote, which costs hashing
 
+    # It judges by the tools and skills that the agent called.
+    reads_calls: ClassVar[bool] = False
     # It cannot do without the executor's judge.
     needs_judge: ClassVar[bool] = False
     # It judges an answer; a conversation that broke is not shown to it.

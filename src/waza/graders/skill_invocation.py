@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -24,6 +24,7 @@ class SkillInvocation(Grader, frozen=True, kw_only=True):
     `exact_match` is the mode that refuses extra skills.
     """
 
+    reads_calls: ClassVar[bool] = True
     required_skills: list[NonBlank] = []
     forbidden_skills: list[NonBlank] = []
     mode: Literal["exact_match", "in_order", "any_order"] | None = None

@@ -31,6 +31,7 @@ class ToolCalls(Grader, frozen=True, kw_only=True):
     `max_calls: 0` allows no call. An expected call shows that such a call was made, not that all are such.
     """
 
+    reads_calls: ClassVar[bool] = True
     required_tools: list[NonBlank] = []
     forbidden_tools: list[NonBlank] = []
     min_calls: NonNegative | None = None

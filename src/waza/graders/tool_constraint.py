@@ -73,6 +73,7 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
     for the one). In `allow_only` it is a name, with the aliases of built-in tools; an empty list allows none.
     """
 
+    reads_calls: ClassVar[bool] = True
     expect_tools: list[ToolSpec] = []
     reject_tools: list[ToolSpec] = []
     allow_only: list[ToolSpec] | None = None

@@ -151,6 +151,8 @@ class Needs:
             if entry not in enabled:
                 continue
             state = self._state(self._document, "config", "skill_directories", i)
+            if state == "verified" and not (self._loading.directory / entry).is_dir():
+                state = "unresolved"  # a hook may make it
             yield Dependency(kind="skill_directory", name=entry, mode="local", state=state)
         missing = required_skills(config.required_skills, suite_paths(self._loading)).missing
         told = self._state(self._document, "config", "required_skills")

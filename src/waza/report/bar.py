@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 from collections.abc import Callable
 
@@ -74,10 +75,11 @@ class Bar:
         if not self._lines and text == self._shown:
             return
         erase = f"\r{' ' * len(self._shown)}\r" if self._shown else ""
-        self._stream.write(erase + "".join(self._lines) + text)
-        self._stream.flush()
+        said, self._shown = erase + "".join(self._lines) + text, text
         self._lines.clear()
-        self._shown = text
+        with contextlib.suppress(OSError):  # a terminal that is closed; the run goes on without a bar
+            self._stream.write(said)
+            self._stream.flush()
 
     def _text(self) -> str:
         if not self._total:

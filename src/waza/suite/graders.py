@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from waza.executors import WITHOUT_JUDGE
+from waza.executors import WITHOUT_CALLS, WITHOUT_JUDGE
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, dotted
@@ -195,6 +195,12 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding
             message="this executor has no judge, so the grader can reach no verdict",
             hint="use executor: copilot-sdk, or another grader",
             warning=bool(loading.request.executor),
+        )
+    if getattr(grader, "reads_calls", False) and loading.file.config.executor in WITHOUT_CALLS:
+        yield Finding(
+            message="this executor reports no calls of tools or skills, so the verdict says nothing of the agent",
+            hint="use executor: copilot-sdk, or another grader",
+            warning=True,
         )
     if getattr(grader, "mode", "") == "pairwise" and not loading.file.baseline:
         yield Finding(

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError
-from waza.executors import SHORT, WITHOUT_JUDGE, named
+from waza.executors import SHORT, WITHOUT_CALLS, WITHOUT_JUDGE, named
 from waza.kit import yaml
 from waza.kit.decode import Decoder, did_you_mean
-from waza.model.loaded import Suite
+from waza.model.loaded import Suite, TriggerTests
 from waza.model.suite import Config, SuiteFile
 from waza.model.task import Task
 from waza.plugins import load as load_plugin
@@ -157,11 +157,27 @@ def _load(loading: Loading) -> Suite:
         file=loading.file,
         tasks=tuple(select(loading, tasks)),
         models=tuple(models),
-        trigger_tests=trigger_tests(loading),
+        trigger_tests=_trigger_tests(loading),
         skills_off=loading.skills_off,
         skill_paths=() if loading.skills_off else skills.suite_paths(loading),
         filtered=bool(loading.request.tasks or loading.request.tags),
     )
+
+
+def _trigger_tests(loading: Loading) -> TriggerTests | None:
+    tests = trigger_tests(loading)
+    if tests and loading.file.config.executor in WITHOUT_CALLS:
+        message = "trigger tests are left out: this executor does not report which skills were called"
+        loading.problems.append(
+            Problem(
+                file=loading.document.file,
+                message=message,
+                hint="use executor: copilot-sdk",
+                severity="warning",
+            )
+        )
+        return None
+    return tests
 
 
 def _base_task(loading: Loading) -> Task:
