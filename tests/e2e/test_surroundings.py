@@ -93,14 +93,17 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_a_reader_who_leaves_does_not_change_what_a_command_says_of_its_work(session: Path, words: str):
     """The pipe has no reader from the start, so that nothing depends on who is faster."""
-    expected = waza(*words.split(), cwd=session)
+    own = {
+        "COPILOT_CLI_PATH": str(session / "none")
+    }  # without it the SDK of the runtime would look for one afar
+    expected = waza(*words.split(), cwd=session, env=own)
     reading, writing = os.pipe()
     os.close(reading)
     ended = [
         subprocess.run(
             command(*words.split()),
             cwd=session,
-            env=environment(),
+            env=environment(own),
             stdout=writing,
             stderr=stderr,
             check=False,

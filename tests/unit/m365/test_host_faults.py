@@ -110,6 +110,7 @@ def test_ten_megabytes_of_prints_are_not_taken_for_an_answer(tmp_path):
     assert asked(tmp_path, "check", case(prompt="now"), case()) == [Outcome(1, "fine")] * 2
 
 
+@pytest.mark.slow
 def test_a_call_or_import_that_never_ends_is_ended_with_all_that_it_started(tmp_path):
     hang = "subprocess.Popen(['sleep', '1000']); time.sleep(1000)"
     write_evaluator(tmp_path, "hangs", failing(hang))
