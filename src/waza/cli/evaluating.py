@@ -118,7 +118,7 @@ class _Run:
             runtime=arguments.load_flow,
             entailment=arguments.judge_retrieval,
         )
-        self.clean = Redactor.for_environment(os.environ).text
+        self.redactor = Redactor.for_environment(os.environ)
 
     async def go(self) -> int:
         """Run the document."""
@@ -179,14 +179,14 @@ class _Run:
     async def _run(self, suite: Suite, shared: Shared) -> ModelRun:
         given = self.arguments
         options = RunOptions(project=self.project, save=not given.no_save, resume=given.resume, shared=shared)
-        lines = Lines(self.document, self.resolved.items, self.clean)
+        lines = Lines(self.document, self.resolved.items, self.redactor.text)
         progress = Progress(
             sys.stderr,
             live=is_live(sys.stderr, os.environ),
             colour=has_colour(sys.stderr, os.environ),
             lines=lines.of,
         )
-        listeners = Listeners([progress], Redactor.for_environment(os.environ))
+        listeners = Listeners([progress], self.redactor)
         warnings = _Warnings(listeners.emit)
         if not given.log_level:  # else they are logged
             logging.getLogger("waza").addHandler(warnings)
@@ -208,7 +208,9 @@ class _Run:
         }
         outcomes = [found.get(name) or outcomes_of(own, None) for name, own in evaluators.items()]
         now = datetime.now(UTC)
-        facts = RunFacts(evaluated_at=now, agent_name=self.clean(self.arguments.agent), judge=agent.judge)
+        facts = RunFacts(
+            evaluated_at=now, agent_name=self.redactor.text(self.arguments.agent), judge=agent.judge
+        )
         result = result_document(self.document, outcomes, facts)
         paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
         if self.arguments.as_json:
@@ -249,9 +251,13 @@ class _Run:
 class _Clean(logging.Formatter):
     """Takes secrets out of what is logged."""
 
+    def __init__(self, form: str) -> None:
+        super().__init__(form)
+        self._redactor = Redactor.for_environment(os.environ)
+
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
-        return Redactor.for_environment(os.environ).text(super().format(record))
+        return self._redactor.text(super().format(record))
 
 
 class _Warnings(logging.Handler):

@@ -16,7 +16,7 @@ from waza.model.loaded import Project, Suite
 from waza.plugins import load as load_plugin
 from waza.workspace.relay import Relay
 
-COPILOT, MOCK = "copilot-sdk", "mock"
+COPILOT = "copilot-sdk"
 
 
 class Engine(msgspec.Struct, frozen=True):

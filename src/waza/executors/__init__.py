@@ -14,10 +14,9 @@ TYPES = {
 # What to install for those that need more: the extra, and what it brings.
 EXTRAS = {"a2a": ("m365", "the A2A SDK"), "copilot-sdk": ("copilot", "the GitHub Copilot SDK")}
 
-# Those that nobody can ask for verdicts.
-WITHOUT_JUDGE = ("a2a", "command")
-
-WITHOUT_CALLS = WITHOUT_JUDGE  # those that report no calls of tools and skills
+# Those that answer, and nothing else: nobody can ask them for verdicts, they report no calls of tools and skills,
+# and what stands behind them is not known.
+ANSWER_ONLY = ("a2a", "command")
 
 # What stands after the colon where a command line names an executor, as in `command:python bot.py`.
 SHORT = {"a2a": "url", "command": "command"}

@@ -53,6 +53,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     _root: Path | None = None  # the directory with custom-evaluators
     _entry: dict[str, Any] | None = None  # the options as a document has them, where there is one
+    _judged: bool = False  # a judge has a part in the verdict; known once it is placed in a suite
     _digest: str = ""  # of what its verdicts hang on besides its options
 
     @classmethod
@@ -81,8 +82,9 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             for problem in discover(_root(around), [self.name]).problems:
                 warning = problem.severity == "warning"
                 yield Finding(path=("name",), message=problem.message, hint=problem.hint, warning=warning)
-        asks = msgspec.structs.replace(self, _root=_root(around)).asks_outside
-        if asks and not (is_configured(os.environ) or (around.judge and self.name in BUILT_IN)):
+        if self._asks_judge(_root(around)) and not (
+            is_configured(os.environ) or (around.judge and self.name in BUILT_IN)
+        ):
             message = f"{self.name} asks a judge, and none is configured, so it will reach no verdict"
             hint = "set OPENAI_API_KEY or AZURE_AI_OPENAI_ENDPOINT, and what belongs to it"
             yield Finding(path=("name",), message=message, hint=hint, warning=True)
@@ -103,9 +105,9 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     def placed(self, around: Surroundings) -> EvaluatorGrader:
         """Note where custom evaluators are, and what they are now."""
         root = _root(around)
-        placed = msgspec.structs.replace(self, _root=root)
-        own = [evaluator_digest(root, self.name), judge_named(os.environ) if placed.asks_outside else ""]
-        return msgspec.structs.replace(placed, _digest=" ".join(own))
+        judged = self._asks_judge(root)
+        own = [evaluator_digest(root, self.name), judge_named(os.environ) if judged else ""]
+        return msgspec.structs.replace(self, _root=root, _judged=judged, _digest=" ".join(own))
 
     @property
     def hangs_on(self) -> str:
@@ -115,15 +117,12 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     @property
     def repeatable(self) -> bool:
         """Whether no judge has a part in the verdict."""
-        return not self.asks_outside
+        return not self._judged
 
-    @property
-    def asks_outside(self) -> bool:
-        """Whether a judge has a part in the verdict."""
+    def _asks_judge(self, root: Path) -> bool:
         if self.name in BUILT_IN:
             return asks_judge(self.name, self._options)
-        found = discover(self._root or Path.cwd(), [self.name]).evaluators
-        return any(one.kind == "judge" for one in found)
+        return any(one.kind == "judge" for one in discover(root, [self.name]).evaluators)
 
     @property
     def _options(self) -> dict[str, Any]:

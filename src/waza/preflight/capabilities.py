@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from waza.executors import ANSWER_ONLY
 from waza.model.loaded import Suite
 from waza.model.preflight import Capability, Dependency, Diagnostic, State, worst
 from waza.preflight.diagnosis import diagnostic
 from waza.problem import Problem
 
-_PLAIN = ("mock", "command", "a2a")  # know neither MCP servers nor limits of tools
+_PLAIN = ("mock", *ANSWER_ONLY)  # know neither MCP servers nor limits of tools
 _WITH_COMMAND_MOCKS = ("copilot-sdk", "command")
 
 # What is to be said of capabilities, by name; nothing of those that the loader or a dependency tells of.

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from waza.executors import WITHOUT_CALLS, WITHOUT_JUDGE
+from waza.executors import ANSWER_ONLY
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, dotted
@@ -190,13 +190,13 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding
             message="a reasoning effort needs executor: copilot-sdk",
             hint="remove it, or change the executor",
         )
-    if getattr(grader, "needs_judge", False) and loading.file.config.executor in WITHOUT_JUDGE:
+    if getattr(grader, "needs_judge", False) and loading.file.config.executor in ANSWER_ONLY:
         yield Finding(
             message="this executor has no judge, so the grader can reach no verdict",
             hint="use executor: copilot-sdk, or another grader",
             warning=bool(loading.request.executor),
         )
-    if getattr(grader, "reads_calls", False) and loading.file.config.executor in WITHOUT_CALLS:
+    if getattr(grader, "reads_calls", False) and loading.file.config.executor in ANSWER_ONLY:
         yield Finding(
             message="this executor reports no calls of tools or skills, so the verdict says nothing of the agent",
             hint="use executor: copilot-sdk, or another grader",
@@ -211,7 +211,7 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding
 
 
 def _around(loading: Loading) -> Surroundings:
-    judge = loading.file.config.executor not in WITHOUT_JUDGE
+    judge = loading.file.config.executor not in ANSWER_ONLY
     return Surroundings(base=loading.directory, fixtures=loading.fixtures, judge=judge)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError
-from waza.executors import SHORT, WITHOUT_CALLS, WITHOUT_JUDGE, named
+from waza.executors import ANSWER_ONLY, SHORT, named
 from waza.kit import yaml
 from waza.kit.decode import Decoder, did_you_mean
 from waza.model.loaded import Suite, TriggerTests
@@ -166,7 +166,7 @@ def _load(loading: Loading) -> Suite:
 
 def _trigger_tests(loading: Loading) -> TriggerTests | None:
     tests = trigger_tests(loading)
-    if tests and loading.file.config.executor in WITHOUT_CALLS:
+    if tests and loading.file.config.executor in ANSWER_ONLY:
         message = "trigger tests are left out: this executor does not report which skills were called"
         loading.problems.append(
             Problem(
@@ -249,7 +249,7 @@ def _check_config(loading: Loading, config: Config) -> None:
     _check_executor(loading, config)
     for effort, model in (("reasoning_effort", config.model), ("judge_reasoning_effort", "")):
         _check_effort(loading, config, effort, model)
-    if loading.request.executor == "mock" or config.executor in WITHOUT_JUDGE:
+    if loading.request.executor == "mock" or config.executor in ANSWER_ONLY:
         _note_ignored(loading, config)
     twins = sorted({model for model in loading.request.models if loading.request.models.count(model) > 1})
     for model in twins:
