@@ -44,27 +44,35 @@ class GitError(WazaError):
 async def worktree_add(source: Path, target: Path, commit: str | None = None) -> None:
     """Check out `commit` (hash, branch or tag; None: HEAD) of the repository `source` into `target`.
 
-    The worktree is detached and shares the objects of the repository. `target` is new or an empty
-    directory. Raises GitError.
+    The worktree is detached and shares the objects of the repository. It is locked, so that no other `git
+    worktree prune` forgets it while it is in use. `target` is new or an empty directory. Raises GitError.
     """
     revision = "HEAD" if commit is None else _revision(commit)
     async with _alone(source):
-        await _git(source, "worktree", "add", "--detach", _place(target), revision)
+        await _git(source, "worktree", "add", "--lock", "--detach", _place(target), revision)
 
 
 async def worktree_remove(source: Path, target: Path) -> None:
-    """Remove a worktree with whatever changed in it, and git's notes of vanished ones. Raises GitError."""
-    try:
-        async with _alone(source):
-            await _git(source, "worktree", "remove", "--force", "--force", _place(target))
-    finally:
-        await worktree_prune(source)
+    """Remove this one worktree, locked or not, and what changed in it. Raises GitError.
 
-
-async def worktree_prune(source: Path) -> None:
-    """Make git forget the worktrees of `source` whose directories are gone. Raises GitError."""
+    Others are never looked at: `git worktree prune` would forget those of the user whose disk is away.
+    """
     async with _alone(source):
-        await _git(source, "worktree", "prune")
+        await _git(source, "worktree", "remove", "--force", "--force", _place(target))
+
+
+async def worktrees(source: Path) -> list[Path]:
+    """Return the worktrees that a repository knows, itself first, whether they are there or not. Raises GitError."""
+    listed = await _git(source, "worktree", "list", "--porcelain")
+    return [
+        Path(line.removeprefix("worktree ")) for line in listed.splitlines() if line.startswith("worktree ")
+    ]
+
+
+async def worktree_unlock(source: Path, target: Path) -> None:
+    """Leave a worktree to its user. Raises GitError."""
+    async with _alone(source):
+        await _git(source, "worktree", "unlock", _place(target))
 
 
 async def rev_parse(path: Path, rev: str) -> str:

@@ -87,6 +87,9 @@ class Room:
             return []
         if self.keep:
             (self._own.path / _KEPT).touch()
+            for tree in self.kept_worktrees:
+                with contextlib.suppress(WazaError):  # the agent may have removed it
+                    await git.worktree_unlock(Path(tree.source), Path(tree.target))
             self._own.release()
             return []
         for directory in list(self._worktrees):
@@ -113,21 +116,21 @@ async def clear_stale_rooms() -> int:
             for tree in trees:
                 await _remove_worktree(tree)
             await asyncio.to_thread(remove_tree, root)
-            for source in {tree.source for tree in trees}:
-                await git.worktree_prune(Path(source))
             cleared += 1
     return cleared
 
 
 async def _remove_worktree(tree: Worktree) -> list[str]:
-    """Remove a worktree; return why git would not. One that is gone already needs no removal."""
+    """Remove a worktree; return why git would not. One that git does not know needs no removal.
+
+    The directory goes first: git refuses one whose `.git` an agent has changed.
+    """
+    source, target = Path(tree.source), Path(tree.target)
+    await asyncio.to_thread(remove_tree, target)
     try:
-        await git.worktree_remove(Path(tree.source), Path(tree.target))
+        await git.worktree_remove(source, target)
     except WazaError as error:
-        if _is_worktree(tree.target):
-            return [f"the worktree {tree.target} of {tree.source} could not be removed: {error}"]
+        with contextlib.suppress(WazaError):  # a repository that is gone knows nothing
+            if target in await git.worktrees(source):
+                return [f"the worktree {target} of {source} could not be removed: {error}"]
     return []
-
-
-def _is_worktree(directory: str) -> bool:
-    return Path(directory, ".git").exists()

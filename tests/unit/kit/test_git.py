@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from waza.errors import WazaError
-from waza.kit.git import GitError, rev_parse, worktree_add, worktree_prune, worktree_remove
+from waza.kit.git import GitError, rev_parse, worktree_add, worktree_remove, worktree_unlock
 from waza.kit.process import leftovers
 
 AUTHOR = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
@@ -90,7 +90,7 @@ def test_worktrees_of_a_repository_are_changed_one_at_a_time(repo: Path, tmp_pat
         await asyncio.gather(worktree_add(repo, tmp_path / "a"), worktree_remove(repo, tmp_path / "b"))
 
     asyncio.run(scenario())
-    assert log.read_text(encoding="utf-8").split() == ["begin", "end"] * 3
+    assert log.read_text(encoding="utf-8").split() == ["begin", "end"] * 2
 
 
 def test_remove_although_it_was_changed(repo: Path, tmp_path: Path):
@@ -103,12 +103,33 @@ def test_remove_although_it_was_changed(repo: Path, tmp_path: Path):
     assert worktrees(repo) == [str(repo)]
 
 
-def test_prune_forgets_what_is_gone(repo: Path, tmp_path: Path):
+def test_other_worktrees_are_kept_although_their_directories_are_away(repo: Path, tmp_path: Path):
+    git(repo, "worktree", "add", "--detach", str(tmp_path / "disk" / "theirs"))
+    (tmp_path / "disk").rename(tmp_path / "unplugged")
+    target = tmp_path / "tree"
+    asyncio.run(worktree_add(repo, target))
+    asyncio.run(worktree_remove(repo, target))
+    assert worktrees(repo) == [str(repo), str(tmp_path / "disk" / "theirs")]
+    (tmp_path / "unplugged").rename(tmp_path / "disk")
+    assert git(tmp_path / "disk" / "theirs", "status", "--porcelain") == ""
+
+
+def test_a_worktree_whose_directory_is_gone_is_forgotten(repo: Path, tmp_path: Path):
     target = tmp_path / "tree"
     asyncio.run(worktree_add(repo, target))
     target.rename(tmp_path / "moved away")
-    assert len(worktrees(repo)) == 2
-    asyncio.run(worktree_prune(repo))
+    asyncio.run(worktree_remove(repo, target))
+    assert worktrees(repo) == [str(repo)]
+
+
+def test_a_worktree_in_use_outlives_a_prune_of_its_repository(repo: Path, tmp_path: Path):
+    target = tmp_path / "tree"
+    asyncio.run(worktree_add(repo, target))
+    target.rename(tmp_path / "for a moment")
+    git(repo, "worktree", "prune", "--expire", "now")
+    assert worktrees(repo) == [str(repo), str(target)]
+    asyncio.run(worktree_unlock(repo, target))
+    git(repo, "worktree", "prune", "--expire", "now")
     assert worktrees(repo) == [str(repo)]
 
 

@@ -167,6 +167,53 @@ def test_kept_rooms_stay_with_all_that_is_in_them(temp: Path, repo: Path):
     assert (room.kept / "00001-x/tree/v").exists()
     assert [Path(tree.source) for tree in room.kept_worktrees] == [repo]
     assert len(worktrees(repo)) == 1
+    for tree in room.kept_worktrees:  # unlocked: what is kept belongs to its user
+        subprocess.run(["git", "worktree", "remove", tree.target], cwd=repo, check=True)
+
+
+def test_a_worktree_whose_git_file_the_agent_removed_is_removed(temp: Path, repo: Path):
+    async def use() -> None:
+        room = Room()
+        place = room.new_directory("x")
+        await room.add_worktree(repo, place / "tree", None)
+        (place / "tree/.git").unlink()
+        assert await room.close() == []
+
+    asyncio.run(use())
+    assert worktrees(repo) == []
+    assert list(temp.iterdir()) == []
+
+
+def test_a_worktree_that_git_does_not_let_go_is_told(temp: Path, repo: Path, monkeypatch: pytest.MonkeyPatch):
+    async def use() -> list[str]:
+        room = Room()
+        place = room.new_directory("x")
+        await room.add_worktree(repo, place / "tree", None)
+
+        async def refused(source: Path, target: Path) -> None:
+            raise git.GitError("the disk is read-only")
+
+        monkeypatch.setattr(git, "worktree_remove", refused)
+        return await room.close()
+
+    (told,) = asyncio.run(use())
+    assert told.startswith("the worktree ")
+    assert told.endswith(f" of {repo} could not be removed: the disk is read-only")
+
+
+def test_no_worktree_of_the_user_is_touched_by_a_run_or_by_clearing_after_one(
+    temp: Path, repo: Path, tmp_path: Path
+):
+    theirs = tmp_path / "disk" / "theirs"
+    subprocess.run(["git", "worktree", "add", "-q", "--detach", str(theirs)], cwd=repo, check=True)
+    theirs.parent.rename(tmp_path / "unplugged")
+    died = subprocess.run(
+        [sys.executable, "-c", DYING, str(repo)], env=environment({"TMPDIR": str(temp)}), check=False
+    )
+    assert died.returncode == 7
+    assert len(worktrees(repo)) == 2
+    assert asyncio.run(clear_stale_rooms()) == 1
+    assert worktrees(repo) == [f"worktree {theirs}"]
 
 
 DYING = """
