@@ -73,6 +73,8 @@ def sitting_digest(sitting: Sitting) -> SessionDigest:
         errors=[],
         usage=sitting.usage,
         session_id=sitting.session_id,
+        tool_policy_mode="" if sitting.denials is None else "allow_list",
+        tool_policy_denials=list(sitting.denials or ()),
     )
 
 

@@ -14,7 +14,7 @@ from waza.executors.copilot_events import Collector, Meter
 from waza.executors.copilot_judge import CopilotJudge
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import agent_options
-from waza.executors.copilot_policy import ToolPolicy, approve
+from waza.executors.copilot_policy import ToolPolicy, agent_policy
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.kit.text import encodable
 from waza.model.agent import Limits, Place, Setup
@@ -81,7 +81,7 @@ class CopilotAgent:
 
     async def send(self, prompt: str, limits: Limits) -> Turn:
         """Send a prompt and wait for the end of the turn. ExecutorError: there is no session to send it to."""
-        policy = ToolPolicy(None if self.task.no_skills else self.task.target)
+        policy = agent_policy(None if self.task.no_skills else self.task.target)
         watch = TurnWatch(limits)
         session = await self._session(policy, watch)
         metrics = await take_turn(
@@ -95,12 +95,7 @@ class CopilotAgent:
         options = agent_options(
             self.executor.setup, self.task, self.place, str(self.executor.clients.scratch)
         )
-        hook = policy.hook(self.place.mock_token)
-        if hook is not None:
-            options["hooks"] = {"on_pre_tool_use": hook}
-        if policy.available_tools is not None:
-            options["available_tools"] = policy.available_tools
-        options["on_permission_request"] = policy.permission_handler() if policy.mode else approve
+        options |= policy.options(self.place.mock_token)
         try:
             if self.session_id:
                 session = await self.client.resume_session(self.session_id, on_event=watch.take, **options)

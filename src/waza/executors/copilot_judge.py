@@ -14,10 +14,10 @@ from waza.executors.copilot_client import Clients
 from waza.executors.copilot_events import Collector, Meter
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import common_options
-from waza.executors.copilot_policy import approve
+from waza.executors.copilot_policy import ToolPolicy, agent_policy, judge_policy
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.kit.text import encodable
-from waza.model.agent import Answer, Call, Limits, Question, Setup, Sitting, Tool
+from waza.model.agent import READING, Answer, Call, Limits, Question, Setup, Sitting, Tool
 from waza.model.trial import Attempt
 
 LIMIT = 30.0  # seconds to delete a session
@@ -39,7 +39,8 @@ class CopilotJudge:
 class CopilotInterview:
     """A conversation with a judge or responder, which sees no skills and no MCP servers.
 
-    Who is shown no directory has nothing to look at, and no tools besides those of the question.
+    It has the tools of the question and those that the question says it may use. In the agent's own session it
+    only reads, and the agent's policy holds.
     """
 
     def __init__(
@@ -53,10 +54,11 @@ class CopilotInterview:
     async def ask(self, question: Question) -> Answer:
         """Ask, and wait for the answer. What breaks ends up in `Answer.error`."""
         calls: list[Call] = []
+        policy = judge_policy(question, self._agents_policy())
         watch = TurnWatch(Limits(turn=question.timeout))
         try:
             await check_effort(self.client, question.model, question.effort, self.judge.setup.provider)
-            session = await self._session(question, watch, calls)
+            session = await self._session(question, policy, watch, calls)
         except ExecutorError as error:
             return Answer(error=str(error))
         if self.resume_id:  # what the agent spent is not the judge's
@@ -69,7 +71,16 @@ class CopilotInterview:
             lambda: session.send(encodable(question.text), mode="enqueue"),
         )
         usage = self.meter.turn(watch.collector, metrics)
-        self.judge.sittings.append(Sitting(session_id=self.session_id, usage=usage, calls=tuple(calls)))
+        if set(question.may_use) - set(READING) and self.workdir is not None:
+            self.judge.clients.end_commands(self.client, self.workdir)  # it has a copy, which is removed now
+        self.judge.sittings.append(
+            Sitting(
+                session_id=self.session_id,
+                usage=usage,
+                calls=tuple(calls),
+                denials=tuple(policy.denials),
+            )
+        )
         return Answer(
             text=watch.collector.text,
             calls=tuple(calls),
@@ -78,7 +89,14 @@ class CopilotInterview:
             session_id=self.session_id,
         )
 
-    async def _session(self, question: Question, watch: TurnWatch, calls: list[Call]) -> CopilotSession:
+    def _agents_policy(self) -> ToolPolicy | None:
+        """Return the policy of the agent in whose session this goes on; None in a session of its own."""
+        task = self.judge.attempt.task
+        return agent_policy(None if task.no_skills else task.target) if self.resume_id else None
+
+    async def _session(
+        self, question: Question, policy: ToolPolicy, watch: TurnWatch, calls: list[Call]
+    ) -> CopilotSession:
         setup = self.judge.setup
         options = common_options(
             question.model, question.effort, setup.provider, str(self.judge.clients.scratch)
@@ -87,11 +105,9 @@ class CopilotInterview:
             "working_directory": str(self.workdir or self.judge.clients.scratch),
             "tools": [_tool(tool, calls) for tool in question.tools],
             "enable_skills": False,
-            "on_permission_request": approve,
             "on_event": watch.take,
+            **policy.options(),
         }
-        if self.workdir is None:
-            options["available_tools"] = [f"custom:{tool.name}" for tool in question.tools]
         try:
             if self.session_id:
                 return await self.client.resume_session(self.session_id, **options)

@@ -1,4 +1,4 @@
-"""Which tools a custom agent may use, enforced before they run: filter, pre-tool hook, permission handler.
+"""Which tools a custom agent or a judge may use, enforced before they run: filter, hook, permission handler.
 
 All three fail closed. The runtime lets a tool run when a pre-tool hook raises, so nothing may escape from it.
 """
@@ -6,12 +6,13 @@ All three fail closed. The runtime lets a tool run when a pre-tool hook raises, 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 from copilot.rpc import PermissionDecisionApproveOnce, PermissionDecisionReject
 
+from waza.model.agent import READING, Question
 from waza.model.observation import Denial
 from waza.model.skill import Target, allowed_by, allows, canonical_tool
 
@@ -30,12 +31,21 @@ _OTHER = re.compile(r"[^A-Za-z0-9_-]")  # what the runtime replaces in the names
 Hook = Callable[[Mapping[str, Any], Mapping[str, str]], Awaitable[dict[str, Any] | None]]
 
 
-class ToolPolicy:
-    """The policy of one session. `denials` grows with every call that was not allowed."""
+# Tools that are of no use without each other. Which of the writing ones there are depends on the model.
+_TOGETHER = (
+    ("bash", "read_bash", "write_bash", "stop_bash", "list_bash"),
+    ("write", "create", "apply_patch"),
+)
 
-    def __init__(self, target: Target | None) -> None:
-        self.mode = target.policy if target else None
-        self.declared = target.tools if target and target.tools is not None else None
+
+class ToolPolicy:
+    """The policy of one session. `denials` grows with every call that was not allowed.
+
+    `declared` are the tools that may be used, None for all; `reason` is that of a denial, with `{tool}` in it.
+    """
+
+    def __init__(self, declared: Sequence[str] | None, reason: str) -> None:
+        self.declared, self.reason = declared, reason
         self.denials: list[Denial] = []
 
     @property
@@ -52,7 +62,7 @@ class ToolPolicy:
         """Return why a tool may not be used, or nothing; a refusal is noted."""
         if self.declared is None or allowed_by(self.declared, name):
             return ""
-        return self._deny(name, "tool", f"the agent's tools: list does not allow {name!r}")
+        return self._deny(name, "tool", self.reason.format(tool=repr(name)))
 
     def check_permission(self, request: Any) -> str:
         """Return why a permission request is refused, or nothing. A list allows no kind that nobody knows."""
@@ -64,17 +74,23 @@ class ToolPolicy:
             return self._deny(
                 kind or "unknown", kind or "unknown", f"permission requests of kind {kind!r} are not known"
             )
-        if not self.declared:
-            return self._deny(identity, kind, "the agent declares tools: [], so no tool is allowed")
         # What a hook asks for comes without its source, as in transcripts.
         matches = allows if kind == "hook" else _authorises
         if any(matches(declared, identity) for declared in self.declared):
             return ""
-        return self._deny(identity, kind, f"the agent's tools: list does not allow {identity!r}")
+        return self._deny(identity, kind, self.reason.format(tool=repr(identity)))
 
     def _deny(self, tool: str, kind: str, reason: str) -> str:
         self.denials.append(Denial(tool=tool, kind=kind, reason=reason))
         return reason
+
+    def options(self, mock_token: str = "") -> dict[str, Any]:
+        """Return the options of a session that enforce the policy."""
+        options: dict[str, Any] = {"on_permission_request": self.permission_handler()}
+        if self.available_tools is not None:
+            options["available_tools"] = self.available_tools
+        hook = self.hook(mock_token)
+        return options if hook is None else {**options, "hooks": {"on_pre_tool_use": hook}}
 
     def hook(self, mock_token: str) -> Hook | None:
         """Return the pre-tool hook: the policy first, then the session of mocked programs; None if neither applies."""
@@ -122,18 +138,34 @@ class ToolPolicy:
                     "unknown", "unknown", f"the policy could not be checked ({type(error).__name__})"
                 )
             if refused:
-                return PermissionDecisionReject(
-                    feedback=f"Denied by the tool policy of the .agent.md: {refused}"
-                )
+                return PermissionDecisionReject(feedback=f"Denied: {refused}")
             return PermissionDecisionApproveOnce()
 
         return decide
 
 
-def approve(request: Any, invocation: Any) -> Any:
-    """Approve once: for sessions without a policy (judges, responders)."""
-    del request, invocation
-    return PermissionDecisionApproveOnce()
+def agent_policy(target: Target | None) -> ToolPolicy:
+    """Return the policy of an agent's session: the `tools:` list of a custom agent, else none."""
+    declared = target.tools if target is not None and target.kind == "agent" else None
+    if declared is not None and not declared:
+        return ToolPolicy(declared, "the agent declares tools: [], so no tool is allowed")
+    return ToolPolicy(declared, "the agent's tools: list does not allow {tool}")
+
+
+def judge_policy(question: Question, agent: ToolPolicy | None) -> ToolPolicy:
+    """Return the policy of a judge's or responder's session: the question's own tools, and those it may use.
+
+    `agent` is the policy of the session in which the judge goes on: it holds there too, and the judge only reads.
+    """
+    custom = [f"custom:{tool.name}" for tool in question.tools]
+    if agent is not None:
+        reading = [name for name in READING if agent.declared is None or allowed_by(agent.declared, name)]
+        return ToolPolicy(
+            [*reading, *custom], "a judge in the agent's session only reads; {tool} is not allowed"
+        )
+    groups = (group for group in _TOGETHER if any(allowed_by(question.may_use, name) for name in group))
+    usable = dict.fromkeys([*question.may_use, *(name for group in groups for name in group)])
+    return ToolPolicy([*usable, *custom], "config.tools of the judge's grader does not allow {tool}")
 
 
 def _refusal(reason: str) -> dict[str, Any]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from waza.errors import GraderError
-from waza.model.agent import Answer, Question
+import msgspec
+
+from waza.errors import GraderError, WazaError
+from waza.kit.temporary import OwnDirectory
+from waza.kit.tree_copy import copy_tree
+from waza.model.agent import READING, Answer, Question
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers
 
@@ -55,16 +61,40 @@ async def ask(question: Question, seen: Observation, helpers: Helpers, resume_id
             "a prompt grader needs a judge, and this executor has none; use executor: copilot-sdk, or "
             "executor: mock with a `judge` script"
         )
-    workdir = Path(seen.workspace) if seen.workspace else None
-    interview = await helpers.judge.open(workdir, resume_id)
-    try:
-        answer = await interview.ask(question)
-    finally:
-        await interview.aclose()
+    more = [name for name in question.may_use if name not in READING]
+    async with _shown(seen, copied=bool(more)) as workdir:
+        reading = READING if workdir is not None else ()
+        interview = await helpers.judge.open(workdir, resume_id)
+        try:
+            answer = await interview.ask(msgspec.structs.replace(question, may_use=(*reading, *more)))
+        finally:
+            await interview.aclose()
     offered = {tool.name for tool in question.tools}
     if answer.error and not any(call.name in offered for call in answer.calls):
         raise GraderError(f"the judge gave no verdict: {answer.error}")
     return answer
+
+
+@asynccontextmanager
+async def _shown(seen: Observation, *, copied: bool) -> AsyncIterator[Path | None]:
+    """Yield the directory that a judge is shown: the workspace, or a copy for one that may do more than read."""
+    workspace = Path(seen.workspace) if seen.workspace else None
+    if not copied:
+        yield workspace
+        return
+    own = OwnDirectory("judge")
+    try:
+        copy = own.path / "workspace"
+        if workspace is None:
+            copy.mkdir()
+        else:
+            try:
+                await asyncio.to_thread(copy_tree, workspace, copy)
+            except WazaError as error:
+                raise GraderError(f"the judge works in a copy of the workspace, and {error}") from error
+        yield copy
+    finally:
+        await asyncio.to_thread(own.remove)
 
 
 def with_material(instructions: str, material: Sequence[tuple[str, str]], closing: str) -> str:

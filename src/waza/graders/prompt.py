@@ -12,9 +12,10 @@ from waza.errors import GraderError
 from waza.graders import _judging, _pairwise, _rubric
 from waza.graders._rubric import Rubric
 from waza.graders.base import Finding, Grader, Surroundings
-from waza.model.agent import Answer, Call, Question, Tool
-from waza.model.base import Effort
+from waza.model.agent import READING, Answer, Call, Question, Tool
+from waza.model.base import Effort, NonBlank
 from waza.model.observation import Observation
+from waza.model.skill import canonical_tool
 from waza.model.verdict import Helpers, Verdict
 
 PASS, FAIL = "set_waza_grade_pass", "set_waza_grade_fail"
@@ -33,6 +34,7 @@ TOOLS = (
 _CLOSING = (
     f"Give your verdict as the instructions at the top ask: call {PASS} or {FAIL}, each time with a reason."
 )
+_USABLE = (*READING, "bash", "edit", "create", "apply_patch", "sql", "task", "web_fetch")
 _SHOWN = 500  # characters of an answer that holds no verdict
 
 
@@ -41,7 +43,8 @@ class Prompt(Grader, frozen=True, kw_only=True):
 
     The judge gets `prompt`, else the text of `rubric` (a built-in name or a path), and then the task's
     input and the agent's output; with `continue_session` or `include_output: false` the text alone.
-    `continue_session` asks in the agent's own session. `mode: pairwise` compares the output with that of
+    `continue_session` asks in the agent's own session. A judge reads (view, grep, glob); `tools` names what it may
+    use besides, such as bash, and then it works in a copy of the workspace. `mode: pairwise` compares the output with that of
     the baseline run where there is one. `model` and `reasoning_effort` are by default the suite's.
     """
 
@@ -55,6 +58,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
     mode: Literal["independent", "pairwise"] = "independent"
     threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     include_output: bool = True
+    tools: list[NonBlank] = []
     _loaded: Rubric | None = None
 
     @property
@@ -74,6 +78,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
                 told = msgspec.structs.replace(problem, hint="", severity="error")
                 warning = problem.severity == "warning"
                 yield Finding(path=("rubric",), message=str(told), hint=problem.hint, warning=warning)
+        yield from self._check_tools()
         limit = os.environ.get(_judging.TIME_LIMIT, "")
         if limit.strip() and _judging.duration(limit) is None:
             yield Finding(
@@ -81,6 +86,22 @@ class Prompt(Grader, frozen=True, kw_only=True):
                 f"{_judging.DEFAULT_TIME_LIMIT:g} s",
                 hint="write a duration such as 300s or 5m",
                 warning=True,
+            )
+
+    def _check_tools(self) -> Iterator[Finding]:
+        """Refuse tools that no judge has: a misspelt one would silently be missing."""
+        for index, name in enumerate(self.tools):
+            if canonical_tool(name) not in {canonical_tool(known) for known in _USABLE}:
+                yield Finding(
+                    path=("tools", index),
+                    message=f"{name!r} is not a tool that a judge can be given",
+                    hint=f"write one of: {', '.join(_USABLE)}",
+                )
+        if self.tools and self.continue_session:
+            yield Finding(
+                path=("tools",),
+                message="a judge that continues the agent's session only reads",
+                hint="leave out tools, or continue_session",
             )
 
     def placed(self, around: Surroundings) -> Prompt:
@@ -95,6 +116,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
             text=(self.prompt if rubric is None or self.prompt.strip() else rubric.body).strip(),
             model=self.model or helpers.judge_model,
             effort=self.reasoning_effort or helpers.judge_effort,
+            may_use=tuple(self.tools),
             timeout=_judging.time_limit(),
         )
         if self.mode == "pairwise" and seen.baseline_output:

@@ -11,7 +11,7 @@ import msgspec
 
 from waza.errors import ExecutorError
 from waza.model.base import Keys
-from waza.model.observation import Turn, Usage
+from waza.model.observation import Denial, Turn, Usage
 from waza.model.suite import Config
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 
 Options = TypeVar("Options", bound=Keys)
+
+READING = ("view", "grep", "rg", "glob")
+"""The tools that read a workspace; `rg` is what some models have in place of `grep`."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,11 +121,15 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to a judge or responder. `asker` is the grader's name, or `responder`."""
+    """A question to a judge or responder. `asker` is the grader's name, or `responder`.
+
+    `tools` are for the answer. `may_use` are those of the executor's own tools that whoever is asked may use.
+    """
 
     asker: str
     text: str
     tools: tuple[Tool, ...] = ()
+    may_use: tuple[str, ...] = ()
     model: str = ""
     effort: str = ""
     timeout: float = 120
@@ -151,11 +158,12 @@ class Interview(Protocol):
 
 
 class Sitting(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that a judge or responder held: what it cost, for accounting."""
+    """A session that a judge or responder held: what it cost, and what it was denied; None: nothing is denied."""
 
     session_id: str
     usage: Usage | None = None
     calls: tuple[Call, ...] = ()
+    denials: tuple[Denial, ...] | None = None
 
 
 class Judge(Protocol):

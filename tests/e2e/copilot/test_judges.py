@@ -159,24 +159,6 @@ def test_sessions_of_judges_are_recorded_with_what_they_cost(seen: Seen):
     assert seen.run("one-by-one")["grader_sessions"][0]["tools_used"] == [PASS.name, PASS.name, FAIL.name]
 
 
-def test_the_policy_of_an_agent_does_not_bind_its_judge(tmp_path: Path):
-    write_tree(tmp_path, {"closed.agent.md": definition("closed", "[]")})
-    given = [{"path": "given.txt", "content": "what was given"}]
-    tasks = {
-        name: task(
-            "GREET", files=given, graders=[judged(f"VERDICT {name}", continue_session=name == "continued")]
-        )
-        for name in ("own", "continued")
-    }
-    scripts: dict[str, list[Step]] = {"VERDICT": VERDICTS["looks"][0], "": [Reply("all is fine")]}
-    seen = run(write_suite(tmp_path, tasks, skill="closed"), scripts)
-    for name in tasks:
-        assert "what was given" in seen.asked(f"VERDICT {name}")[1].tool_results[0]
-        found = seen.run(name)
-        assert (found["status"], found["session_digest"]["tool_policy_mode"]) == ("passed", "deny_all")
-        assert "tool_policy_denials" not in found["session_digest"]
-
-
 def winner(prefers: str, turn: Turn) -> Reply:
     """The judge's answer: the output it prefers, or whatever is called A."""
     second = turn.user.index("## Output B")

@@ -27,12 +27,12 @@ from copilot.session_events import (
     WorkflowPermissionOperation,
 )
 
-from waza.executors.copilot_policy import ToolPolicy, identity_of
+from waza.executors.copilot_policy import ToolPolicy, agent_policy, identity_of
 from waza.model.skill import Target
 
 
 def policy(*tools: str, kind: Any = "agent", omitted: bool = False) -> ToolPolicy:
-    return ToolPolicy(
+    return agent_policy(
         Target(kind=kind, name="a", path=Path("a.agent.md"), tools=None if omitted else tuple(tools))
     )
 
@@ -124,7 +124,7 @@ def allowed(rules: ToolPolicy, request: Any) -> bool:
     if not approved:
         assert isinstance(decision, PermissionDecisionReject)
         assert decision.feedback is not None
-        assert decision.feedback.startswith("Denied by the tool policy of the .agent.md: ")
+        assert decision.feedback.startswith("Denied: ")
         assert rules.denials[-1].reason in decision.feedback
     return approved
 
@@ -149,7 +149,7 @@ def test_an_empty_list_has_its_own_reason(request_: Any, name: str):
 def test_an_agent_without_a_list_and_a_skill_deny_nothing(request_: Any):
     assert allowed(policy(omitted=True), request_)
     assert allowed(policy(kind="skill", omitted=True), request_)
-    assert allowed(ToolPolicy(None), request_)
+    assert allowed(agent_policy(None), request_)
 
 
 class Hostile:
@@ -270,7 +270,7 @@ def test_the_native_filter_names_tools_as_the_runtime_does(tools: list[str], exp
 
 
 def test_without_a_list_there_is_neither_filter_nor_hook():
-    for rules in (policy(omitted=True), ToolPolicy(None)):
+    for rules in (policy(omitted=True), agent_policy(None)):
         assert rules.available_tools is None
         assert rules.hook("") is None
     assert policy().hook("") is not None
@@ -344,7 +344,7 @@ def test_the_policy_comes_before_the_session_of_mocked_programs():
     assert modified == {
         "modifiedArgs": {"command": "export WAZA_MOCK_SESSION='t1'; git log", "description": "d"}
     }
-    for unrestricted in (policy(omitted=True), ToolPolicy(None)):
+    for unrestricted in (policy(omitted=True), agent_policy(None)):
         assert answer(unrestricted, call, "t1") == modified
     assert answer(policy("bash"), {"toolName": "bash", "toolArgs": {"command": 7}}, "t1") is None
     assert json.dumps(call) == json.dumps(

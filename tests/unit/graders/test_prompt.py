@@ -12,7 +12,7 @@ from waza.graders.base import Finding, Surroundings
 from waza.graders.prompt import FAIL, PASS, Prompt
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
-from waza.model.agent import Answer, Call, Question
+from waza.model.agent import READING, Answer, Call, Question
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -230,6 +230,65 @@ def test_continue_session_without_a_session():
     with pytest.raises(GraderError, match="no session was recorded"):
         graded(Prompt(prompt="Look.", continue_session=True), judge, session_id="")
     assert judge.opened == []
+
+
+# What the judge may use
+
+
+@pytest.mark.parametrize(
+    ("tools", "workspace", "may_use"),
+    [
+        ([], "/tmp/w1", READING),
+        ([], "", ()),
+        (["grep"], "/tmp/w1", READING),
+    ],
+)
+def test_a_judge_reads_where_there_is_a_workspace(tools, workspace, may_use):
+    assert asked(Prompt(prompt="Look.", tools=tools), workspace=workspace).may_use == may_use
+
+
+@pytest.mark.parametrize("workspace", [True, False])
+def test_a_judge_that_may_do_more_is_shown_a_copy_that_is_gone_afterwards(tmp_path: Path, workspace):
+    (tmp_path / "kept.txt").write_text("kept")
+
+    def change(question: Question) -> Answer:
+        (place, _), *_ = judge.opened
+        assert place is not None
+        assert question.may_use == (*READING, "bash")
+        assert [path.name for path in place.iterdir()] == (["kept.txt"] if workspace else [])
+        (place / "kept.txt").write_text("changed")
+        return Answer(calls=(passing(),))
+
+    judge = ScriptedJudge(change)
+    grader = Prompt(prompt="Look.", tools=["view", "bash"])
+    assert graded(grader, judge, workspace=str(tmp_path) if workspace else "").passed
+    assert (tmp_path / "kept.txt").read_text() == "kept"
+    place = judge.opened[0][0]
+    assert place is not None
+    assert not place.exists()
+
+
+def test_a_workspace_that_cannot_be_copied_is_not_judged(tmp_path: Path):
+    judge = ScriptedJudge()
+    with pytest.raises(GraderError, match=r"works in a copy of the workspace, and .* cannot be copied"):
+        graded(Prompt(prompt="Look.", tools=["bash"]), judge, workspace=str(tmp_path / "nowhere"))
+    assert judge.opened == []
+
+
+@pytest.mark.parametrize("name", ["bsh", "*", "mcp:hands-touch", "custom:bash", "Skill"])
+def test_a_tool_that_no_judge_has_is_refused(name):
+    (finding,) = findings(Prompt(prompt="Look.", tools=["BASH", "read", name]))
+    assert finding.path == ("tools", 2)
+    assert f"{name!r} is not a tool" in finding.message
+    assert "bash" in finding.hint
+    assert not finding.warning
+
+
+def test_a_judge_in_the_agents_session_gets_no_more_tools():
+    (finding,) = findings(Prompt(prompt="Look.", tools=["bash"], continue_session=True))
+    assert finding.text == (
+        "a judge that continues the agent's session only reads; leave out tools, or continue_session"
+    )
 
 
 # The time limit
