@@ -28,13 +28,14 @@ from waza.cli.suites import Chosen, choose_suites
 from waza.cli.text import require_utf8
 from waza.engine.control import Control
 from waza.engine.run import ModelRun, RunOptions, run_model
-from waza.errors import EXIT_FAILED, EXIT_OK, UsageError, WazaError
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.files import write_atomic
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
 from waza.report.console import report
 from waza.report.words import counted
 from waza.results.gate import exit_code
+from waza.results.outcome import NotStarted
 from waza.results.recommend import recommend
 from waza.results.write import encode
 from waza.suite.load import load
@@ -96,6 +97,8 @@ def run_command(arguments: Arguments) -> int:
         from waza.m365.document import is_document  # most runs do without it
 
         if is_document(Path(arguments.target)):
+            from waza.cli.as_document import run_document
+
             return run_document(arguments)
     project = find_project(Path.cwd())
     for warning in project.warnings:
@@ -104,46 +107,7 @@ def run_command(arguments: Arguments) -> int:
         arguments.target, project, tell, discover=arguments.discover, strict=arguments.strict
     )
     command = _Command(with_defaults(arguments, project), project, reporters)
-    suites = [command.load(one) for one in chosen]
-    return asyncio.run(command.run(suites))
-
-
-_SPELLED = {"tasks": "--task", "as_json": "--json", "reporters": "--reporter"}
-_OF_SUITES = {
-    name: _SPELLED.get(name, f"--{name.replace('_', '-')}")
-    for name in (
-        *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
-        *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir", "verbose"),
-        *("no_summary", "reporters", "interpret", "recommend", "transcript_dir", "session_log"),
-        *("discover", "strict"),
-    )
-}
-"""Options that mean nothing to evaluation documents."""
-
-
-def run_document(arguments: Arguments) -> int:
-    """Run an evaluation document instead of a suite, as `waza m365 run` does."""
-    from waza.cli import evaluating
-
-    unused = [flag for name, flag in _OF_SUITES.items() if getattr(arguments, name)]
-    if len(arguments.models) > 1 or arguments.form != "default" or unused:
-        names = ", ".join(unused or ["--format" if arguments.form != "default" else "several --model"])
-        raise UsageError(
-            f"{arguments.target} is an eval document, and has no use for: {names}; see waza m365 run -h"
-        )
-    return evaluating.run_command(
-        evaluating.Arguments(
-            document=Path(arguments.target or ""),
-            agent=arguments.executor,
-            model=arguments.models[0] if arguments.models else "",
-            output=(arguments.output,) if arguments.output else (),
-            concurrency=(arguments.workers or evaluating.MOST_AT_ONCE) if arguments.parallel else 1,
-            timeout=arguments.timeout,
-            resume=arguments.resume,
-            no_save=arguments.no_save,
-            as_json=arguments.as_json,
-        )
-    )
+    return asyncio.run(command.run(command.load_all(chosen)))
 
 
 def with_defaults(arguments: Arguments, project: Project) -> Arguments:
@@ -178,7 +142,23 @@ class _Command:
         self.control = Control()
         self.planned = 0
         self.done: list[Done] = []
+        self.not_started: list[NotStarted] = []
+        self.broken = False  # something could not be run for a reason other than an interrupt
         self.runs: list[ModelRun] = []
+
+    def load_all(self, chosen: Sequence[Chosen]) -> list[tuple[Chosen, Suite]]:
+        """Load the suites. One with mistakes does not keep the others from running; alone it is an error."""
+        loaded: list[tuple[Chosen, Suite]] = []
+        for one in chosen:
+            try:
+                loaded.append(self.load(one))
+            except SuiteError as error:
+                if len(chosen) == 1:
+                    raise
+                tell(str(error))
+                self.broken = True
+                self.not_started.append(NotStarted(skill=_name(one), why="its files have mistakes"))
+        return loaded
 
     def load(self, chosen: Chosen) -> tuple[Chosen, Suite]:
         """Load a suite with what the command line asks of it; warnings go to stderr."""
@@ -220,15 +200,11 @@ class _Command:
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
         """Run every suite on each of its models, report, write files; return the exit code."""
         self.planned = sum(len(suite.models) for _, suite in suites)
-        trouble: WazaError | None = None
         try:
-            try:
-                await self._run_all(suites)
-            except WazaError as error:  # what is done is written all the same
-                trouble = error
-            if len(suites) > 1:
+            await self._run_all(suites)
+            if len(suites) + len(self.not_started) > 1:
                 self._summarise()
-            if self.to_stdout:
+            if self.to_stdout and self.done:
                 self.out.write(json_documents(self.done))
             self._write_files()
             if self.control.exit_code is None:
@@ -236,24 +212,35 @@ class _Command:
         finally:
             for run in self.runs:
                 run.store.close()
-        if trouble is not None:
-            raise trouble
         if self.control.exit_code is not None:
             return self.control.exit_code
+        if self.broken:
+            return EXIT_ERROR
         return EXIT_OK if all(one.passed for one in self.done) else EXIT_FAILED
 
     async def _run_all(self, suites: Sequence[tuple[Chosen, Suite]]) -> None:
         for chosen, suite in suites:
             first = len(self.done)
             for model in suite.models:
-                if self.control.stopped_by is None:
-                    await self._run_one(chosen, suite, model)
+                await self._try_one(chosen, suite, model)
             if self.control.stopped_by is None:  # what is cut off cannot be compared
                 self._compare(first)
 
-    async def _run_one(self, chosen: Chosen, suite: Suite, model: str) -> None:
-        given = self.arguments
+    async def _try_one(self, chosen: Chosen, suite: Suite, model: str) -> None:
+        """Run a suite on one model, unless the command was interrupted; one that cannot run stops no other."""
         skill = chosen.name or suite.file.skill or suite.name
+        why = "interrupted"
+        if self.control.stopped_by is None:
+            try:
+                return await self._run_one(skill, suite, model)
+            except WazaError as error:
+                tell(f"Error: {error}")
+                self.broken, why = True, str(error)
+        self.not_started.append(NotStarted(skill=skill, model=model, why=why))
+        return None
+
+    async def _run_one(self, skill: str, suite: Suite, model: str) -> None:
+        given = self.arguments
         if self.planned > 1:
             tell(f"\n[{len(self.done) + 1}/{self.planned}] {skill} on {model or 'the default model'}")
         listeners = Listeners.of(
@@ -344,9 +331,8 @@ class _Command:
             overview.skills_summary(lines, self.out.line)
         passed = sum(line.passed for line in lines)
         tell(f"\nEvaluated {counted(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
-        if self.control.stopped_by is not None:
-            left = self.planned - len(self.done)
-            tell(f"Interrupted: the last run is not complete, and {left} of {self.planned} did not start")
+        for one in self.not_started:
+            tell(f"Not run: {one.skill}{f' on {one.model}' if one.model else ''}: {one.why}")
 
     def _write_files(self) -> None:
         given, written = self.arguments, list[Path]()
@@ -359,6 +345,11 @@ class _Command:
         written += write_reports(self.reporters, self.done)
         for path in written:
             tell(f"Written: {path}")
+
+
+def _name(chosen: Chosen) -> str:
+    """Return what a suite is called that could not be read."""
+    return chosen.name or chosen.path.parent.name or chosen.path.stem
 
 
 def _recommended(one: Done, run: ModelRun, found: dict[str, Any]) -> Done:

@@ -36,7 +36,7 @@ from waza.results.figures import (
     summary,
     task_stats,
 )
-from waza.results.outcome import Outcome
+from waza.results.outcome import Missing, Outcome
 
 Read = Callable[[int], RunResult]
 PROMPT = "prompt"  # the type of graders that compare pairwise
@@ -101,8 +101,12 @@ class Fold:
         metadata: dict[str, Any] | None = None,
         complete: bool = True,
     ) -> tuple[Outcome, list[str]]:
-        """Return the outcome and warnings about metrics without data. `complete` false: leave out what never ran."""
+        """Return the outcome and warnings about metrics without data.
+
+        `complete` false: tasks that never ran are left out, and what is missing is listed.
+        """
         triggers = triggers or Triggers()
+        missing = () if complete else tuple(self._missing())
         figures = self._listed("main", complete=complete)
         trials = self.suite.file.config.trials_per_task
         total = summary(figures, trials, self.durations.get("main", 0), extra_usage=triggers.usages)
@@ -127,7 +131,8 @@ class Fold:
             evaluation_usage={"sessions": sessions} if sessions else None,
         )
         if "baseline" not in self.tasks:
-            return Outcome(head, lambda: self._results("main", read, complete=complete)), warnings
+            main = Outcome(head, lambda: self._results("main", read, complete=complete), missing=missing)
+            return main, warnings
         below = self._listed("baseline", complete=complete)
         baseline = msgspec.structs.replace(
             head,
@@ -143,7 +148,18 @@ class Fold:
             head,
             lambda: self._results("main", read, complete=complete),
             lambda: self._results("baseline", read, complete=complete),
+            missing=missing,
         ), warnings
+
+    def _missing(self) -> Iterator[Missing]:
+        """Yield the tasks that lack trials, in the order of the plan. A task that a hook stopped lacks none."""
+        wanted = self.suite.file.config.trials_per_task
+        for arm, found in self.tasks.items():
+            for task in self.suite.tasks:
+                figures = found[task.id]
+                if not figures.stopped and len(figures.trials) < wanted:
+                    lacking = wanted - len(figures.trials)
+                    yield Missing(arm=arm, task_id=task.id, name=task.name, trials=lacking)
 
     def _listed(self, arm: Arm, *, complete: bool) -> list[TaskFigures]:
         found = self.tasks[arm].values()

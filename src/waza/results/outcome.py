@@ -7,6 +7,27 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from waza.model.result import SuiteResult, TaskResult
+from waza.model.trial import Arm
+
+
+class Missing(msgspec.Struct, frozen=True, kw_only=True):
+    """A task of which `trials` trials were planned and did not run, because the run did not come to its end."""
+
+    arm: Arm
+    task_id: str
+    name: str
+    trials: int
+
+
+class NotStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """A suite, on one of its models, that was to run and did not; `why` says what prevented it.
+
+    `model` is empty for the default model, and for a suite whose files have mistakes.
+    """
+
+    skill: str
+    model: str = ""
+    why: str
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -14,12 +35,14 @@ class Outcome(msgspec.Struct, frozen=True):
 
     Tasks hold transcripts and may be large, so they are read from the journal one at a time, in the order
     of the plan. `tasks()` may be called any number of times. `baseline_tasks()` are those of the pass
-    without skills (`head.baseline_outcome`).
+    without skills (`head.baseline_outcome`). `missing` lists what a run did not get to that was cut off;
+    `head.metadata["run_status"]` names the cause.
     """
 
     head: SuiteResult
     source: Callable[[], Iterator[TaskResult]]
     baseline_source: Callable[[], Iterator[TaskResult]] | None = None
+    missing: tuple[Missing, ...] = ()
 
     @classmethod
     def of(cls, result: SuiteResult) -> Outcome:

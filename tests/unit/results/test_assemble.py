@@ -79,6 +79,8 @@ def test_what_never_ran_is_listed_only_in_a_complete_run(tmp_path: Path) -> None
     broken_off, _ = folded.outcome(complete=False)
     assert [task.test_id for task in broken_off.tasks()] == ["b", "c"]
     assert (broken_off.head.summary.total_tests, broken_off.head.summary.skipped) == (2, 0)
+    lacking = [(one.arm, one.task_id, one.trials) for one in broken_off.missing]
+    assert (outcome.missing, lacking) == ((), [("main", "a", 1)])
 
 
 def test_a_task_and_the_summary_agree_on_one_that_was_stopped_later(tmp_path: Path) -> None:
