@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from waza.kit import yaml
+from waza.kit._scalars import as_bool, as_number
 from waza.problem import Problem, Severity
 
 T = TypeVar("T")
@@ -246,15 +247,14 @@ class Decoder:
             return self._text(node, path, meta)
         value: Any = node.value
         if wanted is bool:
-            fits = isinstance(value, bool)
-        elif wanted is int:
-            if isinstance(value, float) and value.is_integer():
-                value = int(value)
-            fits = isinstance(value, int) and not isinstance(value, bool)
+            value = as_bool(value)
         else:
-            fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
-        if not fits:
-            if wanted is float and type(value) in (int, float):
+            value = None if node.quoted and isinstance(value, str) else as_number(value)
+        if wanted is int and isinstance(value, float):
+            value = int(value) if value.is_integer() else None
+        too_large = wanted is float and value is not None and not abs(value) <= _LARGEST
+        if value is None or too_large:
+            if too_large:
                 return self.complain(node, path, f"is {node.text[:40]}, but must be a finite number")
             kind = f"{_NAMES[wanted]}{_least(meta)}"
             return self.complain(node, path, f"{_found(node)} stands where {kind} belongs")

@@ -12,10 +12,10 @@ import re
 from bisect import bisect_right
 from typing import Any, NoReturn
 
-from waza.kit.yaml import Mapping, Node, Plain, Scalar, Sequence
+from waza.kit._scalars import MAX_DIGITS, Plain
+from waza.kit.yaml import Mapping, Node, Scalar, Sequence
 
 MAX_DEPTH = 100  # of nesting; documents need about ten
-MAX_DIGITS = 400  # of a number; above, no double can hold it
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
@@ -180,7 +180,7 @@ class _Reader:
         value = self.text[start + 1 : self.at - 1]
         if "\\" in value:
             value = _LONE_SURROGATE.sub("\ufffd", json.loads(self.text[start : self.at]))
-        return Scalar(value, value, *self.place(start))
+        return Scalar(value, value, *self.place(start), quoted=True)
 
     def _fail_in_string(self, start: int) -> NoReturn:
         sign = self.text[self.at : self.at + 1]

@@ -1,14 +1,16 @@
-"""Reading YAML 1.2: a tree of nodes that know their line, column and source text.
+r"""Reading YAML 1.2: a tree of nodes that know their line, column and source text.
 
 PyYAML's own loader follows YAML 1.1 (`on` is a boolean, `012` is 10, `12:30:00` is 45000), merges
 duplicate keys in silence and forgets where things stood. So this reader takes the events of libyaml
 and builds its own tree: scalars by the core schema of YAML 1.2, duplicate keys are mistakes, and
 every node keeps its place. It is the only module that imports yaml.
+
+JSON is YAML, but for one thing: JSON writes a character beyond U+FFFF as two escapes (`\ud83d\ude00`),
+which libyaml refuses. `Surrogates` joins them where libyaml stops at one.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias, cast
@@ -24,25 +26,20 @@ from yaml.events import (
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
+    StreamEndEvent,
 )
+
+from waza.kit._scalars import MAX_DIGITS, TOO_LONG, Plain, resolve
+from waza.kit._surrogates import Surrogates
 
 MAX_NODES = 1_000_000  # after aliases are followed; an alias bomb grows past any number
 MAX_DEPTH = 100  # of nesting; people's files need about ten
-MAX_DIGITS = 400  # of a number; above, it can be no count, limit or id
 
-_INT = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
-_SPECIAL = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
-}
+
 _CORE_TAGS = "tag:yaml.org,2002:"
 _MERGE = "<<"
 
+_BAD_ESCAPE = "Unicode character escape"
 # What libyaml says (a part of it), and what people read. The first that fits is used.
 _WORDINGS = (
     ("find expected ':'", "there is no ': ' behind this key"),
@@ -62,7 +59,7 @@ _WORDINGS = (
     ("block sequence entries", "a list cannot start here; start it on a line of its own, below its key"),
     ("expected key", "this does not fit the keys above; correct the indentation, or the quotes"),
     ("unknown escape character", "write a backslash in double quotes as two, or use single quotes"),
-    ("Unicode character escape", "this escape is no character; write the character itself"),
+    (_BAD_ESCAPE, "this escape does not stand for a character; write the character itself"),
     ("alphabetic or numeric character", "a text that starts with '*' or '&' must be put in quotes"),
     ("cannot start any token", "a text that starts with this character must be put in quotes"),
     (
@@ -74,8 +71,6 @@ _WORDINGS = (
 _PLACED_AT_START = ("find expected ':'", "unexpected document indicator", "alphabetic or numeric")
 _TAB = "a tab stands where YAML wants blanks; indent with spaces"
 
-Plain: TypeAlias = str | int | float | bool | None
-
 
 class YamlError(ValueError):
     """A file that cannot be read as YAML: what is wrong, and where (`line` and `column` count from 1)."""
@@ -86,12 +81,13 @@ class YamlError(ValueError):
 
 
 class Scalar(msgspec.Struct, gc=False):
-    """One value, with `text` as it stands in the source (`1.10` stays `1.10`)."""
+    """One value, with `text` as it stands in the source (`1.10` stays `1.10`). `quoted`: or with a tag."""
 
     value: Plain
     text: str
     line: int
     column: int
+    quoted: bool = False
 
 
 class Sequence(msgspec.Struct):
@@ -115,22 +111,35 @@ Node: TypeAlias = Scalar | Sequence | Mapping
 
 
 def load(data: bytes, first_line: int = 1) -> Node:
-    """Read the first document of `data` (UTF-8, with or without BOM) into nodes.
+    """Read the one document of `data` (UTF-8, with or without BOM) into nodes.
 
     `first_line` is the number of the first line in its file (frontmatter starts later than 1).
-    An empty document is a Scalar of None. Raises YamlError for anything that is not YAML 1.2.
+    An empty document is a Scalar of None, and an empty second document is ignored. Raises YamlError for
+    anything that is not YAML 1.2, and for a second document.
     """
     try:
-        text = _decoded(data)
+        source = Surrogates(_decoded(data))
     except YamlError as error:
         raise YamlError(error.message, error.line + first_line - 1, error.column) from None
-    try:
-        return _Builder(first_line - 1).build(yaml.parse(text, Loader=yaml.CLoader))
-    except yaml.MarkedYAMLError as error:
-        mark = _placed(error, text)
-        raise _located(_wording(error, text, mark), mark, first_line) from None
-    except yaml.YAMLError as error:
-        raise YamlError(str(error)) from None
+    while True:
+        try:
+            return _Builder(first_line - 1, source).build(yaml.parse(source.text, Loader=yaml.CLoader))
+        except yaml.MarkedYAMLError as error:
+            if (
+                _BAD_ESCAPE in str(error.problem)
+                and error.context_mark
+                and source.join(error.context_mark.index)
+            ):
+                continue
+            mark = _placed(error, source.text)
+            message = _wording(error, source.text, mark)
+            if mark is None:
+                raise YamlError(message) from None
+            raise YamlError(
+                message, mark.line + first_line, source.column(mark.index, mark.column) + 1
+            ) from None
+        except yaml.YAMLError as error:
+            raise YamlError(str(error)) from None
 
 
 def plain(node: Node) -> object:
@@ -167,12 +176,6 @@ def _decoded(data: bytes) -> str:
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 
 
-def _located(message: str, mark: yaml.Mark | None, first_line: int) -> YamlError:
-    if mark is None:
-        return YamlError(message)
-    return YamlError(message, mark.line + first_line, mark.column + 1)
-
-
 def _placed(error: yaml.MarkedYAMLError, text: str) -> yaml.Mark | None:
     """Return where a mistake is: where something begins that has no end, else where the parser stopped."""
     mark, start = error.problem_mark, error.context_mark
@@ -193,8 +196,8 @@ def _wording(error: yaml.MarkedYAMLError, text: str, mark: yaml.Mark | None) -> 
 class _Builder:
     """Builds nodes from events, without recursion."""
 
-    def __init__(self, offset: int) -> None:
-        self.offset = offset + 1
+    def __init__(self, offset: int, source: Surrogates) -> None:
+        self.offset, self.source = offset + 1, source
         self.anchors: dict[str, _Anchored] = {}
         self.nodes = 0
 
@@ -212,8 +215,7 @@ class _Builder:
             elif isinstance(event, MappingEndEvent | SequenceEndEvent):
                 node = self._close(stack)
             elif isinstance(event, DocumentEndEvent):
-                if not event.explicit:
-                    next(events)  # raises if something stands behind the document
+                self._end(events)
                 break
             else:
                 continue
@@ -222,6 +224,19 @@ class _Builder:
             else:
                 root = node
         return root
+
+    def _end(self, events: Iterator[Event]) -> None:
+        """Refuse a second document, unless it is empty and the last. Raises if something else follows."""
+        following = next(events)
+        if isinstance(following, StreamEndEvent):
+            return
+        content = next(events)
+        empty = isinstance(content, ScalarEvent) and not content.value and content.implicit[0]
+        if not (
+            empty and isinstance(next(events), DocumentEndEvent) and isinstance(next(events), StreamEndEvent)
+        ):
+            message = "a second document starts here; a file holds one, so move it into a file of its own"
+            raise self._error(message, following)
 
     def _count(self, more: int, event: Event) -> None:
         self.nodes += more
@@ -233,17 +248,18 @@ class _Builder:
 
     def _place(self, event: Event) -> tuple[int, int]:
         mark = cast("yaml.Mark", event.start_mark)  # the parser always sets it; its type allows None
-        return mark.line + self.offset, mark.column + 1
+        return mark.line + self.offset, self.source.column(mark.index, mark.column) + 1
 
     def _scalar(self, event: ScalarEvent) -> Scalar:
         self._count(1, event)
         value = _value(event)
-        if value is _TOO_LONG:
+        if value is TOO_LONG:
             raise self._error(
                 f"a number of more than {MAX_DIGITS} digits; put it in quotes if it is a text", event
             )
         kind = _Merge if event.value == _MERGE and event.implicit[0] else Scalar
-        node = kind(value, event.value, *self._place(event))
+        quoted = bool(event.tag) or not event.implicit[0]
+        node = kind(value, event.value, *self._place(event), quoted)
         if event.anchor:
             self.anchors[event.anchor] = _Anchored(node, 1, 0)
         return node
@@ -342,29 +358,12 @@ class _Frame:
                     self.merged.add(name)
 
 
-_TOO_LONG = "\0too long"  # no scalar can equal it: control characters are refused before parsing
-
-
-def _resolve(text: str) -> Plain:
-    """Return what a plain scalar means by the core schema of YAML 1.2."""
-    if text in _SPECIAL:
-        return _SPECIAL[text]
-    first = text[0]
-    if not (first.isdigit() or first in "-+."):
-        return text
-    if _INT.match(text):
-        return _TOO_LONG if len(text) > MAX_DIGITS else int(text, 0 if text[:2] in ("0o", "0x") else 10)
-    if _FLOAT.match(text):
-        return _TOO_LONG if len(text) > MAX_DIGITS else float(text)
-    return text
-
-
 def _value(event: ScalarEvent) -> Plain:
     """Return what a scalar means: by its tag, or by the core schema where it is plain; else its text."""
     tag, text = event.tag or "", event.value
     if not tag:
-        return _resolve(text) if event.implicit[0] else text
+        return resolve(text) if event.implicit[0] else text
     if not tag.startswith(_CORE_TAGS) or tag == f"{_CORE_TAGS}str":
         return text
-    value = _resolve(text)
+    value = resolve(text)
     return float(value) if tag == f"{_CORE_TAGS}float" and type(value) is int else value

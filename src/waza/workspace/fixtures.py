@@ -141,5 +141,5 @@ def _nodes(value: object) -> yaml.Node:
     if isinstance(value, list):
         return yaml.Sequence([_nodes(item) for item in value], 0, 0)
     if isinstance(value, str):
-        return yaml.Scalar(value, value, 0, 0)
+        return yaml.Scalar(value, value, 0, 0, quoted=True)
     return yaml.Scalar(value, json.dumps(value), 0, 0)  # type: ignore[arg-type]  # JSON has no other scalars

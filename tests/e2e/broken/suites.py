@@ -48,7 +48,7 @@ tasks_from: [a.csv]
         "eval.yaml:4:20: config.timeout_seconds: the text '5m' stands where a whole number of at least 1 belongs",
         "eval.yaml:5:32: config.first_event_timeout_seconds: the number 1.5 stands where a whole number of at least 0 belongs",
         "eval.yaml:6:25: config.idle_timeout_seconds: the text '1h' stands where a whole number of at least 0 belongs",
-        "eval.yaml:7:13: config.parallel: the text 'yes' stands where true or false belongs",
+        "eval.yaml:7:13: config.parallel: the text 'maybe' stands where true or false belongs",
         "eval.yaml:8:12: config.workers: the text 'many' stands where a whole number of at least 0 belongs",
         "eval.yaml:9:14: config.fail_fast: the number 1 stands where true or false belongs",
         "eval.yaml:10:17: config.max_attempts: a list stands where a whole number belongs",
@@ -59,7 +59,7 @@ tasks_from: [a.csv]
         "eval.yaml:15:22: config.skill_directories: the text 'skills' stands where a list belongs; start each item with '- '",
         "eval.yaml:16:20: config.required_skills: a mapping stands where a list belongs; start each item with '- '",
         "eval.yaml:17:22: config.instruction_files: the text 'a.md' stands where a list belongs; start each item with '- '",
-        "eval.yaml:18:22: config.inject_skill_body: the text 'true' stands where true or false belongs",
+        "eval.yaml:18:22: config.inject_skill_body: the text 'truth' stands where true or false belongs",
         "eval.yaml:19:16: config.mcp_servers: a list stands where a mapping belongs",
         "eval.yaml:20:14: config.isolation: the text 'task' is not one of: run, trial",
         suite="""\
@@ -69,7 +69,7 @@ config:
   timeout_seconds: 5m
   first_event_timeout_seconds: 1.5
   idle_timeout_seconds: 1h
-  parallel: yes
+  parallel: maybe
   workers: many
   fail_fast: 1
   max_attempts: [1]
@@ -80,7 +80,7 @@ config:
   skill_directories: skills
   required_skills: {a: b}
   instruction_files: a.md
-  inject_skill_body: "true"
+  inject_skill_body: "truth"
   mcp_servers: [a]
   isolation: task
 tasks: [t.yaml]
@@ -92,7 +92,7 @@ tasks: [t.yaml]
         "eval.yaml:6:12: metrics[1].name: must not be empty",
         "eval.yaml:6:27: metrics[1].threshold: is .nan, but must be a finite number",
         "eval.yaml:7:23: metrics[2].weight: is -.inf, but must be a finite number",
-        "eval.yaml:7:39: metrics[2].enabled: the text 'yes' stands where true or false belongs",
+        "eval.yaml:7:39: metrics[2].enabled: the text 'maybe' stands where true or false belongs",
         "eval.yaml:8:5: metrics[3]: the text 'accuracy' stands where a mapping of keys belongs; write keys, such as name:, weight:, threshold:",
         "eval.yaml:9:21: metrics[4].gate: the number 1 stands where true or false belongs",
         suite=SUITE
@@ -100,7 +100,7 @@ tasks: [t.yaml]
 metrics:
   - {weight: 1}
   - {name: '', threshold: .nan}
-  - {name: a, weight: -.inf, enabled: yes}
+  - {name: a, weight: -.inf, enabled: maybe}
   - accuracy
   - {name: b, gate: 1}
 """,

@@ -12,7 +12,7 @@ CASES: list[Case] = [
         "types: every key of a task",
         "t.yaml:1:5: id: a list stands where a text belongs",
         "t.yaml:2:7: name: a mapping stands where a text belongs",
-        "t.yaml:3:10: enabled: the text 'no' stands where true or false belongs",
+        "t.yaml:3:10: enabled: the text 'not' stands where true or false belongs",
         "t.yaml:4:9: golden: the number 1 stands where true or false belongs",
         "t.yaml:5:7: tags: the text 'python' stands where a list belongs; start each item with '- '",
         "t.yaml:6:18: timeout_seconds: the text '5m' stands where a whole number of at least 1 belongs",
@@ -30,7 +30,7 @@ CASES: list[Case] = [
         task="""\
 id: [t]
 name: {a: b}
-enabled: "no"
+enabled: "not"
 golden: 1
 tags: python
 timeout_seconds: 5m
@@ -85,14 +85,14 @@ inputs:
         "t.yaml:5:30: expected.behavior.max_tool_calls: is -1, but must be at least 0",
         "t.yaml:5:46: expected.behavior.max_tokens: the text 'lots' stands where a whole number of at least 0 belongs",
         "t.yaml:5:68: expected.behavior.required_tools: the text 'bash' stands where a list belongs; start each item with '- '",
-        "t.yaml:6:19: expected.should_trigger: the text 'yes' stands where true or false belongs",
+        "t.yaml:6:19: expected.should_trigger: the text 'maybe' stands where true or false belongs",
         "t.yaml:7:14: expected.outcomes[0]: the text 'done' stands where a mapping belongs",
         task=TASK
         + """\
 expected:
   output_contains: x
   behavior: {max_tool_calls: -1, max_tokens: lots, required_tools: bash}
-  should_trigger: yes
+  should_trigger: maybe
   outcomes: [done]
 """,
     ),

@@ -102,6 +102,28 @@ class TestValues:
         assert type(read("whole: 5.0").whole) is int
         assert read("whole: 123456789012345678901234567890").whole == 123456789012345678901234567890
 
+    @pytest.mark.parametrize("word", ["yes", "On", "Y", "TRUE", "'yes'", '"true"'])
+    def test_booleans_are_read_in_every_spelling(self, word):
+        assert read(f"flag: {word}").flag is True
+
+    @pytest.mark.parametrize("word", ["no", "Off", "N", "FALSE", "'no'"])
+    def test_so_are_those_that_switch_off(self, word):
+        assert read(f"flag: {word}").flag is False
+        assert read(f"text: {word}").text == word.strip("'")  # a text stays one
+        assert read(f"anything: {word}").anything in (word.strip("'"), False)
+
+    @pytest.mark.parametrize(
+        ("written", "meant"), [("1_000", 1000), ("0b10", 2), ("0o17", 15), ("-0x1F", -31), ("+1_0", 10)]
+    )
+    def test_numbers_are_read_in_every_notation(self, written, meant):
+        assert read(f"whole: {written}").whole == meant
+        assert read(f"number: {written}").number == meant
+        assert read(f"anything: {written}").anything in (written, meant)
+
+    @pytest.mark.parametrize("written", ["'1_000'", "0b12", "_1", "1k", "0b", "--1"])
+    def test_other_texts_stay_texts(self, written):
+        assert "stands where a whole number belongs" in said(f"whole: {written}")[0]
+
     def test_choices(self):
         assert [read(f"level: {level}").level for level in ("high", "''", "3", "'3'")] == [
             "high",
@@ -155,7 +177,7 @@ class TestMistakes:
             ("number: .nan", "1:9: number: is .nan, but must be a finite number"),
             ("number: -.inf", "1:9: number: is -.inf, but must be a finite number"),
             ("number: 1e400", "1:9: number: is 1e400, but must be a finite number"),
-            ("flag: yes", "1:7: flag: the text 'yes' stands where true or false belongs"),
+            ("flag: ja", "1:7: flag: the text 'ja' stands where true or false belongs"),
             ("flag: 1", "1:7: flag: the number 1 stands where true or false belongs"),
             ("count: 5m", "1:8: count: the text '5m' stands where a whole number of at least 1 belongs"),
             ("count: 0", "1:8: count: is 0, but must be at least 1"),

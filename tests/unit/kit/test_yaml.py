@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -146,6 +147,33 @@ class TestScalars:
         assert value(r'k: "\x41\u00e9\U0001F600\0\t\/\e"') == {"k": "Aé😀\0\t/\x1b"}
         assert value("k: 日本 😀\n") == {"k": "日本 😀"}
 
+    @pytest.mark.parametrize(
+        "written",
+        [
+            json.dumps({"k": ["😀 a", "b\\ud83d", 1, True, None, {"x": "😀🦀"}], "l": "é😀"}),
+            json.dumps({"k": "😀" * 3, "none": "x"}, indent=2),
+            'k: "\\ud83d\\ude00"\nplain: \\ud83d\\ude00\nsingle: \'\\ud83d\\ude00\'\nl: "\\uD83D\\uDE00"\n',
+        ],
+    )
+    def test_two_escapes_of_json_are_one_character(self, written):
+        joined = written.replace('"\\ud83d\\ude00"', '"😀"').replace('"\\uD83D\\uDE00"', '"😀"')
+        wanted = json.loads(written) if written.startswith("{") else value(joined)
+        assert value(written) == wanted
+
+    def test_places_behind_such_escapes_are_those_of_the_file(self):
+        text = '{"😀": [1, "\\ud83d\\ude00\\ud83d\\ude00", 2], "a": "\\ud83d\\ude00", "b": 3,\n "c": 4}\n'
+        found = read(text)
+        assert isinstance(found, Mapping)
+        for key in ("a", "b"):
+            assert found.keys[key].column == text.index(f'"{key}"') + 1
+        assert (found.keys["c"].line, found.keys["c"].column) == (2, 2)
+        text = 'a: ["\\ud83d\\ude00", {b: }}]'
+        assert fault(text).startswith(f"1:{text.index('}}') + 2}: ")
+
+    @pytest.mark.parametrize("lone", [r"\ud83d", r"\ude00\ud83d", r"\\ud83d\ude00", r"\ud83dx\ude00"])
+    def test_half_of_such_a_pair_is_refused(self, lone):
+        assert "does not stand for a character" in fault(f'k: "\\ud83d\\ude00{lone}"\n')
+
 
 class TestDocuments:
     @pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "---\n", "--- ~\n", "\ufeff"])
@@ -154,9 +182,25 @@ class TestDocuments:
         assert isinstance(found, Scalar)
         assert found.value is None
 
-    def test_only_the_first_counts(self):
-        assert value("a: 1\n---\nb: 2\n") == {"a": 1}
-        assert value("a: 1\n...\nno yaml: : :\n") == {"a": 1}
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("a: 1\n---\nb: 2\n", 2),
+            ("a: 1\n...\n---\nb\n", 3),
+            ("---\n---\na: 1\n", 2),
+            ("a: 1\n---\n---\n", 2),
+        ],
+    )
+    def test_a_second_one_is_refused(self, text, line):
+        refused = "a second document starts here; a file holds one, so move it into a file of its own"
+        assert fault(text) == f"{line}:1: {refused}"
+
+    @pytest.mark.parametrize("end", ["---\n", "--- # nothing\n\n", "...\n", "...\n---\n"])
+    def test_an_empty_last_one_is_ignored(self, end):
+        assert value(f"a: 1\n{end}") == {"a": 1}
+
+    def test_what_stands_behind_the_end_is_read(self):
+        assert "not valid YAML" in fault("a: 1\n...\nno yaml: : :\n")
 
     def test_directives(self):
         assert value("%YAML 1.2\n---\nk: yes\n") == {"k": "yes"}
@@ -288,7 +332,7 @@ class TestMistakes:
             ("- a\nb: c\n", "2:1: not valid YAML: this is no item of the list above; start it with '- ', or correct the indentation"),
             ("a: - b\n", "1:4: not valid YAML: a list cannot start here; start it on a line of its own, below its key"),
             ('a: "\\d"\n', "1:5: not valid YAML: write a backslash in double quotes as two, or use single quotes"),
-            ('a: "\\ud800"\n', "1:7: not valid YAML: this escape is no character; write the character itself"),
+            ('a: "\\ud800"\n', "1:7: not valid YAML: this escape does not stand for a character; write the character itself"),
             ("a: *.yaml\n", "1:4: not valid YAML: a text that starts with '*' or '&' must be put in quotes"),
             ("a: %x\n", "1:4: not valid YAML: a text that starts with this character must be put in quotes"),
             ("é: `x`\n", "1:4: not valid YAML: a text that starts with this character must be put in quotes"),

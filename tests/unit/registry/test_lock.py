@@ -92,7 +92,7 @@ def test_locks_of_others(tmp_path: Path, text: str):
         (f"graders: [{{{ENTRY.replace(COMMIT, '../' * 10)}}}]", "is no commit of 40 hexadecimal digits"),
         (f"graders: [{{{ENTRY.replace('sha256', 'md5')}}}]", "graders[0].digest: 'md5:"),
         (f"graders: [{{{ENTRY.replace('abab', 'ab')}}}]", "is no digest of the form sha256:<64"),
-        (f"graders: [{{{ENTRY}, trusted: 'yes'}}]", "graders[0].trusted: the text 'yes'"),
+        (f"graders: [{{{ENTRY}, trusted: 'maybe'}}]", "graders[0].trusted: the text 'maybe'"),
         (f"graders: [{{{ENTRY}, trusted: 1}}]", "graders[0].trusted: the number 1"),
         (f"graders: [{{{ENTRY.replace(REF, EMPTY)}}}]", "graders[0].ref: must not be empty"),
         (f"<<<<<<< HEAD\ngraders: [{{{ENTRY}}}]\n=======\n", "waza.lock:"),
