@@ -31,6 +31,7 @@ from a2a.types.a2a_pb2 import (
 from a2a.utils.errors import A2AError
 
 from waza.errors import ExecutorError
+from waza.kit import http
 from waza.model.agent import Limits, Place, Setup
 from waza.model.base import Keys, NonBlank
 from waza.model.observation import MESSAGE, PROMPT, Event, Turn
@@ -49,6 +50,12 @@ _CHECK_KEYS = (
     "check the token or key: bearer_env and api_key_env (--bearer-env, --api-key-env) "
     "name the variables that hold them"
 )
+_ELSEWHERE = (
+    "which is another server; prompts and keys go to the server of url only. If that one is meant too, "
+    "name it in executor_options.origins"
+)
+_MALFORMED = (ValueError, TypeError, RecursionError)  # what reading a strange answer may raise
+_SHOWN = 500  # characters of an error
 _CARD = "/.well-known/agent-card.json"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _REFUSED = (
@@ -62,12 +69,14 @@ _REFUSED = (
 class A2AOptions(Keys, frozen=True, kw_only=True):
     """`config.executor_options`: the address below which the agent's card is, and how it is asked.
 
-    `bearer_env` and `api_key_env` name variables with a token and with the key that the card asks for.
-    `attempts` is how often a request is made that the agent puts off.
+    `bearer_env` and `api_key_env` name variables with a token and with the key that the card asks for. They go
+    to the server of `url` and to those of `origins`, and no other server is asked anything. `attempts` is how
+    often a request is made that the agent puts off.
     """
 
     strict_keys: ClassVar[bool] = True
     url: NonBlank
+    origins: list[NonBlank] = []
     bearer_env: str = ""
     api_key_env: str = ""
     attempts: Annotated[int, msgspec.Meta(ge=1, le=100)] = 4
@@ -80,24 +89,48 @@ class A2AExecutor:
 
     def __init__(self, setup: Setup) -> None:
         self.options = setup.options(A2AOptions)
-        self.http = httpx.AsyncClient(timeout=None, follow_redirects=True)  # noqa: S113  # turns have limits of their own
+        self.secrets: dict[str, str] = {}  # headers; never those of the client, which go along with redirects
+        self.servers = {http.origin(_url(url)) for url in (self.options.url, *self.options.origins)}
+        self.http = httpx.AsyncClient(
+            timeout=None,  # noqa: S113  # turns have limits of their own
+            follow_redirects=True,
+            headers=http.PLAIN,
+            event_hooks={"request": [self._let_out], "response": [http.bound_async]},
+        )
         self.client: Client | None = None
 
     async def start(self) -> None:
         """Read the agent's card. ExecutorError: there is none, or a key is missing, or we do not speak its ways."""
         options = self.options
         if options.bearer_env:
-            self.http.headers["Authorization"] = f"Bearer {_secret('bearer_env', options.bearer_env)}"
+            self.secrets["Authorization"] = f"Bearer {_secret('bearer_env', options.bearer_env)}"
         key = _secret("api_key_env", options.api_key_env) if options.api_key_env else ""
         url = options.url.rstrip("/").removesuffix(_CARD)
         try:
             async with asyncio.timeout(CARD_LIMIT):
                 card = await A2ACardResolver(self.http, url).get_agent_card()
             if key:
-                self.http.headers[_key_header(card)] = key
+                self.secrets[_key_header(card)] = key
+            self._check_servers(card)
             self.client = ClientFactory(ClientConfig(httpx_client=self.http)).create(card)
-        except (A2AError, httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
+        except (A2AError, httpx.HTTPError, httpx.InvalidURL, TimeoutError, *_MALFORMED) as error:
             raise ExecutorError(_no_card(url, error)) from error
+
+    async def _let_out(self, request: httpx.Request) -> None:
+        """Give a request its credentials, also one that a redirect makes. Refused: it is for another server."""
+        if http.origin(request.url) not in self.servers:
+            raise http.Refused(f"the agent leads to {http.address(request.url)}, {_ELSEWHERE}")
+        request.headers.update(self.secrets)
+
+    def _check_servers(self, card: AgentCard) -> None:
+        """Leave out of a card where the agent may not be asked. ExecutorError: it can be asked nowhere else."""
+        ours = [one for one in card.supported_interfaces if http.origin(_url(one.url)) in self.servers]
+        others = [one.url for one in card.supported_interfaces if one not in ours]
+        if others and not ours:
+            named = http.address(_url(others[0]))
+            raise ExecutorError(f"the card of the agent at {self.options.url} names {named}, {_ELSEWHERE}")
+        del card.supported_interfaces[:]
+        card.supported_interfaces.extend(ours)
 
     def works_in(self, task: Task) -> bool:
         """Say no: the agent is elsewhere."""
@@ -145,7 +178,7 @@ class A2ASession:
             try:
                 async for part in self.client.send_message(self._request(prompt)):
                     answer.take(part)
-            except (A2AError, httpx.HTTPError, ValueError) as error:
+            except (A2AError, httpx.HTTPError, *_MALFORMED) as error:
                 response = _response(error)
                 if response is None or response.status_code not in _LATER:
                     return Turn(error=_fault(error))
@@ -170,6 +203,14 @@ class A2ASession:
 
     async def aclose(self) -> None:
         """Nothing to end: the agent is not told."""
+
+
+def _url(text: str) -> httpx.URL:
+    """Return an address. ExecutorError: it is none."""
+    try:
+        return httpx.URL(text)
+    except httpx.InvalidURL as error:
+        raise ExecutorError(f"{text[:_SHOWN]!r} is no address: {error}") from error
 
 
 def _waits(attempts: int) -> Iterator[float | None]:
@@ -258,7 +299,11 @@ def _no_card(url: str, error: Exception) -> str:
     response = _response(error)
     if response is not None and response.status_code in _DENIED:
         return _fault(error)  # something is there
-    advice = "" if _away(_cause(error)) else f"; give the address below which it has {_CARD}"
+    advice = (
+        ""
+        if _away(_cause(error)) or isinstance(_cause(error), http.Refused)
+        else f"; give the address below which it has {_CARD}"
+    )
     return f"there is no A2A agent at {url}: {_fault(error)}{advice}"
 
 
@@ -272,9 +317,11 @@ def _fault(error: Exception) -> str:
     if _away(cause):
         why = " ".join(str(cause).split())
         return f"nothing answers at {_address(cause)} ({why}); check the address and whether the agent runs"
+    if isinstance(cause, http.Refused):
+        return str(cause)
     if isinstance(error, TimeoutError):
         return f"no answer within {CARD_LIMIT:g} s"
-    return " ".join(str(error).split()) or type(error).__name__
+    return " ".join(str(error)[:_SHOWN].split()) or type(error).__name__
 
 
 def _away(cause: BaseException | None) -> TypeGuard[httpx.ConnectError]:
@@ -284,8 +331,7 @@ def _away(cause: BaseException | None) -> TypeGuard[httpx.ConnectError]:
 
 def _address(error: httpx.HTTPStatusError | httpx.ConnectError) -> str:
     """Return what was asked, without what may be a secret."""
-    url = error.request.url
-    return f"{url.scheme}://{url.netloc.decode()}{url.path}"
+    return http.address(error.request.url)
 
 
 def _cause(error: BaseException) -> BaseException | None:

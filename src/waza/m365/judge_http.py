@@ -19,6 +19,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 import msgspec
 
+from waza.kit import http
 from waza.kit.text import encodable
 from waza.m365.case import Message
 from waza.m365.judge import AZURE_ENDPOINTS, JudgeError
@@ -186,6 +187,8 @@ class HttpJudge:
         """Return a response of success, or what went wrong."""
         try:
             response = await self._post(body)
+        except http.Refused as error:
+            return _Trouble("gave no usable answer", f"gave no usable answer: {error}", final=True)
         except httpx.HTTPError as error:
             text = f"cannot be reached: {type(error).__name__}: {error}"
             advice = f"; check whether the server runs, and {self.service.address_variable}"
@@ -203,7 +206,11 @@ class HttpJudge:
 
     async def _post(self, body: Mapping[str, Any]) -> httpx.Response:
         if self._client is None:
-            self._client = httpx.AsyncClient(timeout=self.patience.time_limit)
+            self._client = httpx.AsyncClient(
+                timeout=self.patience.time_limit,
+                headers=http.PLAIN,
+                event_hooks={"response": [http.bound_async]},
+            )
         headers = await self.service.headers()
         self._secrets |= {value.removeprefix("Bearer ") for value in headers.values()}
         named = {"user-agent": f"waza/{__version__}", **headers}

@@ -66,10 +66,14 @@ def _try(endpoint: _Endpoint, body: dict[str, Any], timeout: float) -> tuple[htt
     """Return the response, if there is one, and what is wrong with it."""
     import httpx
 
+    from waza.kit import http
+
     try:
         response = _client().post(endpoint.url, headers=endpoint.headers, json=body, timeout=timeout)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
         raise ModelError(f"the question cannot be sent to {endpoint.url}: {error}") from None
+    except http.Refused as error:
+        raise ModelError(str(error)) from None
     except httpx.TransportError as error:
         return None, f"cannot be reached: {str(error) or type(error).__name__}"
     return response, f"answered {response.status_code}: {_complaint(response)}"
@@ -79,7 +83,9 @@ def _try(endpoint: _Endpoint, body: dict[str, Any], timeout: float) -> tuple[htt
 def _client() -> httpx.Client:
     import httpx
 
-    return httpx.Client()
+    from waza.kit import http
+
+    return httpx.Client(headers=http.PLAIN, event_hooks={"response": [http.bound]})
 
 
 def _wait(response: httpx.Response | None, number: int, waits: Sequence[float]) -> float | None:
