@@ -62,6 +62,29 @@ def test_files_and_functions_are_read_in_one_sitting(path):
             assert length <= LONGEST_FUNCTION, f"split {node.name}: {length} lines"
 
 
+# Where standard streams are written to: at the seam, by the bar of a terminal, and with constant texts.
+PRINTERS = {
+    "__main__.py", "cli/app.py", "cli/schema.py", "cli/streams.py", "engine/control.py", "report/progress.py",
+}  # fmt: skip
+PRINTING = {"print", "printer", "print_exc", "echo", "secho", "StreamHandler"}
+WRITING = {
+    f"sys.{stream}.{method}"
+    for stream in ("stdout", "stderr")
+    for method in ("write", "writelines", "buffer.write", "buffer.writelines")
+}
+
+
+def test_only_the_seam_prints():
+    """Whatever else prints would have to remember that texts from elsewhere steer terminals and CI servers."""
+    found = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if called in WRITING or called.rpartition(".")[2] in PRINTING:
+                found.add(path.relative_to(SOURCE).as_posix())
+    assert found == PRINTERS
+
+
 def test_no_drawer_for_leftovers():
     stems = {path.stem for path in FILES} | {path.name for path in SOURCE.rglob("*") if path.is_dir()}
     assert not stems & {"utils", "util", "core", "common", "manager", "helpers", "misc"}

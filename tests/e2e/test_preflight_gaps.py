@@ -10,10 +10,10 @@ from tests.e2e.broken.case import Case
 from tests.e2e.test_corpus import CORPUS, LOADS, REFUSED
 from tests.support.program import mock_suite, strict_json, waza, write_tree
 
+from waza.kit.foreign import harmless
 from waza.model.preflight import Preflight, worst
 from waza.preflight.inventory import inventory
 from waza.report.preflight import lines
-from waza.report.words import visible
 from waza.suite.loading import Request
 
 PLAIN = "inputs: {prompt: p}\n"
@@ -36,7 +36,7 @@ def test_what_a_run_refuses_is_invalid_in_the_same_words(
     report = inventory(Path(case.args[0]), Request())
     lines = [line for line in case.stderr.splitlines()[:-1] if ": warning: " not in line]
     invalid = {
-        (visible(one.message), visible(f"{one.message}; {one.remediation}"))
+        (harmless(one.message), harmless(f"{one.message}; {one.remediation}"))
         for one in report.diagnostics
         if one.state == "invalid"
     }

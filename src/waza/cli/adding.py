@@ -13,6 +13,7 @@ import msgspec
 
 from waza.cli.get import told
 from waza.cli.refusing import refuse_document
+from waza.cli.streams import ask, say
 from waza.cli.text import require_utf8
 from waza.errors import EXIT_OK, UsageError
 from waza.kit import yaml
@@ -26,7 +27,6 @@ from waza.registry.lock import FILE, Entry, LockFile, read_lock, write_lock
 from waza.registry.names import taken_names
 from waza.registry.preset import Preset, merged
 from waza.registry.scalar import scalar
-from waza.report.words import printer
 from waza.suite.project import find_project
 
 _NEXT = re.compile(r",(?=[\w.-]+=)")  # what may stand between two settings
@@ -56,7 +56,7 @@ async def add_grader(addition: Addition) -> int:
 
     Raises UsageError when its program is not trusted, or the suite cannot be edited; nothing is changed then.
     """
-    suite, say = addition.suite.absolute(), printer(sys.stdout)
+    suite = addition.suite.absolute()
     entry = entry_of(addition)
     before, edited = _edited(suite, addition, entry)
     known = read_lock(suite.parent) or LockFile()
@@ -220,6 +220,5 @@ def _asked(ref: str, preset: Preset) -> str:
     """Ask on a terminal whether to trust a program; return the reason to do so, or nothing."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return ""
-    sys.stderr.write(f"{ref} runs a program with your rights ({preset.module}). Trust it? [y/N] ")
-    sys.stderr.flush()
-    return "confirmed" if sys.stdin.readline().strip().lower() in ("y", "yes") else ""
+    answer = ask(f"{ref} runs a program with your rights ({preset.module}). Trust it? [y/N]")
+    return "confirmed" if answer.strip().lower() in ("y", "yes") else ""

@@ -142,9 +142,11 @@ def _fail_on_files(error: OSError) -> NoReturn:
 def _trace() -> None:
     """With `--debug`, show where the error at hand comes from."""
     if "--debug" in sys.argv:
-        import traceback
+        from traceback import format_exc
 
-        traceback.print_exc()
+        from waza.cli.streams import tell
+
+        tell(format_exc().rstrip())
 
 
 def _complain(message: str, code: int) -> NoReturn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -16,12 +15,9 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     """Compare results files: scores, success rates, tasks and tool use. Deltas are last minus first."""
-    import msgspec
-
-    from waza.cli.streams import tell
+    from waza.cli.streams import say, say_json, tell
     from waza.errors import EXIT_OK, UsageError
     from waza.report.compare_table import print_comparison
-    from waza.report.words import printer
     from waza.results.compare import compare
     from waza.results.read import load
 
@@ -35,7 +31,7 @@ def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
         results.append((str(file), result))
     found = compare(results)
     if as_json or form == "json":
-        printer(sys.stdout)(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        say_json(found)
     else:
-        print_comparison(found, printer(sys.stdout))
+        print_comparison(found, say)
     return EXIT_OK

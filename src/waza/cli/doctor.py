@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 
@@ -17,16 +15,14 @@ def command(*, as_json: bool) -> int:
     """
     import asyncio
 
-    import msgspec
-
     from waza.cli.finding import find_all
+    from waza.cli.streams import say, say_json
     from waza.errors import EXIT_FAILED, EXIT_OK
-    from waza.report.words import ERROR, PASSED, printer
+    from waza.report.words import ERROR, PASSED
 
     findings = asyncio.run(find_all())
-    say = printer(sys.stdout)
     if as_json:
-        say(msgspec.json.format(msgspec.json.encode(findings), indent=2).decode())
+        say_json(findings)
     else:
         for found in findings:
             mark = PASSED if found.ok else ERROR

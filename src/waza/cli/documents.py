@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from waza.cli.streams import tell
+from waza.cli.streams import say, say_json, tell
 from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.decode import dotted
 from waza.kit.files import write_atomic
@@ -22,7 +21,7 @@ from waza.m365.upgrade import rewritten
 from waza.m365.upgrade import upgrade as upgraded_from
 from waza.m365.validate import validate
 from waza.problem import Problem, shown
-from waza.report.words import FAILED, PASSED, counted, printer
+from waza.report.words import FAILED, PASSED, counted
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -39,10 +38,10 @@ def validate_files(files: Sequence[Path], *, evaluators: bool, as_json: bool) ->
     With `evaluators`, those that the documents name must be there as well; none of them is run.
     """
     checked = [_checked(file, evaluators=evaluators) for file in files or [find_document(Path.cwd())]]
-    say, valid = printer(sys.stdout), all(one.valid for one in checked)
+    valid = all(one.valid for one in checked)
     if as_json:
         report = {"valid": valid, "documents": checked}
-        say(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+        say_json(report)
     else:
         for one in checked:
             for problem in one.problems:
@@ -56,7 +55,6 @@ def upgrade_file(file: Path) -> int:
 
     A document that would not be valid then is left as it is. Raises SuiteError, WazaError.
     """
-    say = printer(sys.stdout)
     text, document = read_nodes(file)
     upgraded = upgraded_from(document)
     found = [*upgraded.problems, *(() if upgraded.problems else validate(upgraded.document))]
@@ -79,7 +77,6 @@ def upgrade_file(file: Path) -> int:
 
 def write_starter(directory: Path) -> int:
     """Write the files of a new project. Raises UsageError where one of them is there, and writes none."""
-    say = printer(sys.stdout)
     files = starter_files(directory.absolute().name or "evaluation")
     there = [name for name in files if (directory / name).exists()]
     if there:

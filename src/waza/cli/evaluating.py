@@ -90,7 +90,7 @@ def run_command(arguments: Arguments) -> int:
         raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
     _check_installed(arguments.load_flow)
     if arguments.log_level:
-        handler = logging.StreamHandler(sys.stderr)
+        handler = _Told()
         handler.setFormatter(_Clean("%(levelname)s %(name)s: %(message)s"))
         logger = logging.getLogger("waza")  # what others log buries what is wanted
         logger.addHandler(handler)
@@ -214,7 +214,7 @@ class _Run:
         result = result_document(self.document, outcomes, facts)
         paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
         if self.arguments.as_json:
-            self.out.line(dump(result).rstrip("\n"))
+            self.out.json([dump(result).encode()])
         else:
             summarise(self.out.line, self.document, outcomes)
         trouble = self._write(paths, result)
@@ -258,6 +258,14 @@ class _Clean(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
         return self._redactor.text(super().format(record))
+
+
+class _Told(logging.Handler):
+    """Prints records on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        tell(self.format(record))
 
 
 class _Warnings(logging.Handler):

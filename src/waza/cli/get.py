@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +21,10 @@ def command(target: str) -> int:
     """
     import asyncio
 
+    from waza.cli.streams import say
     from waza.errors import EXIT_OK, UsageError
-    from waza.report.words import counted, printer
+    from waza.report.words import counted
 
-    say = printer(sys.stdout)
     suite = Path(target).absolute()
     if suite.is_file():
         got, count, path = asyncio.run(_get_suite(suite))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -28,11 +27,10 @@ def command() -> None:
 def new(name: str, lang: str, parent: Path) -> int:
     """Start a grader that speaks WGP/1, as a module that a registry can offer."""
     from waza.author.scaffold import create_grader
+    from waza.cli.streams import say
     from waza.errors import EXIT_OK
-    from waza.report.words import printer
 
     made = create_grader(name, lang, parent)
-    say = printer(sys.stdout)
     say(f"{made} holds the grader {name}; its README.md says how to go on")
     say(f"next: waza grader test {made}")
     return EXIT_OK
@@ -48,15 +46,15 @@ def test(module: Path, *, as_json: bool) -> int:
     import msgspec
 
     from waza.author.goldens import try_goldens
+    from waza.cli.streams import say, say_json
     from waza.errors import EXIT_FAILED, EXIT_OK
-    from waza.report.words import FAILED, PASSED, counted, one_line, printer
+    from waza.report.words import FAILED, PASSED, counted, one_line
 
     tried = asyncio.run(try_goldens(module.resolve()))
     failed = sum(not one.passed for one in tried)
-    say = printer(sys.stdout)
     if as_json:
         document = {"passed": not failed, "goldens": msgspec.to_builtins(tried)}
-        say(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+        say_json(document)
         return EXIT_FAILED if failed else EXIT_OK
     for one in tried:
         said = one.why or f"it {'passed' if one.verdict.passed else 'failed'}, as it must"

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from waza.cli.refusing import refuse_document
-from waza.cli.streams import tell
+from waza.cli.streams import say_json, tell
 from waza.cli.text import require_utf8
 from waza.engine.regrade import Regraded, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import write_atomic
 from waza.model.result import Validation
-from waza.report.words import one_line, printer, status_mark
+from waza.report.words import one_line, status_mark
 from waza.results.outcome import Outcome
 from waza.results.read import load as load_results
 from waza.results.write import encode
@@ -65,7 +64,7 @@ def grade_command(arguments: Arguments) -> int:
     if arguments.output:
         write_atomic(arguments.output, encode(Outcome.of(done.result)))
         tell(f"Written: {arguments.output}")
-    printer(sys.stdout)(msgspec.json.format(msgspec.json.encode(done.grades), indent=2).decode())
+    say_json(done.grades)
     return EXIT_FAILED if arguments.fail and not done.grades.passed else EXIT_OK
 
 

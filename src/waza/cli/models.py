@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -22,16 +21,13 @@ def command(*, as_json: bool) -> int:
     """
     import asyncio
 
-    import msgspec
-
     from waza.cli.copilot import hosted_models
+    from waza.cli.streams import say, say_json
     from waza.errors import EXIT_OK
-    from waza.report.words import printer
 
     models = asyncio.run(hosted_models())
-    say = printer(sys.stdout)
     if as_json:
-        say(msgspec.json.format(msgspec.json.encode(models), indent=2).decode())
+        say_json(models)
     else:
         say("\n".join(_table(models)))
     return EXIT_OK

@@ -57,7 +57,7 @@ def command(*, suite: Path, form: str, as_json: bool, context_dir: str, strict: 
     report = inventory(suite, request)
     out = Output()
     if as_json or form == "json":
-        out.write([msgspec.json.format(msgspec.json.encode(report), indent=2), b"\n"])
+        out.json([msgspec.json.format(msgspec.json.encode(report), indent=2), b"\n"])
     else:
         out.line("\n".join(lines(report)))
     out.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,13 +65,10 @@ def add(
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int:
     """Search the index files of the configured registries (`registries` in .waza.yaml)."""
-    import msgspec
-
-    from waza.cli.streams import tell
+    from waza.cli.streams import say, say_json, tell
     from waza.errors import EXIT_ERROR, EXIT_OK, UsageError
     from waza.registry.search import DEFAULT
     from waza.registry.search import search as find
-    from waza.report.words import printer
     from waza.suite.project import find_project
 
     project = find_project(Path.cwd())
@@ -85,9 +81,8 @@ def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int
     hits, failures = find(query, chosen, project.directory, kind)
     for failure in failures:
         tell(f"warning: not reachable: {failure}")
-    say = printer(sys.stdout)
     if as_json or form == "json":
-        say(msgspec.json.format(msgspec.json.encode(hits), indent=2).decode())
+        say_json(hits)
     elif hits:
         say(_table(hits))
     elif len(failures) < len(chosen):
@@ -114,16 +109,17 @@ def verify(suite: Path) -> int:
     """Recompute the digest of every module in the suite's lock. Exit code 1 when one is missing or changed."""
     import os
 
+    from waza.cli.streams import say
     from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
     from waza.registry.cache import ModuleError, cache_root, digest_of, module_directory
     from waza.registry.lock import FILE, read_lock
     from waza.registry.ref import RefError, parse_ref
-    from waza.report.words import FAILED, PASSED, printer
+    from waza.report.words import FAILED, PASSED
 
     lock = read_lock(suite.absolute().parent)
     if lock is None:
         raise UsageError(f"there is no {FILE} beside {suite}; run `waza get {suite}`")
-    say, bad = printer(sys.stdout), 0
+    bad = 0
     for entry in lock.graders:
         try:
             directory = module_directory(cache_root(os.environ), parse_ref(entry.ref), entry.commit)

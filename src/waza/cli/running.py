@@ -205,7 +205,7 @@ class _Command:
             if len(suites) + len(self.not_started) > 1:
                 self._summarise()
             if self.to_stdout and self.done:
-                self.out.write(json_documents(self.done))
+                self.out.json(json_documents(self.done))
             self._write_files()
             if self.control.exit_code is None:
                 self.out.close()  # who interrupts a run may have closed the terminal

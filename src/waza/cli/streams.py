@@ -1,13 +1,18 @@
-"""What commands write to standard output and standard error, which may be full."""
+"""What commands write to standard output and standard error, which may be full.
+
+Nothing else writes to them: what is said here is made harmless, as `waza.kit.foreign` explains.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from waza.cli.standard import silence
 from waza.errors import WazaError
+from waza.kit.foreign import harmless, harmless_json
 from waza.report.terminal import has_colour
 from waza.report.words import printer
 
@@ -18,6 +23,25 @@ def tell(message: str) -> None:
         printer(sys.stderr)(message)
     except OSError:
         silence(sys.stderr)  # else what it still holds would change the exit code
+
+
+def ask(question: str) -> str:
+    """Ask a person on standard error, and return the line that was typed."""
+    sys.stderr.write(harmless(question) + " ")
+    sys.stderr.flush()
+    return sys.stdin.readline()
+
+
+def say(text: str) -> None:
+    """Print a line, or several joined by newlines, on standard output."""
+    printer(sys.stdout)(text)
+
+
+def say_json(value: Any) -> None:
+    """Print a value as an indented JSON document on standard output."""
+    import msgspec
+
+    _write_json([msgspec.json.format(msgspec.json.encode(value), indent=2), b"\n"])
 
 
 class Output:
@@ -31,9 +55,9 @@ class Output:
         """Print a line, or several joined by newlines."""
         self._try(lambda: self._print(text))
 
-    def write(self, chunks: Iterable[bytes]) -> None:
-        """Write a document as it is."""
-        self._try(lambda: sys.stdout.buffer.writelines(chunks))
+    def json(self, chunks: Iterable[bytes]) -> None:
+        """Write a JSON document that comes in pieces; the data in it stays the same."""
+        self._try(lambda: _write_json(chunks))
 
     def close(self) -> None:
         """Show what is still held back. Raises WazaError if anything could not be written."""
@@ -47,3 +71,8 @@ class Output:
         except OSError as error:
             self._trouble = self._trouble or error
             silence(sys.stdout)
+
+
+def _write_json(chunks: Iterable[bytes]) -> None:
+    sys.stdout.flush()  # the lines before it
+    sys.stdout.buffer.writelines(harmless_json(chunk.decode()).encode() for chunk in chunks)

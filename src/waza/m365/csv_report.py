@@ -5,25 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from waza.kit.foreign import harmless, harmless_json
 from waza.m365.overview import ItemRow, Overview, Score, TurnRow, overview
-from waza.report.words import visible
 
 _BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets take UTF-8 for an older encoding
 _FORMULA = ("=", "+", "-", "@", "\t")  # a cell that begins so would be computed
 
-_RAW = re.compile("[\x7f-\x9f]")  # control characters that JSON does not escape by itself
 _TURN = ("status", "prompt", "response", "expected_response", "context", "error")
 
 
 def document(result: dict[str, Any]) -> str:
-    r"""Return a result document as CSV: lines that begin with `#`, then up to three tables with heads of their own.
+    """Return a result document as CSV: lines that begin with `#`, then up to three tables with heads of their own.
 
     Besides the `scores` as JSON, every evaluator has a column with its value. A cell that a spreadsheet
-    would compute begins with an apostrophe. Control characters become escapes such as `\x1b`.
+    would compute begins with an apostrophe. Texts are made harmless.
     """
     seen = overview(result)
     names = [total.evaluator for total in seen.totals]
@@ -56,7 +54,7 @@ def _facts(seen: Overview) -> Iterator[str]:
     facts = [("Name", seen.name), ("Description", seen.description), *seen.facts]
     for label, value in [*facts, ("Items", f"{len(seen.items)} ({counts})"), ("Turns", str(seen.turns))]:
         if value:
-            yield visible(f"{label}: {' '.join(value.split())}")
+            yield harmless(f"{label}: {' '.join(value.split())}")
 
 
 def _totals(seen: Overview) -> Iterator[list[str]]:
@@ -80,8 +78,7 @@ def _threads(items: list[ItemRow], names: list[str]) -> Iterator[list[str]]:
 def _turn(turn: TurnRow, names: list[str]) -> list[str]:
     texts = [str(turn.data.get(key, "")) for key in ("prompt", "response", "expected_response", "context")]
     values = {score.evaluator: _value(score) for score in turn.scores}
-    scores = json.dumps(turn.data.get("scores", {}), ensure_ascii=False)
-    scores = _RAW.sub(lambda match: f"\\u{ord(match.group()):04x}", scores)
+    scores = harmless_json(json.dumps(turn.data.get("scores", {}), ensure_ascii=False))
     return [turn.status, *texts, turn.error, *(values.get(name, "") for name in names), scores]
 
 
@@ -90,7 +87,7 @@ def _value(score: Score) -> str:
 
 
 def _cell(value: str) -> str:
-    value = visible(value)
+    value = harmless(value)
     return f"'{value}" if value.startswith(_FORMULA) and not _is_number(value) else value
 
 

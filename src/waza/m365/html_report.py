@@ -15,9 +15,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from waza.kit.foreign import harmless
 from waza.m365.model import Status
 from waza.m365.overview import STATUSES, ItemRow, Overview, Score, Totals, TurnRow, overview
-from waza.report.words import counted, shortened, visible
+from waza.report.words import counted, shortened
 
 _LONGEST_TITLE = 160
 _MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[:.\d]*Z$")
@@ -49,7 +50,7 @@ def document(result: dict[str, Any]) -> str:
 
 def text(value: object) -> str:
     r"""Return any value as HTML that shows just its text; what cannot be seen becomes an escape such as \x1b."""
-    return escape(visible(str(value)))
+    return escape(harmless(str(value)))
 
 
 def _element(name: str, *content: str, **attributes: str | None) -> str:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from html import escape
 
+from waza.kit.foreign import harmless
 from waza.model.result import SuiteResult, TaskResult
 from waza.report.rows import Row, row
-from waza.report.words import escape_character
 from waza.results.outcome import Outcome
-
-# What XML 1.0 forbids, and the control characters beyond ASCII that it discourages.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def document(outcome: Outcome) -> bytes:
     r"""Return the JUnit document: one test case a task. Goes through the tasks once.
 
-    Characters that XML 1.0 forbids are written as escapes such as `\x1b`. `time` is in seconds.
+    Texts are made harmless, which leaves no character in them that XML 1.0 forbids. `time` is in seconds.
     """
     cases: list[str] = []
     counts = {"passed": 0, "failed": 0, "error": 0, "skipped": 0}
@@ -104,7 +100,7 @@ def _open(tag: str, fields: Mapping[str, object], *, close: bool = False) -> str
 
 
 def _text(value: str) -> str:
-    return escape(_FORBIDDEN.sub(escape_character, value)).replace("\r", "&#13;")
+    return escape(harmless(value))
 
 
 def _attribute(value: str) -> str:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from html import escape
 
+from waza.kit.foreign import harmless
 from waza.model.result import SuiteResult
 from waza.report.console import rates
 from waza.report.rows import Row, Run, rows
-from waza.report.words import counted, duration, one_line, percent, status_mark, visible
+from waza.report.words import counted, duration, one_line, percent, status_mark
 from waza.results.outcome import Outcome
 
 _PUNCTUATION = re.compile(r"[\\`*_\[\]|~#!$]")
@@ -23,13 +24,13 @@ def text(value: str, limit: int = 200) -> str:
 
     HTML, links, code and tables cannot come of it, and `@name` does not call anybody.
     """
-    plain = escape(one_line(visible(value), limit), quote=False)
+    plain = escape(one_line(harmless(value), limit), quote=False)
     return _CALLS.sub(rf"\g<0>{_WORD_JOINER}", _PUNCTUATION.sub(r"\\\g<0>", plain))
 
 
 def code(value: str, limit: int = 500) -> str:
     """Return any text as a code span of one line. Not for cells of tables: a `|` would end them."""
-    plain = one_line(visible(value), limit)
+    plain = one_line(harmless(value), limit)
     if not plain:
         return ""
     ticks = "`" * (max((len(run) for run in _TICKS.findall(plain)), default=0) + 1)

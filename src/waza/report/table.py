@@ -5,14 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from waza.report.words import one_line, shortened, visible
+from waza.kit.foreign import harmless
+from waza.report.words import one_line, shortened
 
 WIDEST = 48  # columns of a cell
 
 
 def table(titles: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table: titles, a rule, rows. The first column is left-aligned, others right."""
-    cells = [[shortened(visible(one_line(cell)), WIDEST) for cell in line] for line in (titles, *lines)]
+    cells = [[shortened(harmless(one_line(cell)), WIDEST) for cell in line] for line in (titles, *lines)]
     widths = [max(_columns(line[i]) for line in cells) for i in range(len(titles))]
     for number, line in enumerate(cells):
         yield "  ".join(_padded(cell, widths[i], left=i == 0) for i, cell in enumerate(line)).rstrip()

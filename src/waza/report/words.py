@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final, Protocol
+
+from waza.kit.foreign import harmless
 
 Write = Callable[[str], None]
 """Takes one line, or several joined by newlines, without the last newline."""
@@ -39,9 +40,6 @@ _COLOURS = str.maketrans(
         ERROR: f"\x1b[33m{ERROR}\x1b[0m",
     }
 )
-# Control characters besides tab and newline, line separators, signs that reverse the direction of
-# writing, and code points that are no characters: the text of a model must not steer the terminal.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 class Stream(Protocol):
@@ -53,16 +51,16 @@ class Stream(Protocol):
 
 
 def printer(stream: Stream, *, colour: bool = False) -> Write:
-    r"""Return a function that prints one line with one call of `stream.write`.
+    r"""Return a function that prints one line, made `harmless`, with one call of `stream.write`.
 
     It never raises UnicodeEncodeError: where the stream's encoding lacks a character, our own signs become
-    ASCII and others become escapes such as `\u4f60`. Control characters become escapes as well. With
-    `colour` the marks of passed, failed and errored get ANSI colours.
+    ASCII and others become escapes such as `\u4f60`. With `colour` the marks of passed, failed and errored
+    get ANSI colours.
     """
     encoding = getattr(stream, "encoding", None) or "utf-8"
 
     def say(line: str) -> None:
-        text = encodable(visible(line), encoding)
+        text = encodable(harmless(line), encoding)
         stream.write((text.translate(_COLOURS) if colour else text) + "\n")
 
     return say
@@ -75,17 +73,6 @@ def encodable(text: str, encoding: str) -> str:
     except UnicodeEncodeError:
         return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
     return text
-
-
-def visible(text: str) -> str:
-    r"""Return the text with control characters written as escapes such as `\x1b`; tabs and newlines stay."""
-    return _UNSEEN.sub(escape_character, text.replace("\r\n", "\n"))
-
-
-def escape_character(match: re.Match[str]) -> str:
-    r"""Return the matched character as `\x1b` or `\u202e`."""
-    code = ord(match.group())
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def status_mark(status: str) -> str:

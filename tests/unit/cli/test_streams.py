@@ -23,7 +23,7 @@ def test_lines_and_documents_in_their_order(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
     out = Output()
     out.line("✓ ok")
-    out.write([b"{", b"}\n"])
+    out.json([b"{", b"}\n"])
     out.close()
     assert raw.getvalue() == b"+ ok\n{}\n"
 
@@ -38,7 +38,7 @@ def test_a_reader_who_left_is_no_trouble(monkeypatch: pytest.MonkeyPatch):
         out = Output()
         for _ in range(10):
             out.line("x" * 100_000)
-            out.write([b"y" * 100_000])
+            out.json([b"y" * 100_000])
         out.close()
         told.write("what comes later disturbs nobody")
         told.flush()

@@ -18,12 +18,12 @@ import pytest
 from tests.unit.m365.documents import VALID, document, mistakes, needs_corpus, oracle, read
 
 from waza.errors import UsageError
+from waza.kit.foreign import harmless
 from waza.m365 import csv_report, html_report
 from waza.m365.case import EvaluatorResult
 from waza.m365.document import EvalDocument, read_document
 from waza.m365.output import RunFacts, check_format, result_document, write_result
 from waza.m365.status import Failure, TurnOutcome
-from waza.report.words import visible
 from waza.version import __version__
 
 FACTS = RunFacts(evaluated_at=datetime(2026, 1, 20, 10, 0, 0, 123, tzinfo=UTC), agent_name="desk agent")
@@ -228,7 +228,7 @@ def test_csv_has_facts_totals_questions_and_conversations(result: dict[str, Any]
     first, second, third = singles
     assert (first["relevance"], first["exactMatch"], first["own_check"]) == ("4", "equal", "0.25")
     assert json.loads(first["scores"]) == result["items"][0]["scores"]
-    assert (second["response"], second["expected_response"]) == (visible(EVIL), visible(EVIL))
+    assert (second["response"], second["expected_response"]) == (harmless(EVIL), harmless(EVIL))
     assert second["own_check"] == "error"
     assert third["exactMatch"] == "different"
     assert [(row["conversation"], row["turn"], row["status"]) for row in threads] == [

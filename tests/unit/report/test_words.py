@@ -18,7 +18,6 @@ from waza.report.words import (
     printer,
     shortened,
     status_mark,
-    visible,
 )
 
 
@@ -79,11 +78,6 @@ def test_our_marks_become_ascii_where_the_encoding_lacks_them() -> None:
 def test_other_characters_become_escapes_and_nothing_is_raised() -> None:
     assert printed("你 é", "ascii") == b"\\u4f60 \\xe9\n"
     assert printed("a\udc80", "utf-8") == b"a\\udc80\n"
-
-
-def test_text_cannot_steer_the_terminal() -> None:
-    assert visible("\x1b[31m\x07\x9b\u202e\r\x7f") == "\\x1b[31m\\x07\\x9b\\u202e\\x0d\\x7f"
-    assert visible("a\tb\r\nc") == "a\tb\nc"
 
 
 class Calls:
