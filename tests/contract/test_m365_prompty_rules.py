@@ -64,9 +64,8 @@ def test_ce_62_the_input_prompt_is_reserved_and_dropped_if_undeclared(tmp_path, 
 
 def test_ce_63_missing_inputs(tmp_path, model):
     code = JUDGE.replace("user_prompt=prompt, ", "")
-    assert judged(tmp_path, model, code) == Outcome(
-        error="Evaluator failed: Missing required inputs: ['user_prompt']"
-    )
+    error = judged(tmp_path, model, code).error
+    assert error.startswith("Evaluator failed: Missing required inputs: ['user_prompt'] (")
 
 
 def test_ce_64_a_configuration_needs_its_type(tmp_path, model):
@@ -82,7 +81,7 @@ def test_ce_65_parameters_are_sent_unchanged_and_unknown_ones_refused(tmp_path, 
     body = model.requests[0].body
     assert (body["temperature"], body["seed"], body["stop"]) == (0.25, 7, ["yes", "no"])
     error = judged(tmp_path, model, prompty=PROMPTY.replace("temperature", "temprature")).error
-    assert error.endswith("tone.prompty: unknown parameter 'temprature'; did you mean 'temperature'?")
+    assert "tone.prompty: unknown parameter 'temprature'; did you mean 'temperature'? (" in error
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ def test_ce_18_a_constructor_must_take_every_keyword(tmp_path):
 
 def test_ce_19_exceptions_of_a_constructor(tmp_path):
     code = "class Check:\n    def __init__(self, **_): raise ValueError('terms must be a list')"
-    assert judged_as(tmp_path, code) == Outcome(error="Evaluator failed: terms must be a list")
+    assert judged_as(tmp_path, code).error.startswith("Evaluator failed: terms must be a list (")
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,9 @@ def test_ce_27_exceptions_of_a_call(tmp_path, statement, text):
     async def talk(host: EvaluatorHost) -> list[Outcome]:
         return list(await asyncio.gather(*(host.call(name, **case()) for name in ("bad", "good"))))
 
-    assert hosted(tmp_path, ["bad", "good"], talk) == [Outcome(error=f"Evaluator failed: {text}"), Outcome(1)]
+    bad, good = hosted(tmp_path, ["bad", "good"], talk)
+    assert bad.error.startswith(f"Evaluator failed: {text} (")
+    assert good == Outcome(1)
 
 
 # The warning

@@ -138,7 +138,11 @@ def test_ce_44_an_evaluator_that_breaks_makes_the_item_partial(tmp_path: Path):
         "code": "evaluatorsFailed",
         "message": "Agent response obtained. 1 of 2 evaluators failed to run.",
     }
-    assert first["scores"]["check"] == {"result": "error", "error": "Evaluator failed: division by zero"}
+    where = f"{Path('custom-evaluators/check/check.py')}:8: return 1 / 0"
+    assert first["scores"]["check"] == {
+        "result": "error",
+        "error": f"Evaluator failed: division by zero ({where})",
+    }
     assert first["scores"]["exactMatch"]["match"] is False
     assert second["status"] == "partial"
 

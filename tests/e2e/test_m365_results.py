@@ -124,7 +124,8 @@ def test_what_did_not_pass_has_a_line_of_its_own_with_the_reason(tmp_path: Path)
     ended, _ = run(tmp_path, text, "--agent", "command:cat; echo ' [1]'")
     lines = ended.err.splitlines()
     at = lines.index("⚠ item-1: partial; Citations 1")
-    assert lines[at + 1].startswith("    ⚠ broken: Evaluator failed: ")
+    where = f"{Path('custom-evaluators/broken/broken.py')}:8: return 1 / 0"
+    assert lines[at + 1] == f"    ⚠ broken: Evaluator failed: division by zero ({where})"
     assert lines[at + 2] == "    ✗ PartialMatch 0.4, 0.5 is needed: Match score: 0.400"
 
 

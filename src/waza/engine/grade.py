@@ -107,7 +107,8 @@ def _checked(verdict: object) -> Verdict:
     if not isinstance(verdict, Verdict):
         raise GraderError(f"the grader returned {type(verdict).__name__}, not a Verdict")
     if verdict.error:
-        return Verdict.errored(str(verdict.error))
+        details = verdict.details if isinstance(verdict.details, dict) else {}
+        return Verdict.errored(str(verdict.error), **{str(key): value for key, value in details.items()})
     if not isinstance(verdict.passed, bool):
         raise GraderError(f"the grader's 'passed' is {verdict.passed!r}, not true or false")
     score = verdict.score

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio.subprocess import PIPE
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from waza.kit import process
@@ -19,7 +19,8 @@ class LineProcess:
     """A child that is asked over stdin and answers over stdout, one line each, one question at a time.
 
     Whatever goes wrong with a question ends the child with its whole tree, since a late answer would
-    be taken for the answer to the next question. `max_reply` is the longest answer, in bytes.
+    be taken for the answer to the next question. `max_reply` is the longest answer, in bytes. `overhear`
+    gets what the child writes to stderr, as it comes, and empty bytes at its end.
     """
 
     def __init__(
@@ -29,11 +30,13 @@ class LineProcess:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         max_reply: int = process.MAX_OUTPUT,
+        overhear: Callable[[bytes], None] | None = None,
     ) -> None:
         self._argv = argv
         self._cwd = cwd
         self._env = env
         self._max_reply = max_reply
+        self._overhear = overhear
         self._child: Child | None = None
         self._stdout = bytearray()
         self._stdout_closed = False
@@ -84,6 +87,8 @@ class LineProcess:
     def _keep(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self._stderr = (self._stderr + data)[-_LAST_WORDS:]
+            if self._overhear:
+                self._overhear(data)
             return
         self._stdout_closed = self._stdout_closed or not data
         if len(self._stdout) <= self._max_reply:

@@ -54,7 +54,7 @@ class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `score` is on the evaluator's own scale: 1 to 5 for those that judge, the count of Citations, 1 or 0 for
     ExactMatch, anything for code. `extra` are further keys of its entry; RetrievalQuery and RetrievalResult
-    must give their `diagnostic_code`.
+    must give their `diagnostic_code`. An error that was an exception of people's code has its `traceback`.
     """
 
     name: str
@@ -64,6 +64,7 @@ class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool = False
     reason: str = ""
     error: str = ""
+    traceback: str = ""
     extra: dict[str, Any] = {}
 
 

@@ -8,12 +8,14 @@ prints goes to stderr, so that it cannot be taken for an answer.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import io
 import json
 import numbers
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -25,6 +27,7 @@ from typing import Any, BinaryIO
 from waza.m365 import standin
 
 LONGEST = 2000  # characters of what is not the evaluator's own text
+LONGEST_TRACE = 16_000  # characters of a traceback, whose end counts
 RESULT_KEYS = ("score", "reason", "error")
 
 
@@ -32,16 +35,25 @@ def main() -> None:
     """Answer questions until stdin is closed."""
     questions, answers = take_streams()
     evaluator: type | None = None
+    folder = ""
     for line in questions:
         question = json.loads(line)
         try:
             if evaluator is None:
+                folder = str(Path(question["wrapper"]).parent)
                 evaluator = load(question)
                 answer = encoded(question, {"loaded": evaluator.__name__})
             else:
                 answer = encoded(question, called(evaluator, question))
         except BaseException as error:  # noqa: BLE001 - also SystemExit is an answer, and not the end of this child
-            answer = encoded(question, {"failed": described(error, with_class=evaluator is None)})
+            failed = {"failed": described(error, with_class=evaluator is None), **traced(error, folder)}
+            answer = encoded(question, failed)
+        for stream in (
+            sys.stdout,
+            sys.stderr,
+        ):  # before the answer, so that it is told before what came of it
+            with contextlib.suppress(Exception):
+                stream.flush()
         answers.write(answer)
         answers.flush()
 
@@ -58,7 +70,7 @@ def take_streams() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # whatever the system's encoding is, printing is no error
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     return questions, answers
 
 
@@ -152,6 +164,30 @@ def described(error: BaseException, *, with_class: bool) -> str:
     if not text:
         return name
     return f"{name}: {text}" if with_class or isinstance(error, KeyError) else text
+
+
+def traced(error: BaseException, folder: str) -> dict[str, object]:
+    """Return where an exception of people's code was raised: its traceback without our frames, and a place.
+
+    The place is the last line of the evaluator's own folder, else the last one at all. Empty where none is theirs.
+    """
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_code.co_filename in (__file__, "<frozen importlib._bootstrap_external>"):
+        trace = trace.tb_next
+    try:
+        frames = list(traceback.extract_tb(trace))
+        places = [(one.filename, one.lineno or 0, (one.colno or 0) + 1, one.line or "") for one in frames]
+        if isinstance(error, SyntaxError) and error.filename:
+            place = (error.filename, error.lineno or 0, error.offset or 1, (error.text or "").strip())
+            places.append(place)
+        if not places:
+            return {}
+        own = [place for place in places if place[0].startswith(folder + os.sep)]
+        file, line, column, code = (own or places)[-1]
+        text = "".join(traceback.format_exception(type(error), error, trace))[-LONGEST_TRACE:]
+    except Exception:  # noqa: BLE001 - the stack or the memory may be used up
+        return {}
+    return {"traceback": text, "file": file, "line": line, "column": column, "code": code[:LONGEST]}
 
 
 def text_of(value: object, conversion: Callable[[object], str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -20,14 +21,20 @@ from waza.kit.line_process import Idle, LineProcess
 from waza.kit.process import ProcessDied
 from waza.m365 import standin
 from waza.m365.custom import CustomEvaluator
+from waza.problem import shown
 from waza.registry.cache import cache_root
 
+_LONGEST_LINE = 64 * 1024  # bytes of a line that does not end
+_log = logging.getLogger(__name__)
 # -P keeps the modules beside child.py out of people's imports.
 _ARGV = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
 
 
 class Answer(msgspec.Struct):
-    """What a child says: `failed` is the text of an exception, `returned` what is kept of the result."""
+    """What a child says: `failed` is the text of an exception, `returned` what is kept of the result.
+
+    An exception has a `traceback`, and the last place of the evaluator's own files in it, with the `code` there.
+    """
 
     id: int
     runtime: str
@@ -35,10 +42,25 @@ class Answer(msgspec.Struct):
     loaded: str = ""
     returned: dict[str, Any] = {}
     raw: str = ""
+    traceback: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    code: str = ""
+
+    @property
+    def place(self) -> str:
+        """The place of an exception in words, with the code there; empty where it is not in a file."""
+        where = f"{shown(Path(self.file))}:{self.line}" if self.file else ""
+        return f"{where}: {self.code}" if where and self.code else where
 
 
 class ImportFailed(Exception):  # noqa: N818 - a statement of fact reads better than ImportFailedError
-    """The wrapper cannot be imported; the text is the exception's."""
+    """The wrapper cannot be imported; the text is the exception's, `answer` what the child says of it."""
+
+    def __init__(self, text: str, answer: Answer | None = None) -> None:
+        super().__init__(text)
+        self.answer = answer
 
 
 class CallFailed(Exception):  # noqa: N818 - as above
@@ -75,7 +97,8 @@ class Children:
             try:
                 answer = await self._asked(child, question)
             except TimeoutError:
-                raise CallFailed(f"it gave no result within {self._timeout:g} s") from None
+                said = f"; it last wrote: {child.last_words}" if child.last_words else ""
+                raise CallFailed(f"it gave no result within {self._timeout:g} s{said}") from None
             except ProcessDied as error:
                 raise CallFailed(str(error)) from None
             self._idle.put(child)
@@ -90,7 +113,7 @@ class Children:
         return await self._idle.take() or (await self._new())[0]
 
     async def _new(self) -> tuple[LineProcess, str]:
-        child = LineProcess(_ARGV, env=_environment())
+        child = LineProcess(_ARGV, env=_environment(), overhear=_Overheard(self.evaluator.name))
         try:
             await child.start()
             answer = await self._asked(child, self._setup)
@@ -100,7 +123,7 @@ class Children:
             raise ImportFailed(str(error)) from None
         if answer.failed is not None:
             await child.aclose()
-            raise ImportFailed(answer.failed)
+            raise ImportFailed(answer.failed, answer)
         return child, answer.loaded
 
     async def _asked(self, child: LineProcess, question: Mapping[str, object]) -> Answer:
@@ -112,6 +135,22 @@ class Children:
             await child.aclose()
             raise ProcessDied("its process answered nonsense; does it write to the descriptors of others?")
         return answer
+
+
+class _Overheard:
+    """Logs what the code of an evaluator writes to stdout and stderr, a message a line."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._begun = name, b""
+
+    def __call__(self, data: bytes) -> None:
+        """Log the lines that end here; no data ends the last one."""
+        *lines, self._begun = (self._begun + (data or b"\n")).split(b"\n")
+        if len(self._begun) > _LONGEST_LINE:
+            lines, self._begun = [*lines, self._begun], b""
+        for line in lines:
+            if (line or data) and _log.isEnabledFor(logging.DEBUG):
+                _log.debug("%s: %s", self._name, line.decode("utf-8", "replace").rstrip("\r"))
 
 
 def _environment() -> dict[str, str]:

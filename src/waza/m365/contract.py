@@ -25,16 +25,20 @@ _LONGEST = 200  # characters of a wrong value that a message shows
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What one call of an evaluator gave: a score and why, or else the text of an error and no score."""
+    """What one call of an evaluator gave: a score and why, or else the text of an error and no score.
+
+    An error that was an exception has its `traceback`.
+    """
 
     score: Number | None = None
     reason: str = ""
     error: str = ""
+    traceback: str = ""
 
 
-def failed(text: str) -> Outcome:
-    """Return the outcome of an evaluator that broke down; `text` says how."""
-    return Outcome(error=f"Evaluator failed: {text}")
+def failed(text: str, place: str = "", traceback: str = "") -> Outcome:
+    """Return the outcome of an evaluator that broke down; `text` says how, and `place` where."""
+    return Outcome(error=f"Evaluator failed: {text}{f' ({place})' if place else ''}", traceback=traceback)
 
 
 def outcome(kind: CustomKind, returned: Mapping[str, object]) -> Outcome:
@@ -63,7 +67,7 @@ def reason_of(returned: Mapping[str, object]) -> str:
 def weighed(found: Outcome, threshold: Number, name: str, kind: Kind) -> EvaluatorResult:
     """Return what the evaluator of a name said. It passes when the score reaches the threshold."""
     if found.score is None:
-        return EvaluatorResult(name=name, kind=kind, error=found.error)
+        return EvaluatorResult(name=name, kind=kind, error=found.error, traceback=found.traceback)
     return EvaluatorResult(
         name=name,
         kind=kind,

@@ -135,14 +135,20 @@ def _entries(folder: Path, *, directories: bool) -> set[str]:
         return set()
 
 
-def import_failure(evaluator: CustomEvaluator, text: str) -> Problem:
-    """Return the problem of an evaluator that cannot be imported; `text` is the exception's."""
-    return _import_failure(evaluator.name, evaluator.wrapper, text)
+def import_failure(
+    evaluator: CustomEvaluator, text: str, place: tuple[Path, int, int] | None = None
+) -> Problem:
+    """Return the problem of an evaluator that cannot be imported.
+
+    `text` is the exception's, `place` the file, line and column where it was raised, if they are known.
+    """
+    file, line, column = place or (evaluator.wrapper, 0, 0)
+    return _import_failure(evaluator.name, file, text, line, column)
 
 
-def _import_failure(name: str, wrapper: Path, text: str, line: int = 0, column: int = 0) -> Problem:
+def _import_failure(name: str, file: Path, text: str, line: int = 0, column: int = 0) -> Problem:
     message = f"Custom evaluator '{name}' failed to import: {text}"
-    return Problem(file=shown(wrapper), message=message, line=line, column=column)
+    return Problem(file=shown(file), message=message, line=line, column=column)
 
 
 def _parsed(wrapper: Path, name: str) -> ast.Module | Problem:

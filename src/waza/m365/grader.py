@@ -176,7 +176,9 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
 def _verdict(result: EvaluatorResult) -> Verdict:
     if is_error(result):
-        raise GraderError(entry_of(result)["error"])
+        return Verdict.errored(
+            entry_of(result)["error"], **({"traceback": result.traceback} if result.traceback else {})
+        )
     details = {
         "evaluator": result.name,
         "kind": result.kind,

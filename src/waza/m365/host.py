@@ -14,6 +14,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -117,14 +118,21 @@ class EvaluatorHost:
         try:
             answer = await children.ask(settings=settings, arguments=arguments, debug=debug)
         except ImportFailed as error:
-            return Outcome(error=import_failure(children.evaluator, str(error)).message)
+            return Outcome(
+                error=_import_failure(children.evaluator, error).message,
+                traceback=error.answer.traceback if error.answer else "",
+            )
         except CallFailed as error:
             return failed(str(error))
         _log.debug(
             "%s, %s: made with %s; load_flow: %s; returned %s",
             *(key, name, ", ".join(settings), answer.runtime or "none", answer.raw or answer.failed),
         )
-        return outcome(kind, answer.returned) if answer.failed is None else failed(answer.failed)
+        if answer.failed is None:
+            return outcome(kind, answer.returned)
+        if answer.traceback:
+            _log.debug("%s, %s: %s", key, name, answer.traceback.rstrip())
+        return failed(answer.failed, answer.place, answer.traceback)
 
     async def aclose(self) -> None:
         """End all children. Call it when no call is under way."""
@@ -141,11 +149,21 @@ class EvaluatorHost:
         await self.aclose()
 
 
+def _import_failure(evaluator: CustomEvaluator, error: ImportFailed) -> Problem:
+    """Return the problem of an evaluator that cannot be imported, at the line that raised the exception."""
+    where = error.answer
+    if where is None or not where.file:
+        return import_failure(evaluator, str(error))
+    return import_failure(evaluator, str(error), (Path(where.file), where.line, where.column))
+
+
 async def _warmed(children: Children) -> Problem | None:
     evaluator = children.evaluator
     try:
         loaded = await children.warm()
     except ImportFailed as error:
-        return import_failure(evaluator, str(error))
+        if error.answer and error.answer.traceback:
+            _log.debug("%s: %s", evaluator.name, error.answer.traceback.rstrip())
+        return _import_failure(evaluator, error)
     _log.debug("%s: %s evaluator, class %s of %s", evaluator.name, evaluator.kind, loaded, evaluator.wrapper)
     return None

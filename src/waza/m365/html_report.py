@@ -276,10 +276,15 @@ def _score(score: Score) -> str:
         _element("td", text(score.result), class_="result"),
         _element("td", _element("span", text(score.value), class_="value"), _scale(score)),
         _element("td", text(score.threshold)),
-        _element("td", text(score.reason), class_="reason"),
+        _element("td", text(score.reason), *_traceback(score), class_="reason"),
         class_=score.result,
         data_evaluator=score.evaluator,
     )
+
+
+def _traceback(score: Score) -> Iterator[str]:
+    if score.traceback:
+        yield _element("details", _element("summary", "Traceback"), _element("pre", text(score.traceback)))
 
 
 def _scale(score: Score) -> str:

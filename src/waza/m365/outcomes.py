@@ -55,7 +55,8 @@ def result_of(name: str, said: Validation) -> EvaluatorResult:
     """Return what an evaluator said, from the verdict of the grader `evaluator`."""
     details = said.details
     if "raw_score" not in details:
-        return EvaluatorResult(name=name, error=details.get("error") or said.feedback)
+        error, trace = details.get("error") or said.feedback, details.get("traceback", "")
+        return EvaluatorResult(name=name, error=error, traceback=trace)
     own = ("evaluator", "kind", "raw_score", "scale", "threshold", "reason")
     return EvaluatorResult(
         name=name,

@@ -14,7 +14,8 @@ from waza.kit.files import write_atomic
 from waza.kit.json_nodes import dump
 from waza.m365 import csv_report, html_report
 from waza.m365.document import EvalDocument
-from waza.m365.status import TurnOutcome, error_of, scores_of, status_of, summary_of
+from waza.m365.scores import TRACEBACKS
+from waza.m365.status import TurnOutcome, error_of, scores_of, status_of, summary_of, tracebacks_of
 from waza.version import __version__
 
 _OF_TURN = frozenset({"response", "citations", "scores", "diagnostics", "status", "error"})
@@ -84,8 +85,9 @@ def _turn(turn: dict[str, Any], outcome: TurnOutcome) -> dict[str, Any]:
     if outcome.citations:
         result["citations"] = outcome.citations
     result["scores"] = scores_of(outcome)
-    if outcome.diagnostics:
-        result["diagnostics"] = outcome.diagnostics
+    traces = tracebacks_of(outcome)  # entries of `scores` are closed, `diagnostics` is open
+    if outcome.diagnostics or traces:
+        result["diagnostics"] = {**outcome.diagnostics, **({TRACEBACKS: traces} if traces else {})}
     result["status"] = status_of(outcome)
     error = error_of(outcome)
     return result | {"error": error} if error else result

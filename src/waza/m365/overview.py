@@ -12,7 +12,14 @@ from typing import Any
 import msgspec
 
 from waza.m365.model import Status
-from waza.m365.scores import SCORES, JudgedScore, PartialMatchScore, RetrievalQueryScore, RetrievalResultScore
+from waza.m365.scores import (
+    SCORES,
+    TRACEBACKS,
+    JudgedScore,
+    PartialMatchScore,
+    RetrievalQueryScore,
+    RetrievalResultScore,
+)
 from waza.m365.status import overall_status
 
 STATUSES: tuple[Status, ...] = ("pass", "fail", "partial", "error")
@@ -42,6 +49,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     mark: float | None
     threshold: str
     reason: str
+    traceback: str = ""
 
 
 class TurnRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +133,11 @@ def _item(number: int, item: Mapping[str, Any]) -> ItemRow:
 
 
 def _turn(number: int, turn: Mapping[str, Any]) -> TurnRow:
-    scores = tuple(_score(name, entry) for name, entry in turn.get("scores", {}).items())
+    traces = turn.get("diagnostics", {}).get(TRACEBACKS)
+    known = traces if isinstance(traces, dict) else {}
+    scores = tuple(
+        _score(name, entry, str(known.get(name, ""))) for name, entry in turn.get("scores", {}).items()
+    )
     return TurnRow(number=number, status=turn.get("status") or _status_by(scores), data=turn, scores=scores)
 
 
@@ -135,7 +147,7 @@ def _status_by(scores: Sequence[Score]) -> Status:
     return "partial" if "error" in results else "fail" if "fail" in results else "pass"
 
 
-def _score(name: str, entry: object) -> Score:
+def _score(name: str, entry: object, traceback: str) -> Score:
     found: Mapping[str, Any] = entry if isinstance(entry, dict) else {}
     number = found.get("score", found.get("count"))
     if not isinstance(number, int | float) or isinstance(number, bool):
@@ -155,6 +167,7 @@ def _score(name: str, entry: object) -> Score:
         mark=_share(name, threshold),
         threshold="" if threshold is None else digits(threshold),
         reason=str(found.get("error") or found.get("reason") or ""),
+        traceback=traceback,
     )
 
 

@@ -129,6 +129,10 @@ SCORES: dict[str, type[Part]] = {
 }
 
 
+TRACEBACKS = "evaluator_tracebacks"
+"""Key of ours in `diagnostics`: tracebacks of evaluators that raised an exception, by their names."""
+
+
 class Query(Part, frozen=True, kw_only=True):
     """A search query of the agent."""
 

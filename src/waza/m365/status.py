@@ -98,6 +98,11 @@ def entry_of(result: EvaluatorResult) -> dict[str, Any]:
     return entry | {key: value for key, value in result.extra.items() if key not in entry}
 
 
+def tracebacks_of(outcome: TurnOutcome) -> dict[str, str]:
+    """Return the tracebacks of evaluators that raised an exception, by their names."""
+    return {result.name: result.traceback for result in outcome.results if result.traceback}
+
+
 def is_error(result: EvaluatorResult) -> bool:
     """Tell whether an evaluator gave no result; a score that is no finite number is none."""
     return bool(result.error) or not (math.isfinite(result.score) and math.isfinite(result.threshold))

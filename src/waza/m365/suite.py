@@ -16,6 +16,7 @@ from waza.m365.document import EvalDocument, Item
 from waza.m365.grader import EvaluatorGrader, evaluator_digest
 from waza.m365.model import Turn
 from waza.m365.options import Evaluators
+from waza.m365.scores import TRACEBACKS
 from waza.m365.status import AGENT_THROTTLED, EVALUATORS_FAILED, REQUEST_FAILED
 from waza.model.loaded import Suite
 from waza.model.mock import MockScript, MockTurn
@@ -157,6 +158,5 @@ def _recorded(turn: Turn, data: Mapping[str, Any]) -> MockTurn:
         return MockTurn(error=f"{AS_RECORDED}{cause}", throttled=error.code == AGENT_THROTTLED)
     if isinstance(turn.response, UnsetType):
         return MockTurn(error="the document has no 'response' for this prompt")
-    return MockTurn(
-        output=turn.response, citations=data.get("citations", []), diagnostics=data.get("diagnostics", {})
-    )
+    known = {key: value for key, value in data.get("diagnostics", {}).items() if key != TRACEBACKS}
+    return MockTurn(output=turn.response, citations=data.get("citations", []), diagnostics=known)

@@ -40,9 +40,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return cls(score=0.0, passed=False, feedback=reason, details=details)
 
     @classmethod
-    def errored(cls, reason: str) -> Verdict:
+    def errored(cls, reason: str, **details: Any) -> Verdict:
         """Return the verdict of a grader that could not reach one."""
-        return cls(score=0.0, passed=False, feedback=reason, details={"error": reason}, error=reason)
+        return cls(
+            score=0.0, passed=False, feedback=reason, details={**details, "error": reason}, error=reason
+        )
 
 
 class Closable(Protocol):

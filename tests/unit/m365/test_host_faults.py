@@ -218,6 +218,6 @@ def test_imports_that_fail_are_problems_and_errors_of_later_calls(tmp_path, stat
 
     problems, bad, good = asyncio.run(scenario())
     assert problems == [f"Custom evaluator 'bad' failed to import: {text}"]
-    assert bad == Outcome(error=problems[0])
+    assert bad.error == problems[0]
     assert good == Outcome(1)
     assert leftovers() == []
