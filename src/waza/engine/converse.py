@@ -116,6 +116,7 @@ class Conversation:
             tool_events=tool_events(self.events),
             skill_invocations=tuple(self.skills),
             command_invocations=self.commands,
+            denials=tuple(self.denials),
             usage=self.usage,
             duration_ms=self.duration_ms,
             session_id=self.session_id,

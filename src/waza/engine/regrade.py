@@ -175,6 +175,7 @@ def observation_of(
         tool_events=tuple(run.tool_events) or _from_digest(run.session_digest.tool_calls),
         skill_invocations=tuple(run.skill_invocations),
         command_invocations=tuple(run.command_invocations),
+        denials=tuple(run.session_digest.tool_policy_denials),
         usage=run.session_digest.usage,
         duration_ms=run.duration_ms,
         session_id=run.session_digest.session_id,

@@ -81,12 +81,14 @@ class CopilotAgent:
 
     async def send(self, prompt: str, limits: Limits) -> Turn:
         """Send a prompt and wait for the end of the turn. ExecutorError: there is no session to send it to."""
-        policy = agent_policy(None if self.task.no_skills else self.task.target)
+        servers = {*self.executor.setup.config.mcp_servers, *self.place.mock_servers}
+        policy = agent_policy(None if self.task.no_skills else self.task.target, servers)
         watch = TurnWatch(limits)
         session = await self._session(policy, watch)
         metrics = await take_turn(
             watch, session, self.client, self.executor.clients, lambda: session.send(encodable(prompt))
         )
+        policy.note_hidden(watch.collector.events)
         if watch.error:
             self._end_commands()  # they must not change what is graded now
         return self._turn(policy, watch, metrics)

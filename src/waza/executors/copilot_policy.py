@@ -5,16 +5,15 @@ All three fail closed. The runtime lets a tool run when a pre-tool hook raises, 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 from copilot.rpc import PermissionDecisionApproveOnce, PermissionDecisionReject
 
 from waza.model.agent import READING, Question
-from waza.model.observation import Denial
-from waza.model.skill import Target, allowed_by, allows, canonical_tool
+from waza.model.observation import COMPLETE, START, Denial, Event
+from waza.model.skill import Target, allowed_by, allows, canonical_tool, server_prefix
 
 # What an alias group is called among the runtime's own tools.
 _NATIVE = {
@@ -26,7 +25,6 @@ _NATIVE = {
 # Shell tools, into whose command the session of mocked programs is written.
 SHELLS = frozenset({"bash", "powershell", "local_shell"})
 LAUNCHER = "task"  # what an unnamed workflow or a sub-agent launch goes by
-_OTHER = re.compile(r"[^A-Za-z0-9_-]")  # what the runtime replaces in the names of servers
 
 Hook = Callable[[Mapping[str, Any], Mapping[str, str]], Awaitable[dict[str, Any] | None]]
 
@@ -42,10 +40,12 @@ class ToolPolicy:
     """The policy of one session. `denials` grows with every call that was not allowed.
 
     `declared` are the tools that may be used, None for all; `reason` is that of a denial, with `{tool}` in it.
+    `servers` are the MCP servers of the session: only a qualified name grants a tool of theirs.
     """
 
-    def __init__(self, declared: Sequence[str] | None, reason: str) -> None:
+    def __init__(self, declared: Sequence[str] | None, reason: str, servers: Collection[str] = ()) -> None:
         self.declared, self.reason = declared, reason
+        self.servers = tuple(server_prefix(name).lower() for name in servers)
         self.denials: list[Denial] = []
 
     @property
@@ -56,13 +56,40 @@ class ToolPolicy:
         """
         if self.declared is None:
             return None
-        return sorted({_native(name) for name in self.declared if "*" not in name})
+        return sorted({native for name in self.declared if "*" not in name for native in _native(name)})
 
     def check_tool(self, name: str) -> str:
         """Return why a tool may not be used, or nothing; a refusal is noted."""
-        if self.declared is None or allowed_by(self.declared, name):
+        if self.declared is None or self._grants(name):
             return ""
         return self._deny(name, "tool", self.reason.format(tool=repr(name)))
+
+    def _grants(self, name: str) -> bool:
+        """Tell whether the list grants a tool that goes by this name, which does not tell where it comes from."""
+        served = self._is_served(name)
+        declared = [
+            entry for entry in self.declared or () if not served or entry.strip().lower().startswith("mcp:")
+        ]
+        return allowed_by(declared, name)
+
+    def _is_served(self, name: str) -> bool:
+        return name.strip().lower().startswith(self.servers)
+
+    def note_hidden(self, events: Iterable[Event]) -> None:
+        """Note as denied the calls of tools that the runtime hid although the list seems to grant them.
+
+        A name of another source or another case looks like the tool's, and does not let it through the filter.
+        """
+        if self.declared is None:
+            return
+        called: dict[str, str] = {}
+        for event in events:
+            if event.type == START:
+                called[event.tool_call_id] = event.tool_name
+            name = called.get(event.tool_call_id, "") if event.type == COMPLETE else ""
+            let_through = f"builtin:{name}" in (self.available_tools or ()) and not self._is_served(name)
+            if name and not let_through and _is_missing(name, event.tool_result):
+                self._deny(name, "tool", f"no name in the agent's tools: list stands for {name!r}")
 
     def check_permission(self, request: Any) -> str:
         """Return why a permission request is refused, or nothing. A list allows no kind that nobody knows."""
@@ -144,12 +171,12 @@ class ToolPolicy:
         return decide
 
 
-def agent_policy(target: Target | None) -> ToolPolicy:
-    """Return the policy of an agent's session: the `tools:` list of a custom agent, else none."""
+def agent_policy(target: Target | None, servers: Collection[str] = ()) -> ToolPolicy:
+    """Return the policy of an agent's session with these MCP servers: the `tools:` list of a custom agent, else none."""
     declared = target.tools if target is not None and target.kind == "agent" else None
     if declared is not None and not declared:
         return ToolPolicy(declared, "the agent declares tools: [], so no tool is allowed")
-    return ToolPolicy(declared, "the agent's tools: list does not allow {tool}")
+    return ToolPolicy(declared, "the agent's tools: list does not allow {tool}", servers)
 
 
 def judge_policy(question: Question, agent: ToolPolicy | None) -> ToolPolicy:
@@ -168,6 +195,13 @@ def judge_policy(question: Question, agent: ToolPolicy | None) -> ToolPolicy:
     return ToolPolicy([*usable, *custom], "config.tools of the judge's grader does not allow {tool}")
 
 
+def _is_missing(tool: str, result: Any) -> bool:
+    """Tell whether the runtime answered that a tool is not there, which it says of those that it hides, too."""
+    error = result.get("error") if isinstance(result, Mapping) else None
+    said = error.get("message") if isinstance(error, Mapping) else None
+    return isinstance(said, str) and said.startswith(f"Tool '{tool}' does not exist")
+
+
 def _refusal(reason: str) -> dict[str, Any]:
     return {"permissionDecision": "deny", "permissionDecisionReason": reason}
 
@@ -179,11 +213,13 @@ def _tool_of(call: Mapping[str, Any]) -> str:
     return name
 
 
-def _native(declared: str) -> str:
+def _native(declared: str) -> tuple[str, ...]:
+    """Return what the runtime's filter calls a tool. It minds the case of names, which a list need not."""
     name = declared.strip()
     if name.lower().startswith(("mcp:", "custom:", "builtin:")):
-        return name
-    return _NATIVE.get(canonical_tool(name), f"builtin:{name}")
+        return (name,)
+    tool = canonical_tool(name)
+    return (_NATIVE[tool],) if tool in _NATIVE else (f"builtin:{name}", f"builtin:{name.lower()}")
 
 
 def _with_session(tool: str, token: str) -> str:
@@ -241,8 +277,7 @@ def _mcp(server: str, tool: str) -> str | None:
     """Return the identity of a server's tool. The runtime has put the server's name before the tool's already."""
     if not server or not tool:
         return None
-    prefix = _OTHER.sub("-", server)
-    return f"mcp:{tool}" if tool.startswith(f"{prefix}-") else f"mcp:{server}-{tool}"
+    return f"mcp:{tool}" if tool.startswith(server_prefix(server)) else f"mcp:{server}-{tool}"
 
 
 class _OldWorkflow(msgspec.Struct, rename="camel"):

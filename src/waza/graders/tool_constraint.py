@@ -101,7 +101,7 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
         calls = seen.tool_events
         missing = [spec.label for spec in self.expect_tools if not _any(spec, calls)]
         rejected = [spec.label for spec in self.reject_tools if _any(spec, calls)]
-        strays = self._strays(calls)
+        strays = self._strays(seen)
         failures = [f"expected but not called: {label}" for label in missing]
         failures += [f"called but rejected: {label}" for label in rejected]
         failures += [f"not allowed: {name} ({count} of {len(calls)} calls)" for name, count in strays.items()]
@@ -116,12 +116,20 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
             details={**self._details(seen, strays), "failures": failures},
         )
 
-    def _strays(self, calls: tuple[ToolEvent, ...]) -> Counter[str]:
-        """Count the calls that no entry of `allow_only` allows, by tool, in the order they were seen."""
+    def _strays(self, seen: Observation) -> Counter[str]:
+        """Count the calls that no entry of `allow_only` allows, by tool, in the order they were seen.
+
+        A call that the agent's policy denied is none that was allowed, whatever its name looks like.
+        """
         allowed = self.allow_only
         if allowed is None:
             return Counter()
-        return Counter(call.tool_name for call in calls if not any(spec.allows(call) for spec in allowed))
+        denied = {denial.tool for denial in seen.denials}
+        return Counter(
+            call.tool_name
+            for call in seen.tool_events
+            if call.tool_name in denied or not any(spec.allows(call) for spec in allowed)
+        )
 
     def _details(self, seen: Observation, strays: Counter[str]) -> dict[str, Any]:
         details: dict[str, Any] = {

@@ -133,7 +133,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     answer to the latest prompt, if there is none.
     `workspace` is the directory that the agent worked in, or empty. `prompt` is empty at checkpoints.
     `expected` is what the task expects of the output, mostly a text. `files_written` is sorted by path, and
-    filled only for tasks with a grader that `reads_changes`.
+    filled only for tasks with a grader that `reads_changes`. `denials` are the calls that a tool policy prevented.
     """
 
     task_id: str = ""
@@ -150,6 +150,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     tool_events: tuple[ToolEvent, ...] = ()
     skill_invocations: tuple[SkillInvocation, ...] = ()
     command_invocations: tuple[CommandInvocation, ...] = ()
+    denials: tuple[Denial, ...] = ()
     files_written: tuple[WrittenFile, ...] = ()
     usage: Usage | None = None
     duration_ms: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ ALIASES = (
     ("bash", "runcommand"),
     ("fetch", "web_fetch"),
 )
+_OTHER = re.compile(r"[^A-Za-z0-9_-]")  # what is replaced in the names of servers
 _CANONICAL = {name: group[0] for group in ALIASES for name in group}
 
 PolicyMode = Literal["unrestricted", "deny_all", "allow_list"]
@@ -52,6 +54,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         if self.tools is None:
             return "unrestricted"
         return "allow_list" if self.tools else "deny_all"
+
+
+def server_prefix(server: str) -> str:
+    """Return what stands before the names of an MCP server's tools where agents call them."""
+    return f"{_OTHER.sub('-', server)}-"
 
 
 def canonical_tool(name: str) -> str:

@@ -18,6 +18,7 @@ from waza.plugins import load as load_plugin
 from waza.plugins import names as plugin_names
 from waza.problem import Problem
 from waza.suite import skills
+from waza.suite.agent_tools import check_agent_tools
 from waza.suite.dataset import csv_tasks
 from waza.suite.digest import digested, suite_digest
 from waza.suite.discover import expanded
@@ -149,6 +150,7 @@ def _load(loading: Loading) -> Suite:
     skills.check_required(loading, () if loading.skills_off else skills.suite_paths(loading))
     tasks = csv_tasks(loading, base) if loading.file.tasks_from else file_tasks(loading, base)
     _check_templates(loading, tasks)
+    check_agent_tools(loading, tasks)
     models = loading.request.models or (loading.file.config.model,)
     return Suite(
         path=loading.path,

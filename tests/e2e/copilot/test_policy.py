@@ -225,10 +225,27 @@ def test_names_of_another_source_and_patterns_allow_nothing(root: Path, marks: P
     seen = run(write_suite(root, tasks, "unqualified", skill="unqualified", config=config), scripts(marks))
     assert list(marks.iterdir()) == []
     assert seen.asked("SERVED")[0].tools == []
-    for name in tasks:
-        assert [call["success"] for call in seen.run(name)["tool_events"]] == [False]
-    for name, tool in {"look": "hands-look", "view": "view"}.items():
-        assert [one["tool"] for one in seen.run(name)["session_digest"]["tool_policy_denials"]] == [tool]
+    for name, tool in {"touch": "hands-touch", "bash": "bash", "look": "hands-look", "view": "view"}.items():
+        found = seen.run(name)
+        assert [call["success"] for call in found["tool_events"]] == [False]
+        assert [one["tool"] for one in found["session_digest"]["tool_policy_denials"]] == [tool]
+        assert found["status"] == "error"
+        assert found["validations"]["allowed_tools"]["passed"] is False
+
+
+def test_the_case_of_a_name_hides_no_tool_of_the_runtime(root: Path, marks: Path):
+    write_tree(root, {"loud.agent.md": definition("loud", "[Grep, VIEW, 'mcp:HANDS-touch']")})
+    config = {"mcp_servers": tools_server(root)}
+    suite = write_suite(
+        root, {"touch": task("SERVED"), "view": task("LOOK")}, "loud", skill="loud", config=config
+    )
+    seen = run(suite, scripts(marks))
+    assert {tuple(sorted(turn.tools)) for turn in seen.asked("")} == {("grep", "view")}
+    assert seen.run("view")["status"] == "passed"
+    found = seen.run("touch")
+    (denial,) = found["session_digest"]["tool_policy_denials"]
+    assert denial["reason"] == "no name in the agent's tools: list stands for 'hands-touch'"
+    assert (found["status"], found["validations"]["allowed_tools"]["passed"]) == ("error", False)
 
 
 @pytest.mark.parametrize(

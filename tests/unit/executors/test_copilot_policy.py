@@ -257,7 +257,7 @@ FILTERS: dict[str, tuple[list[str], list[str]]] = {
     "aliases": (["fileRead", "writeFile", "runCommand", "web_fetch"], ["builtin:bash", "builtin:edit", "builtin:view", "builtin:web_fetch"]),
     "canonical": (["read", "write", "bash", "fetch"], ["builtin:bash", "builtin:edit", "builtin:view", "builtin:web_fetch"]),
     "once": (["view", "READ", " readFile "], ["builtin:view"]),
-    "bare": (["grep", "codeSearch"], ["builtin:codeSearch", "builtin:grep"]),
+    "bare": (["grep", "codeSearch"], ["builtin:codeSearch", "builtin:codesearch", "builtin:grep"]),
     "qualified": (["mcp:Hub-List", "custom:CodeSearch", "builtin:glob"], ["builtin:glob", "custom:CodeSearch", "mcp:Hub-List"]),
     "patterns": (["*", "mcp:*", "builtin:*", "custom:*", "ba*"], []),
     "nothing": ([], []),

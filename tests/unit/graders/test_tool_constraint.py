@@ -3,7 +3,7 @@ from tests.unit.graders._configs import called, errors, read, refused
 
 from waza.graders.argument import Matcher
 from waza.graders.tool_constraint import ToolConstraint, ToolSpec
-from waza.model.observation import Observation, Usage
+from waza.model.observation import Denial, Observation, Usage
 from waza.model.verdict import Helpers, Verdict
 
 
@@ -48,6 +48,13 @@ def test_the_documented_example():
         "failures": ["not allowed: bash (1 of 3 calls)"],
     }
     assert verdict.feedback == "not allowed: bash (1 of 3 calls)"
+
+
+def test_a_call_that_the_policy_denied_is_none_that_was_allowed():
+    denied = (Denial(tool="hub-list", kind="tool", reason="r"),)
+    verdict = graded(ToolConstraint(allow_only=[ToolSpec(tool="hub-list")]), "hub-list", denials=denied)
+    assert verdict.feedback == "not allowed: hub-list (1 of 1 calls)"
+    assert allowed("hub-list", tool="hub-list")
 
 
 def test_expected_tools_are_patterns_without_regard_to_case():
