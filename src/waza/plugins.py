@@ -10,8 +10,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from waza.errors import UsageError
+from waza.executors import CAPABILITIES
 from waza.executors import TYPES as EXECUTORS
 from waza.graders import TYPES as GRADERS
+from waza.model.capabilities import Capabilities
 
 TABLES = {"waza.graders": GRADERS, "waza.executors": EXECUTORS}
 
@@ -35,3 +38,27 @@ def names(group: str) -> list[str]:
     from importlib.metadata import entry_points
 
     return sorted({*TABLES[group], *(entry.name for entry in entry_points(group=group))})
+
+
+def capabilities_of(executor: str) -> Capabilities | None:
+    """Return what an executor can do and see; None where there is no such executor.
+
+    UsageError: the class of a plugin does not declare it. An import error of a plugin propagates.
+    """
+    if executor in CAPABILITIES:
+        return CAPABILITIES[executor]
+    kind = load("waza.executors", executor)
+    if kind is None:
+        return None
+    declared = getattr(kind, "capabilities", None)
+    if not isinstance(declared, Capabilities):
+        raise UsageError(
+            f"the executor {executor!r} does not declare what it can do; its class {kind.__qualname__} needs "
+            "`capabilities = Capabilities(...)` (waza.model.capabilities)"
+        )
+    return declared
+
+
+def executors_with(capability: str) -> list[str]:
+    """Return the built-in executors that have a capability, by its name; what plugins have is not looked up."""
+    return [name for name, known in sorted(CAPABILITIES.items()) if getattr(known, capability)]

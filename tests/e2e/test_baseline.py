@@ -17,9 +17,12 @@ import json
 import os
 from pathlib import Path
 from waza.model.agent import Answer, Call
+from waza.model.capabilities import Capabilities
 from waza.model.observation import SkillInvocation, Turn
 
 class Seer:
+    capabilities = Capabilities(judge=True, skills=True, tool_calls=True, tool_policy=True, usage=True)
+
     def __init__(self, setup):
         pass
 

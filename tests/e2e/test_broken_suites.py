@@ -95,10 +95,10 @@ eval.yaml:3:1: colour: warning: unknown key 'colour', ignored; known: adversaria
 eval.yaml:4:21: metrics[0].treshold: warning: unknown key 'treshold', ignored; did you mean 'threshold'?
 eval.yaml:5:9: hooks.before_runs: warning: unknown key 'before_runs', ignored; did you mean 'before_run'?
 eval.yaml:5:56: hooks.after_run[0].comment: warning: unknown key 'comment', ignored; did you mean 'command'?
-eval.yaml:6:1: mcp_mocks: warning: has no effect with --executor mock
+eval.yaml:6:1: mcp_mocks: warning: has no effect with the executor 'mock'
 eval.yaml:6:23: mcp_mocks[0].tool: warning: unknown key 'tool', ignored; did you mean 'tools'?
 eval.yaml:6:57: mcp_mocks[0].tools.t.responses[0].macth: warning: unknown key 'macth', ignored; did you mean 'match'?
-eval.yaml:7:1: command_mocks: warning: has no effect with --executor mock
+eval.yaml:7:1: command_mocks: warning: has no effect with the executor 'mock'
 eval.yaml:7:28: command_mocks[0].calls: warning: unknown key 'calls', ignored; known: expect_calls, name, responses
 eval.yaml:7:61: command_mocks[0].responses[0].stdot: warning: unknown key 'stdot', ignored; did you mean 'stdout'?
 eval.yaml:8:38: adversarial.pack: warning: unknown key 'pack', ignored; did you mean 'packs'?

@@ -162,7 +162,7 @@ def test_evaluators_are_asked_about_the_prompt_that_was_answered_and_of_broken_t
     assert len((tmp_path / "asked.txt").read_text().splitlines()) == 3  # once more by `grade`
 
 
-def test_graders_that_need_a_judge_are_told_of_before_the_agent_is_asked(tmp_path: Path):
+def test_graders_that_need_a_judge_are_refused_before_the_agent_is_asked(tmp_path: Path):
     graders = (
         "{type: prompt, name: tone, config: {prompt: Is it polite?}},"
         "{type: evaluator, name: coherent, config: {name: Coherence}}"
@@ -170,12 +170,14 @@ def test_graders_that_need_a_judge_are_told_of_before_the_agent_is_asked(tmp_pat
     command = "config: {executor: command, executor_options: {command: cat}}"
     write_tree(tmp_path, {"command.yaml": f"name: c\n{command}\ntasks: [task.yaml]\n"})
     suite(tmp_path, "{executor: mock}", graders)
-    ended = waza("run", "eval.yaml", "--executor", "command:cat", cwd=tmp_path)
-    assert "graders[0].config: warning: this executor has no judge" in ended.err
-    refused = waza("run", "command.yaml", cwd=tmp_path)
-    assert refused.code == 2
-    assert "graders[0].config: this executor has no judge, so the grader can reach no verdict" in refused.err
-    assert "graders[1].config.name: warning: Coherence asks a judge, and none is configured" in ended.err
+    for words in (["eval.yaml", "--executor", "command:cat"], ["command.yaml"]):
+        refused = waza("run", *words, cwd=tmp_path)
+        assert refused.code == 2
+        lack = "graders[0].config: needs a judge, which the executor 'command' does not offer; "
+        assert f"{lack}use executor: copilot-sdk or mock, or another grader" in refused.err
+        assert (
+            "graders[1].config.name: warning: Coherence asks a judge, and none is configured" in refused.err
+        )
     ended = waza("run", "eval.yaml", "-o", "r.json", cwd=tmp_path)
     assert "warning" not in ended.err
     graded = waza("grade", "eval.yaml", "--results", "r.json", cwd=tmp_path)
@@ -196,12 +198,15 @@ def test_a_command_calls_mocked_programs(tmp_path: Path):
     assert [call["args"] for call in run["command_invocations"]] == [["pr", "list"]]
 
 
-def test_what_an_agent_elsewhere_has_no_use_for_is_a_warning(tmp_path: Path):
-    servers = "mcp_servers: {x: {command: y}}"
+def test_servers_for_an_agent_that_gets_none_are_refused_and_a_scripted_agent_needs_none(tmp_path: Path):
+    servers = "mcp_servers: {x: {command: cat}}"
     config = f"{{executor: command, executor_options: {{command: cat}}, {servers}}}"
     suite(tmp_path, config, found="again")
     ended = waza("run", "eval.yaml", cwd=tmp_path)
-    assert (ended.code, ended.err.count("has no effect with executor: command")) == (0, 1)
+    assert ended.code == 2
+    assert "config.mcp_servers: needs MCP servers, which the executor 'command' does not offer" in ended.err
+    ended = waza("run", "eval.yaml", "--executor", "mock", cwd=tmp_path)
+    assert (ended.code, ended.err.count("has no effect with the executor 'mock'")) == (0, 1)
 
 
 def test_answers_of_an_agent_elsewhere_are_not_cached(tmp_path: Path):
@@ -217,18 +222,25 @@ def test_answers_of_an_agent_elsewhere_are_not_cached(tmp_path: Path):
     assert waza("run", "eval.yaml", "--cache", cwd=tmp_path).code == 1
 
 
-def test_calls_that_nobody_reports_are_told_of_before_the_run(tmp_path: Path):
+def test_checks_of_what_an_executor_does_not_report_are_refused_before_the_run(tmp_path: Path):
     graders = (
         "{type: tool_calls, name: calls, config: {forbidden_tools: [bash]}},"
-        "{type: skill_invocation, name: skills, config: {forbidden_skills: [y]}}"
+        "{type: skill_invocation, name: skills, config: {forbidden_skills: [y]}},"
+        "{type: behavior, name: short, config: {max_tool_calls: 3, max_duration_ms: 60000}},"
+        "{type: behavior, name: cheap, config: {max_tokens: 9}},"
+        "{type: behavior, name: quick, config: {max_duration_ms: 60000}}"
     )
     suite(tmp_path, "{executor: command, executor_options: {command: cat}}", graders)
     tests = "skill: x\nshould_trigger_prompts: [{prompt: p}]\n"
     write_tree(tmp_path, {"trigger_tests.yaml": tests})
     ended = waza("run", "eval.yaml", cwd=tmp_path)
-    assert ended.err.count("this executor reports no calls") == 2
-    assert "trigger tests are left out" in ended.err
-    assert "TRIGGER ACCURACY" not in ended.out
+    assert ended.code == 2
+    calls = "needs reports of tool calls, which the executor 'command' does not offer"
+    assert ended.err.count(calls) == 4  # three graders, and the trigger tests
+    assert f"trigger_tests.yaml:1:1: {calls}" in ended.err
+    assert "graders[2].config.max_tool_calls: needs" in ended.err
+    assert "graders[3].config.max_tokens: needs token counts" in ended.err
+    assert "graders[4]" not in ended.err
 
 
 def test_what_is_done_is_written_when_a_later_suite_cannot_start(tmp_path: Path):

@@ -365,7 +365,7 @@ graders:
     expected = [
         "graders[0].ref: config.contain: unknown key 'contain'; did you mean 'contains'?",
         "graders[1].ref: the grader is of type 'text', not 'file'; leave 'type' out",
-        "graders[2].ref: config.reasoning_effort: a reasoning effort needs executor: copilot-sdk",
+        "graders[2].ref: config.reasoning_effort: needs reasoning efforts, which the executor",
         "graders[3].rubric: warning: 'rubric' has no effect here; put it under 'config:'",
         "graders[4].ref: 'github.com/acme@v1' is no ref: 'github.com/acme' names no repository",
         "graders[5].config: a list stands where a mapping belongs",

@@ -17,9 +17,12 @@ OBEDIENT = """
 import json
 from waza.errors import ExecutorError
 from waza.model.agent import Limits
+from waza.model.capabilities import Capabilities
 from waza.model.observation import Event, SkillInvocation, Turn, Usage
 
 class Obedient:
+    capabilities = Capabilities(skills=True, tool_calls=True, usage=True, mcp=True, command_mocks=True)
+
     def __init__(self, setup):
         pass
 

@@ -20,7 +20,6 @@ from waza.cli.listening import Listeners
 from waza.cli.outputs import check_target
 from waza.cli.streams import Output, tell
 from waza.engine.control import Control
-from waza.engine.engines import COPILOT
 from waza.engine.run import ModelRun, RunOptions, run_model
 from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.json_nodes import dump
@@ -40,6 +39,7 @@ from waza.m365.suite import Agent, agent_named, suite_of
 from waza.model.event import RunEvent, Warned
 from waza.model.loaded import Suite
 from waza.model.verdict import Shared
+from waza.plugins import executors_with
 from waza.problem import Problem
 from waza.report.progress import Progress
 from waza.report.terminal import has_colour, is_live
@@ -52,12 +52,12 @@ TIMEOUT, ATTEMPTS = "WORKIQ_REQUEST_TIMEOUT_SECS", "WORKIQ_REQUEST_MAX_ATTEMPTS"
 
 
 _OF_AGENTS = (
-    ("--model", "model", COPILOT),
-    ("--skill", "skill", COPILOT),
-    ("--bearer-env", "token_env", "a2a"),
-    ("--api-key-env", "key_env", "a2a"),
+    ("--model", "model", executors_with("models")),
+    ("--skill", "skill", executors_with("skills")),
+    ("--bearer-env", "token_env", ["a2a"]),
+    ("--api-key-env", "key_env", ["a2a"]),
 )
-"""Options that mean something to one agent only, by their names here."""
+"""Options that mean something to some agents only, by their names here."""
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,15 +140,17 @@ class _Run:
         given, defaults = self.arguments, self.project.keys.defaults
         executor, options = agent_named(given.agent or defaults.engine)
         for flag, asked, users in _OF_AGENTS:
-            if getattr(given, asked) and executor != users:
-                raise UsageError(f"{flag} is for the agent {users}; leave it out, or change --agent")
+            if getattr(given, asked) and executor not in users:
+                raise UsageError(
+                    f"{flag} is for the agent {' or '.join(users)}; leave it out, or change --agent"
+                )
         if executor == "a2a":
             options |= {"bearer_env": given.token_env, "api_key_env": given.key_env}
             options["attempts"] = min(100, max(1, round(_positive(ATTEMPTS, 4))))
         return Agent(
             executor=executor,
             options=options,
-            model=(given.model or defaults.model) if executor == COPILOT else "",
+            model=(given.model or defaults.model) if executor in executors_with("models") else "",
             target=target_at(given.skill) if given.skill else None,
             timeout=self.timeout,
             concurrency=min(given.concurrency, MOST_AT_ONCE),

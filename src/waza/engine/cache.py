@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from waza.executors import ANSWER_ONLY
 from waza.kit.files import write_atomic
 from waza.model.loaded import Suite
 from waza.model.result import RunResult
@@ -58,7 +57,7 @@ class Cache:
 def _why_off(suite: Suite) -> str:
     if suite.file.scenario is not None:
         return "scenario suites are not cached"
-    if suite.file.config.executor in ANSWER_ONLY:
+    if not suite.capabilities.repeatable:
         return f"what the agent behind {suite.file.config.executor} is now cannot be known"
     kinds = set.intersection(*map(_unrepeatable, suite.tasks)) if suite.tasks else set()
     return f"{' and '.join(sorted(kinds))} graders are not cached" if kinds else ""

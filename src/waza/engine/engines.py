@@ -72,8 +72,8 @@ def _class_of(executor: str) -> Any:
 
 
 def _keys_of_graders(suite: Suite) -> frozenset[str]:
-    """Return the variables with keys of graders. Programs of the user's own may need the same for themselves."""
-    if suite.file.config.executor != COPILOT:
+    """Return the variables with keys of graders, which models do not see; programs may need them for themselves."""
+    if not suite.capabilities.models:
         return frozenset()
     return frozenset(
         name
@@ -93,7 +93,7 @@ def make_executor(suite: Suite, model: str, project: Project, relay: Relay | Non
         model=model,
         config=config,
         skill=suite.file.skill,
-        provider=find_provider(os.environ, project.keys.provider) if config.executor == COPILOT else None,
+        provider=find_provider(os.environ, project.keys.provider) if suite.capabilities.models else None,
         hidden=frozenset(secret_variables(project.keys.provider)) | _keys_of_graders(suite),
         shims=relay.bin if relay else None,
     )

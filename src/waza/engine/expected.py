@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from waza.graders.behavior import Behavior
+from waza.model.capabilities import Capabilities
 from waza.model.mock import MockScript
 from waza.model.observation import MESSAGE, Observation
 from waza.model.task import ExpectedBehavior, Task
@@ -12,12 +13,13 @@ from waza.model.verdict import Helpers, Verdict
 
 
 class Said:
-    """What an executor can tell about the agent. The mock tells only what its script says."""
+    """What is known of an agent. Of a scripted one that is what its script says."""
 
-    def __init__(self, executor: str, script: MockScript | None) -> None:
-        turns = (script.turns if script else None) or ()  # without a turn the mock echoes
-        self.acts = executor != "mock" or bool(turns)
-        self.skills = executor != "mock" or any(turn.skills is not None for turn in turns)
+    def __init__(self, capabilities: Capabilities, script: MockScript | None) -> None:
+        turns = (script.turns if script else None) or ()  # without a turn it echoes
+        scripted = capabilities.scripted
+        self.acts = bool(turns) if scripted else capabilities.tool_calls
+        self.skills = any(turn.skills is not None for turn in turns) if scripted else capabilities.tool_calls
 
 
 def expected_checks(

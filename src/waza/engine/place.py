@@ -46,7 +46,8 @@ async def open_relay(suite: Suite) -> Relay | None:
         or file.command_mocks
         or any(task.mcp_mocks or task.command_mocks for task in suite.tasks)
     )
-    if not mocks or suite.file.config.executor == "mock":
+    capabilities = suite.capabilities
+    if not mocks or not (capabilities.mcp or capabilities.command_mocks):
         return None
     relay = Relay()
     await relay.start()

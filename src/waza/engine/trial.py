@@ -252,7 +252,7 @@ async def _responding(world: World, task: Task, judge: Judge | None) -> Respondi
 def limits_of(world: World, task: Task) -> Limits:
     """Return the limits of a task's turns."""
     idle = world.suite.file.config.idle_timeout_seconds
-    default = 120 if world.suite.file.config.executor == "copilot-sdk" else 0
+    default = world.suite.capabilities.idle_timeout
     return Limits(
         turn=task.timeout, first_event=task.first_event_timeout, idle=default if idle is None else idle
     )
@@ -312,7 +312,7 @@ async def grade_observation(
     """Grade what was seen: first the graders, then the checks under `expected`."""
     graded = await grade(graders, seen, helpers)
     config = suite.file.config
-    said = Said(config.executor, task.mock.execution(execution) if task.mock else None)
+    said = Said(suite.capabilities, task.mock.execution(execution) if task.mock else None)
     checks = expected_checks(
         task,
         seen,
@@ -355,7 +355,7 @@ def _record(
         broken = [str(point.after_turn) for point in talk.checkpoints if point.status == "error"]
         error = f"graders of the checkpoint after turn {', '.join(broken)} reached no verdict"
     policy = attempt.task.target.policy if attempt.task.target else None
-    enforced = policy if world.suite.file.config.executor != "mock" else None
+    enforced = policy if world.suite.capabilities.tool_policy else None
     validations = graded.validations if graded else {}
     failed = graded.failed if graded else ()
     return RunResult(

@@ -33,7 +33,7 @@ async def run_trigger_tests(world: World, tests: TriggerTests) -> Triggers:
     """
     prompts = [(prompt, True) for prompt in tests.should_trigger_prompts]
     prompts += [(prompt, False) for prompt in tests.should_not_trigger_prompts]
-    if world.suite.file.config.executor == "mock":
+    if world.suite.capabilities.scripted:
         results = [_result(prompt, should=should, did=should) for prompt, should in prompts]
         return Triggers(trigger_metrics(results), tuple(results))
     task = _task(world.suite, tests.skill)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from waza.model.capabilities import Capabilities
+
 TYPES = {
     "a2a": "waza.executors.a2a:A2AExecutor",
     "command": "waza.executors.command:CommandExecutor",
@@ -14,9 +16,25 @@ TYPES = {
 # What to install for those that need more: the extra, and what it brings.
 EXTRAS = {"a2a": ("m365", "the A2A SDK"), "copilot-sdk": ("copilot", "the GitHub Copilot SDK")}
 
-# Those that answer, and nothing else: nobody can ask them for verdicts, they report no calls of tools and skills,
-# and what stands behind them is not known.
-ANSWER_ONLY = ("a2a", "command")
+# What each can do and see. They are not in the classes, so that a suite is checked without importing an SDK.
+CAPABILITIES = {
+    "a2a": Capabilities(),
+    "command": Capabilities(command_mocks=True, local_program=True),
+    "copilot-sdk": Capabilities(
+        judge=True,
+        skills=True,
+        tool_policy=True,
+        tool_calls=True,
+        mcp=True,
+        command_mocks=True,
+        usage=True,
+        efforts=True,
+        models=True,
+        repeatable=True,
+        idle_timeout=120,
+    ),
+    "mock": Capabilities(judge=True, tool_calls=True, usage=True, repeatable=True, scripted=True),
+}
 
 # What stands after the colon where a command line names an executor, as in `command:python bot.py`.
 SHORT = {"a2a": "url", "command": "command"}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -22,9 +22,12 @@ class ActionSequence(Grader, frozen=True, kw_only=True):
     between. `any_order_match`: each action at least as often as it is listed. Tool names match exactly.
     """
 
-    reads_calls: ClassVar[bool] = True
     matching_mode: Literal["exact_match", "in_order_match", "any_order_match"]
     expected_actions: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
+
+    def needs(self) -> Mapping[str, str]:
+        """Say that it judges by reported calls."""
+        return {"tool_calls": ""}
 
     def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Compare the calls of the session with the expected actions."""

@@ -6,7 +6,7 @@ YAML, checked and documented; what types and limits cannot say goes into `check`
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -70,10 +70,6 @@ class Grader(Keys, frozen=True, kw_only=True):
     reads_workspace: ClassVar[bool] = False  # True: a workspace is made for every task that is graded so
     reads_changes: ClassVar[bool] = False  # True: it is told which files the agent wrote, which costs hashing
 
-    # It judges by the tools and skills that the agent called.
-    reads_calls: ClassVar[bool] = False
-    # It cannot do without the executor's judge.
-    needs_judge: ClassVar[bool] = False
     # It judges an answer; a conversation that broke is not shown to it.
     needs_answer: ClassVar[bool] = False
     # It only asks, and changes nothing: it need not wait for its neighbours.
@@ -90,6 +86,13 @@ class Grader(Keys, frozen=True, kw_only=True):
     def hangs_on(self) -> str:
         """What verdicts hang on besides the config and the files that it names; resume and cache ask for it."""
         return ""
+
+    def needs(self) -> Mapping[str, str]:
+        """Return the capabilities of the executor without which the verdict would say nothing of the agent.
+
+        Each is mapped to the config key that asks for it, or to "" where the grader as a whole does.
+        """
+        return {}
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Yield the mistakes that types cannot say, without running anything. Default: none."""

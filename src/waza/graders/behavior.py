@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -28,6 +28,16 @@ class Behavior(Grader, frozen=True, kw_only=True):
     def repeatable(self) -> bool:
         """Whether the same answer always gets the same verdict: tokens and time differ from run to run."""
         return False
+
+    def needs(self) -> Mapping[str, str]:
+        """Say which limits look at reported calls and tokens."""
+        keys = {
+            "max_tool_calls": "tool_calls",
+            "required_tools": "tool_calls",
+            "forbidden_tools": "tool_calls",
+            "max_tokens": "usage",
+        }
+        return {capability: key for key, capability in keys.items() if getattr(self, key)}
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing."""

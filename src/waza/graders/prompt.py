@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -48,8 +48,6 @@ class Prompt(Grader, frozen=True, kw_only=True):
     the baseline run where there is one. `model` and `reasoning_effort` are by default the suite's.
     """
 
-    needs_judge: ClassVar[bool] = True
-
     prompt: str = ""
     rubric: str = ""
     model: str = ""
@@ -65,6 +63,10 @@ class Prompt(Grader, frozen=True, kw_only=True):
     def repeatable(self) -> bool:
         """Whether the same answer always gets the same verdict: a judge may think again."""
         return False
+
+    def needs(self) -> Mapping[str, str]:
+        """Say that it asks a judge, and how."""
+        return {"judge": "", **({"efforts": "reasoning_effort"} if self.reasoning_effort else {})}
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader without instructions, and a rubric with mistakes."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,11 +24,14 @@ class SkillInvocation(Grader, frozen=True, kw_only=True):
     `exact_match` is the mode that refuses extra skills.
     """
 
-    reads_calls: ClassVar[bool] = True
     required_skills: list[NonBlank] = []
     forbidden_skills: list[NonBlank] = []
     mode: Literal["exact_match", "in_order", "any_order"] | None = None
     allow_extra: bool = True
+
+    def needs(self) -> Mapping[str, str]:
+        """Say that it judges by reported calls."""
+        return {"tool_calls": ""}
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing, and required skills without a mode."""

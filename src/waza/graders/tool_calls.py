@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -31,12 +31,15 @@ class ToolCalls(Grader, frozen=True, kw_only=True):
     `max_calls: 0` allows no call. An expected call shows that such a call was made, not that all are such.
     """
 
-    reads_calls: ClassVar[bool] = True
     required_tools: list[NonBlank] = []
     forbidden_tools: list[NonBlank] = []
     min_calls: NonNegative | None = None
     max_calls: NonNegative | None = None
     expect: list[ExpectedCall] = []
+
+    def needs(self) -> Mapping[str, str]:
+        """Say that it judges by reported calls."""
+        return {"tool_calls": ""}
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing, bounds that exclude each other, unusable patterns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from waza.graders.argument import Matcher, arguments, as_text, check_matchers, check_pattern, mismatch
@@ -42,6 +42,10 @@ class ToolSpec(Keys, frozen=True, kw_only=True):
         conditions += [f"args.{name}" for name in sorted(self.args)]
         return f"{self.tool.strip()} ({', '.join(conditions)})" if conditions else self.tool.strip()
 
+    def needs(self) -> Mapping[str, str]:
+        """Say that it judges by reported calls."""
+        return {"tool_calls": ""}
+
     def check(self, path: tuple[str | int, ...]) -> Iterator[Finding]:
         """Yield the patterns and matchers that cannot be used. The tool's name is not looked at."""
         for argument, pattern in self.patterns.items():
@@ -73,7 +77,6 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
     for the one). In `allow_only` it is a name, with the aliases of built-in tools; an empty list allows none.
     """
 
-    reads_calls: ClassVar[bool] = True
     expect_tools: list[ToolSpec] = []
     reject_tools: list[ToolSpec] = []
     allow_only: list[ToolSpec] | None = None

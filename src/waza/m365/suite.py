@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UnsetType
 
 from waza.errors import UsageError
-from waza.executors import SHORT, TYPES, named
+from waza.executors import CAPABILITIES, SHORT, TYPES, named
 from waza.m365.document import EvalDocument, Item
 from waza.m365.grader import EvaluatorGrader, evaluator_digest
 from waza.m365.model import Turn
@@ -76,8 +76,9 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
     here = Path.cwd()
     names = {name for item in evaluators for turn in item for name in turn}
     digests = {name: evaluator_digest(here, name) for name in names}
+    executor = "mock" if agent.executor == RECORDED else agent.executor
     config = Config(
-        executor="mock" if agent.executor == RECORDED else agent.executor,
+        executor=executor,
         executor_options=agent.options,
         model=agent.model,
         judge_model=agent.judge,
@@ -95,6 +96,7 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
             for item, data, own in zip(document.items, document.data["items"], evaluators, strict=True)
         ),
         models=(agent.model,),
+        capabilities=CAPABILITIES[executor],
     )
     return msgspec.structs.replace(suite, digest=suite_digest(suite))
 

@@ -192,7 +192,10 @@ class Session(Protocol):
 
 
 class Executor(Protocol):
-    """An agent engine; one per suite and model."""
+    """An agent engine; one per suite and model.
+
+    The class of one from another package has `capabilities`, a `waza.model.capabilities.Capabilities`.
+    """
 
     async def start(self) -> None:
         """Get ready. ExecutorError: the engine, a login or a model is missing, and how to get it."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from waza.model.base import CountOrOff, Keys, NonBlank, NonNegative
+from waza.model.capabilities import Capabilities
 from waza.model.suite import SuiteFile
 from waza.model.task import Task
 from waza.problem import Problem
@@ -156,7 +157,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """A suite, ready to be planned: no key of it is unread, and every grader is built.
 
-    `tasks` are those that were selected; `models` the models to run on, one after another. `digest` names
+    `capabilities` are those of its executor. `tasks` are those that were selected; `models` the models to run on, one after another. `digest` names
     everything that may change a verdict, but for the model.
     """
 
@@ -166,6 +167,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     file: SuiteFile
     tasks: tuple[Task, ...]
     models: tuple[str, ...]
+    capabilities: Capabilities
     trigger_tests: TriggerTests | None = None
     skills_off: bool = False
     skill_paths: tuple[Path, ...] = ()

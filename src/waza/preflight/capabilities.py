@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from waza.executors import ANSWER_ONLY
 from waza.model.loaded import Suite
 from waza.model.preflight import Capability, Dependency, Diagnostic, State, worst
 from waza.preflight.diagnosis import diagnostic
 from waza.problem import Problem
-
-_PLAIN = ("mock", *ANSWER_ONLY)  # know neither MCP servers nor limits of tools
-_WITH_COMMAND_MOCKS = ("copilot-sdk", "command")
 
 # What is to be said of capabilities, by name; nothing of those that the loader or a dependency tells of.
 _SAID = {
@@ -24,11 +20,6 @@ _SAID = {
 }
 
 
-def without_mcp(executor: str) -> bool:
-    """Tell whether an executor knows no MCP servers."""
-    return executor in _PLAIN
-
-
 def capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list[Capability]:
     """Return the four capabilities; one that the suite does not ask for is verified."""
     return [
@@ -39,11 +30,15 @@ def capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list[Capab
     ]
 
 
-def shortcomings(found: Sequence[Capability], file: str) -> Iterator[Diagnostic]:
-    """Yield what is to be said of capabilities; `file` is that of the suite."""
+def shortcomings(found: Sequence[Capability], suite: Suite, file: str) -> Iterator[Diagnostic]:
+    """Yield what is to be said of capabilities; `file` is that of the suite.
+
+    MCP servers that no agent gets are a mistake that the loader reports, except with a scripted executor.
+    """
     for one in found:
         state, code, hint = _SAID.get(one.name, ("", "", ""))
-        if one.state == state:
+        reported = one.name == "mcp_servers" and not suite.capabilities.scripted
+        if one.state == state and not reported:
             yield diagnostic(Problem(file=file, message=one.meaning, hint=hint), code, one.state)
 
 
@@ -61,7 +56,7 @@ def _servers(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
     state: State = "verified"
     if not modes:
         meaning = "no MCP server is declared"
-    elif without_mcp(suite.file.config.executor):
+    elif not suite.capabilities.mcp:
         state = "unsupported"
         meaning = f"MCP servers are declared, and the executor {suite.file.config.executor!r} knows none"
     elif "live" in modes:
@@ -76,7 +71,7 @@ def _commands(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
     state: State = "verified"
     if not any(one.kind == "command" for one in dependencies):
         meaning = "no program is mocked"
-    elif executor in _WITH_COMMAND_MOCKS:
+    elif suite.capabilities.command_mocks:
         meaning = "the agent finds the mocked programs first"
     else:
         state, meaning = "unsupported", f"the executor {executor!r} starts no programs"
@@ -89,7 +84,7 @@ def _boundary(suite: Suite) -> Capability:
     state: State = "verified"
     if not limited:
         meaning = "no agent limits its tools"
-    elif executor in _PLAIN:
+    elif not suite.capabilities.tool_policy:
         state = "unsupported"
         meaning = f"the agent limits its tools, and the executor {executor!r} does not hold it to them"
     else:

@@ -11,7 +11,6 @@ from waza.model.preflight import Dependency, Diagnostic, Mode, Severity, State
 from waza.model.suite import GraderEntry
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
-from waza.preflight.capabilities import without_mcp
 from waza.preflight.diagnosis import Told, diagnostic
 from waza.problem import Problem
 from waza.suite.discover import required_skills
@@ -19,8 +18,6 @@ from waza.suite.loading import Loading, TaskSource
 from waza.suite.skills import enabled_directories, suite_paths
 
 Path = tuple[str | int, ...]
-
-_MODES: dict[str, Mode] = {"mock": "mocked", "command": "subprocess"}  # of executors; others are live
 
 # What nothing local can confirm, by its kind: code, what is not known, and what to do.
 _UNCONFIRMED = {
@@ -93,8 +90,10 @@ class Needs:
     def _executor(self) -> Iterator[Dependency]:
         name = self._file.config.executor
         told = self._told.state(self._document.file, "config.executor")
-        state: State = told if told == "invalid" or name == "mock" else "unresolved"
-        yield Dependency(kind="executor", name=name, mode=_MODES.get(name, "live"), state=state)
+        known = self._loading.capabilities
+        state: State = told if told == "invalid" or known.scripted else "unresolved"
+        mode: Mode = "mocked" if known.scripted else "subprocess" if known.local_program else "live"
+        yield Dependency(kind="executor", name=name, mode=mode, state=state)
 
     def _servers(self) -> Iterator[Dependency]:
         """Yield the live servers; a mock of the same name takes the place of one."""
@@ -111,7 +110,7 @@ class Needs:
                 yield self._live(name, task.id)
 
     def _live(self, name: str, task_id: str) -> Dependency:
-        state: State = "unsupported" if without_mcp(self._file.config.executor) else "unresolved"
+        state: State = "unresolved" if self._loading.capabilities.mcp else "unsupported"
         return Dependency(kind="mcp_server", name=name, mode="live", state=state, task_id=task_id)
 
     def _mocks(
@@ -121,7 +120,7 @@ class Needs:
         commands: Sequence[CommandMock] | None,
         task_id: str,
     ) -> Iterator[Dependency]:
-        unsupported = without_mcp(self._file.config.executor)
+        unsupported = not self._loading.capabilities.mcp
         for i, server in enumerate(servers or ()):
             state = self._state(document, "mcp_mocks", i)
             state = "unsupported" if unsupported and state != "invalid" else state

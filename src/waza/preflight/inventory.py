@@ -35,7 +35,7 @@ def inventory(path: Path, request: Request) -> Preflight:
     needs = Needs(suite, loading, heard).all()
     offered = capabilities(suite, needs)
     tasks, said = _tasks(suite, loading)
-    said += [*heard.diagnostics(), *gaps(needs, loading), *shortcomings(offered, source)]
+    said += [*heard.diagnostics(), *gaps(needs, loading), *shortcomings(offered, suite, source)]
     report = Preflight(
         source=source,
         executor=loading.file.config.executor,

@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from waza.executors import ANSWER_ONLY
+import msgspec
+
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, dotted
@@ -183,25 +184,9 @@ def _checked(loading: Loading, document: Document, grader: Grader, path: tuple[s
 
 def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding]:
     """Yield what of a grader does not fit the rest of the suite."""
-    effort = getattr(grader, "reasoning_effort", None)
-    if effort and loading.file.config.executor != "copilot-sdk" and not loading.request.executor:
-        yield Finding(
-            path=("reasoning_effort",),
-            message="a reasoning effort needs executor: copilot-sdk",
-            hint="remove it, or change the executor",
-        )
-    if getattr(grader, "needs_judge", False) and loading.file.config.executor in ANSWER_ONLY:
-        yield Finding(
-            message="this executor has no judge, so the grader can reach no verdict",
-            hint="use executor: copilot-sdk, or another grader",
-            warning=bool(loading.request.executor),
-        )
-    if getattr(grader, "reads_calls", False) and loading.file.config.executor in ANSWER_ONLY:
-        yield Finding(
-            message="this executor reports no calls of tools or skills, so the verdict says nothing of the agent",
-            hint="use executor: copilot-sdk, or another grader",
-            warning=True,
-        )
+    for capability, key in grader.needs().items() if isinstance(grader, Grader) else ():
+        if lack := loading.lack(capability, "another grader"):
+            yield msgspec.structs.replace(lack, path=(key,) if key else ())
     if getattr(grader, "mode", "") == "pairwise" and not loading.file.baseline:
         yield Finding(
             path=("mode",),
@@ -211,11 +196,9 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding
 
 
 def _around(loading: Loading) -> Surroundings:
-    judge = loading.file.config.executor not in ANSWER_ONLY
+    judge = loading.capabilities.judge
     return Surroundings(base=loading.directory, fixtures=loading.fixtures, judge=judge)
 
 
 def _as_yaml(config: dict[str, Any]) -> bytes:
-    import msgspec
-
     return msgspec.json.encode(config)  # JSON is YAML

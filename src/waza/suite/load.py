@@ -7,13 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from waza.errors import SuiteError
-from waza.executors import ANSWER_ONLY, SHORT, named
+from waza.errors import SuiteError, UsageError
+from waza.executors import SHORT, TYPES, named
 from waza.kit import yaml
 from waza.kit.decode import Decoder, did_you_mean
-from waza.model.loaded import Suite, TriggerTests
+from waza.model.capabilities import EVERYTHING, Capabilities
+from waza.model.loaded import Suite
 from waza.model.suite import Config, SuiteFile
 from waza.model.task import Task
+from waza.plugins import capabilities_of
 from waza.plugins import load as load_plugin
 from waza.plugins import names as plugin_names
 from waza.problem import Problem
@@ -32,9 +34,6 @@ from waza.suite.select import select
 from waza.suite.tasks import file_tasks, with_implicit
 from waza.suite.trigger_tests import trigger_tests
 from waza.suite.version import suite_version
-
-COPILOT = "copilot-sdk"  # a known name also where its extra is not installed
-_MOCK_IGNORES = ("reasoning_effort", "judge_reasoning_effort", "mcp_servers")
 
 
 def load(path: Path, request: Request | None = None) -> Suite:
@@ -140,6 +139,7 @@ def _fixtures(loading: Loading) -> Path:
 
 
 def _load(loading: Loading) -> Suite:
+    loading.capabilities = _capabilities(loading)
     loading.skills_off = skills.all_disabled(loading)
     _check_config(loading, loading.file.config)
     _check_head(loading)
@@ -159,27 +159,12 @@ def _load(loading: Loading) -> Suite:
         file=loading.file,
         tasks=tuple(select(loading, tasks)),
         models=tuple(models),
-        trigger_tests=_trigger_tests(loading),
+        capabilities=loading.capabilities,
+        trigger_tests=trigger_tests(loading),
         skills_off=loading.skills_off,
         skill_paths=() if loading.skills_off else skills.suite_paths(loading),
         filtered=bool(loading.request.tasks or loading.request.tags),
     )
-
-
-def _trigger_tests(loading: Loading) -> TriggerTests | None:
-    tests = trigger_tests(loading)
-    if tests and loading.file.config.executor in ANSWER_ONLY:
-        message = "trigger tests are left out: this executor does not report which skills were called"
-        loading.problems.append(
-            Problem(
-                file=loading.document.file,
-                message=message,
-                hint="use executor: copilot-sdk",
-                severity="warning",
-            )
-        )
-        return None
-    return tests
 
 
 def _base_task(loading: Loading) -> Task:
@@ -209,21 +194,36 @@ def _base_task(loading: Loading) -> Task:
     )
 
 
+def _capabilities(loading: Loading) -> Capabilities:
+    """Return what the executor can do and see; of one that is not known, everything, and its name is a mistake."""
+    name = loading.file.config.executor
+    try:
+        found = capabilities_of(name)
+    except ModuleNotFoundError:
+        return EVERYTHING  # what a plugin needs is not installed, which is reported when it is to be started
+    except UsageError as error:
+        found, message, hint = None, str(error), ""
+    else:
+        message = f"there is no executor {name!r}"
+        hint = did_you_mean(name, plugin_names("waza.executors")) if found is None else ""
+    if found is not None:
+        return found
+    if loading.request.executor:
+        loading.problems.append(Problem(file="--executor", message=message, hint=hint))
+    else:
+        loading.say(loading.document, ("config", "executor"), message, hint)
+    return EVERYTHING
+
+
 def _check_executor(loading: Loading, config: Config) -> None:
-    if config.executor == COPILOT:
-        return  # its SDK takes long to import
+    """Check the options of the executor; one without any to check is not imported, since SDKs take long."""
+    if not (config.executor_options or config.executor in SHORT or config.executor not in TYPES):
+        return
     try:
         kind = load_plugin("waza.executors", config.executor)
     except ModuleNotFoundError:
-        return  # an extra is missing, which is told when it is to be started
-    asked, message = loading.request.executor, f"there is no executor {config.executor!r}"
-    if kind is None:
-        hint = did_you_mean(config.executor, {*plugin_names("waza.executors"), COPILOT})
-        if asked:
-            loading.problems.append(Problem(file="--executor", message=message, hint=hint))
-        else:
-            loading.say(loading.document, ("config", "executor"), message, hint)
-    elif options := getattr(kind, "Options", None):
+        return  # an extra is missing, which is reported when it is to be started
+    if options := getattr(kind, "Options", None):
         _check_options(loading, config, options)
 
 
@@ -249,10 +249,19 @@ def _check_options(loading: Loading, config: Config, options: type) -> None:
 
 def _check_config(loading: Loading, config: Config) -> None:
     _check_executor(loading, config)
-    for effort, model in (("reasoning_effort", config.model), ("judge_reasoning_effort", "")):
-        _check_effort(loading, config, effort, model)
-    if loading.request.executor == "mock" or config.executor in ANSWER_ONLY:
-        _note_ignored(loading, config)
+    for key in ("reasoning_effort", "judge_reasoning_effort"):
+        if getattr(config, key):
+            loading.require(loading.document, ("config", key), "efforts")
+    if (
+        config.reasoning_effort
+        and not (config.model or loading.request.models)
+        and loading.capabilities.efforts
+    ):
+        message = "an effort needs a model that is named"
+        hint = "set config.model; `waza models` lists them"
+        loading.say(loading.document, ("config", "reasoning_effort"), message, hint)
+    if config.mcp_servers:
+        loading.require(loading.document, ("config", "mcp_servers"), "mcp", lenient=True)
     twins = sorted({model for model in loading.request.models if loading.request.models.count(model) > 1})
     for model in twins:
         loading.problems.append(Problem(file="--model", message=f"{model!r} is given twice"))
@@ -264,32 +273,6 @@ def _check_config(loading: Loading, config: Config) -> None:
     skills.check_directories(loading, loading.document, config.skill_directories, where)
     for i, name in enumerate(config.instruction_files):
         check_file(loading, loading.document, loading.fixtures, name, ("config", "instruction_files", i))
-
-
-def _check_effort(loading: Loading, config: Config, key: str, model: str) -> None:
-    if not getattr(config, key):
-        return
-    if config.executor != COPILOT and not loading.request.executor:
-        message = f"needs executor: {COPILOT}, not {config.executor!r}"
-        loading.say(loading.document, ("config", key), message, "remove it, or change the executor")
-    elif (
-        key == "reasoning_effort" and not model and not loading.request.models and config.executor == COPILOT
-    ):
-        message = "an effort needs a model that is named"
-        loading.say(loading.document, ("config", key), message, "set config.model; `waza models` lists them")
-
-
-def _note_ignored(loading: Loading, config: Config) -> None:
-    """Warn of what only a real agent has a use for; a command has one for mocked programs."""
-    asked = bool(loading.request.executor)
-    ignored: list[tuple[str, ...]] = [
-        ("config", key) for key in (_MOCK_IGNORES if asked else ("mcp_servers",)) if getattr(config, key)
-    ]
-    mocks = ("mcp_mocks",) if config.executor == "command" or not asked else ("mcp_mocks", "command_mocks")
-    ignored += [(key,) for key in mocks if getattr(loading.file, key)]
-    what = f"--executor {config.executor}" if asked else f"executor: {config.executor}"
-    for path in ignored:
-        loading.say(loading.document, path, f"has no effect with {what}", warning=True)
 
 
 def _check_head(loading: Loading) -> None:

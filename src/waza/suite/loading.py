@@ -8,11 +8,14 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError
+from waza.graders.base import Finding
 from waza.kit.decode import Document
+from waza.model.capabilities import EVERYTHING, NOUNS, Capabilities
 from waza.model.mock import MockScript
 from waza.model.suite import SuiteFile
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
+from waza.plugins import executors_with
 from waza.problem import Problem, Severity
 from waza.registry.lock import read_lock
 from waza.registry.resolve import Modules
@@ -52,6 +55,7 @@ class TaskSource(msgspec.Struct, frozen=True, kw_only=True):
 class Loading(msgspec.Struct, kw_only=True):
     """A suite while it is being loaded. The lists and mappings grow; nothing else changes after it was set.
 
+    `capabilities` are those of the executor: ask `require`, so that all refusals are worded and weighed alike.
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
     graders that refs stand for; `ref_faults` the faults of those that cannot be used, by file and path;
     `sources` the task files that could be read.
@@ -63,6 +67,7 @@ class Loading(msgspec.Struct, kw_only=True):
     version: Version
     keys: Keys
     file: SuiteFile = SuiteFile()
+    capabilities: Capabilities = EVERYTHING
     fixtures: Path = Path()
     graders: tuple[BuiltGrader, ...] = ()
     mock: MockScript | None = None
@@ -109,6 +114,37 @@ class Loading(msgspec.Struct, kw_only=True):
         """Note a problem at a place of a document."""
         severity: Severity = "warning" if warning else "error"
         self.problems.append(document.problem(at(document, *path), path, message, hint, severity))
+
+    def require(
+        self,
+        document: Document,
+        path: tuple[str | int, ...],
+        capability: str,
+        hint: str = "remove it",
+        *,
+        lenient: bool = False,
+    ) -> None:
+        """Note that what is at a place needs a capability that the executor lacks; nothing where it has it."""
+        lack = self.lack(capability, hint, lenient=lenient)
+        if lack is not None:
+            self.say(document, path, lack.message, lack.hint, warning=lack.warning)
+
+    def lack(self, capability: str, hint: str = "remove it", *, lenient: bool = False) -> Finding | None:
+        """Return what is to be said of something that needs a capability, or None where the executor has it.
+
+        An error, since a check, a mock or a limit would silently not be there. With a scripted executor that
+        the command line asked for it is a warning, as it is with any scripted one where that is `lenient`.
+        """
+        if getattr(self.capabilities, capability):
+            return None
+        name = self.file.config.executor
+        warning = self.capabilities.scripted and (lenient or bool(self.request.executor))
+        needs = f"needs {NOUNS[capability]}, which the executor {name!r} does not offer"
+        return Finding(
+            message=f"has no effect with the executor {name!r}" if warning else needs,
+            hint="" if warning else f"use executor: {' or '.join(executors_with(capability))}, or {hint}",
+            warning=warning,
+        )
 
     def variables(self, *more: str) -> frozenset[str]:
         """Return the names that templates may use: those of every run, the suite's inputs, and `more` inputs."""

@@ -30,6 +30,8 @@ def check_mocks(
     commands: Sequence[CommandMock] | None,
 ) -> None:
     """Note what is wrong with the mocks of a suite or task."""
+    if mcp:
+        loading.require(document, ("mcp_mocks",), "mcp", lenient=True)
     if mcp is not None and not loading.version.at_least("1.1"):
         loading.say(document, ("mcp_mocks",), "needs schemaVersion 1.1 or newer")
     if commands is not None:
@@ -45,10 +47,7 @@ def check_mocks(
 def _gate_commands(loading: Loading, document: Document) -> None:
     if not loading.version.at_least("1.3"):
         loading.say(document, ("command_mocks",), "needs schemaVersion 1.3 or newer")
-    config = loading.file.config
-    if config.executor not in ("copilot-sdk", "command") and not loading.request.executor:
-        message = f"needs executor: copilot-sdk or command, not {config.executor!r}"
-        loading.say(document, ("command_mocks",), message)
+    loading.require(document, ("command_mocks",), "command_mocks")
 
 
 def _names(loading: Loading, document: Document, key: str, names: list[str]) -> None:

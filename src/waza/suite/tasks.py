@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from waza.executors import ANSWER_ONLY
 from waza.kit.decode import Decoder, Document
 from waza.kit.files import read_rooted
 from waza.kit.glob import expand
@@ -232,11 +231,8 @@ def _check(loading: Loading, document: Document, file: TaskFile, fixtures: Path,
     check_templates(loading, document, file.inputs.follow_up_prompts, known, ("inputs", "follow_up_prompts"))
     check_templates(loading, document, file.triggers, known, ("triggers",))
     check_templates(loading, document, file.mock, known, ("mock",))
-    if file.inputs.responder and loading.file.config.executor in ANSWER_ONLY:
-        message = "this executor has nobody to play the user"
-        warning = bool(loading.request.executor)
-        hint = "use executor: copilot-sdk, or follow_up_prompts"
-        loading.say(document, ("inputs", "responder"), message, hint, warning=warning)
+    if file.inputs.responder:
+        loading.require(document, ("inputs", "responder"), "judge", "use follow_up_prompts")
     if file.inputs.responder and file.inputs.follow_up_prompts:
         message = "stands beside follow_up_prompts"
         loading.say(document, ("inputs", "responder"), message, "keep one way to go on with the conversation")

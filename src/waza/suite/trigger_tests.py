@@ -27,6 +27,7 @@ def trigger_tests(loading: Loading) -> TriggerTests | None:
     loading.problems.extend(decoder.problems)
     if tests and not (tests.should_trigger_prompts or tests.should_not_trigger_prompts):
         loading.say(document, (), "has no prompt", "add should_trigger_prompts or should_not_trigger_prompts")
+    loading.require(document, (), "tool_calls", "move the file away")
     return tests
 
 

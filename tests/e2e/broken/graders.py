@@ -168,7 +168,7 @@ graders:
     ),
     case(
         "prompt: an effort with the mock executor",
-        "eval.yaml:5:49: graders[0].config.reasoning_effort: a reasoning effort needs executor: copilot-sdk; remove it, or change the executor",
+        "eval.yaml:5:49: graders[0].config.reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: copilot-sdk, or another grader",
         suite=graded("prompt", "{prompt: x, reasoning_effort: high}"),
     ),
     case(

@@ -7,7 +7,7 @@ from tests.e2e.broken.case import SUITE, Case, case
 CASES: list[Case] = [
     case(
         "command mocks with the mock executor",
-        "eval.yaml:4:1: command_mocks: needs executor: copilot-sdk or command, not 'mock'",
+        "eval.yaml:4:1: command_mocks: needs mocked programs, which the executor 'mock' does not offer; use executor: command or copilot-sdk, or remove it",
         suite=SUITE + "command_mocks: []\n",
     ),
     case(

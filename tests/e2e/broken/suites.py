@@ -174,8 +174,8 @@ tasks: [t.yaml]
     ),
     case(
         "efforts with the mock executor",
-        "eval.yaml:5:3: config.reasoning_effort: needs executor: copilot-sdk, not 'mock'; remove it, or change the executor",
-        "eval.yaml:6:3: config.judge_reasoning_effort: needs executor: copilot-sdk, not 'mock'; remove it, or change the executor",
+        "eval.yaml:5:3: config.reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: copilot-sdk, or remove it",
+        "eval.yaml:6:3: config.judge_reasoning_effort: needs reasoning efforts, which the executor 'mock' does not offer; use executor: copilot-sdk, or remove it",
         suite=config("reasoning_effort: high", "judge_reasoning_effort: low"),
     ),
     case(

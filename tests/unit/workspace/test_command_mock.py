@@ -349,7 +349,8 @@ def test_what_command_mocks_need(tmp_path, where, mocks):
         return problems(tmp_path, "", head, executor, task=key)
 
     assert said('schemaVersion: "1.2"\n') == ["command_mocks: needs schemaVersion 1.3 or newer"]
-    assert said(executor="mock") == ["command_mocks: needs executor: copilot-sdk or command, not 'mock'"]
+    lack = "command_mocks: needs mocked programs, which the executor 'mock' does not offer"
+    assert said(executor="mock") == [f"{lack}; use executor: command or copilot-sdk, or remove it"]
     assert said('schemaVersion: "1.3"\n') == []
     assert said(SCENARIO) == []
 

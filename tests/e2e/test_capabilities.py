@@ -1,0 +1,89 @@
+"""What executors declare that they can do decides what is refused, whoever wrote the executor."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+from tests.support.program import Ended, mock_suite, waza, write_tree
+
+import waza as package
+from waza.executors import CAPABILITIES, TYPES
+
+PLUGIN = """
+from waza.model.capabilities import Capabilities
+from waza.model.observation import Turn
+
+class Bot:
+    {declared}
+
+    def __init__(self, setup):
+        pass
+
+    async def start(self):
+        pass
+
+    def works_in(self, task):
+        return False
+
+    async def open(self, attempt, place):
+        return self
+
+    async def send(self, prompt, limits):
+        return Turn(output="ok")
+
+    def judge(self, attempt):
+        return None
+
+    async def aclose(self):
+        pass
+"""
+CALLS = "{id: a, inputs: {prompt: p}, graders: [{type: tool_calls, name: c, config: {forbidden_tools: [x]}}]}"
+
+
+def run(root: Path, declared: str, *flags: str) -> Ended:
+    """Run a suite that judges calls with a plugin whose class has the line `declared`."""
+    own = write_tree(
+        root / "package",
+        {
+            "bot.py": PLUGIN.format(declared=declared),
+            "bot-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: bot\nVersion: 1.0\n",
+            "bot-1.0.dist-info/entry_points.txt": "[waza.executors]\nbot = bot:Bot\n",
+        },
+    )
+    path = os.pathsep.join(part for part in (str(own), os.environ.get("PYTHONPATH", "")) if part)
+    suite = mock_suite(root, {"a": CALLS})
+    return waza("run", suite, "--executor", "bot", *flags, cwd=root, env={"PYTHONPATH": path})
+
+
+def test_a_plugin_that_declares_what_is_needed_runs_like_a_built_in_executor(tmp_path: Path):
+    assert run(tmp_path, "capabilities = Capabilities(tool_calls=True)").code == 0
+
+
+def test_a_plugin_that_lacks_what_is_needed_is_refused_like_a_built_in_executor(tmp_path: Path):
+    ended = run(tmp_path, "capabilities = Capabilities(usage=True)")
+    assert ended.code == 2
+    lack = "graders[0].config: needs reports of tool calls, which the executor 'bot' does not offer"
+    assert f"{lack}; use executor: copilot-sdk or mock, or another grader" in ended.err
+
+
+def test_a_plugin_that_declares_nothing_is_refused_with_what_to_add(tmp_path: Path):
+    ended = run(tmp_path, "capabilities = None")
+    assert ended.code == 2
+    assert "the executor 'bot' does not declare what it can do; its class Bot needs" in ended.err
+
+
+def test_every_built_in_executor_declares_its_capabilities():
+    assert CAPABILITIES.keys() == TYPES.keys()
+
+
+@pytest.mark.parametrize("folder", ["engine", "suite", "report", "results", "preflight", "graders"])
+def test_nothing_asks_for_the_name_of_an_executor(folder: str):
+    """Comparing with a name would leave the executors of other packages out."""
+    for path in (Path(package.__file__).parent / folder).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                words = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+                assert not words & {"copilot-sdk", "mock", "a2a"}, f"{path.name}:{node.lineno}"
