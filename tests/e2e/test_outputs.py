@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.program import Ended, command, environment, mock_suite, strict_json, waza, write_tree
@@ -293,6 +294,51 @@ def test_no_secret_leaves_the_program(leaky: Path, args: list[str]):
     for verdicts in (tasks["says"]["validations"], tasks["talks"]["checkpoints"][0]["validations"]):
         assert {name: one["passed"] for name, one in verdicts.items()} == seen
     assert tasks["talks"]["error_msg"] == "follow-up 1/1: gone: [REDACTED] and [REDACTED]"
+
+
+GIVEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # by where it is given: the keys of the suite, and of its task
+    "environment": ({}, {"environment": {"SERVICE_COOKIE": "correcthorse"}}),
+    "MCP env": ({"mcp_servers": {"x": {"command": "true", "env": {"DB_CONN_STR": "correcthorse"}}}}, {}),
+    "MCP header": ({"mcp_servers": {"x": {"url": "http://h", "headers": {"Authorization": "Bearer correcthorse"}}}}, {}),
+    "MCP argument": ({"mcp_servers": {"x": {"command": "true", "args": ["--api-key", "correcthorse"]}}}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", GIVEN)
+def test_what_the_run_was_given_under_a_secret_name_leaves_nowhere(tmp_path: Path, place: str):
+    config, inputs = GIVEN[place]
+    task = {"name": "a", "inputs": {"prompt": "p", **inputs}, "mock": {"output": "it is correcthorse."}}
+    lines = [f"{key}: {json.dumps(value)}" for key, value in config.items()]
+    head = json.dumps(
+        {"graders": [{"type": "text", "name": "g", "config": {"contains": ["x", "correcthorse"]}}]}
+    )
+    mock_suite(tmp_path, {"t": json.dumps(task)}, head[1:-1], lines)
+    ended = waza(
+        "run", "eval.yaml", "-v", "--session-log", "--session-dir", "log", "-o", "o.json", cwd=tmp_path
+    )
+    assert ended.code == 1, ended.err
+    (run,) = strict_json((tmp_path / "o.json").read_bytes())["tasks"][0]["runs"]
+    assert run["final_output"] == "it is [REDACTED]."
+    for name, text in {"output": ended.out, "error": ended.err, **dict(written(tmp_path))}.items():
+        assert "correcthorse" not in text, name
+
+
+def test_a_secret_in_the_options_of_an_executor_leaves_nowhere(tmp_path: Path):
+    said = "echo it is correcthorse; echo correcthorse >&2; exit 3; agent --password correcthorse"
+    mock_suite(tmp_path, {"t": "inputs: {prompt: p}"})
+    ended = waza("run", "eval.yaml", "-v", "--executor", f"command:{said}", "-o", "o.json", cwd=tmp_path)
+    assert ended.code == 1
+    for name, text in {"output": ended.out, "error": ended.err, **dict(written(tmp_path))}.items():
+        assert "correcthorse" not in text, name
+
+
+def test_a_key_at_the_seam_of_the_streams_of_a_hook_is_seen(tmp_path: Path):
+    hook = {"hooks": {"before_task": [{"command": 'printf done; printf "s%s" "k-$HALF" >&2; exit 3'}]}}
+    mock_suite(tmp_path, {"t": "inputs: {prompt: p}"}, json.dumps(hook)[1:-1])
+    ended = waza("run", "eval.yaml", "-v", cwd=tmp_path, env={"HALF": "a1" * 12})
+    for name, text in {"output": ended.out, "error": ended.err, **dict(written(tmp_path))}.items():
+        assert "a1a1a1" not in text, name
+    assert "[hook:before_task] done\n[hook:before_task] [REDACTED]" in ended.err
 
 
 def test_logs_and_artifacts_hide_more_than_results(tmp_path: Path):

@@ -118,7 +118,7 @@ class _Run:
             runtime=arguments.load_flow,
             entailment=arguments.judge_retrieval,
         )
-        self.redactor = Redactor.for_environment(os.environ)
+        self.redactor = Redactor.for_environment(os.environ, arguments.agent)
 
     async def go(self) -> int:
         """Run the document."""

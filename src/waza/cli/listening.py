@@ -27,9 +27,10 @@ class Listeners:
         self._started: dict[str, datetime] = {}
 
     @classmethod
-    def of(cls, *, verbose: bool, keep_workspace: bool, session_dir: Path | None) -> Listeners:
+    def of(
+        cls, redactor: Redactor, *, verbose: bool, keep_workspace: bool, session_dir: Path | None
+    ) -> Listeners:
         """Return the listeners that a command asks for."""
-        redactor = Redactor.for_environment(os.environ)
         progress = Progress(
             sys.stderr,
             verbose=verbose,

@@ -27,6 +27,7 @@ from waza.cli.streams import Output, tell
 from waza.cli.suites import Chosen, choose_suites
 from waza.cli.text import require_utf8
 from waza.engine.control import Control
+from waza.engine.record import redactor_of
 from waza.engine.run import ModelRun, RunOptions, run_model
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.files import write_atomic
@@ -244,6 +245,7 @@ class _Command:
         if self.planned > 1:
             tell(f"\n[{len(self.done) + 1}/{self.planned}] {skill} on {model or 'the default model'}")
         listeners = Listeners.of(
+            redactor_of(suite, self.project),
             verbose=given.verbose,
             keep_workspace=given.keep_workspace,
             session_dir=given.session_dir if given.session_log else None,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import Any, Literal, get_origin
 
 import msgspec
 
 from waza.kit.redact import Redactor
 from waza.kit.text import encodable
 from waza.model.agent import Sitting
+from waza.model.loaded import Project, Suite
 from waza.model.observation import ANSWER, Denial, Event, ToolEvent, Usage
 from waza.model.result import (
     DigestArguments,
@@ -124,102 +127,105 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
+def redactor_of(suite: Suite, project: Project) -> Redactor:
+    """Return what knows the secrets of a run: those of the environment, and those that suite and project name."""
+    config, hooks = suite.file.config, suite.file.hooks
+    environments = [task.inputs.environment for task in suite.tasks if task.inputs.environment]
+    commands = [hook.command for point in msgspec.structs.astuple(hooks) for hook in point]
+    provider = msgspec.to_builtins(project.keys.provider)
+    return Redactor.for_environment(
+        os.environ, config.mcp_servers, config.executor_options, provider, *environments, *commands
+    )
+
+
 def _cleaned(run: RunResult, redactor: Redactor) -> RunResult:
-    output = redactor.text(run.final_output)
-    size = len(output.encode("utf-8", "replace"))
+    run = _redacted(run, redactor)
+    size = len(run.final_output.encode("utf-8", "replace"))
     cut = size > HUGE
     changes: dict[str, Any] = {
-        "final_output": _ends(output) if cut else output,
+        "final_output": _ends(run.final_output) if cut else run.final_output,
         "truncated": cut or run.truncated,
         "output_bytes": size if cut else run.output_bytes,
-        "prompt": redactor.text(run.prompt),
-        "error_msg": redactor.text(run.error_msg),
-        "transcript": [_stored_event(event, redactor) for event in run.transcript],
-        "tool_events": [_stored_call(event, redactor) for event in run.tool_events],
-        "session_digest": _stored_digest(run.session_digest, redactor),
-        "grader_sessions": [_stored_digest(session, redactor) for session in run.grader_sessions],
-        "validations": _stored_validations(run.validations, redactor),
-        "attempt_history": [_redacted(attempt, redactor) for attempt in run.attempt_history],
-        "responder": _redacted(run.responder, redactor),
+        "transcript": [_stored_event(event) for event in run.transcript],
+        "tool_events": [_stored_call(event) for event in run.tool_events],
+        "session_digest": _stored_digest(run.session_digest),
+        "grader_sessions": [_stored_digest(session) for session in run.grader_sessions],
+        "validations": _stored_validations(run.validations),
         "checkpoints": [
-            msgspec.structs.replace(point, validations=_stored_validations(point.validations, redactor))
+            msgspec.structs.replace(point, validations=_stored_validations(point.validations))
             for point in run.checkpoints
         ],
     }
     return msgspec.structs.replace(run, **changes)
 
 
-def _redacted(part: Any, redactor: Redactor) -> Any:
-    """Return a small struct with its texts redacted."""
-    if part is None:
-        return None
-    plain = msgspec.to_builtins(part)
-    clean = redactor.value(plain)
-    return part if clean is plain or clean == plain else msgspec.convert(clean, type(part))
+def _redacted(value: Any, redactor: Redactor) -> Any:
+    """Return structs and what they hold with every text redacted, names and keys as well."""
+    if isinstance(value, msgspec.Struct):
+        old = {name: getattr(value, name) for name in _free_fields(type(value))}
+        new = {name: _redacted(item, redactor) for name, item in old.items()}
+        changes = {name: item for name, item in new.items() if item is not old[name]}
+        return msgspec.structs.replace(value, **changes) if changes else value
+    if isinstance(value, list) and any(isinstance(item, msgspec.Struct) for item in value):
+        return [_redacted(item, redactor) for item in value]
+    if isinstance(value, dict) and any(isinstance(item, msgspec.Struct) for item in value.values()):
+        keys = redactor.value(dict.fromkeys(value))
+        return {key: _redacted(item, redactor) for key, item in zip(keys, value.values(), strict=True)}
+    return redactor.value(value)
 
 
-def _stored_validations(
-    validations: dict[str, Validation] | None, redactor: Redactor
-) -> dict[str, Validation] | None:
+@cache
+def _free_fields(struct: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Return the fields that hold more than one of a few words."""
+    fields = msgspec.structs.fields(struct)
+    return tuple(field.name for field in fields if get_origin(field.type) is not Literal)
+
+
+def _stored_validations(validations: dict[str, Validation] | None) -> dict[str, Validation] | None:
     if validations is None:
         return None
     return {
-        name: msgspec.structs.replace(
-            validation,
-            feedback=redactor.text(validation.feedback),
-            details=_value(validation.details, redactor),
-        )
+        name: msgspec.structs.replace(validation, details=_value(validation.details))
         for name, validation in validations.items()
     }
 
 
-def _stored_digest(session: SessionDigest, redactor: Redactor) -> SessionDigest:
+def _stored_digest(session: SessionDigest) -> SessionDigest:
     if not session.tool_calls:
         return session
     calls = [
         msgspec.structs.replace(
-            call,
-            arguments=_value(msgspec.to_builtins(call.arguments), redactor),
-            result=_value(call.result, redactor),
+            call, arguments=_value(msgspec.to_builtins(call.arguments)), result=_value(call.result)
         )
         for call in session.tool_calls
     ]
     return msgspec.structs.replace(session, tool_calls=calls)
 
 
-def _stored_event(event: Event, redactor: Redactor) -> Event:
+def _stored_event(event: Event) -> Event:
     if event.type == ANSWER:  # kept as a whole: results of documents have it
-        content, message = redactor.value(event.content), redactor.value(event.message)
-        return Event(type=ANSWER, content=content, message=message)
-    return Event(
-        type=event.type,
-        content=_value(event.content, redactor),
-        message=_value(event.message, redactor),
-        arguments=_value(event.arguments, redactor),
-        success=event.success,
-        tool_call_id=event.tool_call_id,
-        tool_name=event.tool_name,
-        tool_result=_value(event.tool_result, redactor),
-    )
-
-
-def _stored_call(event: ToolEvent, redactor: Redactor) -> ToolEvent:
-    result = redactor.value(event.result)
-    size = _size(result)
-    if size > HUGE:
-        text = result if isinstance(result, str) else msgspec.json.encode(result).decode()
-        cut = {"truncated": True, "result_bytes": size, "result": _ends(text)}
-    else:
-        cut = {"result": result}
+        return event
     return msgspec.structs.replace(
-        event, args=_value(event.args, redactor), error=_value(event.error, redactor), **cut
+        event,
+        content=_value(event.content),
+        message=_value(event.message),
+        arguments=_value(event.arguments),
+        tool_result=_value(event.tool_result),
     )
 
 
-def _value(value: Any, redactor: Redactor) -> Any:
-    """Return a free value without secrets, and with huge texts inside it cut."""
-    clean = redactor.value(value)
-    return _cut_texts(clean) if _size(clean) > HUGE else clean
+def _stored_call(event: ToolEvent) -> ToolEvent:
+    size = _size(event.result)
+    cut: dict[str, Any] = {}
+    if size > HUGE:
+        text = event.result if isinstance(event.result, str) else msgspec.json.encode(event.result).decode()
+        cut = {"truncated": True, "result_bytes": size, "result": _ends(text)}
+    return msgspec.structs.replace(event, args=_value(event.args), error=_value(event.error), **cut)
+
+
+def _value(value: Any) -> Any:
+    """Return a free value with huge texts inside it cut."""
+    return _cut_texts(value) if _size(value) > HUGE else value
 
 
 def _cut_texts(value: Any) -> Any:

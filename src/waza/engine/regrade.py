@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,11 +10,10 @@ from typing import Any
 import msgspec
 
 from waza.engine.engines import make_executor
-from waza.engine.record import failure_artifacts, stored
+from waza.engine.record import failure_artifacts, redactor_of, stored
 from waza.engine.trial import GRADING, attempt_of, grade_observation, grading_error, status_of
 from waza.engine.witness import expectation
 from waza.errors import ExecutorError, RunError, UsageError
-from waza.kit.redact import Redactor
 from waza.model.agent import Executor
 from waza.model.loaded import Project, Suite
 from waza.model.observation import ANSWER, PROMPT, Observation, ToolEvent
@@ -99,7 +97,7 @@ class _Session:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
         self.executor: Executor = make_executor(suite, recorded.config.model_id, project)
         self.shared = Shared()
-        self.redactor = Redactor.for_environment(os.environ)
+        self.redactor = redactor_of(suite, project)
         limits, config = project.keys.graders, suite.file.config
         self.helpers = Helpers(
             judge_model=config.judge_model or recorded.config.model_id,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import datetime
@@ -16,13 +15,13 @@ from waza.engine.cache import Cache
 from waza.engine.control import Control
 from waza.engine.engines import Engine, start_engine
 from waza.engine.plan import arms_of, has_pairwise, tasks_of, workers_of
+from waza.engine.record import redactor_of
 from waza.engine.store import Store, earlier_store, new_store
 from waza.engine.trial import World, run_trial, variables_of
 from waza.engine.trigger import run_trigger_tests
 from waza.errors import ExecutorError, RunError, WazaError
 from waza.kit import stats
 from waza.kit.process import kill_leftovers, leftovers
-from waza.kit.redact import Redactor
 from waza.model.event import (
     HookRan,
     RunEvent,
@@ -161,7 +160,7 @@ class _Run:
                 code_timeout=limits.codeTimeout,
                 update_snapshots=options.update_snapshots,
             ),
-            redactor=Redactor.for_environment(os.environ),
+            redactor=redactor_of(suite, options.project),
             emit=emit,
             run_id=store.id,
             skip_graders=options.skip_graders,
@@ -303,15 +302,16 @@ class _Run:
                 "Timestamp": now,
             }
             variables = {**fixed, **shared}
+        clean = self.world.redactor.text
         for run in await run_hooks(hooks, self.suite.directory, variables):
             self.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))
             if run.ok:
                 continue
             message = f"the {point} hook `{run.command}` failed ({run.reason})"
             if run.fatal and point.startswith("before"):
-                last = run.output.strip().splitlines()[-1:]
-                raise RunError(self.world.redactor.text(": ".join([message, *last])))
-            self.emit(Warned(message=self.world.redactor.text(message)))
+                last = clean(run.output).strip().splitlines()[-1:]
+                raise RunError(": ".join([clean(message), *last]))
+            self.emit(Warned(message=clean(message)))
 
     def _check_required(self, arm: Arm) -> None:
         """Look again for required skills that a hook was to create."""

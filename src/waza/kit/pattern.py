@@ -147,6 +147,18 @@ def compile_alternatives(patterns: Iterable[str]) -> Pattern:
     return _joined("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
+@lru_cache(maxsize=4)
+def _grouped(text: str) -> Pattern:
+    options = Options()
+    options.max_mem = 64 * _MEGABYTE
+    return Pattern(text, _engine(text, options), anchored=False)
+
+
+def compile_grouped(patterns: Iterable[str]) -> Pattern:
+    """Join patterns of one group each into one for `substitute_groups`; at one place, the first that matches counts."""
+    return _grouped("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
 def literal(text: str) -> str:
     """Return the pattern that matches exactly this text."""
     return _decoded(escape(_encoded(text)))
@@ -161,6 +173,24 @@ def substitute(pattern: Pattern, replace: Callable[[str], str], text: str) -> st
     def changed(match: Any) -> bytes:
         found: bytes = match.group()
         return _encoded(replace(_decoded(found))) if found else b""
+
+    data, count = pattern._engine.subn(changed, _encoded(text))  # noqa: SLF001  the other half of Pattern
+    return _decoded(data) if count else text
+
+
+def substitute_groups(pattern: Pattern, replace: Callable[[int, str, str, str], str], text: str) -> str:
+    """Return the text with the group of every match put through `replace`.
+
+    That gets the number of the pattern that matched, from 0, and the match in three parts: before the group, the
+    group, and behind it.
+    """
+
+    def changed(match: Any) -> bytes:
+        number, start, found = match.lastindex, match.start(), match.group()
+        first, last = (place - start for place in match.span(number))
+        before, group, behind = found[:first], found[first:last], found[last:]
+        new = replace(number - 1, _decoded(before), _decoded(group), _decoded(behind))
+        return b"".join((before, _encoded(new), behind))
 
     data, count = pattern._engine.subn(changed, _encoded(text))  # noqa: SLF001  the other half of Pattern
     return _decoded(data) if count else text

@@ -1,7 +1,7 @@
 """Secrets out of text, before it is stored or shown.
 
-Two levels. `text` and `value`, for results, journal and cache: the values of environment variables whose
-names look secret, and unmistakable shapes of credentials. `full_text` and `full_value`, for snapshots,
+Two levels. `text` and `value`, for results, journal and cache: the values that the run was given under names
+that look secret, and the kinds of `waza.kit.credentials`. `full_text` and `full_value`, for snapshots,
 transcripts, session logs and failure artifacts: besides these, long hex words, `basic` headers and mail
 addresses, and whatever stands under a key with a secret-looking name.
 
@@ -14,63 +14,48 @@ import base64
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from operator import is_
 from typing import Any
 
-from waza.kit.pattern import Pattern, compile_alternatives, compile_pattern, literal, substitute
+from waza.kit.credentials import FULL_SHAPES, LABELLED, SHAPES, is_secret
+from waza.kit.pattern import (
+    Pattern,
+    compile_alternatives,
+    compile_grouped,
+    compile_pattern,
+    literal,
+    substitute,
+    substitute_groups,
+)
 
 PLACEHOLDER = "[REDACTED]"
 
-_AT_WORD_START = r"(?:\b|\\[nrt])"  # a line end escaped in JSON hides the start of a word
-_PEM_LABEL = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-
-RESULT_RULES: Mapping[str, str] = {
-    "url_credentials": r"""://[^\s/?#:@"'<>]*:[^\s/?#"'<>]+@""",
-    "github_pat": r"gh[pousr]_\w{36,}|github_pat_\w{22,}",
-    "openai_key": _AT_WORD_START + r"sk-(?:proj-)?[A-Za-z0-9_-]{20,}",
-    "aws_access_key": r"AKIA[A-Z0-9]{16}|\bASIA[A-Z0-9]{16}\b",
-    "aws_secret_key": r"""(?i:aws[_\s-]?secret[_\s-]?(?:access[_\s-]?)?key)["'\s:=\\]+[A-Za-z0-9/+=]{40}""",
-    "jwt": r"eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+",
-    "bearer_header": _AT_WORD_START + r"(?i:bearer)\s+[A-Za-z0-9._~+/=-]{16,}",
-    "basic_authorization": r"""(?i:authorization["'\s:=\\]+basic)\s+[A-Za-z0-9+/=_-]{8,}""",
-    "private_key_pem": (
-        rf"-----BEGIN {_PEM_LABEL}(?:-?[^-])*-----END {_PEM_LABEL}"
-        rf"|-----BEGIN {_PEM_LABEL}[A-Za-z0-9+/=\s\\]{{40,}}"  # the end was cut off
-    ),
-    "azure_key": r"(?i:accountkey|sharedaccesskey)=[A-Za-z0-9+/=]{40,}|[?&]sig=[A-Za-z0-9%+/=]{20,}",
-    "google_key": r"AIza[A-Za-z0-9_-]{35}",
-    "service_token": (
-        r"xox[abeoprs]-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,}"
-        r"|\bhf_[A-Za-z0-9]{30,}|\b[rs]k_live_[A-Za-z0-9]{20,}"
-    ),
-}
-FULL_RULES: Mapping[str, str] = {
-    **RESULT_RULES,
-    "azure_openai_key": _AT_WORD_START + r"[0-9A-Fa-f]{32,64}\b",
-    "basic_auth_header": _AT_WORD_START + r"(?i:basic)\s+[A-Za-z0-9+/=]{16,}",
-    "email": r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}",
-}
 KEY_DENY_LIST = ("SECRET", "TOKEN", "PASSWORD", "PASSWD", "PWD", "KEY", "CREDENTIAL", "API_KEY", "AUTH")
 
 # Names of options and variables, in lower case with dashes: secret as a whole or as the last words.
 _SECRET_WORDS = frozenset({
     "secret", "token", "password", "passwd", "credential", "credentials", "key", "auth", "authorization", "sig",
     "signature", "connection", "connection-string", "connectionstring", "apikey", "accesskey", "privatekey",
-    "clientsecret", "clientpassword", "accesstoken", "refreshtoken",
+    "clientsecret", "clientpassword", "accesstoken", "refreshtoken", "passphrase", "auth-header", "cookie",
+    "cookies", "conn-str", "connstr", "dsn", "jwt", "bearer",
 })  # fmt: skip
 # Environment variables are secret, besides, with these anywhere in the name or as its last word.
 _SECRET_FRAGMENTS = (
     "secret", "token", "password", "passwd", "passphrase", "credential", "api-key", "apikey", "access-key",
-    "accesskey", "private-key", "privatekey", "connection-string", "connectionstring",
+    "accesskey", "private-key", "privatekey", "connection-string", "connectionstring", "auth-header", "conn-str",
 )  # fmt: skip
-_SECRET_ENDINGS = ("-pwd", "-pass", "-pat")
+_SECRET_ENDINGS = ("-pwd", "-pass", "-pat", "-creds")
 
 _SHORTEST = 6  # no rule matches a shorter text
 _SHORTEST_SECRET = 8
+_SHORTEST_MIXED = 6  # of letters and digits, which no harmless word is
 _LONGEST_ENCODED = 4096
 _DEEPEST = 200
 
 # Of recorded arguments these are replaced in any case, upper or lower.
+_KINDS = tuple(LABELLED)
+_SCHEMES = ("bearer", "basic", "token", "digest", "apikey", "api-key", "bot", "negotiate")
 _ARGUMENT_RULES = ("github_pat", "openai_key", "aws_access_key", "jwt", "bearer_header")
 
 
@@ -85,18 +70,23 @@ class Redactor:
         for pattern in (extra_rules or {}).values():
             compile_pattern(pattern)
         exact = [form for secret in secrets for form in _forms(secret)]
-        self._results = compile_alternatives([*exact, *RESULT_RULES.values()])
-        self._full = compile_alternatives([*exact, *FULL_RULES.values(), *(extra_rules or {}).values()])
+        results = [*exact, *SHAPES.values()]
+        self._results = compile_alternatives(results)
+        self._full = compile_alternatives([*results, *FULL_SHAPES.values(), *(extra_rules or {}).values()])
+        self._any = compile_alternatives([*results, *LABELLED.values()])
 
     @classmethod
-    def for_environment(cls, env: Mapping[str, str]) -> Redactor:
-        """Take the values of the variables of `env` whose names look secret.
+    def for_environment(cls, env: Mapping[str, str], *given: Any) -> Redactor:
+        """Take the values of the variables of `env` whose names look secret, and those in what else was `given`.
 
-        Not taken, because they would be found in harmless text: values shorter than 8 characters,
-        numbers, and absolute paths that exist. Of a taken value its JSON-escaped and base64 forms are
-        found, too.
+        `given` is JSON-like data such as the settings of a server: what stands in it under a name that looks
+        secret, behind an option or in a header counts, however deep. Not taken, because they would be found in
+        harmless text: values shorter than 8 characters (6 with letters and digits), numbers, and absolute paths
+        that exist. Of a taken value its JSON-escaped and base64 forms are found, too.
         """
-        values = {value.strip() for name, value in env.items() if _is_secret_variable(name)}
+        values = {
+            part.strip() for value in _secrets_of(dict(env), *given) for part in (value, *_parts(value))
+        }
         return cls(sorted(value for value in values if not _is_harmless(value)))
 
     def text(self, text: str) -> str:
@@ -110,7 +100,7 @@ class Redactor:
         """
         text = data.decode("utf-8", "replace")
         spaced = text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
-        return self._results.search(text) or (spaced != text and self._results.search(spaced))
+        return self._any.search(text) or (spaced != text and self._any.search(spaced))
 
     def value(self, value: Any) -> Any:
         """Return JSON-like data for results, strings and keys redacted; the same object if nothing was found.
@@ -140,28 +130,82 @@ def sanitise_args(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
     `env` and shapes of credentials are replaced.
     """
     redactor = Redactor.for_environment(env)
-    tokens = compile_alternatives(f"(?i){RESULT_RULES[name]}" for name in _ARGUMENT_RULES)
+    tokens = compile_alternatives(f"(?i){SHAPES[name]}" for name in _ARGUMENT_RULES)
     clean: list[str] = []
     hide_next = False
     for arg in args:
         option, equals, _ = arg.partition("=")
-        secret = option.startswith("-") and _ends_secret(_dashed(option.lstrip("-")))
+        secret = _is_secret_option(option)
         if hide_next or (secret and not equals):
             clean.append(PLACEHOLDER)
         elif secret:
             clean.append(f"{option}={PLACEHOLDER}")
         else:
-            clean.append(_redacted(tokens, redactor.text(arg)))
+            clean.append(substitute(tokens, _placeholder, redactor.text(arg)))
         hide_next = secret and not equals
     return clean
 
 
 def _redacted(pattern: Pattern, text: str) -> str:
-    return substitute(pattern, _placeholder, text) if len(text) >= _SHORTEST else text
+    if len(text) < _SHORTEST:
+        return text
+    clean = substitute_groups(_labelled(), _unless_harmless, substitute(pattern, _placeholder, text))
+    return text if clean == text else clean
+
+
+def _labelled() -> Pattern:
+    return compile_grouped(LABELLED.values())
 
 
 def _placeholder(found: str) -> str:
-    return f"://{PLACEHOLDER}@" if found.startswith("://") else PLACEHOLDER
+    del found
+    return PLACEHOLDER
+
+
+def _unless_harmless(kind: int, label: str, value: str, rest: str) -> str:
+    return PLACEHOLDER if is_secret(_KINDS[kind], label, value, rest) else value
+
+
+def _secrets_of(*given: Any) -> Iterator[str]:
+    """Yield what stands under names that look secret, and behind labels in texts, however deep."""
+    for value in given:
+        if isinstance(value, dict):
+            for name, item in value.items():
+                if isinstance(item, str) and _is_secret_variable(str(name)):
+                    yield item
+                else:
+                    yield from _secrets_of(item)
+        elif isinstance(value, list | tuple):
+            words = [word for word in value if isinstance(word, str)]
+            yield from (after for word, after in pairwise(words) if _is_secret_option(word))
+            yield from _secrets_of(*value)
+        elif isinstance(value, str) and len(value) >= _SHORTEST:
+            for found in _labelled_values(value):
+                yield found
+                yield found.partition(":")[2]  # of a user and a password
+
+
+def _labelled_values(text: str) -> list[str]:
+    found: list[str] = []
+
+    def note(kind: int, label: str, value: str, rest: str) -> str:
+        if is_secret(_KINDS[kind], label, value, rest):
+            found.append(value)
+        return value
+
+    substitute_groups(_labelled(), note, text)
+    return found
+
+
+def _parts(secret: str) -> Iterator[str]:
+    """Yield what is secret of the value of a header: the token behind its scheme, the values of cookies."""
+    scheme, blank, token = secret.partition(" ")
+    if blank and scheme.lower() in _SCHEMES:
+        yield token
+    for cookie in secret.split(";"):
+        name, equals, value = cookie.partition("=")
+        if equals and name.strip().isidentifier() and any(char.isdecimal() for char in value):
+            yield value
 
 
 def _walk(value: Any, redact: Callable[[str], str], deny_list: Sequence[str], depth: int = 0) -> Any:
@@ -174,6 +218,10 @@ def _walk(value: Any, redact: Callable[[str], str], deny_list: Sequence[str], de
     if isinstance(value, dict):
         return _walk_map(value, redact, deny_list, depth)
     items = [_walk(item, redact, deny_list, depth + 1) for item in value]
+    for index, word in enumerate(value[:-1]):  # the arguments of a program
+        after = value[index + 1]
+        if isinstance(word, str) and isinstance(after, str) and word.startswith("-"):
+            items[index + 1] = PLACEHOLDER if _labelled_values(f"{word} {after}") else items[index + 1]
     return value if all(map(is_, items, value)) else type(value)(items)
 
 
@@ -185,10 +233,22 @@ def _walk_map(
     for key, item in value.items():
         clean_key = redact(key) if isinstance(key, str) else key
         denied = any(part in str(key).upper() for part in deny_list) and not _is_count(key, item)
+        denied = denied or (isinstance(item, str) and _is_secret_entry(str(key), item))
         clean_item = PLACEHOLDER if denied else _walk(item, redact, deny_list, depth + 1)
+        while clean_key in clean:  # two keys with secrets: none of the entries may be lost
+            clean_key += "_"
         clean[clean_key] = clean_item
         changed = changed or clean_key is not key or clean_item is not item
     return clean if changed else value
+
+
+def _is_secret_entry(key: str, value: str) -> bool:
+    """Tell whether `"key": "value"` would be redacted in a text."""
+    return bool(_is_secret_variable(key) and _labelled_values(f'"{key}": "{value}"'))
+
+
+def _is_secret_option(word: str) -> bool:
+    return word.startswith("-") and _ends_secret(_dashed(word.lstrip("-")))
 
 
 def _is_count(key: object, value: object) -> bool:
@@ -215,7 +275,8 @@ def _ends_secret(dashed: str) -> bool:
 
 
 def _is_harmless(value: str) -> bool:
-    if len(value) < _SHORTEST_SECRET or value.replace(".", "", 1).isdecimal():
+    mixed = any(char.isalpha() for char in value) and any(char.isdecimal() for char in value)
+    if len(value) < (_SHORTEST_MIXED if mixed else _SHORTEST_SECRET) or value.replace(".", "", 1).isdecimal():
         return True
     # Not Path.exists, which raises where a value is too long for a file name.
     return os.path.isabs(value) and os.path.exists(value)  # noqa: PTH110, PTH117  see above

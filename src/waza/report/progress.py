@@ -36,6 +36,7 @@ class Progress:
     ) -> None:
         self._bar = Bar(stream, clock) if live else None
         self._say = printer(self._bar or stream, colour=colour)
+        self._redact = redact
         detailed = Detailed(redact, workspaces=keep_workspace).lines if verbose else None
         self._lines = lines or detailed or (lambda event: brief(event, redact))
 
@@ -45,7 +46,7 @@ class Progress:
             self._move(self._bar, event)
         lines = list(self._lines(event))
         if lines:
-            self._say("\n".join(lines))
+            self._say(self._redact("\n".join(lines)))
 
     def close(self) -> None:
         """Show what is still to be shown, and take the bar away."""

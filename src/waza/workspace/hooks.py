@@ -38,7 +38,8 @@ async def run_hooks(hooks: Sequence[Hook], home: Path, variables: Mapping[str, s
 async def _run(hook: Hook, home: Path, variables: Mapping[str, str]) -> HookRun:
     command = render(hook.command, variables)
     finished = await shell(command, cwd=home / hook.working_directory)
-    output = (finished.stdout + finished.stderr).decode("utf-8", "replace")
+    between = b"\n" if finished.stdout and not finished.stdout.endswith(b"\n") else b""
+    output = (finished.stdout + between + finished.stderr).decode("utf-8", "replace")
     ok = not finished.start_error and finished.returncode in (hook.exit_codes or [0])
     reason = "" if ok else finished.start_error or ending(finished.returncode, finished.signal)
     return HookRun(command=command, output=output, ok=ok, fatal=not ok and hook.error_on_fail, reason=reason)

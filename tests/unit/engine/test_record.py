@@ -5,7 +5,7 @@ import pytest
 
 from waza.engine.record import HUGE, digest, digest_call, empty_digest, failure_artifacts, stored
 from waza.kit.redact import PLACEHOLDER, Redactor
-from waza.model.observation import Event, ToolEvent
+from waza.model.observation import CommandInvocation, Event, SkillInvocation, ToolEvent
 from waza.model.result import AttemptRecord, CheckpointRecord, ResponderRecord, RunResult, Validation
 
 SECRET = "Sup3r-Secret-Value"
@@ -139,6 +139,25 @@ def test_no_part_of_a_run_keeps_a_secret():
     assert SECRET.lower() not in text
     assert TOKEN.lower() not in text
     assert PLACEHOLDER.lower() in text
+
+
+def test_names_ids_and_paths_keep_no_secret_and_no_verdict_is_lost():
+    event = ToolEvent(turn=1, sequence=1, tool_call_id=SECRET, tool_name=f"get_{SECRET}", success=True)
+    call = Event(type="tool", tool_call_id=TOKEN, tool_name=SECRET)
+    session = msgspec.structs.replace(digest([event]), session_id=SECRET, tools_used=[TOKEN], errors=[SECRET])
+    whole = run(
+        tool_events=[event],
+        transcript=[call],
+        session_digest=session,
+        skill_invocations=[SkillInvocation(name=SECRET, path=f"/home/{SECRET}/SKILL.md")],
+        command_invocations=[CommandInvocation(command=SECRET, args=[TOKEN], exit_code=0, response_index=0)],
+        workspace_dir=f"/tmp/{SECRET}",
+        validations={SECRET: validation(feedback="a"), TOKEN: validation(feedback="b")},
+    )
+    found = stored(whole, KNOWS)
+    assert SECRET not in text_of(found)
+    assert TOKEN not in text_of(found)
+    assert [one.feedback for one in (found.validations or {}).values()] == ["a", "b"]
 
 
 def test_artifacts_of_a_run_that_passed_are_none():
