@@ -9,11 +9,11 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from tests.e2e.broken import calls, graders, mocks, places, suites, syntax, tasks
+from tests.e2e.broken import calls, checks, graders, keys, mocks, places, suites, syntax, tasks
 from tests.e2e.broken.case import SUITE, Case
 from tests.support.program import mock_suite, waza, write_tree
 
-TABLES = (syntax, suites, tasks, graders, mocks, places, calls)
+TABLES = (syntax, suites, keys, checks, tasks, graders, mocks, places, calls)
 CASES = [
     pytest.param(case, id=f"{module.__name__.rpartition('.')[2]}-{case.name}")
     for module in TABLES
@@ -66,10 +66,10 @@ UNKNOWN_SUITE = """\
 nmae: s
 config: {executor: mock, model: m, treads: 4}
 colour: red
-metrics: [{name: a, treshold: 1}]
+metrics: [{name: a, threshold: 1}]
 hooks: {before_runs: [], after_run: [{command: 'true', comment: x}]}
-mcp_mocks: [{name: m, tool: x, tools: {t: {responses: [{macth: {}, return: 1}]}}}]
-command_mocks: [{name: gh, calls: 1, responses: [{args: [], stdot: x}]}]
+mcp_mocks: [{name: m, tools: {t: {responses: [{match: {}, return: 1}]}}}]
+command_mocks: [{name: gh, responses: [{args: [], stdout: x}]}]
 adversarial: {packs: [scope-bypass], pack: x}
 tasks: [t.yaml, none.yaml]
 range: [1, 2]
@@ -83,8 +83,8 @@ inputs:
   files: [{path: b.txt, content: x, mode: 755}, {content: y}]
   responder: {instructions: help, max_followups: 1, modle: x}
   repos: []
-expected: {output_contain: [x], behavior: {max_calls: 3}}
-checkpoints: [{after_turn: 1, on_fail: stop, graders: [{type: text, name: c, config: {not_contains: [zzz]}}]}]
+expected: {}
+checkpoints: [{after_turn: 1, on_failure: stop, graders: [{type: text, name: c, config: {not_contains: [zzz]}}]}]
 requirements: [{id: r, grade: x, checks: [{scope: task, graders_: g}]}]
 mock: {responder: [{stop: true}]}
 """
@@ -92,15 +92,11 @@ UNKNOWN_WARNINGS = """\
 eval.yaml:1:1: nmae: warning: unknown key 'nmae', ignored; did you mean 'name'?
 eval.yaml:2:36: config.treads: warning: unknown key 'treads', ignored; known: disabled_skills, enforce_expected, executor, executor_options, fail_fast, first_event_timeout_seconds, group_by, idle_timeout_seconds, inject_skill_body, instruction_files, isolation, judge_model, judge_reasoning_effort, max_attempts, mcp_servers, model, parallel, reasoning_effort, required_skills, skill_directories, timeout_seconds, trials_per_task, trigger_skill_routing, workers
 eval.yaml:3:1: colour: warning: unknown key 'colour', ignored; known: adversarial, baseline, command_mocks, config, description, graders, hooks, inputs, mcp_mocks, metrics, mock, name, range, scenario, schemaVersion, skill, tasks, tasks_from, version
-eval.yaml:4:21: metrics[0].treshold: warning: unknown key 'treshold', ignored; did you mean 'threshold'?
+eval.yaml:4:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall
 eval.yaml:5:9: hooks.before_runs: warning: unknown key 'before_runs', ignored; did you mean 'before_run'?
 eval.yaml:5:56: hooks.after_run[0].comment: warning: unknown key 'comment', ignored; did you mean 'command'?
 eval.yaml:6:1: mcp_mocks: warning: has no effect with the executor 'mock'
-eval.yaml:6:23: mcp_mocks[0].tool: warning: unknown key 'tool', ignored; did you mean 'tools'?
-eval.yaml:6:57: mcp_mocks[0].tools.t.responses[0].macth: warning: unknown key 'macth', ignored; did you mean 'match'?
 eval.yaml:7:1: command_mocks: warning: has no effect with the executor 'mock'
-eval.yaml:7:28: command_mocks[0].calls: warning: unknown key 'calls', ignored; known: expect_calls, name, responses
-eval.yaml:7:61: command_mocks[0].responses[0].stdot: warning: unknown key 'stdot', ignored; did you mean 'stdout'?
 eval.yaml:8:38: adversarial.pack: warning: unknown key 'pack', ignored; did you mean 'packs'?
 eval.yaml:9:17: tasks[1]: warning: no file matches 'none.yaml'; patterns are relative to the suite's directory
 eval.yaml:10:1: range: warning: has no effect without tasks_from
@@ -109,9 +105,6 @@ t.yaml:5:3: inputs.promt: warning: unknown key 'promt', ignored; did you mean 'p
 t.yaml:6:37: inputs.files[0].mode: warning: unknown key 'mode', ignored; known: content, path
 t.yaml:6:49: inputs.files[1].path: warning: is empty, so this file is left out
 t.yaml:7:53: inputs.responder.modle: warning: unknown key 'modle', ignored; did you mean 'model'?
-t.yaml:9:12: expected.output_contain: warning: unknown key 'output_contain', ignored; did you mean 'output_contains'?
-t.yaml:9:44: expected.behavior.max_calls: warning: unknown key 'max_calls', ignored; did you mean 'max_tool_calls'?
-t.yaml:10:31: checkpoints[0].on_fail: warning: unknown key 'on_fail', ignored; did you mean 'on_failure'?
 t.yaml:11:24: requirements[0].grade: warning: unknown key 'grade', ignored; known: category, checks, description, id
 t.yaml:11:57: requirements[0].checks[0].graders_: warning: unknown key 'graders_', ignored; did you mean 'grader'?
 """

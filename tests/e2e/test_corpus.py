@@ -66,6 +66,26 @@ LOADS = {
     "r09/model-council/skills/council-review/evals": 1,
     "r09/review-areas/skills/review-areas/evals": 1,
 }
+# Metrics of these suites that are labels only: no grader and no trigger test gives them data.
+LABELS = {
+    "r00/evals/agents-md": ["audit_quality"],
+    "r00/evals/aube": ["aube_migration"],
+    "r00/evals/backfill-unit-tests": ["backfill_quality"],
+    "r00/evals/github-epic": ["epic_plan"],
+    "r00/evals/gitlab-epic": ["epic_plan"],
+    "r00/evals/mise": ["mise_toml_quality"],
+    "r00/evals/pr-workflow": ["pr_plan"],
+    "r00/evals/tidy-commits": ["tidy_plan"],
+    "r00/evals/to-memory": ["memory_write"],
+    "r00/evals/write-e2e-tests": ["convert_quality"],
+    "r02/evals": ["trigger_accuracy"],
+    "r04/.github/evals/azure-policy-advisor": ["trigger_precision"],
+    "r04/.github/evals/azure-stack-deploy": ["trigger_precision"],
+    "r04/.github/evals/azure-stack-destroy": ["trigger_precision"],
+    "r04/.github/evals/git-ape-onboarding": ["trigger_precision"],
+    "r04/.github/evals/prereq-check": ["trigger_precision"],
+    "r06/evals/joker": ["efficiency"],
+}
 # The others, with what is wrong: `regex` is no type of grader (the program they are for says so only at run time).
 NO_REGEX = "eval.yaml:17:5: graders[1].type: there is no grader type 'regex'; use type: text with config: {regex_match: [...]}"
 NO_PROMPT = "tasks/edge-case.yaml:7:1: inputs: warning: the prompt is empty; write inputs.prompt"
@@ -121,11 +141,14 @@ def test_the_table_names_every_suite() -> None:
 
 
 @pytest.mark.parametrize("name", LOADS)
-def test_it_loads_without_a_warning(corpus: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_loads_with_no_warning_but_for_metrics_without_data(
+    corpus: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(corpus / name.partition("/")[0])  # as its owner would run it
     suite = load(corpus / name / "eval.yaml", Request(executor="mock"))
     assert len(suite.tasks) == LOADS[name]
-    assert [str(warning) for warning in suite.warnings] == []
+    told = [(warning.path.partition("[")[0], warning.message.split("'")[1]) for warning in suite.warnings]
+    assert told == [("metrics", label) for label in LABELS.get(name, ())]
 
 
 @pytest.mark.parametrize("name", REFUSED)

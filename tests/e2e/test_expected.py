@@ -132,7 +132,6 @@ NOT_CHECKED = {
     "echo": text(expected={"behavior": {"required_tools": ["bash"]}}),
     "echo-of-no-turns": text(expected={"behavior": {"required_tools": ["bash"]}}, mock={"turns": []}),
     "echo-with-a-judge": text(expected={"behavior": {"required_tools": ["bash"]}}, mock={"judge": {"g": []}}),
-    "no-limit": text(expected={"behavior": {"max_tool_calls": 0}}, mock={"output": "x"}),
     "empty": text(expected={"behavior": {}}, mock={"output": "x"}),
 }
 

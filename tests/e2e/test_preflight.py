@@ -87,7 +87,7 @@ def test_the_spy_sees_what_is_started(tmp_path: Path) -> None:
 
 # --- exit codes ---
 
-PLAIN = "inputs: {prompt: p}\n"
+PLAIN = "inputs: {prompt: p}\nexpected: {output_contains: [p]}\n"
 GAP = f"{PLAIN}requirements: [{{id: R, category: quality, description: d}}]\n"
 ODD = f"{PLAIN}requirements: [{{id: R, category: odd, description: d}}]\n"
 DISABLED = "enabled: false\n"

@@ -191,7 +191,8 @@ def test_what_executors_can_do(
 
 def test_what_a_hook_may_make_and_what_is_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = (
-        "{inputs: {prompt: p, files: [{path: made.txt}], repos: [{type: worktree, source: made, dest: d}]}}"
+        "{inputs: {prompt: p, files: [{path: made.txt}], repos: [{type: worktree, source: made, dest: d}]},"
+        " expected: {output_contains: [x]}}"
     )
     head = "skill: nobody\nhooks: {before_run: [{command: make}]}"
     mock_suite(tmp_path, {"a": task}, head)

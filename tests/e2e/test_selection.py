@@ -178,7 +178,8 @@ TASKS = {
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("words")
-    mock_suite(root, TASKS)
+    said = "{type: text, name: said, config: {not_contains: [nothing of the kind]}}"
+    mock_suite(root, TASKS, head=f"graders: [{said}]")
     return root
 
 

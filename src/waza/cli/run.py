@@ -74,6 +74,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     "--session-dir", type=click.Path(path_type=Path), default=Path(), help="Where the session log goes."
 )
 @click.option("--discover", is_flag=True, help="Run the suites of all skills below a directory.")
+@click.option("--warnings-as-errors", is_flag=True, help="Run no suite that has warnings.")
 @click.option("--strict", is_flag=True, help="A skill without suite, or a filter without match, is an error.")
 def command(**options: Any) -> int:
     """Run a suite: every task in a workspace of its own, graded, repeated, counted.

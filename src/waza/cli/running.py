@@ -81,6 +81,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     session_dir: Path
     discover: bool
     strict: bool
+    warnings_as_errors: bool
 
 
 def run_command(arguments: Arguments) -> int:
@@ -180,6 +181,7 @@ class _Command:
                 default_skill_dirs=self._default_skill_dirs(chosen),
                 tasks=given.tasks,
                 tags=given.tags,
+                warnings_as_errors=given.warnings_as_errors,
             ),
         )
         for target in (given.output, *(reporter.path for reporter in self.reporters)):

@@ -43,7 +43,7 @@ def expected_checks(
         hit = any(text.lower() in output for text in expected.output_contains_any)
         notes = [] if hit else [f"the output contains none of {expected.output_contains_any}"]
         yield "_output_contains_any", "text", Verdict.of_checks(1, notes, {})
-    if enforce and expected.behavior and said.acts and _checks(expected.behavior):
+    if enforce and expected.behavior and said.acts and expected.behavior.checks:
         yield "_behavior", "behavior", _behavior(expected.behavior, seen)
     if enforce and expected.should_trigger is not None and said.skills and not body_injected and skill:
         yield (
@@ -51,11 +51,6 @@ def expected_checks(
             "skill_invocation",
             _should_trigger(skill, seen, wanted=expected.should_trigger),
         )
-
-
-def _checks(limits: ExpectedBehavior) -> int:
-    numbers = (limits.max_tool_calls, limits.max_iterations, limits.max_tokens, limits.max_response_time_ms)
-    return sum(map(bool, numbers)) + len(limits.required_tools) + len(limits.forbidden_tools)
 
 
 def _behavior(limits: ExpectedBehavior, seen: Observation) -> Verdict:
@@ -74,7 +69,7 @@ def _behavior(limits: ExpectedBehavior, seen: Observation) -> Verdict:
     if messages > limits.max_iterations:
         failures.append(f"{messages} assistant messages, at most {limits.max_iterations} allowed")
     details = {**verdict.details, "max_iterations": limits.max_iterations, "iterations": messages}
-    return Verdict.of_checks(_checks(limits), failures, details)
+    return Verdict.of_checks(limits.checks, failures, details)
 
 
 def _should_trigger(name: str, seen: Observation, *, wanted: bool) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ from waza.engine.witness import Witness
 from waza.errors import ExecutorError
 from waza.graders.base import Grader
 from waza.kit.redact import Redactor
-from waza.kit.template import render
+from waza.kit.template import fill, render
 from waza.model.agent import Executor, Judge, Limits, Place
 from waza.model.event import (
     AttemptRetried,
@@ -31,7 +31,6 @@ from waza.model.event import (
     Warned,
 )
 from waza.model.loaded import Suite
-from waza.model.mock import MockScript
 from waza.model.observation import Observation, Turn
 from waza.model.result import AttemptRecord, CheckpointRecord, RunResult, RunStatus, SessionDigest
 from waza.model.task import Checkpoint, Task
@@ -110,7 +109,7 @@ def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
             task,
             prompt=render(task.prompt, variables),
             follow_ups=tuple(render(prompt, variables) for prompt in task.follow_ups),
-            mock=_rendered(task.mock, variables),
+            mock=fill(task.mock, variables),
         ),
     )
 
@@ -125,24 +124,6 @@ def variables_of(task: Task, run_id: str, iteration: int = 0, attempt: int = 0) 
         "Timestamp": datetime.now().astimezone().isoformat(timespec="seconds"),
         **{f"Vars.{key}": value for key, value in task.variables.items()},
     }
-
-
-def _rendered(script: MockScript | None, variables: Mapping[str, str]) -> MockScript | None:
-    if script is None:
-        return None
-    plain = msgspec.to_builtins(script)
-    filled = _filled(plain, variables)
-    return script if filled == plain else msgspec.convert(filled, MockScript)
-
-
-def _filled(value: Any, variables: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return render(value, variables)
-    if isinstance(value, dict):
-        return {key: _filled(item, variables) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_filled(item, variables) for item in value)
-    return value
 
 
 def _discarded(run: RunResult, number: int) -> AttemptRecord:

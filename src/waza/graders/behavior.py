@@ -11,6 +11,9 @@ from waza.model.base import NonNegative
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
+# What to say of a limit that looks as if it allowed nothing.
+NO_LIMIT = ("0 is no limit", "to allow no tool at all, use a tool_constraint grader with allow_only: []")
+
 
 class Behavior(Grader, frozen=True, kw_only=True):
     """One check for each limit that is set and for each tool that is listed. Limits are inclusive.
@@ -18,7 +21,7 @@ class Behavior(Grader, frozen=True, kw_only=True):
     Tool names match exactly. A limit of 0 is no limit. Without reported usage the token check passes.
     """
 
-    max_tool_calls: NonNegative = 0
+    max_tool_calls: NonNegative | None = None
     max_tokens: NonNegative = 0
     max_duration_ms: NonNegative = 0
     required_tools: list[str] = []
@@ -53,6 +56,9 @@ class Behavior(Grader, frozen=True, kw_only=True):
                 message="checks nothing",
                 hint="set max_tool_calls, max_tokens, max_duration_ms, required_tools or forbidden_tools",
             )
+        elif self.max_tool_calls == 0:
+            message, hint = NO_LIMIT
+            yield Finding(path=("max_tool_calls",), message=message, hint=hint, warning=True)
 
     def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Compare what the agent did with the limits."""
@@ -75,6 +81,7 @@ class Behavior(Grader, frozen=True, kw_only=True):
         enabled = sum(1 for _, _, limit in limits if limit)
         details = {
             **msgspec.structs.asdict(self),
+            "max_tool_calls": self.max_tool_calls or 0,
             "tool_call_count": len(used),
             "tools_used": used,
             "actual_duration": seen.duration_ms,

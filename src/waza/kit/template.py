@@ -4,6 +4,7 @@ One rule everywhere: only exact references are replaced. These are
 
 * `{{.Vars.key}}` with any key that holds no blanks, braces or `|`; `{{index .Vars "any key"}}` for the others;
 * `{{.JobID}}`, `{{.TaskName}}`, `{{.Iteration}}`, `{{.Attempt}}`, `{{.Timestamp}}`;
+* `{{"{{"}}`, where asked for: two braces that begin no reference, for texts that must hold one;
 * the same with blanks inside the braces, and with trim marks: `{{- .Vars.key -}}` takes the blanks and line
   ends around it away.
 
@@ -17,7 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from waza.errors import WazaError
 from waza.problem import Severity
@@ -28,6 +31,7 @@ _VARIABLE = r"""
   | index[ \t\r\n]++\.Vars[ \t\r\n]++(?:"(?P<quoted>[^"\\\n]*+)"|`(?P<raw>[^`\n]*+)`)
   | \.(?P<name>JobID|TaskName|Iteration|Attempt|Timestamp)(?![\w.])
 """
+_BRACES = re.compile(r"\{\{[ \t\r\n]*+(?:\"\{\{\"|`\{\{`)[ \t\r\n]*+\}\}")
 # Repetitions are possessive (`++`), so each of these patterns takes one pass.
 _REFERENCE = re.compile(
     rf"\{{\{{(?:(?P<left>-)[ \t\r\n]++|[ \t\r\n]*+)(?:{_VARIABLE})(?:[ \t\r\n]++(?P<right>-)|[ \t\r\n]*+)\}}\}}",
@@ -81,6 +85,32 @@ def render(text: str, variables: Mapping[str, str]) -> str:
         at, trim = reference.end(), reference["right"] is not None
     pieces.append(_between(text[at:], trim, False))
     return "".join(pieces)
+
+
+def fill(value: Any, variables: Mapping[str, str]) -> Any:
+    """Return a text rendered, or a struct, list or mapping with all its texts rendered; keys stay.
+
+    `{{"{{"}}` becomes two braces. Raises TemplateError as `render` does.
+    """
+    if isinstance(value, str):
+        return "{{".join(render(part, variables) for part in _BRACES.split(value)) if "{{" in value else value
+    if isinstance(value, dict):
+        return {key: fill(item, variables) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(fill(item, variables) for item in value)
+    if isinstance(value, msgspec.Struct):
+        filled = {name: fill(getattr(value, name), variables) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **filled)
+    return value
+
+
+def has_references(value: Any) -> bool:
+    """Tell whether `fill` would change any text of a value."""
+    if isinstance(value, str):
+        return "{{" in value and bool(_REFERENCE.search(value) or _BRACES.search(value))
+    if isinstance(value, dict):
+        return any(map(has_references, value.values()))
+    return isinstance(value, list | tuple) and any(map(has_references, value))
 
 
 def check(text: str, known: Collection[str]) -> list[TemplateMistake]:

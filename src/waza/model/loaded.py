@@ -101,7 +101,8 @@ class GraderKeys(Keys, frozen=True, kw_only=True):
 class StorageKeys(Keys, frozen=True, kw_only=True):
     """`storage` of `.waza.yaml`. The section being there switches uploads on."""
 
-    provider: str = ""
+    strict_keys: ClassVar[bool] = True
+    provider: Literal["", "azure-blob"] = ""
     accountName: str = ""  # noqa: N815
     containerName: str = "waza-results"  # noqa: N815
     enabled: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
@@ -15,6 +15,7 @@ Delay = Annotated[int, msgspec.Meta(ge=0, le=9_223_372_036_854)]
 class McpOutput(Keys, frozen=True, kw_only=True, rename={"returns": "return"}):
     """What a mocked MCP tool answers: a value, or an error if there is one."""
 
+    strict_keys: ClassVar[bool] = True
     returns: Any = None  # the key is `return`, which is no name in Python
     error: str = ""
 
@@ -37,6 +38,7 @@ class McpResponse(McpOutput, frozen=True, kw_only=True):
 class McpTool(Keys, frozen=True, kw_only=True):
     """A mocked MCP tool."""
 
+    strict_keys: ClassVar[bool] = True
     description: str = ""
     input_schema: dict[str, Any] | None = None
     responses: list[McpResponse] = []
@@ -45,6 +47,7 @@ class McpTool(Keys, frozen=True, kw_only=True):
 class McpMock(Keys, frozen=True, kw_only=True):
     """A mocked MCP server; `fixtures` is a directory relative to the suite."""
 
+    strict_keys: ClassVar[bool] = True
     name: NonBlank
     fixtures: str = ""
     tools: dict[str, McpTool] = {}
@@ -53,6 +56,7 @@ class McpMock(Keys, frozen=True, kw_only=True):
 class CommandOutput(Keys, frozen=True, kw_only=True):
     """What a mocked program writes, and its exit code. `fixture` is a file with the bytes for stdout."""
 
+    strict_keys: ClassVar[bool] = True
     stdout: Any = None
     fixture: str | None = None
     stderr: str = ""
@@ -78,6 +82,7 @@ class CommandResponse(CommandOutput, frozen=True, kw_only=True):
 class CommandMock(Keys, frozen=True, kw_only=True):
     """A mocked program, found on the agent's PATH before the real one."""
 
+    strict_keys: ClassVar[bool] = True
     name: NonBlank
     responses: list[CommandResponse] = []
     expect_calls: NonNegative | None = None

@@ -14,6 +14,11 @@ SCHEMA_VERSION = "1.4"  # of suites without one, and of the results we write
 SCENARIO_VERSION = "2.0"
 
 
+# Types of graders that judge how an agent works, and the metrics that are not the mean of a grader.
+BEHAVIOURAL = ("behavior", "action_sequence", "tool_calls", "tool_constraint")
+METRICS = ("trigger_accuracy", "trigger_precision", "trigger_recall", "task_completion", "behavior_quality")
+
+
 class Config(Keys, frozen=True, kw_only=True):
     """`config`: how the suite is run."""
 
@@ -46,16 +51,20 @@ class Config(Keys, frozen=True, kw_only=True):
 class Metric(Keys, frozen=True, kw_only=True):
     """One of `metrics`: a figure over the whole suite."""
 
+    strict_keys: ClassVar[bool] = True
     name: NonBlank
     weight: Weight = 1.0
-    threshold: float = 0.0
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     enabled: bool = True
     gate: bool = False
     description: str = ""
 
 
 class GraderEntry(Keys, frozen=True, kw_only=True):
-    """One of `graders`. Only `type`, `name`, `weight`, `config` and `ref` have an effect."""
+    """One of `graders`. Only `type`, `name`, `weight`, `config`, `ref` and `override` have an effect.
+
+    `override`: a grader of a task replaces that of the suite with the same name.
+    """
 
     strict_keys: ClassVar[bool] = True
     type: str = ""
@@ -67,6 +76,7 @@ class GraderEntry(Keys, frozen=True, kw_only=True):
     rubric: str = ""
     model: str = ""
     assertions: list[str] = []
+    override: bool = False
 
 
 class Hook(Keys, frozen=True, kw_only=True):

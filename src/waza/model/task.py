@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -56,17 +56,25 @@ class Inputs(Keys, frozen=True, kw_only=True):
 class ExpectedBehavior(Keys, frozen=True, kw_only=True):
     """`expected.behavior`: limits on what the agent does; 0 or absent is no limit."""
 
-    max_tool_calls: NonNegative = 0
+    strict_keys: ClassVar[bool] = True
+    max_tool_calls: NonNegative | None = None
     max_iterations: NonNegative = 0
     max_tokens: NonNegative = 0
     max_response_time_ms: NonNegative = 0
     required_tools: list[str] = []
     forbidden_tools: list[str] = []
 
+    @property
+    def checks(self) -> int:
+        """The number of checks that the limits and tools make."""
+        limits = (self.max_tool_calls, self.max_iterations, self.max_tokens, self.max_response_time_ms)
+        return sum(map(bool, limits)) + len(self.required_tools) + len(self.forbidden_tools)
+
 
 class Expected(Keys, frozen=True, kw_only=True):
     """`expected`: simple checks on the final output. `outcomes` and `tool_calls` only describe."""
 
+    strict_keys: ClassVar[bool] = True
     output_contains: list[str] = []
     output_not_contains: list[str] = []
     output_contains_any: list[str] = []
@@ -79,6 +87,7 @@ class Expected(Keys, frozen=True, kw_only=True):
 class CheckpointEntry(Keys, frozen=True, kw_only=True):
     """Graders that run after a turn, on what was seen so far."""
 
+    strict_keys: ClassVar[bool] = True
     after_turn: Count
     graders: Annotated[list[GraderEntry], msgspec.Meta(min_length=1)]
     on_failure: Literal["continue", "stop"] = "continue"

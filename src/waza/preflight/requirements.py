@@ -47,7 +47,9 @@ class Gap(NamedTuple):
 
 def declared_graders(loading: Loading, source: TaskSource) -> list[Declared]:
     """Return the graders that requirements of a task can name: the suite's, the task's, its checkpoints'."""
-    found = list(_of_list(loading, loading.document, loading.file.graders, ("eval", None), ("graders",)))
+    replaced = {entry.name for entry in source.file.graders if entry.override}
+    suite = _of_list(loading, loading.document, loading.file.graders, ("eval", None), ("graders",))
+    found = [grader for grader in suite if grader.name not in replaced]
     found += _of_list(loading, source.document, source.file.graders, ("task", None), ("graders",))
     for i, point in enumerate(source.file.checkpoints):
         scope, path = ("checkpoint", point.after_turn), ("checkpoints", i, "graders")

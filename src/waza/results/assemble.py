@@ -26,7 +26,7 @@ from waza.model.result import (
     TriggerResult,
     number,
 )
-from waza.model.suite import SCHEMA_VERSION, Metric
+from waza.model.suite import BEHAVIOURAL, SCHEMA_VERSION, Metric
 from waza.model.task import Task
 from waza.model.trial import Arm
 from waza.results.figures import (
@@ -40,7 +40,6 @@ from waza.results.outcome import Missing, Outcome
 
 Read = Callable[[int], RunResult]
 PROMPT = "prompt"  # the type of graders that compare pairwise
-BEHAVIOURAL = ("behavior", "action_sequence", "tool_calls", "tool_constraint")
 
 
 class Triggers(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from pathlib import Path
@@ -26,6 +27,10 @@ _WORDINGS = (
     ("expected after", "something stands behind the closing quote of a field; double the quotes inside it"),
     ("field larger", f"a field is longer than {MAX_CELL // 2**20} million characters"),
 )
+
+
+# What other programs put between fields; a header with such a sign and no comma was written by one.
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "'|'"}
 
 
 class Row(NamedTuple):
@@ -55,7 +60,9 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
     except OSError as error:
         loading.say(loading.document, WHERE, f"{loading.file.tasks_from!r} cannot be read ({error.strerror})")
         return []
-    _check_header(loading, file, header)
+    if not _check_header(loading, file, header):
+        return []
+    rows = _without_blank(loading, file, rows)
     common = "" if loading.errors() else task_digest(base)
     selected = _selected(loading, rows)
     return [_task(loading, file, base, common, n, header, row) for n, row in enumerate(selected, 1)]
@@ -80,19 +87,43 @@ def _path(loading: Loading) -> Path | None:
 
 def _text(path: Path) -> str:
     data = path.read_bytes()
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise _Mistake(line, "the file is not UTF-8 text", "save it as UTF-8") from None
+        line = 1 if utf16 else error.object.count(b"\n", 0, error.start) + 1
+        what = (
+            "is UTF-16 by its first bytes, but not all of it"
+            if utf16
+            else f"is not UTF-8 text, but {_guess(data)}"
+        )
+        raise _Mistake(line, f"the file {what}", "save it as UTF-8") from None
     if "\0" in text:
+        if _guess(data) == _WIDE:
+            raise _Mistake(1, f"the file is not UTF-8 text, but {_WIDE}", "save it as UTF-8")
         line = text.count("\n", 0, text.index("\0")) + 1
         raise _Mistake(line, "holds a NUL character", "remove it")
     return text
 
 
+_WIDE = "probably UTF-16 without a byte order mark"
+
+
+def _guess(data: bytes) -> str:
+    """Return the likely encoding of text that is not UTF-8, as words."""
+    if len(data) >= 4 and max(data[0::2].count(0), data[1::2].count(0)) * 4 > len(data):
+        return _WIDE  # every other byte of Latin text is zero
+    printable = not any(0x80 <= byte < 0xA0 for byte in data)
+    return f"probably {'Latin-1 (ISO 8859-1)' if printable else 'Windows-1252, or a code page of another system'}"
+
+
 def _records(text: str) -> list[Row]:
     """Return the header and the rows below it, all of one length. Blank lines are left out."""
+    head = text.lstrip().partition("\n")[0]
+    for sign, name in _DELIMITERS.items():
+        if sign in head and "," not in head:
+            message = f"the columns are separated by {name}, not by commas"
+            raise _Mistake(1, message, "save the file with commas between its fields")
     csv.field_size_limit(MAX_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     records: list[Row] = []
@@ -116,14 +147,27 @@ def _records(text: str) -> list[Row]:
     return records
 
 
-def _check_header(loading: Loading, file: str, header: Row) -> None:
+def _without_blank(loading: Loading, file: str, rows: list[Row]) -> list[Row]:
+    """Return the rows that hold anything, and count the others."""
+    blank = [row for row in rows if not any(cell.strip() for cell in row.cells)]
+    if blank:
+        what = "1 row is blank and skipped" if len(blank) == 1 else f"{len(blank)} rows are blank and skipped"
+        lines = ", ".join(str(row.line) for row in blank[:10]) + ("" if len(blank) <= 10 else ", ...")
+        _say(loading, file, blank[0].line, f"{what} (line {lines})", severity="warning")
+    return [row for row in rows if any(cell.strip() for cell in row.cells)]
+
+
+def _check_header(loading: Loading, file: str, header: Row) -> bool:
+    """Note what is wrong with the header; tell whether the rows below it can be read."""
     for name in sorted({name for name in header.cells if header.cells.count(name) > 1}):
         message = f"the column {name!r} stands twice, and the last one counts"
         _say(loading, file, header.line, message, severity="warning")
-    if "prompt" not in header.cells:
-        hint = did_you_mean("prompt", header.cells)
-        message = "there is no column 'prompt', so every prompt is empty"
-        _say(loading, file, header.line, message, hint, severity="warning")
+    if "prompt" in header.cells or loading.file.inputs.get("prompt", "").strip():
+        return True
+    hint = did_you_mean("prompt", header.cells)
+    message = "there is no column 'prompt', and the suite has no inputs.prompt for all rows"
+    _say(loading, file, header.line, message, hint)
+    return False
 
 
 def _selected(loading: Loading, rows: list[Row]) -> list[Row]:
@@ -151,7 +195,10 @@ def _task(loading: Loading, file: str, base: Task, common: str, n: int, header: 
     columns = dict(zip(header.cells, row.cells, strict=True))
     name = columns.get("name") or f"row-{n}"
     task_id = columns.get("id") or name
-    prompt = columns.get("prompt", "")
+    prompt = columns.get("prompt", base.variables.get("prompt", ""))
+    if not prompt.strip():
+        message, hint = "the prompt is empty", "write one, or remove the row"
+        _say(loading, file, row.line, message, hint, path=f"row {n}, prompt")
     for mistake in check(prompt, loading.variables(*columns)) if "{{" in prompt else ():
         _say(loading, file, row.line, mistake.message, path=f"row {n}, prompt", severity=mistake.severity)
     if task_id in loading.ids:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,12 @@ def task_digest(task: Task) -> str:
 def row_digest(task: Task, common: str) -> str:
     """Return the digest of a CSV task: its columns, and `common`, the digest of all that rows share."""
     own = _encoded([common, task.id, task.name, task.prompt, task.variables])
+    return hashlib.sha256(own).hexdigest()
+
+
+def with_graders(digest: str, graders: Iterable[BuiltGrader]) -> str:
+    """Return the digest of a CSV task whose graders name other files than those of its neighbours."""
+    own = _encoded([digest, [_grader(grader) for grader in graders]])
     return hashlib.sha256(own).hexdigest()
 
 

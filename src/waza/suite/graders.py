@@ -10,14 +10,15 @@ import msgspec
 
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, dotted
+from waza.kit.decode import Decoder, Document, did_you_mean, dotted
+from waza.kit.template import has_references
 from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader, GraderSpec
 from waza.plugins import load as load_plugin
 from waza.plugins import names as plugin_names
 from waza.registry.build import read_preset, surroundings
 from waza.registry.cache import ModuleError
-from waza.suite.loading import Loading
+from waza.suite.loading import Loading, Template
 from waza.suite.read import child
 
 REPLACED = {
@@ -49,6 +50,23 @@ def build_spec(spec: GraderSpec, around: Surroundings) -> BuiltGrader:
     return BuiltGrader(spec, grader.placed(around))
 
 
+def with_names(entries: Sequence[GraderEntry], inherited: Iterable[str] = ()) -> list[GraderEntry]:
+    """Return grader entries with names for those that have none: the type, numbered from the second on.
+
+    A ref has the name of its preset, which is not known yet.
+    """
+    taken = {*inherited, *(entry.name for entry in entries if entry.name)}
+    found = []
+    for entry in entries:
+        name, number = entry.name or ("" if entry.ref else entry.type), 1
+        while not entry.name and name in taken:
+            number += 1
+            name = f"{entry.type}_{number}"
+        taken.add(name)
+        found.append(msgspec.structs.replace(entry, name=name))
+    return found
+
+
 def names_of(loading: Loading, entries: Iterable[GraderEntry]) -> list[str]:
     """Return the names of grader entries; a ref has the one of its preset, unless the entry gives another."""
     return [entry.name or loading.ref_names.get(entry.ref) or entry.type for entry in entries]
@@ -61,12 +79,25 @@ def check_names(
     path: tuple[str | int, ...],
     inherited: Iterable[str] = (),
 ) -> None:
-    """Complain of two graders of one name in a task: their results would overwrite each other."""
-    taken = dict.fromkeys(inherited, "a grader of the suite")
+    """Complain of two graders of one name in a task: their results would overwrite each other.
+
+    `inherited` are the names of the suite's graders; a grader of the task replaces one with `override: true`.
+    """
+    suite = dict.fromkeys(inherited, "a grader of the suite")
+    taken = dict(suite)
     for i, name in enumerate(names_of(loading, entries)):
-        if name in taken:
-            message = f"the name {name!r} is taken by {taken[name]}"
-            loading.say(document, (*path, i, "name"), message, "give each grader its own name")
+        if entries[i].override:
+            if name not in suite:
+                message = f"there is no grader {name!r} of the suite to replace"
+                hint = did_you_mean(name, suite) if suite else "only graders of a task override"
+                loading.say(document, (*path, i, "override"), message, hint)
+            suite.pop(name, None)
+            taken[name] = dotted((*path, i))
+        elif name in taken:
+            message, hint = f"the name {name!r} is taken by {taken[name]}", "give each grader its own name"
+            if name in suite:
+                hint += ", or replace the suite's with override: true"
+            loading.say(document, (*path, i, "name"), message, hint)
         elif name:
             taken[name] = dotted((*path, i))
 
@@ -80,17 +111,39 @@ def _build(
     if kind is None or document.faulty(*path):
         return None
     grader = _decode(loading, document, kind, path)
-    usable = grader is not None and _checked(loading, document, grader, path)
+    template = has_references(entry.config or {})
+    findings = [] if grader is None else [*_suite_findings(loading, grader)]
+    if grader is not None and not template:
+        findings = [*grader.check(_around(loading)), *findings]
+    usable = grader is not None and _said(loading, document, findings, path)
     _note_without_effect(loading, document, entry, path, warning=usable)
     if grader is None or not usable:
         return None
+    if entry.weight <= 0:
+        hint = "weights are above 0; leave it out, or remove the grader"
+        loading.say(document, (*path, "weight"), f"{entry.weight:g} counts as 1", hint, warning=True)
     spec = GraderSpec(
         type=entry.type,
         name=entry.name or entry.type,
         weight=entry.weight if entry.weight > 0 else 1.0,
         config=entry.config or {},
     )
-    return BuiltGrader(spec, grader.placed(_around(loading)))
+    around = _around(loading)
+    if template:
+        return _template(loading, BuiltGrader(spec, grader), document, path, around)
+    return BuiltGrader(spec, grader.placed(around))
+
+
+def _template(
+    loading: Loading,
+    built: BuiltGrader,
+    document: Document,
+    path: tuple[str | int, ...],
+    around: Surroundings,
+) -> BuiltGrader:
+    """Note a grader that each task fills in with its variables; it is checked then, and has its files placed."""
+    loading.templates[id(built)] = Template(built=built, document=document, path=path, around=around)
+    return built
 
 
 def _note_without_effect(
@@ -174,8 +227,10 @@ def _decode(
     return grader
 
 
-def _checked(loading: Loading, document: Document, grader: Grader, path: tuple[str | int, ...]) -> bool:
-    findings = [*grader.check(_around(loading)), *_suite_findings(loading, grader)]
+def _said(
+    loading: Loading, document: Document, findings: Sequence[Finding], path: tuple[str | int, ...]
+) -> bool:
+    """Note what was found in a grader's config; tell whether it can be used."""
     for finding in findings:
         place = (*path, "config", *finding.path)
         loading.say(document, place, finding.message, finding.hint, warning=finding.warning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -15,9 +15,7 @@ from waza.kit.template import check
 from waza.model.task import Inputs, Repo, TaskFile
 from waza.problem import shown
 from waza.suite.discover import expanded
-from waza.suite.loading import Loading
-
-Place: TypeAlias = tuple[str | int, ...]
+from waza.suite.loading import RUN_VARIABLES, Loading, Place
 
 MAX_FIXTURE = 256 * 1024 * 1024  # bytes; a larger file is a mistake more often than an input
 _HOOK = "a before_run hook may create it"
@@ -157,7 +155,11 @@ def check_templates(
     """Note unknown variables in a text, or in all texts of a struct, list or mapping."""
     for where, text in _texts(value, path):
         for mistake in check(text, known):
-            loading.say(document, where, mistake.message, warning=mistake.severity == "warning")
+            message, hint = mistake.message, ""
+            if mistake.severity == "error" and mistake.name in RUN_VARIABLES:
+                message = f"`{mistake.name}` is not known before a run"
+                hint = 'checks may use .TaskName and .Vars; {{"{{"}} writes two braces'
+            loading.say(document, where, message, hint, warning=mistake.severity == "warning")
 
 
 def _texts(value: Any, path: Place) -> Iterator[tuple[Place, str]]:

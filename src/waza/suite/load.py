@@ -21,10 +21,11 @@ from waza.plugins import names as plugin_names
 from waza.problem import Problem
 from waza.suite import skills
 from waza.suite.agent_tools import check_agent_tools
+from waza.suite.checks import known_metrics, note_unchecked
 from waza.suite.dataset import csv_tasks
 from waza.suite.digest import digested, suite_digest
 from waza.suite.discover import expanded
-from waza.suite.graders import build_graders, check_names
+from waza.suite.graders import build_graders, check_names, with_names
 from waza.suite.inputs import check_file, check_templates, check_text
 from waza.suite.loading import Loading, Request
 from waza.suite.mock import mock_script
@@ -32,6 +33,7 @@ from waza.suite.mocks import check_mocks
 from waza.suite.read import Keys, at, child, read_document
 from waza.suite.select import select
 from waza.suite.tasks import file_tasks, with_implicit
+from waza.suite.templates import filled
 from waza.suite.trigger_tests import trigger_tests
 from waza.suite.version import suite_version
 
@@ -43,7 +45,9 @@ def load(path: Path, request: Request | None = None) -> Suite:
     """
     suite, loading = examine(path, request or Request())
     problems = told(loading)
-    if loading.errors():
+    if loading.request.warnings_as_errors:
+        problems = [msgspec.structs.replace(problem, severity="error") for problem in problems]
+    if any(problem.severity == "error" for problem in problems):
         raise SuiteError(problems)
     suite = msgspec.structs.replace(
         suite, warnings=tuple(problems), tasks=tuple(digested(task) for task in suite.tasks)
@@ -141,6 +145,7 @@ def _fixtures(loading: Loading) -> Path:
 def _load(loading: Loading) -> Suite:
     loading.capabilities = _capabilities(loading)
     loading.skills_off = skills.all_disabled(loading)
+    loading.file = msgspec.structs.replace(loading.file, graders=with_names(loading.file.graders))
     _check_config(loading, loading.file.config)
     _check_head(loading)
     loading.graders = build_graders(loading, loading.document, loading.file.graders, ("graders",))
@@ -149,18 +154,24 @@ def _load(loading: Loading) -> Suite:
     base = _base_task(loading)
     skills.check_required(loading, () if loading.skills_off else skills.suite_paths(loading))
     tasks = csv_tasks(loading, base) if loading.file.tasks_from else file_tasks(loading, base)
+    if loading.templates:
+        tasks = [filled(loading, task) for task in tasks]
     _check_templates(loading, tasks)
     check_agent_tools(loading, tasks)
+    triggers = trigger_tests(loading)
+    metrics = known_metrics(loading, tasks, triggers=triggers is not None)
+    selected = select(loading, tasks)
+    note_unchecked(loading, selected)
     models = loading.request.models or (loading.file.config.model,)
     return Suite(
         path=loading.path,
         directory=loading.directory,
         fixtures=loading.fixtures,
-        file=loading.file,
-        tasks=tuple(select(loading, tasks)),
+        file=msgspec.structs.replace(loading.file, metrics=metrics),
+        tasks=tuple(selected),
         models=tuple(models),
         capabilities=loading.capabilities,
-        trigger_tests=trigger_tests(loading),
+        trigger_tests=triggers,
         skills_off=loading.skills_off,
         skill_paths=() if loading.skills_off else skills.suite_paths(loading),
         filtered=bool(loading.request.tasks or loading.request.tags),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
 from waza.errors import SuiteError
-from waza.graders.base import Finding
+from waza.graders.base import Finding, Surroundings
 from waza.kit.decode import Document
 from waza.model.capabilities import EVERYTHING, NOUNS, Capabilities
 from waza.model.mock import MockScript
@@ -22,7 +23,10 @@ from waza.registry.resolve import Modules
 from waza.suite.read import Keys, at
 from waza.suite.version import Version
 
-RUN_VARIABLES = ("JobID", "TaskName", "Iteration", "Attempt", "Timestamp")
+RUN_VARIABLES = frozenset(("JobID", "TaskName", "Iteration", "Attempt", "Timestamp"))
+
+
+Place: TypeAlias = tuple[str | int, ...]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +45,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     default_skill_dirs: tuple[Path, ...] = ()
     tasks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    warnings_as_errors: bool = False
 
 
 class TaskSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,13 +57,23 @@ class TaskSource(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[Task, ...] = ()
 
 
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """A grader with references in its config, and where it is declared."""
+
+    built: BuiltGrader
+    document: Document
+    path: Place
+    around: Surroundings
+
+
 class Loading(msgspec.Struct, kw_only=True):
     """A suite while it is being loaded. The lists and mappings grow; nothing else changes after it was set.
 
     `capabilities` are those of the executor: ask `require`, so that all refusals are worded and weighed alike.
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
     graders that refs stand for; `ref_faults` the faults of those that cannot be used, by file and path;
-    `sources` the task files that could be read.
+    `sources` the task files that could be read; `templates` the graders that each task fills in, by
+    identity; None for those with mistakes in their references.
     """
 
     path: Path
@@ -77,6 +92,7 @@ class Loading(msgspec.Struct, kw_only=True):
     ref_names: dict[str, str] = {}
     ref_faults: dict[tuple[str, str], str] = {}
     sources: list[TaskSource] = []
+    templates: dict[int, Template | None] = {}
     _modules: list[Modules | None] = []
 
     def modules(self) -> Modules | None:

@@ -90,7 +90,7 @@ def _check_fixtures(loading: Loading, document: Document, mock: McpMock, path: P
 
 def _unknown_key(loading: Loading) -> UnknownKey:
     """Return the rule for keys of fixture files that no tool has."""
-    severity: Severity = "error" if loading.version.scenario else "warning"
+    severity: Severity = "warning" if loading.keys.newer else "error"
 
     def unknown(struct: type, key: str, _path: Path) -> Unknown:
         return Unknown(severity, did_you_mean(key, (field.key for field in fields_of(struct))))

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError
-from waza.kit.decode import Decoder, Unknown, did_you_mean, fields_of
+from waza.kit.decode import Decoder
 from waza.model.loaded import Project, ProjectFile
 from waza.problem import Problem
-from waza.suite.read import read_document
+from waza.suite.read import Keys, at, read_document
 
 FILE = ".waza.yaml"
 LEVELS = 10  # the start directory and nine parents
@@ -34,20 +34,23 @@ def _read(directory: Path) -> Project:
     document = read_document(directory / FILE, "project")
     if isinstance(document, Problem):
         raise SuiteError([document])
-    decoder = Decoder(document, _unknown)
+    decoder = Decoder(document, Keys().of(document, ProjectFile))
     keys = decoder.read(ProjectFile)
+    storage = keys.storage if keys and keys.storage and keys.storage.enabled else None
+    if storage and storage.provider and not storage.accountName:
+        hint = "enabled: false switches the section off"
+        decoder.complain(at(document, "storage"), ("storage",), "'accountName' is missing", hint)
     errors = [problem for problem in decoder.problems if problem.severity == "error"]
     if keys is None and not errors:
         keys = ProjectFile()  # an empty file
     if keys is None or errors:
         raise SuiteError(errors)
-    return Project(
-        directory=directory, keys=_without_zeros(keys), found=True, warnings=tuple(decoder.problems)
-    )
-
-
-def _unknown(struct: type, key: str, _path: tuple[str | int, ...]) -> Unknown:
-    return Unknown("warning", did_you_mean(key, (field.key for field in fields_of(struct))))
+    warnings = [*decoder.problems]
+    if storage:
+        why = "this version of waza has no storage yet" if storage.provider else "'provider' is missing"
+        message, hint = f"results are not uploaded: {why}", "enabled: false switches the section off"
+        warnings.append(document.problem(at(document, "storage"), ("storage",), message, hint, "warning"))
+    return Project(directory=directory, keys=_without_zeros(keys), found=True, warnings=tuple(warnings))
 
 
 def _without_zeros(keys: ProjectFile) -> ProjectFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from waza.kit import yaml
@@ -18,7 +18,29 @@ from waza.problem import Problem, shown
 MAX_FILE = 20 * 1024 * 1024  # bytes of a YAML file
 
 # Words that describe rather than command: at the wrong place they change nothing.
-_DESCRIPTIVE = {"name", "description", "type", "id", "version", "model", "weight", "category", "enabled"}
+_DESCRIPTIVE = {"name", "description", "type", "id", "version", "category"}
+# Words that other tools, and older forms of these files, use for checks.
+_CHECKS = frozenset(
+    [
+        "assert",
+        "assertion",
+        "assertions",
+        "asserts",
+        "checks",
+        "evaluator",
+        "evaluators",
+        "expect",
+        "expectations",
+        "expects",
+        "grader",
+        "scorers",
+        "validation",
+        "validations",
+        "validator",
+        "validators",
+    ]
+)
+_CHECKS_HINT = "checks are written as 'graders:' of a suite or task, or under 'expected:' of a task"
 _OWN_WORLDS = frozenset({MockBlock, McpMock, CommandMock})  # their keys mean something only inside them
 
 
@@ -73,58 +95,67 @@ def at(document: Document, *path: str | int) -> yaml.Node:
 
 
 class Keys:
-    """The rule for unknown keys of a suite and its tasks: a warning, or an error where a check would be lost.
+    """The rule for unknown keys: a warning, or an error where a check or a stand-in would silently not be there.
 
-    `strict`: scenario suites refuse every unknown key. `newer`: the suite declares a later minor version
-    than ours, so that unknown keys are expected.
+    Errors are: every unknown key of a struct with `strict_keys`, a key that is known at another level, and a
+    word for checks of other tools. `strict`: scenario suites refuse every unknown key. `newer`: the suite
+    declares a later minor version than ours, so that unknown keys are expected.
     """
 
     def __init__(self, *, strict: bool = False, newer: bool = False) -> None:
         self.strict, self.newer = strict, newer
 
     def of(self, document: Document, root: type) -> UnknownKey:
-        """Return the rule for one document, whose root is a `SuiteFile` or a `TaskFile`."""
-        places = struct_keys(root, skip=_OWN_WORLDS)
-        other = struct_keys(TaskFile if root is SuiteFile else SuiteFile, skip=_OWN_WORLDS)
-        other_name = "a task file" if root is SuiteFile else "eval.yaml"
+        """Return the rule for one document. `root` is the struct of the whole of it, such as `TaskFile`."""
+        elsewhere = _Elsewhere(document, root)
 
         def unknown(struct: type, key: str, path: tuple[str | int, ...]) -> Unknown:
-            hint = _belongs(document, struct, key, path, places, other, other_name)
-            misplaced = bool(hint) and key not in _DESCRIPTIVE
             own = [field.key for field in fields_of(struct)]
-            if not hint or (nearest(key, own) and not misplaced):
-                hint = did_you_mean(key, own)
+            check = key in _CHECKS
+            hint = "" if check else elsewhere.belongs(struct, key, path)
+            misplaced = check or (bool(hint) and key not in _DESCRIPTIVE)
+            near = nearest(key, own)
+            if near and (check or not misplaced):
+                hint = f"did you mean {near!r}?"
+            hint = hint or (_CHECKS_HINT if check else did_you_mean(key, own))
             strict = misplaced or self.strict or getattr(struct, "strict_keys", False)
             return Unknown("error" if strict and not self.newer else "warning", hint)
 
         return unknown
 
 
-def _belongs(
-    document: Document,
-    struct: type,
-    key: str,
-    path: tuple[str | int, ...],
-    places: Mapping[str, tuple[str, ...]],
-    other: Mapping[str, tuple[str, ...]],
-    other_name: str,
-) -> str:
-    """Say where a key belongs that is known elsewhere, or nothing."""
-    if struct is GraderEntry:
-        kind = child(document.root, *path[:-1], "type")
-        grader = load_plugin("waza.graders", kind.text) if isinstance(kind, yaml.Scalar) else None
-        if grader is not None and key in {field.key for field in fields_of(grader)}:
-            return "it belongs under 'config:' of this grader"
-        return ""
-    entry_keys = {field.key for field in fields_of(GraderEntry)}
-    if len(path) > 2 and path[-2] == "config" and key in entry_keys:
-        return "it belongs one level up, beside 'config:'"
-    own, others = places.get(key, ()), other.get(key, ())
-    plain = [level for level in own if not _in_grader(level)]
-    if plain or (own and all(map(_in_grader, others))):
-        return f"it belongs {_under(plain or own)}"
-    plain = [level for level in others if not _in_grader(level)]
-    return f"it belongs in {other_name}, {_under(plain or others)}" if others else ""
+class _Elsewhere:
+    """Where keys of a document are known, at its other levels and in the other kind of file."""
+
+    def __init__(self, document: Document, root: type) -> None:
+        self.document = document
+        self.places = struct_keys(root, skip=_OWN_WORLDS)
+        other, self.other_name = _OTHER.get(root, (None, ""))
+        self.other = struct_keys(other, skip=_OWN_WORLDS) if other else {}
+
+    def belongs(self, struct: type, key: str, path: tuple[str | int, ...]) -> str:
+        """Say where a key belongs that is known elsewhere, or nothing."""
+        if struct is GraderEntry:
+            kind = child(self.document.root, *path[:-1], "type")
+            grader = load_plugin("waza.graders", kind.text) if isinstance(kind, yaml.Scalar) else None
+            if grader is not None and key in {field.key for field in fields_of(grader)}:
+                return "it belongs under 'config:' of this grader"
+            return ""
+        entry_keys = {field.key for field in fields_of(GraderEntry)}
+        if len(path) > 2 and path[-2] == "config" and key in entry_keys:
+            return "it belongs one level up, beside 'config:'"
+        own, others = self.places.get(key, ()), self.other.get(key, ())
+        plain = [level for level in own if not _in_grader(level)]
+        if plain or (own and all(map(_in_grader, others))):
+            return f"it belongs {_under(plain or own)}"
+        plain = [level for level in others if not _in_grader(level)]
+        return f"it belongs in {self.other_name}, {_under(plain or others)}" if others else ""
+
+
+_OTHER: dict[type, tuple[type, str]] = {
+    SuiteFile: (TaskFile, "a task file"),
+    TaskFile: (SuiteFile, "eval.yaml"),
+}
 
 
 def _in_grader(level: str) -> bool:

@@ -15,13 +15,14 @@ from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, shown
 from waza.suite import skills
 from waza.suite.discover import expanded
-from waza.suite.graders import build_graders, build_spec, check_names, names_of
+from waza.suite.graders import build_graders, build_spec, check_names, names_of, with_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
 from waza.suite.loading import Loading, TaskSource
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.policy import implicit_tool_constraint
 from waza.suite.read import at, read_document
+from waza.suite.templates import filled_expected
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 
 
@@ -77,6 +78,7 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
     loading.problems.extend(decoder.problems)
     if file is None:
         return []
+    file = _with_names(loading, file)
     if not file.enabled:
         loading.sources.append(TaskSource(path=path, document=document, file=file))
         return []
@@ -88,6 +90,12 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
         loading.ids.setdefault(task.id, f"{document.file}:{at(document, 'id').line}")
     loading.sources.append(TaskSource(path=path, document=document, file=file, tasks=tuple(tasks)))
     return tasks
+
+
+def _with_names(loading: Loading, file: TaskFile) -> TaskFile:
+    graders = with_names(file.graders, names_of(loading, loading.file.graders))
+    points = [msgspec.structs.replace(point, graders=with_names(point.graders)) for point in file.checkpoints]
+    return msgspec.structs.replace(file, graders=graders, checkpoints=points)
 
 
 def _plain_form(loading: Loading, document: Document, path: Path, file: TaskFile) -> TaskFile:
@@ -163,7 +171,7 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
         no_skills=off,
         target=target,
         expected=file.expected,
-        graders=with_implicit(base.graders, own, target),
+        graders=with_implicit(_kept(loading, base.graders, file), own, target),
         checkpoints=_checkpoints(loading, document, file),
         requirements=tuple(file.requirements),
         command_mocks=base.command_mocks if file.command_mocks is None else tuple(file.command_mocks),
@@ -172,8 +180,21 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
     own_mock = mock_script(loading, document, file.mock)
     task = msgspec.structs.replace(task, mock=own_mock.over(base.mock) if own_mock else base.mock)
     return [
-        _numbered(task, number, prompt) for number, prompt in enumerate(file.triggers or [task.prompt], 1)
+        _with_expected(loading, document, _numbered(task, number, prompt))
+        for number, prompt in enumerate(file.triggers or [task.prompt], 1)
     ]
+
+
+def _kept(loading: Loading, inherited: tuple[BuiltGrader, ...], file: TaskFile) -> tuple[BuiltGrader, ...]:
+    """Return the suite's graders without those that the task replaces."""
+    names = names_of(loading, file.graders)
+    replaced = {name for name, entry in zip(names, file.graders, strict=True) if entry.override}
+    return tuple(grader for grader in inherited if grader.spec.name not in replaced)
+
+
+def _with_expected(loading: Loading, document: Document, task: Task) -> Task:
+    expected = filled_expected(loading, document, task.expected, task)
+    return msgspec.structs.replace(task, expected=expected)
 
 
 def with_implicit(

@@ -76,10 +76,10 @@ graders:
     ),
     case(
         "names twice",
-        "eval.yaml:6:3: graders[1].name: the name 'text' is taken by graders[0]; give each grader its own name",
-        "t.yaml:4:4: graders[0].name: the name 'text' is taken by a grader of the suite; give each grader its own name",
+        "eval.yaml:6:4: graders[1].name: the name 'text' is taken by graders[0]; give each grader its own name",
+        "t.yaml:4:4: graders[0].name: the name 'text' is taken by a grader of the suite; give each grader its own name, or replace the suite's with override: true",
         suite=SUITE
-        + "graders:\n- {type: text, config: {contains: [y]}}\n- {type: text, config: {contains: [z]}}\n",
+        + "graders:\n- {name: text, type: text, config: {contains: [y]}}\n- {name: text, type: text, config: {contains: [z]}}\n",
         task=TASK + "graders:\n- {name: text, type: code, config: {assertions: ['1']}}\n",
     ),
     case(

@@ -158,7 +158,7 @@ CASES: list[Case] = [
     ),
     case(
         "csv: Latin-1",
-        "a.csv:3:1: the file is not UTF-8 text; save it as UTF-8",
+        "a.csv:3:1: the file is not UTF-8 text, but probably Latin-1 (ISO 8859-1); save it as UTF-8",
         suite=rows(),
         files={"a.csv": b"prompt\nok\ncaf\xe9\n"},
     ),

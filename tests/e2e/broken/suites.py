@@ -188,7 +188,7 @@ tasks: [t.yaml]
         "eval.yaml:2:1: timeout_seconds: unknown key 'timeout_seconds'; it belongs under 'config'",
         "eval.yaml:3:1: executor: unknown key 'executor'; it belongs under 'config'",
         "eval.yaml:4:1: before_run: unknown key 'before_run'; it belongs under 'hooks'",
-        "eval.yaml:5:1: assertions: unknown key 'assertions'; it belongs under 'graders'",
+        "eval.yaml:5:1: assertions: unknown key 'assertions'; checks are written as 'graders:' of a suite or task, or under 'expected:' of a task",
         "eval.yaml:6:1: prompt: unknown key 'prompt'; it belongs in a task file, under 'inputs'",
         "eval.yaml:9:3: config.graders: unknown key 'graders'; it belongs at the top level",
         "eval.yaml:10:3: config.tasks: unknown key 'tasks'; it belongs at the top level",

@@ -20,8 +20,18 @@ from waza.results.gate import exit_code
 from waza.results.outcome import Outcome
 from waza.suite.load import load
 
+# They make the names of metrics known; what they say is made up by the tests.
+GRADERS = """
+graders:
+- {type: text, name: polite, config: {contains: [a]}}
+- {type: text, name: nothing, config: {contains: [a]}}
+- {type: behavior, name: lean, config: {max_tokens: 9}}
+"""
+
 
 def suite_of(root: Path, *tasks: str, head: str = "", config: Sequence[str] = ()) -> Suite:
+    head += GRADERS if "metrics:" in head else ""
+    (root / "trigger_tests.yaml").write_text("skill: s\nshould_trigger_prompts: [{prompt: p}]\n")
     return load(mock_suite(root, dict.fromkeys(tasks, "inputs: {prompt: p}"), head=head, config=config))
 
 
@@ -243,7 +253,7 @@ def test_exit_codes(main: list[Any], baseline: list[Any] | None, code: int, tmp_
     [
         ("{name: polite, threshold: 0.5}", 0),
         ("{name: polite, threshold: 0.5, gate: true}", 1),
-        ("{name: polite, threshold: -1, gate: true}", 0),
+        ("{name: polite, threshold: 0, gate: true}", 0),
         ("{name: trigger_accuracy, threshold: 0.6}", 1),
         ("{name: trigger_accuracy, threshold: 0.5}", 0),
         ("{name: trigger_recall, threshold: 0.6}", 0),

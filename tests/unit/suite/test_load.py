@@ -14,7 +14,7 @@ from waza.suite.load import load
 from waza.suite.loading import Request
 
 HEAD = "name: s\nconfig: {executor: mock, model: m}\n"
-TASK = "inputs: {prompt: hi}\n"
+TASK = "inputs: {prompt: hi}\nexpected: {output_contains: [hi]}\n"
 
 
 def suite(root: Path, files: Mapping[str, str | bytes], **asked: object) -> Suite:
@@ -172,15 +172,71 @@ class TestRows:
     def test_what_is_odd_is_a_warning(self, tmp_path):
         files = {
             "eval.yaml": HEAD + "tasks_from: a.csv\ntasks: [t.yaml]",
-            "a.csv": "id,promt,id\na,b,c\n",
+            "a.csv": "id,prompt,id\na,b,c\n,,\n , ,\nd,e,f\n",
         }
         found = suite(tmp_path, files)
-        assert ids(found) == ["c"]
+        assert ids(found) == ["c", "f"]
         assert warnings(found) == [
+            "1:1: graders: 2 tasks have no check: c, f; without one a task passes whatever the agent does",
             "4:1: tasks: has no effect beside tasks_from",
             "1:1: : the column 'id' stands twice, and the last one counts",
-            "1:1: : there is no column 'prompt', so every prompt is empty",
+            "3:1: : 2 rows are blank and skipped (line 3, 4)",
         ]
+
+    @pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+    def test_a_byte_order_mark_names_the_encoding(self, tmp_path, coding):
+        mark = "\ufeff" if coding.endswith("e") else ""
+        data = (mark + self.CSV.replace("Why?", "日本 😀")).encode(coding)
+        found = suite(tmp_path, {**self.rows(), "a.csv": data})
+        assert [task.prompt for task in found.tasks][1] == "日本 😀"
+
+    @pytest.mark.parametrize(
+        ("data", "wanted"),
+        [
+            ("prompt\ncafé\n".encode("latin-1"), "2:1: the file is not UTF-8 text, but probably Latin-1"),
+            ("prompt\n“hi”\n".encode("cp1252"), "2:1: the file is not UTF-8 text, but probably Windows-1252"),
+            (
+                "prompt\nhi\n".encode("utf-16-le"),
+                "1:1: the file is not UTF-8 text, but probably UTF-16 without",
+            ),
+            (
+                "prompt\nhé\n".encode("utf-16-be"),
+                "2:1: the file is not UTF-8 text, but probably UTF-16 without",
+            ),
+            (b"\xff\xfep\x00\x00\xd8", "1:1: the file is UTF-16 by its first bytes, but not all of it"),
+        ],
+    )
+    def test_other_encodings_are_named(self, tmp_path, data, wanted):
+        [told] = problems(tmp_path, {**self.rows(), "a.csv": data})
+        assert told.startswith(f"a.csv:{wanted}")
+
+    @pytest.mark.parametrize(
+        ("data", "name"),
+        [
+            ("id;prompt\na;b, c\n", "semicolons"),
+            ('"id";"prompt"\n"a";"b"\n', "semicolons"),
+            ("id\tprompt\na\tb\n", "tabs"),
+            ("id|prompt\na|b\n", "'|'"),
+        ],
+    )
+    def test_other_delimiters_are_named(self, tmp_path, data, name):
+        told = f"the columns are separated by {name}, not by commas"
+        hint = "save the file with commas between its fields"
+        assert problems(tmp_path, {**self.rows(), "a.csv": data}) == [f"a.csv:1:1: {told}; {hint}"]
+
+    def test_a_row_without_a_prompt_is_refused(self, tmp_path):
+        told = problems(tmp_path, {**self.rows(), "a.csv": "id,prompt\na,hi\nb,\nc, \n"})
+        assert told == [
+            f"a.csv:{row + 1}:1: row {row}, prompt: the prompt is empty; write one, or remove the row"
+            for row in (2, 3)
+        ]
+
+    def test_a_file_without_prompts_is_refused_unless_the_suite_has_one(self, tmp_path):
+        files = {"eval.yaml": HEAD + "tasks_from: a.csv\n", "a.csv": "id,promt\na,b\n"}
+        told = "there is no column 'prompt', and the suite has no inputs.prompt for all rows"
+        assert problems(tmp_path, files) == [f"a.csv:1:1: {told}; did you mean 'promt'?"]
+        files["eval.yaml"] += "inputs: {prompt: 'Explain {{.Vars.promt}}'}\n"
+        assert [task.prompt for task in suite(tmp_path, files).tasks] == ["Explain {{.Vars.promt}}"]
 
 
 class TestSelection:
@@ -276,4 +332,5 @@ class TestSkillDirectories:
             "inputs.files[0].path",
             "inputs.context.fixture",
             "inputs.repos[0].source",
+            "graders",
         ]

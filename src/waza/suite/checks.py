@@ -1,0 +1,113 @@
+"""What of a suite judges: expectations, metrics, and tasks that nothing judges at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from waza.graders.behavior import NO_LIMIT
+from waza.kit import yaml
+from waza.kit.decode import Document, did_you_mean
+from waza.model.suite import BEHAVIOURAL, METRICS, Metric
+from waza.model.task import Expected, ExpectedBehavior, Task
+from waza.suite.graders import names_of
+from waza.suite.loading import Loading
+from waza.suite.read import child
+
+_TEXTS = ("output_contains", "output_not_contains", "output_contains_any")
+_EXPECTED = (*_TEXTS, "behavior", "should_trigger")
+_SHOWN = 10  # names in a message
+
+
+def check_expected(loading: Loading, document: Document, expected: Expected) -> None:
+    """Note expectations of a task that would check nothing."""
+    for key in _TEXTS:
+        for i, text in enumerate(getattr(expected, key)):
+            if not text:
+                where = ("expected", key, i)
+                loading.say(document, where, "must not be empty", "every text holds the empty one")
+    limits, path = expected.behavior, ("expected", "behavior")
+    if limits is None or document.faulty(*path):
+        return
+    node = child(document.root, *path)
+    written = isinstance(node, yaml.Mapping) and node.entries
+    if written and not limits.checks:
+        keys = ", ".join(ExpectedBehavior.__struct_fields__)
+        loading.say(document, path, "checks nothing", f"set one of {keys}; 0 is no limit")
+    elif limits.max_tool_calls == 0:
+        loading.say(document, (*path, "max_tool_calls"), *NO_LIMIT, warning=True)
+
+
+def note_unchecked(loading: Loading, tasks: Iterable[Task]) -> None:
+    """Warn of tasks that pass whatever the agent does."""
+    names = [task.id for task in tasks if not _checked(loading, task)]
+    if not names or loading.errors():
+        return  # a check may be among the mistakes
+    what = "1 task has" if len(names) == 1 else f"{len(names)} tasks have"
+    message = f"{what} no check: {_listed(names)}; without one a task passes whatever the agent does"
+    loading.say(
+        loading.document, ("graders",), message, "add graders, or expected: to the task", warning=True
+    )
+
+
+def _checked(loading: Loading, task: Task) -> bool:
+    config, expected = loading.file.config, task.expected
+    enforced = config.enforce_expected and (
+        (expected.behavior is not None and expected.behavior.checks)
+        or (expected.should_trigger is not None and not config.inject_skill_body)
+    )
+    counted = any(mock.expect_calls is not None for mock in task.command_mocks)
+    texts = any(getattr(expected, key) for key in _TEXTS)
+    return bool(task.graders or task.checkpoints or texts or enforced or counted)
+
+
+def known_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) -> list[Metric]:
+    """Return the metrics that can have data, and say of the others why they have none.
+
+    `triggers`: there are trigger tests. A metric without data cannot gate, so that is an error where it should.
+    """
+    known: list[Metric] = []
+    broken = bool(loading.errors())  # a grader that would give data may be among the mistakes
+    names = set(_grader_names(loading, tasks))
+    kinds = {grader.spec.type for task in tasks for grader in task.graders}
+    for i, metric in enumerate(loading.file.metrics):
+        if not metric.enabled:
+            continue
+        why, hint = _no_data(metric.name, names, kinds, triggers=triggers)
+        if any(metric.name == other.name for other in known):
+            why, hint = f"there is another metric {metric.name!r}, which counts", "keep one of them"
+        if not why:
+            known.append(metric)
+        elif not broken:
+            where = ("metrics", i, "name")
+            loading.say(loading.document, where, why, hint, warning=not metric.gate)
+    return known
+
+
+def _no_data(name: str, names: set[str], kinds: set[str], *, triggers: bool) -> tuple[str, str]:
+    """Return why a metric has no data, and what to do; two empty texts if it can have some."""
+    if name not in METRICS and name not in names:
+        return f"there is no metric {name!r}, so it is left out", did_you_mean(
+            name, {*METRICS, *(own for own in names if own[0] != "_")}
+        )
+    if name.startswith("trigger_") and name in METRICS and not triggers:
+        return f"the metric {name!r} has no data", "it takes trigger_tests.yaml beside the suite"
+    if name == "behavior_quality" and not kinds.intersection(BEHAVIOURAL):
+        return (
+            f"the metric {name!r} has no data",
+            f"it is the mean of graders of type {', '.join(BEHAVIOURAL)}",
+        )
+    return "", ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _grader_names(loading: Loading, tasks: Iterable[Task]) -> Iterator[str]:
+    yield from names_of(loading, loading.file.graders)
+    for source in loading.sources:
+        yield from names_of(loading, source.file.graders)
+    for task in tasks:
+        yield from (grader.spec.name for grader in task.graders)
+        yield from (f"_{key}" for key in _EXPECTED if getattr(task.expected, key) not in (None, []))

@@ -1,0 +1,86 @@
+"""Templates in checks: the graders and expectations of a task, filled in with its variables when it is loaded.
+
+A grader whose config holds a reference is built once for each task, so that what comes of it, such as a
+pattern, is checked before an agent starts. Its spec keeps the config as it is written, for the digests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from waza.graders.base import Finding, Grader
+from waza.kit.decode import Document
+from waza.kit.template import fill, has_references
+from waza.model.task import Expected, Task
+from waza.model.verdict import BuiltGrader
+from waza.suite.checks import check_expected
+from waza.suite.digest import with_graders
+from waza.suite.inputs import check_templates
+from waza.suite.loading import Loading, Place, Template
+
+
+def filled(loading: Loading, task: Task) -> Task:
+    """Return a task with its graders filled in and checked; mistakes are collected."""
+    points = tuple(
+        msgspec.structs.replace(point, graders=_graders(loading, task, point.graders))
+        for point in task.checkpoints
+    )
+    graders = _graders(loading, task, task.graders)
+    changed = [new for new, old in zip(graders, task.graders, strict=False) if new is not old]
+    digest = with_graders(task.digest, changed) if task.digest and changed else task.digest
+    return msgspec.structs.replace(task, graders=graders, checkpoints=points, digest=digest)
+
+
+def filled_expected(loading: Loading, document: Document, expected: Expected, task: Task) -> Expected:
+    """Return the expectations of a task filled in and checked; mistakes are collected."""
+    found = len(loading.errors())
+    check_templates(loading, document, expected, _variables(task), ("expected",))
+    if len(loading.errors()) == found:
+        expected = fill(expected, _variables(task))
+    check_expected(loading, document, expected)
+    return expected
+
+
+def _variables(task: Task) -> dict[str, str]:
+    return {"TaskName": task.name, **{f"Vars.{key}": value for key, value in task.variables.items()}}
+
+
+def _graders(loading: Loading, task: Task, graders: Sequence[BuiltGrader]) -> tuple[BuiltGrader, ...]:
+    return tuple(new for built in graders if (new := _grader(loading, task, built)) is not None)
+
+
+def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | None:
+    if id(built) not in loading.templates:
+        return built
+    template, variables = loading.templates[id(built)], _variables(task)
+    if template is None:
+        return None
+    found = len(loading.errors())
+    where = (*template.path, "config")
+    check_templates(loading, template.document, built.spec.config, variables, where)
+    if len(loading.errors()) > found:
+        loading.templates[id(built)] = None  # so that it is not said for each task
+        return None
+    grader: Grader = fill(built.grader, variables)
+    usable = True
+    for finding in grader.check(template.around):
+        usable = usable and finding.warning
+        message, where = _worded(task, finding, template)
+        loading.say(template.document, where, message, finding.hint, warning=finding.warning)
+    return BuiltGrader(built.spec, grader.placed(template.around)) if usable else None
+
+
+def _worded(task: Task, finding: Finding, template: Template) -> tuple[str, Place]:
+    """Return what to say of a finding, and where. It names the task, unless the text at its place is the same in all."""
+    where = (*template.path, "config", *finding.path)
+    value: Any = template.built.spec.config
+    for part in finding.path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int):
+            value = value[part]
+    own = has_references(value)
+    return f"{finding.message} (task {task.id!r})" if own else finding.message, where

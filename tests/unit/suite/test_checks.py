@@ -1,0 +1,101 @@
+"""What of a suite judges, and what is said where nothing does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.program import mock_suite
+
+from waza.errors import SuiteError
+from waza.suite.load import load
+from waza.suite.loading import Request
+
+PROMPT = "inputs: {prompt: p}\n"
+MARKED = "graders: [{type: text, config: {contains: [a]}}]\n"
+
+
+def warnings(suite: Path) -> list[str]:
+    return [f"{one.path}: {one.message}" for one in load(suite).warnings]
+
+
+def test_tasks_that_nothing_judges_are_named_in_one_warning(tmp_path: Path) -> None:
+    tasks = {f"t{i:02}": PROMPT for i in range(12)} | {"own": PROMPT + MARKED}
+    [told] = warnings(mock_suite(tmp_path, tasks))
+    names = ", ".join(f"t{i:02}" for i in range(10))
+    assert (
+        told
+        == f"graders: 12 tasks have no check: {names} and 2 more; without one a task passes whatever the agent does"
+    )
+    assert warnings(mock_suite(tmp_path, tasks, MARKED)) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "checked"),
+    [
+        ("expected: {output_contains_any: [a]}", True),
+        ("expected: {behavior: {forbidden_tools: [rm]}}", True),
+        ("expected: {behavior: {}, outcomes: [{type: x}], tool_calls: {a: 1}}", False),
+        ("expected: {should_trigger: true}", False),  # an injected body needs no invocation
+        ("checkpoints: [{after_turn: 1, graders: [{type: text, config: {contains: [a]}}]}]", True),
+        ("requirements: [{id: r, category: quality, description: d}]", False),
+    ],
+)
+def test_what_counts_as_a_check(tmp_path: Path, keys: str, checked: bool) -> None:
+    told = warnings(mock_suite(tmp_path, {"t": f"{PROMPT}{keys}\n"}))
+    assert any("1 task has no check: t" in line for line in told) is not checked
+
+
+@pytest.mark.parametrize(
+    ("config", "checked"), [("inject_skill_body: false", True), ("enforce_expected: false", False)]
+)
+def test_expectations_count_where_they_are_enforced(tmp_path: Path, config: str, checked: bool) -> None:
+    task = f"{PROMPT}expected: {{should_trigger: true}}\n"
+    told = warnings(mock_suite(tmp_path, {"t": task}, config=[config]))
+    assert any("no check" in line for line in told) is not checked
+
+
+def test_a_task_that_is_not_selected_is_not_missed(tmp_path: Path) -> None:
+    suite = mock_suite(tmp_path, {"a": PROMPT, "b": PROMPT + MARKED})
+    assert load(suite, Request(tasks=("b",))).warnings == ()
+
+
+@pytest.mark.parametrize("weight", ["0", "-1.5"])
+def test_a_weight_that_cannot_count_is_told(tmp_path: Path, weight: str) -> None:
+    suite = mock_suite(
+        tmp_path, {"t": PROMPT}, f"graders: [{{type: text, weight: {weight}, config: {{contains: [a]}}}}]"
+    )
+    assert warnings(suite) == [f"graders[0].weight: {weight} counts as 1"]
+    assert load(suite).tasks[0].graders[0].spec.weight == 1
+
+
+def test_a_limit_of_no_calls_is_told_to_be_none(tmp_path: Path) -> None:
+    grader = "graders: [{type: behavior, config: {max_tool_calls: 0, max_tokens: 9}}]"
+    task = f"{PROMPT}expected: {{behavior: {{max_tool_calls: 0, required_tools: [a]}}}}\n"
+    assert warnings(mock_suite(tmp_path, {"t": task}, grader)) == [
+        "graders[0].config.max_tool_calls: 0 is no limit",
+        "expected.behavior.max_tool_calls: 0 is no limit",
+    ]
+
+
+def test_metrics_are_known_by_the_names_of_graders_anywhere(tmp_path: Path) -> None:
+    tasks = {
+        "a": PROMPT + "graders: [{type: text, name: mine, config: {contains: [a]}}]\n",
+        "b": PROMPT + "expected: {output_contains: [a]}\n",
+    }
+    names = ("mine", "_output_contains", "task_completion", "min", "behavior_quality")
+    head = f"metrics: [{', '.join(f'{{name: {name}}}' for name in names)}, {{name: off, enabled: no}}]"
+    found = load(mock_suite(tmp_path, tasks, head))
+    assert [metric.name for metric in found.file.metrics] == ["mine", "_output_contains", "task_completion"]
+    assert [(one.path, one.hint.partition(" of")[0]) for one in found.warnings] == [
+        ("metrics[3].name", "did you mean 'mine'?"),
+        ("metrics[4].name", "it is the mean"),
+    ]
+
+
+def test_warnings_are_errors_where_that_is_asked_for(tmp_path: Path) -> None:
+    suite = mock_suite(tmp_path, {"t": PROMPT})
+    with pytest.raises(SuiteError) as error:
+        load(suite, Request(warnings_as_errors=True))
+    assert [problem.severity for problem in error.value.problems] == ["error"]
+    assert load(mock_suite(tmp_path, {"t": PROMPT + MARKED}), Request(warnings_as_errors=True)).warnings == ()
