@@ -170,6 +170,7 @@ class _Run:
     async def go(self, arms: Sequence[Arm]) -> int | None:
         """Run all arms; return the exit code of an interrupt, or None."""
         with self.control.signals():
+            self.room.open()
             try:
                 await self._work(arms)
             except asyncio.CancelledError:

@@ -15,7 +15,8 @@ from typing import Any
 from copilot import CopilotClient, RuntimeConnection
 
 from waza.errors import ExecutorError
-from waza.kit.process import MARK, new_mark, sweep
+from waza.kit.marks import MARK, brand, new_mark
+from waza.kit.process import sweep
 from waza.kit.temporary import OwnDirectory
 from waza.model.agent import Setup
 from waza.model.trial import Attempt, TrialKey
@@ -130,11 +131,14 @@ class Clients:
                 await client.start()
         except BaseException as error:
             await _kill(client)
+            brand(mark)
+            sweep(mark)
             if isinstance(error, TimeoutError):
                 raise ExecutorError(f"the Copilot runtime did not start within {START_LIMIT:g} s") from None
             if isinstance(error, Exception):  # the SDK raises bare exceptions and its own
                 raise ExecutorError(f"the Copilot runtime failed to start: {_reason(error)}") from error
             raise
+        brand(mark)  # before any agent starts something
         return client
 
     async def aclose(self) -> None:

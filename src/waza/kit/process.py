@@ -1,18 +1,16 @@
 """Child processes with limits: whatever a child starts is dead when the call that started it returns.
 
-Every child leads a session of its own and carries a mark in its environment. A tree is ended in this
-order: SIGTERM to the process group, a short grace, SIGKILL to the group, SIGKILL to the descendants
-noted before (they may have left the group), SIGKILL to whatever else carries the mark (its parents
-may have ended before anybody looked).
+Every child leads a session of its own and carries a mark (`marks`), as does all that it starts. A tree
+is ended in this order: SIGTERM to the process group, a short grace, SIGKILL to the group, SIGKILL to the
+descendants noted before (they may have left the group), SIGKILL to whatever else carries the mark (its
+parents may have ended before anybody looked). On Linux a child is killed when this process is.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import os
-import secrets
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE
@@ -24,21 +22,16 @@ import msgspec
 
 from waza.errors import WazaError
 from waza.kit._child import Child, Keep
+from waza.kit.marks import MARK, any_given, before_exec, marked, new_mark
 
 if TYPE_CHECKING:
     import psutil
 
 MAX_OUTPUT = 8 * 1024 * 1024
-MARK = "WAZA_CHILD_OF"
-"""Environment variable of every child: `<token of the waza process>:<number of the child>`."""
 
 _GRACE = 0.3  # seconds between SIGTERM and SIGKILL
 _REAP = 2.0  # seconds to wait for a killed process; it takes longer only when the kernel is stuck
 _ROUNDS = 20  # how often a sweep looks again for processes that were started meanwhile
-
-_SEED = secrets.token_hex(6)
-_numbers = itertools.count(1)
-_started: set[int] = set()  # the numbers of all children; without any there is nothing to look for
 
 
 class ProcessDied(WazaError):  # noqa: N818 - a statement of fact reads better than ProcessDiedError
@@ -155,6 +148,7 @@ async def start(
             cwd=cwd,
             env={**(os.environ if env is None else env), MARK: marks},
             start_new_session=True,
+            preexec_fn=before_exec(number),
         )
     )
     try:
@@ -184,17 +178,6 @@ async def _kill_started(starting: asyncio.Future[tuple[Any, Child]], number: int
         sweep(number)
 
 
-def new_mark() -> tuple[int, str]:
-    """Return a number for a child, and the value of `MARK` for its environment.
-
-    For a child that other code starts: `leftovers` and `sweep` find what it left behind.
-    """
-    number = next(_numbers)
-    _started.add(number)
-    # The mark of an outer waza stays beside ours, so that its sweep finds our children too.
-    return number, f"{os.environ.get(MARK, '')} {_mark(number)}".strip()
-
-
 async def end(child: Child) -> None:
     """Kill what still lives of a child's tree, and wait until its pipes are closed."""
     noted: list[psutil.Process] = []
@@ -221,7 +204,7 @@ def is_alive(pid: int) -> bool:
 
 def leftovers() -> list[int]:
     """Return the ids of living processes that descend from a child of this process."""
-    return sorted(process.pid for process in _marked(None)) if _started else []
+    return sorted(process.pid for process in marked(None)) if any_given() else []
 
 
 def kill_leftovers() -> list[int]:
@@ -230,16 +213,21 @@ def kill_leftovers() -> list[int]:
 
 
 def sweep(
-    number: int | None, noted: Sequence[psutil.Process] = (), *, inside: Path | None = None
+    number: int | None,
+    noted: Sequence[psutil.Process] = (),
+    *,
+    of: str | None = None,
+    inside: Path | None = None,
 ) -> list[int]:
     """Kill the `noted` processes and all with the mark of that child (None: of any); return their ids.
 
-    `inside` spares marked processes that do not work in that directory, a real path, or below it.
+    `of` is the owner of the mark, if it is not this process. `inside` spares marked processes that do not
+    work in that directory, a real path, or below it.
     It blocks until they are gone, some milliseconds, so that it also serves a caller being cancelled.
     """
     killed: set[int] = set()
     for _ in range(_ROUNDS):
-        living = [process for process in noted if _lives(process)] + _marked(number, inside)
+        living = [process for process in noted if _lives(process)] + marked(number, of=of, inside=inside)
         if not living:
             break
         for process in living:
@@ -262,26 +250,6 @@ def _why_not_started(error: OSError | ValueError, program: str, cwd: Path | None
         return f"{program!r} cannot be started: the directory {cwd} does not exist"
     reason = error.strerror if isinstance(error, OSError) else None
     return f"{program!r} cannot be started: {reason or error}"
-
-
-def _mark(number: int | None) -> str:
-    """Return the mark of one child, or what the marks of all children begin with."""
-    return f"{os.getpid()}-{_SEED}:{'' if number is None else number}"
-
-
-def _marked(number: int | None, inside: Path | None = None) -> list[psutil.Process]:
-    import psutil
-
-    wanted = _mark(number)
-    found = []
-    for pid in psutil.pids():
-        with contextlib.suppress(psutil.Error):  # ended meanwhile, or not ours to look at
-            process = psutil.Process(pid)
-            marks = process.environ().get(MARK, "").split()
-            ours = any(mark.startswith(wanted) if number is None else mark == wanted for mark in marks)
-            if ours and (inside is None or Path(process.cwd()).is_relative_to(inside)):
-                found.append(process)
-    return found
 
 
 def _descendants(pid: int) -> list[psutil.Process]:

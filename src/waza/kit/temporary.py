@@ -1,7 +1,8 @@
 """Temporary directories of a process, which do not outlive it for long.
 
-A process that is killed leaves its directories behind. Each therefore holds a lock, which the kernel frees when
-the process ends; the next run clears the directories whose lock is free.
+A process that is killed leaves its directories behind, and what its children started. Each directory therefore
+holds a lock, which the kernel frees when the process ends, and the name that its children are marked with; the next
+run clears the directories whose lock is free.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import contextlib
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from waza.errors import WazaError
-from waza.kit import process
+from waza.kit import marks, process
 from waza.kit.files import LineFile
 
-LOCK = "waza-owner.ndjson"  # locked while its process lives; its lines are what the owner notes, after a first one
-_LOCKED = b"null"  # the first line: whoever reads it knows that the lock was taken
+LOCK = "waza-owner.ndjson"  # locked while its process lives; its lines are its name, and what it notes
 _NAME = re.compile(r"waza-[a-z]+-(\d+)-")
 _UID = os.getuid() if hasattr(os, "getuid") else 0  # what others put into a shared directory is not believed
 
@@ -30,7 +33,7 @@ class OwnDirectory:
     def __init__(self, kind: str) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=f"waza-{kind}-{os.getpid()}-")).resolve()
         self._lines = LineFile.open(self.path / LOCK)
-        self._lines.append(_LOCKED)
+        self._lines.append(msgspec.json.encode(marks.owner()))
 
     def note(self, line: bytes) -> None:
         """Write a line that `forsaken` hands to whoever clears the directory."""
@@ -47,16 +50,30 @@ class OwnDirectory:
         return not self.path.exists()
 
 
-def forsaken() -> Iterator[tuple[Path, list[bytes]]]:
-    """Yield the directories whose process has ended without removing them, each with the lines noted in it."""
+class Forsaken(msgspec.Struct, frozen=True):
+    """A directory whose process has ended without removing it: whose it was, and what was noted in it."""
+
+    path: Path
+    owner: str
+    lines: list[bytes]
+
+
+def forsaken() -> Iterator[Forsaken]:
+    """Yield the directories of processes that have ended without removing them."""
     for root in Path(tempfile.gettempdir()).resolve().glob("waza-*"):
         lines: list[bytes] | None = None
         with contextlib.suppress(OSError, WazaError):
             if root.lstat().st_uid == _UID and (_has_lines(root) or _maker_is_gone(root)):
                 with LineFile.open(root / LOCK) as file:  # refused while the process lives
-                    lines = [line for _, line in file if line != _LOCKED]
+                    lines = [line for _, line in file]
         if lines is not None:
-            yield root, lines
+            yield Forsaken(root, _owner(lines[0]) if lines else "", lines[1:])
+
+
+def _owner(line: bytes) -> str:
+    with contextlib.suppress(msgspec.MsgspecError):
+        return msgspec.json.decode(line, type=str)
+    return ""
 
 
 def _has_lines(root: Path) -> bool:
@@ -71,12 +88,31 @@ def _maker_is_gone(root: Path) -> bool:
 
 
 def remove_tree(directory: Path) -> None:
-    """Remove a directory as far as possible; an agent may have nested it deeper than rmtree can go."""
+    """Remove a directory as far as possible, whatever an agent has made of it."""
+    _remove(directory)
+    if directory.exists():
+        _open_up(directory)
+        _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    """Remove a directory, also one that is nested deeper than rmtree can go."""
     try:
         shutil.rmtree(directory, ignore_errors=True)
     except RecursionError:
         _flatten(directory)
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _open_up(directory: Path) -> None:
+    """Give us back all rights on the directories of a tree."""
+    pending = [directory]
+    while pending:
+        folder = pending.pop()
+        with contextlib.suppress(OSError):
+            folder.chmod(stat.S_IRWXU)
+            with os.scandir(folder) as entries:
+                pending += [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
 def _flatten(directory: Path) -> None:

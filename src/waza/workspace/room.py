@@ -15,6 +15,7 @@ import msgspec
 
 from waza.errors import ExecutorError, WazaError
 from waza.kit import git
+from waza.kit.process import sweep
 from waza.kit.temporary import OwnDirectory, forsaken, remove_tree
 
 KIND = "run"
@@ -29,11 +30,12 @@ class Worktree(msgspec.Struct, frozen=True):
 
 
 class Room:
-    """The workspaces of one run. Nothing is created before the first one is asked for."""
+    """The workspaces of one run. Nothing is created before `open`, or the first one that is asked for."""
 
     def __init__(self, *, keep: bool = False) -> None:
         self.keep = keep
         self._own: OwnDirectory | None = None
+        self._used = False
         self._numbers = itertools.count(1)
         self._worktrees: dict[Path, list[Worktree]] = {}
         self._left: list[str] = []
@@ -43,18 +45,27 @@ class Room:
     @property
     def kept(self) -> Path | None:
         """The directory that stays behind, if workspaces are kept and there are any."""
-        return self._own.path if self._own is not None and self.keep else None
+        return self._own.path if self._own is not None and self.keep and self._used else None
 
     @property
     def kept_worktrees(self) -> list[Worktree]:
         """The worktrees that stay behind."""
         return [tree for trees in self._worktrees.values() for tree in trees]
 
+    def open(self) -> None:
+        """Make the room, so that the next run finds what children of this one leave, should it be killed.
+
+        Where that is not possible, the first workspace will tell.
+        """
+        with contextlib.suppress(OSError, WazaError):
+            self._opened()
+
     def new_directory(self, label: str) -> Path:
         """Make an empty directory for an attempt."""
         name = f"{next(self._numbers):05d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', label)[:40]}"
         directory = self._opened().path / name
         directory.mkdir()
+        self._used = True
         return directory
 
     async def add_worktree(self, source: Path, target: Path, commit: str | None) -> None:
@@ -85,7 +96,7 @@ class Room:
         """Remove everything, unless it is kept; return a sentence for each thing that could not be removed."""
         if self._own is None:
             return []
-        if self.keep:
+        if self.kept:
             (self._own.path / _KEPT).touch()
             for tree in self.kept_worktrees:
                 with contextlib.suppress(WazaError):  # the agent may have removed it
@@ -105,17 +116,22 @@ class Room:
 
 
 async def clear_stale_rooms() -> int:
-    """Remove the rooms and all other temporary directories of processes that were killed; return how many."""
+    """Clear up after processes that were killed; return how many temporary directories they had left.
+
+    What their children started and is still running is killed first.
+    """
     cleared = 0
-    for root, lines in forsaken():
+    for left in forsaken():
         with contextlib.suppress(OSError, WazaError, msgspec.MsgspecError):
-            if (root / _KEPT).exists():
+            if (left.path / _KEPT).exists():
                 continue
-            found = [msgspec.json.decode(line, type=Worktree) for line in lines]
-            trees = [tree for tree in found if Path(tree.target).is_relative_to(root)]
-            for tree in trees:
-                await _remove_worktree(tree)
-            await asyncio.to_thread(remove_tree, root)
+            if left.owner:
+                sweep(None, of=left.owner)
+            found = [msgspec.json.decode(line, type=Worktree) for line in left.lines]
+            for tree in found:
+                if Path(tree.target).is_relative_to(left.path):
+                    await _remove_worktree(tree)
+            await asyncio.to_thread(remove_tree, left.path)
             cleared += 1
     return cleared
 

@@ -12,7 +12,8 @@ from tests.support.wgp import graded, grader, program, response
 
 from waza.errors import GraderError
 from waza.graders.wgp import Wgp
-from waza.kit.process import MARK, leftovers
+from waza.kit.marks import MARK
+from waza.kit.process import leftovers
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers
 

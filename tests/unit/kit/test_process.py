@@ -8,7 +8,7 @@ import psutil
 import pytest
 from tests.support.live import nap, survivors
 
-from waza.kit import process
+from waza.kit.marks import MARK
 from waza.kit.process import Finished, leftovers, run, shell
 
 
@@ -119,12 +119,8 @@ def test_child_leads_a_session_of_its_own():
 
 
 def test_the_mark_of_an_outer_waza_is_passed_on(monkeypatch):
-    monkeypatch.setenv(process.MARK, "outer:7")
-    marks = (
-        asyncio.run(shell(f'echo "${process.MARK}"', env={"PATH": os.environ["PATH"]}))
-        .stdout.decode()
-        .split()
-    )
+    monkeypatch.setenv(MARK, "outer:7")
+    marks = asyncio.run(shell(f'echo "${MARK}"', env={"PATH": os.environ["PATH"]})).stdout.decode().split()
     assert marks[0] == "outer:7"
     assert marks[1].startswith(f"{os.getpid()}-")
 

@@ -1,13 +1,17 @@
 """Nothing that a child started outlives the call that started the child."""
 
 import asyncio
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.support.live import nap, stubborn, survivors
+from tests.support.live import until as waited_for
 from tests.unit.kit.sleepers import stop, until
 
-from waza.kit import process
+from waza.kit import marks, process
 from waza.kit._child import Child, Keep
 from waza.kit.process import leftovers, run, shell
 
@@ -89,6 +93,84 @@ def test_detached_background_process_dies_with_a_child_that_ended_by_itself():
     finished = asyncio.run(shell(f"(setsid sleep {duration} >/dev/null 2>&1 &)"))
     assert finished.ok
     assert survivors(duration) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere marks are in the environment only")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "env -i setsid sh -c 'env -i setsid sleep {0} &'",
+        "env -i sh -c '(setsid sleep {0} &)' &",
+        'env -i python3 -c \'import os; os.fork() or (os.setsid(), os.fork() or os.execlp("sleep", "sleep", "{0}"))\'',
+    ],
+)
+def test_a_daemon_without_our_environment_dies_with_a_child_that_ended_by_itself(command: str):
+    duration = nap()
+    finished = asyncio.run(shell(f"{{ {command.format(duration)}\n}} >/dev/null 2>&1 </dev/null; echo done"))
+    assert finished.stdout == b"done\n"
+    assert survivors(duration) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere marks are in the environment only")
+def test_daemons_of_other_children_are_spared():
+    mine, other = nap(), nap()
+
+    async def scenario() -> None:
+        spared = asyncio.create_task(shell(f"env -i setsid sleep {other} & sleep {other}"))
+        await until(lambda: len(survivors(other)) == 2)
+        await shell(f"env -i setsid sleep {mine} & ")
+        assert survivors(mine) == []
+        assert len(survivors(other)) == 2
+        spared.cancel()
+        await asyncio.gather(spared, return_exceptions=True)
+
+    asyncio.run(scenario())
+    assert survivors(other) == []
+
+
+LIMITED = """
+import asyncio, resource, sys
+from waza.kit.process import leftovers, shell
+resource.setrlimit(resource.RLIMIT_RTTIME, (1000000, 1000000))
+print(asyncio.run(shell("(setsid sleep " + sys.argv[1] + " &); echo $WAZA_CHILD_OF")).stdout, leftovers())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such limit")
+def test_where_the_limit_of_the_marks_cannot_be_set_the_environment_serves():
+    duration = nap()
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, duration], capture_output=True, text=True, check=True
+    )
+    assert ":1\\n" in done.stdout
+    assert done.stdout.endswith("[]\n")
+    assert survivors(duration) == []
+
+
+def test_processes_that_are_not_children_of_ours_are_spared():
+    duration = nap()
+    with subprocess.Popen(["setsid", "sleep", duration]) as theirs:
+        asyncio.run(shell("true"))
+        assert process.kill_leftovers() == []
+        assert theirs.poll() is None
+        theirs.kill()
+
+
+PARENT = """
+import asyncio, os, sys
+from waza.kit.process import run
+async def use():
+    await run(["sh", "-c", "trap '' TERM; exec sleep " + sys.argv[1]], on_start=lambda pid: os.kill(os.getpid(), 9))
+asyncio.run(use())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children of the death of their parent")
+def test_a_child_is_killed_with_a_parent_that_cannot_end_it():
+    duration = nap()
+    done = subprocess.run([sys.executable, "-c", PARENT, duration], check=False)
+    assert done.returncode == -signal.SIGKILL
+    waited_for(lambda: survivors(duration) == [])
 
 
 def test_background_process_without_a_mark_dies_with_its_group():
@@ -183,7 +265,7 @@ def test_kill_leftovers_finds_orphans_of_orphans():
 
 def test_sweep_spares_the_other_children(monkeypatch):
     mine, other = nap(), nap()
-    monkeypatch.setattr(process, "_numbers", iter([31, 3]))
+    monkeypatch.setattr(marks, "_numbers", iter([31, 3]))
 
     async def scenario() -> None:
         spared = asyncio.create_task(run(["sleep", other]))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.live import nap, survivors, until
 from tests.support.program import environment
 
 from waza.errors import ExecutorError
@@ -52,6 +53,14 @@ def test_nothing_is_made_before_it_is_needed(temp: Path):
     assert list(temp.iterdir()) == []
     assert asyncio.run(room.close()) == []
     assert room.kept is None
+
+
+def test_a_room_without_a_workspace_is_not_kept(temp: Path):
+    room = Room(keep=True)
+    room.open()
+    assert room.kept is None
+    assert asyncio.run(room.close()) == []
+    assert list(temp.iterdir()) == []
 
 
 def test_directories_are_new_empty_and_named_for_people(temp: Path):
@@ -131,6 +140,46 @@ def test_a_tree_that_is_nested_too_deep_for_others_is_removed(temp: Path):
             os.chdir("deeper")
     assert asyncio.run(room.close()) == []
     assert list(temp.iterdir()) == []
+
+
+READONLY = """
+import asyncio, os, sys
+from pathlib import Path
+from waza.workspace.room import Room
+asyncio.run(asyncio.to_thread(int))  # imports what nobody else may read
+if os.getuid() == 0:
+    os.setuid(65534)  # root is not held up by modes
+room = Room()
+place = room.new_directory("x")
+(place / "a/b/c").mkdir(parents=True)
+(place / "a/b/c/file").touch()
+(place / "secret").mkdir()
+(place / "secret/file").touch()
+(place / "link").symlink_to(sys.argv[1])
+(place / "a/b").chmod(0o555)
+(place / "a").chmod(0o555)
+(place / "secret").chmod(0)
+if sys.argv[2] == "attempt":
+    asyncio.run(room.remove_directory(place))
+    assert not place.exists()
+assert asyncio.run(room.close()) == [], "told"
+"""
+
+
+@pytest.mark.parametrize("when", ["attempt", "close"])
+def test_directories_without_rights_are_removed(temp: Path, tmp_path: Path, when: str):
+    for directory in (*reversed(temp.parents), temp):
+        if directory.is_relative_to(tmp_path.parent.parent):
+            directory.chmod(0o777)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(0o555)
+    done = subprocess.run(
+        [sys.executable, "-c", READONLY, str(theirs), when],
+        env=environment({"TMPDIR": str(temp)}), check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert list(temp.iterdir()) == []
+    assert theirs.stat().st_mode & 0o777 == 0o555, "what a link leads to keeps its modes"
 
 
 def test_what_cannot_be_removed_is_told(temp: Path, monkeypatch: pytest.MonkeyPatch):
@@ -246,6 +295,36 @@ def test_the_room_of_a_dead_process_is_cleared_and_that_of_a_living_one_is_not(t
         await room.close()
 
     asyncio.run(use())
+
+
+ESCAPING = """
+import asyncio, os, sys
+from waza.kit.process import shell
+from waza.workspace.room import Room
+async def use():
+    Room().open()
+    escape = f"env -i setsid sh -c 'env -i setsid sleep {sys.argv[1]} &'"
+    starting = asyncio.create_task(shell(escape + "; setsid sleep " + sys.argv[1] + "; true"))
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+asyncio.run(use())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere marks are in the environment only")
+def test_what_children_of_a_killed_process_started_is_ended_by_the_next(temp: Path):
+    duration = nap()
+    with subprocess.Popen(
+        [sys.executable, "-c", ESCAPING, duration],
+        env=environment({"TMPDIR": str(temp)}),
+        stdin=subprocess.PIPE,
+    ) as killed:
+        until(lambda: len(survivors(duration)) == 3)  # with the process itself
+        assert asyncio.run(clear_stale_rooms()) == 0
+        assert len(survivors(duration)) == 3, "it lives"
+        killed.kill()
+    assert len(survivors(duration)) == 2
+    assert asyncio.run(clear_stale_rooms()) == 1
+    assert survivors(duration) == []
 
 
 def test_a_room_that_is_only_being_made_is_left_alone(temp: Path):
