@@ -132,6 +132,23 @@ def test_during_after_run_that_hook_is_left_to_end(project: Project):
     assert project.finished() == [("a", 1)]
 
 
+@pytest.mark.slow
+def test_one_signal_ends_a_run_whose_after_run_hook_hangs(project: Project):
+    duration = nap()
+    hooks = f'hooks: {{after_run: [{{command: "{stubborn(duration)}"}}, {{command: "touch second"}}]}}'
+    suite = mock_suite(project.home, {"a": task()}, hooks)
+    with project.started("run", suite) as live:
+        live.until(lambda: len(survivors(duration)) == 3)
+        live.send(SIGTERM)
+        ended = live.ended()
+    assert ended.code == 143
+    assert "an after_run hook was ended" in ended.err
+    assert survivors(duration) == []
+    assert project.finished() == [("a", 1)]
+    assert newest_results(project.home)["metadata"]["run_status"] == "cancelled"
+    assert project.left == []
+
+
 def test_during_a_turn(project: Project):
     tasks = {"a": task(), "b": task(mock="delay_ms: 100000000")}
     suite = mock_suite(project.home, tasks, f"hooks: {{{AFTER_RUN}}}")

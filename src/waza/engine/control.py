@@ -7,12 +7,16 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from waza.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
 from waza.kit.process import kill_leftovers
+
+GRACE = 10.0  # seconds that hooks of the end have after a signal, or after their start if that is later
 
 _CODES = {signal.SIGINT: EXIT_INTERRUPTED, signal.SIGTERM: EXIT_TERMINATED}
 if sys.platform != "win32":
@@ -20,12 +24,15 @@ if sys.platform != "win32":
 
 
 class Control:
-    """Says whether new work may start. The first signal stops work in order, the second at once."""
+    """Says whether new work may start. The first signal stops work in order, the second at once.
+
+    Signals are taken in the main thread only: elsewhere Python hands out none.
+    """
 
     def __init__(self) -> None:
         self.stopped_by: signal.Signals | None = None
         self.failed_fast = False
-        self._workers: set[asyncio.Task[None]] = set()
+        self._workers: dict[asyncio.Task[None], float] = {}
 
     @property
     def may_start(self) -> bool:
@@ -37,10 +44,31 @@ class Control:
         """The exit code of an interrupted run, or None."""
         return None if self.stopped_by is None else _CODES[self.stopped_by]
 
-    def watch(self, worker: asyncio.Task[None]) -> None:
-        """Let a signal cancel this worker."""
-        self._workers.add(worker)
-        worker.add_done_callback(self._workers.discard)
+    def watch(self, worker: asyncio.Task[None], grace: float = 0.0) -> None:
+        """Let a signal cancel this worker, `grace` seconds later."""
+        self._workers[worker] = grace
+        worker.add_done_callback(self._workers.pop)
+        if self.stopped_by is not None:
+            self._cancel(worker)
+
+    async def finish(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Do what has to be done after a signal, too, but not for ever then; tell whether it came to its end."""
+        finishing = asyncio.create_task(work)
+        self.watch(finishing, GRACE)
+        try:
+            await finishing
+        except asyncio.CancelledError:
+            if not finishing.cancelled():
+                raise
+            return False
+        return True
+
+    def _cancel(self, worker: asyncio.Task[None]) -> None:
+        grace = self._workers[worker]
+        if grace:
+            asyncio.get_running_loop().call_later(grace, worker.cancel)
+        else:
+            worker.cancel()
 
     def interrupt(self, number: signal.Signals) -> None:
         """Take a signal."""
@@ -49,7 +77,7 @@ class Control:
             os._exit(_CODES[number])
         self.stopped_by = number
         for worker in list(self._workers):
-            worker.cancel()
+            self._cancel(worker)
         with contextlib.suppress(OSError):  # the terminal may be what is gone
             sys.stderr.write("\nstopping: what has finished counts; once more to stop at once\n")
 
@@ -59,6 +87,9 @@ class Control:
 
         An ignored SIGHUP stays so: that is what `nohup` is for.
         """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         loop = asyncio.get_running_loop()
         if sys.platform == "win32":
             with self._plain_handlers(loop):

@@ -207,7 +207,8 @@ class _Run:
         try:
             await self._stoppable(self._run_tasks(arm, tasks))
         finally:
-            await self._hooks("after_run", self.suite.file.hooks.after_run)
+            if not await self.control.finish(self._hooks("after_run", self.suite.file.hooks.after_run)):
+                self.emit(Warned(message="an after_run hook was ended: it went on too long after the signal"))
             self.fold.durations[arm] = round((time.monotonic() - started) * 1000)
         self.emit(self._suite_finished(arm))
 

@@ -30,6 +30,26 @@ def test_a_signal_cancels_what_is_watched_and_nothing_else(number, code, capsys)
     assert "once more to stop at once" in capsys.readouterr().err
 
 
+def test_a_signal_cancels_later_what_has_a_grace_whenever_it_starts():
+    control = Control()
+
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    async def run():
+        for _ in range(2):
+            task = asyncio.create_task(wait())
+            control.watch(task, grace=0.2)
+            if control.stopped_by is None:
+                control.interrupt(signal.SIGTERM)
+            await asyncio.sleep(0.01)
+            assert not task.cancelling()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(run())
+
+
 def test_without_signals_work_may_start_until_one_fails():
     control = Control()
     assert control.may_start
