@@ -205,3 +205,58 @@ def test_what_a_hook_starts_is_gone_and_what_it_prints_is_shown_when_asked(proje
     assert "[hook:before_run] to stdout" in loud.err
     assert "[hook:before_run] to stderr" in loud.err
     assert "to stdout" not in quiet.err
+
+
+def test_no_value_of_a_dataset_or_name_of_a_task_is_run(project: Project):
+    write_tree(
+        project.home, {"d.csv": "name,prompt,a\n\"x'; touch pwned; '\",p,$(touch pwned)\ny,p,`touch pwned`\n"}
+    )
+    before = [
+        hook("echo 'Running task: {{.TaskName}}' >> said.txt"),
+        hook('echo "{{.Vars.a}}" >> said.txt'),
+        hook("echo {{.Vars.a}} >> said.txt"),
+        hook('echo "$WAZA_VAR_a|$WAZA_TASK_NAME|$WAZA_ITERATION" >> said.txt'),
+    ]
+    suite = mock_suite(project.home, {}, hooks(before_task=", ".join(before)))
+    suite.write_text(
+        suite.read_text(encoding="utf-8").replace("tasks: ['tasks/*.yaml']", "tasks_from: d.csv"),
+        encoding="utf-8",
+    )
+    ended = project.run("run", suite)
+    assert ended.code == 0, ended.err
+    assert not (project.home / "pwned").exists()
+    assert said(project) == [
+        "Running task: x'; touch pwned; '", "$(touch pwned)", "$(touch pwned)", "$(touch pwned)|x'; touch pwned; '|0",
+        "Running task: y", "`touch pwned`", "`touch pwned`", "`touch pwned`|y|0",
+    ]  # fmt: skip
+
+
+def test_a_place_that_is_not_safe_is_refused_before_anything_runs(project: Project):
+    points = hooks(before_run=hook("touch ran"), after_task=hook("sh -c 'echo {{.TaskName}}'"))
+    ended = project.run("run", mock_suite(project.home, {"t": TASK}, points))
+    assert ended.code == 2
+    assert (
+        "hooks.after_task[0].command: `{{.TaskName}}` becomes part of what another shell parses" in ended.err
+    )
+    assert not (project.home / "ran").exists()
+
+
+def test_variables_with_names_that_no_environment_has(project: Project):
+    said_all = hook(
+        'echo "$WAZA_VAR_a_b $WAZA_VAR_a_b_2 {{.Vars.a-b}} {{.Vars.a.b}} {{.Vars.a_b}}" > said.txt'
+    )
+    values = "inputs: {a-b: dash, a.b: dot, a_b: plain}"
+    ended = project.run(
+        "run", mock_suite(project.home, {"t": TASK}, f"{values}\n{hooks(before_run=said_all)}")
+    )
+    assert ended.code == 0, ended.err
+    assert said(project) == ["plain dash dash dot plain"]
+
+
+def test_huge_and_many_values_do_not_keep_hooks_from_running(project: Project):
+    values = {**{f"v{n}": "x" * 300 for n in range(9_000)}, "last": "here"}
+    points = hooks(before_run=hook("echo {{.Vars.last}} > said.txt"))
+    suite = mock_suite(project.home, {"t": TASK}, f"inputs: {json.dumps(values)}\n{points}")
+    ended = project.run("run", suite)
+    assert ended.code == 0, ended.err
+    assert said(project) == ["here"]

@@ -70,6 +70,14 @@ class TemplateMistake(NamedTuple):
         return f"there is no variable `{self.name}`{hint}"
 
 
+class Reference(NamedTuple):
+    """An exact reference: the name of its variable, how it is written, and where it starts in the text."""
+
+    name: str
+    text: str
+    offset: int
+
+
 def render(text: str, variables: Mapping[str, str]) -> str:
     """Return the text with every exact reference replaced by its value from `variables`.
 
@@ -77,14 +85,17 @@ def render(text: str, variables: Mapping[str, str]) -> str:
     """
     if "{{" not in text:
         return text
-    pieces: list[str] = []
+    return "".join(part if isinstance(part, str) else _value(part, variables) for part in parts(text))
+
+
+def parts(text: str) -> Iterator[str | Reference]:
+    """Yield the text in order: what stays as it is, and the references; trim marks are applied."""
     at, trim = 0, False
-    for reference in _REFERENCE.finditer(text):
-        between = _between(text[at : reference.start()], trim, reference["left"] is not None)
-        pieces += between, _value(reference, variables)
-        at, trim = reference.end(), reference["right"] is not None
-    pieces.append(_between(text[at:], trim, False))
-    return "".join(pieces)
+    for found in _REFERENCE.finditer(text):
+        yield _between(text[at : found.start()], trim, found["left"] is not None)
+        yield Reference(_name(found), found[0], found.start())
+        at, trim = found.end(), found["right"] is not None
+    yield _between(text[at:], trim, False)
 
 
 def fill(value: Any, variables: Mapping[str, str]) -> Any:
@@ -129,13 +140,13 @@ def _between(text: str, trim_left: bool, trim_right: bool) -> str:
     return text.rstrip(_BLANKS) if trim_right else text
 
 
-def _value(reference: re.Match[str], variables: Mapping[str, str]) -> str:
-    name = _name(reference)
+def _value(reference: Reference, variables: Mapping[str, str]) -> str:
+    name = reference.name
     try:
         return variables[name]
     except KeyError:
-        mistake = TemplateMistake(name, reference.start(), _nearest(name, variables), "error")
-        raise TemplateError(f"{reference[0]}: {mistake.message}") from None
+        mistake = TemplateMistake(name, reference.offset, _nearest(name, variables), "error")
+        raise TemplateError(f"{reference.text}: {mistake.message}") from None
 
 
 def _name(mention: re.Match[str]) -> str:

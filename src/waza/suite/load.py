@@ -11,6 +11,7 @@ from waza.errors import SuiteError, UsageError
 from waza.executors import SHORT, TYPES, named
 from waza.kit import yaml
 from waza.kit.decode import Decoder, did_you_mean
+from waza.kit.shell_template import misplaced
 from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
 from waza.model.suite import Config, SuiteFile
@@ -310,5 +311,9 @@ def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:
     for point in ("before_run", "after_run", "before_task", "after_task"):
         known = loading.variables(*(columns if point.endswith("task") else ()))
         for i, hook in enumerate(getattr(hooks, point)):
-            check_templates(loading, document, hook.command, known, ("hooks", point, i, "command"))
+            where = ("hooks", point, i, "command")
+            check_templates(loading, document, hook.command, known, where)
+            for wrong in misplaced(hook.command):
+                message = f"`{wrong.text}` {wrong.why}"
+                loading.say(document, where, message, warning=wrong.severity == "warning")
     check_templates(loading, document, loading.file.mock, loading.variables(*columns), ("mock",))

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from waza.kit.process import ending, shell
-from waza.kit.template import render
+from waza.kit.shell_template import placed
+from waza.kit.template import parts, render
+from waza.kit.text import encodable
 from waza.model.suite import Hook
+
+_NAMES = {
+    "JobID": "WAZA_JOB_ID",
+    "TaskName": "WAZA_TASK_NAME",
+    "Iteration": "WAZA_ITERATION",
+    "Attempt": "WAZA_ATTEMPT",
+    "Timestamp": "WAZA_TIMESTAMP",
+}
+_MOST = (
+    100_000  # characters of all values that a command does not name: systems bound what a program is given
+)
 
 
 class HookRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,21 +41,52 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
 async def run_hooks(hooks: Sequence[Hook], home: Path, variables: Mapping[str, str]) -> list[HookRun]:
     """Run hooks in order, in the suite's directory or `working_directory` below it.
 
-    A fatal one ends the list. An exit code is acceptable if it is in `exit_codes` (default: only 0).
+    A fatal one ends the list. An exit code is acceptable if it is in `exit_codes` (default: only 0). Values of
+    variables reach a command in its environment, `Vars.key` as `WAZA_VAR_key`; the shell never parses them.
     """
+    names = shell_names(variables)
     runs: list[HookRun] = []
     for hook in hooks:
-        runs.append(await _run(hook, home, variables))
+        runs.append(await _run(hook, home, variables, names))
         if runs[-1].fatal:
             break
     return runs
 
 
-async def _run(hook: Hook, home: Path, variables: Mapping[str, str]) -> HookRun:
+def shell_names(variables: Iterable[str]) -> dict[str, str]:
+    """Return the name in the environment of each variable; signs that no name may hold become `_`."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(variables, key=lambda name: (not name.removeprefix("Vars.").isidentifier(), name)):
+        plain = _NAMES.get(name) or "WAZA_VAR_" + re.sub(r"[^A-Za-z0-9_]", "_", name.removeprefix("Vars."))
+        unique, number = plain, 2
+        while unique in taken:
+            unique, number = f"{plain}_{number}", number + 1
+        names[name] = unique
+        taken.add(unique)
+    return names
+
+
+async def _run(hook: Hook, home: Path, variables: Mapping[str, str], names: Mapping[str, str]) -> HookRun:
     command = render(hook.command, variables)
-    finished = await shell(command, cwd=home / hook.working_directory)
+    environment = _environment(hook.command, variables, names)
+    # The shell of Windows expands variables before it parses, so there the environment alone would be safe.
+    line = command if sys.platform == "win32" else placed(hook.command, names)
+    finished = await shell(line, cwd=home / hook.working_directory, env={**os.environ, **environment})
     between = b"\n" if finished.stdout and not finished.stdout.endswith(b"\n") else b""
     output = (finished.stdout + between + finished.stderr).decode("utf-8", "replace")
     ok = not finished.start_error and finished.returncode in (hook.exit_codes or [0])
     reason = "" if ok else finished.start_error or ending(finished.returncode, finished.signal)
     return HookRun(command=command, output=output, ok=ok, fatal=not ok and hook.error_on_fail, reason=reason)
+
+
+def _environment(command: str, variables: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for a command: those that it names, and of the others as many as fit."""
+    named = {part.name for part in parts(command) if not isinstance(part, str)}
+    environment: dict[str, str] = {}
+    room = _MOST
+    for name, value in variables.items():
+        room -= 0 if name in named else len(names[name]) + len(value)
+        if name in named or room >= 0:
+            environment[names[name]] = encodable(value)
+    return environment
