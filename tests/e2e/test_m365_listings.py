@@ -64,7 +64,7 @@ def test_the_document_with_its_judges(tmp_path: Path, judge: str):
         "threshold": 3,
         "reason": "5 samples",
     }
-    assert len(server.requests) == 2 + 1 + 5
+    assert len(server.prompts()) == 2 + 1 + 5
     key = {"openai": "authorization", "azure": "api-key"}[judge]
     assert {request.headers[key].removeprefix("Bearer ") for request in server.requests} == {"k"}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +15,11 @@ from waza.cli.streams import say, say_json, tell
 from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.decode import dotted
 from waza.kit.files import write_atomic
-from waza.m365.custom import discover
 from waza.m365.document import EvalDocument, find_document, of_nodes, read_nodes
-from waza.m365.resolve import placed, resolve
+from waza.m365.judge import JudgeError, judge_for
+from waza.m365.panel import Panels
+from waza.m365.ready import has_errors, start_evaluators
+from waza.m365.resolve import resolve
 from waza.m365.starter import DOCUMENT, starter_files
 from waza.m365.upgrade import rewritten
 from waza.m365.upgrade import upgrade as upgraded_from
@@ -35,9 +39,10 @@ class Checked(msgspec.Struct, frozen=True):
 def validate_files(files: Sequence[Path], *, evaluators: bool, as_json: bool) -> int:
     """Check documents (none named: the one that is found) and print what is wrong; return the exit code.
 
-    With `evaluators`, those that the documents name must be there as well; none of them is run.
+    With `evaluators`, those that the documents name are imported as well, as a run would do.
     """
-    checked = [_checked(file, evaluators=evaluators) for file in files or [find_document(Path.cwd())]]
+    named = files or [find_document(Path.cwd())]
+    checked = asyncio.run(_all_checked(named, Panels() if evaluators else None))
     valid = all(one.valid for one in checked)
     if as_json:
         report = {"valid": valid, "documents": checked}
@@ -91,27 +96,39 @@ def write_starter(directory: Path) -> int:
     return EXIT_OK
 
 
-def _checked(file: Path, *, evaluators: bool) -> Checked:
+async def _all_checked(files: Sequence[Path], panels: Panels | None) -> list[Checked]:
+    try:
+        return [await _checked(file, panels) for file in files]
+    finally:
+        if panels is not None:
+            await panels.aclose()
+
+
+async def _checked(file: Path, panels: Panels | None) -> Checked:
     try:
         nodes = read_nodes(file)[1]
         problems = validate(nodes)
-        if evaluators and _valid(problems):
-            found = _of_evaluators(of_nodes(nodes, file.stem))
+        if panels is not None and not has_errors(problems):
+            found = await _of_evaluators(of_nodes(nodes, file.stem), panels)
             told = {(problem.line, problem.column) for problem in found}
             problems = [*(one for one in problems if (one.line, one.column) not in told), *found]
     except SuiteError as error:
         problems = list(error.problems)
-    return Checked(shown(file), _valid(problems), problems)
+    return Checked(shown(file), not has_errors(problems), problems)
 
 
-def _valid(problems: Sequence[Problem]) -> bool:
-    return all(problem.severity != "error" for problem in problems)
-
-
-def _of_evaluators(document: EvalDocument) -> list[Problem]:
-    resolved = resolve(document)
-    found = discover(Path.cwd(), resolved.custom).problems
-    return [*resolved.problems, *placed(document, resolved, found)]
+async def _of_evaluators(document: EvalDocument, panels: Panels) -> list[Problem]:
+    """Return what a run would refuse or warn of. A judge is only warned of: a run may name another one."""
+    resolved, panel = resolve(document), panels.at(Path.cwd())
+    problems = await start_evaluators(document, resolved, panel)
+    used = list(itertools.chain(*resolved.items))
+    try:
+        if asking := panel.judges(used):
+            panel.check_judge(judge_for(asking, "", os.environ), used)
+    except JudgeError as error:
+        message = f"a run needs --judge here: {error}"
+        problems.append(Problem(file=document.source.file, message=message, severity="warning"))
+    return problems
 
 
 def _verdict(checked: Checked) -> str:

@@ -28,11 +28,12 @@ from waza.m365.case import Judge
 from waza.m365.console import Lines, summarise
 from waza.m365.document import EvalDocument, find_document, read_document
 from waza.m365.host import TIMEOUT as TIMEOUT_OF_EVALUATORS
-from waza.m365.judge import HOW_TO_JUDGE, NO_JUDGE, JudgeError, is_configured, judge_of
+from waza.m365.judge import LIMIT, judge_for
 from waza.m365.outcomes import outcomes_of
 from waza.m365.output import RunFacts, check_format, result_document, write_result
 from waza.m365.panel import Panels
-from waza.m365.resolve import Resolved, placed, resolve
+from waza.m365.ready import start_evaluators
+from waza.m365.resolve import Resolved, resolve
 from waza.m365.standin import Runtime
 from waza.m365.status import status_of
 from waza.m365.suite import Agent, agent_named, suite_of
@@ -69,6 +70,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     skill: Path | None = None
     judge: str = ""
     judge_retrieval: bool = False
+    judge_timeout: float = LIMIT
     output: tuple[Path, ...] = ()
     concurrency: int = 1
     timeout: float | None = None
@@ -158,25 +160,20 @@ class _Run:
 
     async def _prepare(self) -> None:
         """Get the evaluators ready, and the judge. Raises SuiteError, JudgeError before anybody is asked."""
-        panel, custom = self.panels.at(Path.cwd()), self.resolved.custom
-        used = list(itertools.chain(*self.resolved.items))
-        missing = placed(self.document, self.resolved, panel.find(custom))
-        _stop_at([*self.document.warnings, *self.resolved.problems, *missing])
-        self.panels.judge = self._judge(panel.judges(used))
+        panel, used = self.panels.at(Path.cwd()), list(itertools.chain(*self.resolved.items))
+        started = await start_evaluators(self.document, self.resolved, panel)
+        _stop_at([*self.document.warnings, *started])
+        asking = panel.judges(used)
+        self.panels.judge = self._judge(asking)
         panel.check_judge(self.panels.judge, used)
-        _stop_at(await panel.start(custom))
+        if asking:
+            await self.panels.check_judge()
 
     def _judge(self, asking: Sequence[str]) -> Judge | None:
         """Return the judge that some evaluators ask, or that the command line names; None: nobody asks."""
         if not (asking or self.arguments.judge):
             return None
-        if not self.arguments.judge and not is_configured(os.environ):
-            raise JudgeError(
-                f"{', '.join(asking)} {'asks' if len(asking) == 1 else 'ask'} a judge, and {NO_JUDGE}; {HOW_TO_JUDGE}\n"
-                "or give a script, to try it out: --judge mock:FILE\n"
-                'or use evaluators without a judge only, with "evaluators_mode": "replace"'
-            )
-        return judge_of(self.arguments.judge, os.environ)
+        return judge_for(asking, self.arguments.judge, os.environ, self.arguments.judge_timeout)
 
     async def _run(self, suite: Suite, shared: Shared) -> ModelRun:
         given = self.arguments

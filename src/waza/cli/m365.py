@@ -52,6 +52,13 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 129, 130 and 14
     help="Let the judge say whether search results support the expected_items of RetrievalResult.",
 )
 @click.option(
+    "--judge-timeout",
+    type=PARTS_OF_SECONDS,
+    default=180,
+    metavar="S",
+    help="Seconds in which the judge must answer a built-in evaluator [default: 180].",
+)
+@click.option(
     "-o",
     "--output",
     multiple=True,
@@ -107,11 +114,13 @@ def run(**options: Any) -> int:
 @command.command(epilog="Example: waza m365 validate evals/evals.json")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
 @click.option(
-    "--resolve", is_flag=True, help="Look for the evaluators as well, as a run from this directory would."
+    "--resolve", is_flag=True, help="Import the evaluators as well, as a run from this directory would."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what is found as JSON.")
 def validate(files: tuple[Path, ...], *, resolve: bool, as_json: bool) -> int:
-    """Check documents against the current schema, without running anything.
+    """Check documents against the current schema, without asking anybody.
+
+    With --resolve, what a run would refuse is refused as well; the code of custom evaluators is imported.
 
     Without a FILE, the document that is found here or in evals/. Exit code 0 when all are valid, 2 otherwise.
     """

@@ -40,6 +40,10 @@ class Judge(Protocol):
     name: str
     model_config: Mapping[str, str]
 
+    async def check(self) -> None:
+        """Find out, without cost, whether it can be asked. Raises JudgeError."""
+        ...
+
     async def complete(self, messages: Sequence[Message]) -> str:
         """Return the reply, which was asked to be a JSON object. Raises JudgeError."""
         ...

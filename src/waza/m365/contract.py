@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -62,6 +62,15 @@ def reason_of(returned: Mapping[str, object]) -> str:
     """Return the `reason` as text, empty where there is none."""
     reason = returned.get("reason")
     return "" if reason is None else _text(reason)
+
+
+def off_scale(options: Mapping[str, Any]) -> str:
+    """Return what is wrong with the threshold of a judge, which scores from 1 to 5; empty where nothing is."""
+    threshold = options.get("threshold", DEFAULT_THRESHOLD["judge"])
+    if _LOWEST <= threshold <= _HIGHEST:
+        return ""
+    always = "always" if threshold < _LOWEST else "never"
+    return f"the threshold is {threshold:g}, but a judge scores from {_LOWEST} to {_HIGHEST}, so it would {always} pass"
 
 
 def weighed(found: Outcome, threshold: Number, name: str, kind: Kind) -> EvaluatorResult:

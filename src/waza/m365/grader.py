@@ -17,6 +17,7 @@ from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.decode import did_you_mean, fields_of
 from waza.m365.builtin import asks_judge
 from waza.m365.case import Case, EvaluatorResult, Judge, Message
+from waza.m365.contract import off_scale
 from waza.m365.custom import FOLDER, discover
 from waza.m365.judge import KEYS, JudgeError, NoJudge, is_configured, judge_named, judge_of
 from waza.m365.model import Turn
@@ -82,6 +83,8 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             for problem in discover(_root(around), [self.name]).problems:
                 warning = problem.severity == "warning"
                 yield Finding(path=("name",), message=problem.message, hint=problem.hint, warning=warning)
+            if wrong := off_scale(self._options) if self._is_custom_judge(_root(around)) else "":
+                yield Finding(path=("threshold",), message=wrong)
         if self._asks_judge(_root(around)) and not (
             is_configured(os.environ) or (around.judge and self.name in BUILT_IN)
         ):
@@ -122,6 +125,9 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     def _asks_judge(self, root: Path) -> bool:
         if self.name in BUILT_IN:
             return asks_judge(self.name, self._options)
+        return self._is_custom_judge(root)
+
+    def _is_custom_judge(self, root: Path) -> bool:
         return any(one.kind == "judge" for one in discover(root, [self.name]).evaluators)
 
     @property
@@ -140,7 +146,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         if any(problem.severity == "error" for problem in problems):
             raise GraderError("; ".join(problem.message for problem in problems))
         try:
-            judge = self._judge(panels, helpers) if panel.judges(used) else None
+            judge = await self._judge(panels, helpers) if panel.judges(used) else None
             panel.check_judge(judge, used)
             result = await panel.make(self.name, self._options, judge)(self._case(seen))
         except JudgeError as error:
@@ -162,8 +168,11 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             retrieval=known,
         )
 
-    def _judge(self, panels: Panels, helpers: Helpers) -> Judge:
-        """Return the judge that the environment configures, else the executor's, which custom judges cannot use."""
+    async def _judge(self, panels: Panels, helpers: Helpers) -> Judge:
+        """Return the judge that the environment configures, else the executor's, which custom judges cannot use.
+
+        JudgeError: there is none, or it cannot be asked.
+        """
         if panels.judge is None:
             try:
                 panels.judge = judge_of("", os.environ)
@@ -171,6 +180,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
                 if self.name not in BUILT_IN or helpers.judge is None:
                     raise
                 return _OfExecutor(helpers)
+        await panels.check_judge()
         return panels.judge
 
 
@@ -222,6 +232,9 @@ class _OfExecutor:
         self.helpers = helpers
         self.name = helpers.judge_model
         self.model_config: Mapping[str, str] = {}
+
+    async def check(self) -> None:
+        """Do nothing; the executor was started."""
 
     async def complete(self, messages: Sequence[Message]) -> str:
         """Ask in a conversation of its own."""

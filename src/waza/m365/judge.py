@@ -15,7 +15,13 @@ from waza.kit import json_nodes, yaml
 from waza.m365.case import Judge, Message
 
 AZURE, OPENAI, COPILOT, MOCK = "azure", "openai", "copilot", "mock:"
-AZURE_ENDPOINTS = ("AZURE_AI_OPENAI_ENDPOINT", "AZURE_OPENAI_ENDPOINT")  # the first that is set counts
+PROJECT = "AZURE_AI_PROJECT_ENDPOINT"
+AZURE_ENDPOINTS = (
+    "AZURE_AI_OPENAI_ENDPOINT",
+    "AZURE_OPENAI_ENDPOINT",
+    PROJECT,
+)  # the first that is set counts
+LIMIT = 180.0  # seconds for one judgement
 KEYS = ("AZURE_AI_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_API_KEY")  # nobody but the judge is to see them
 CHOICES = (  # what decides who judges
     *AZURE_ENDPOINTS,
@@ -28,6 +34,7 @@ HOW_TO_JUDGE = """\
 set the variables of one:
   Azure OpenAI: AZURE_AI_OPENAI_ENDPOINT, AZURE_AI_API_KEY, AZURE_AI_MODEL_NAME
                 (or AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_API_KEY, AZURE_OPENAI_DEPLOYMENT)
+  a project of Azure AI Foundry: AZURE_AI_PROJECT_ENDPOINT, AZURE_AI_MODEL_NAME; signed in, without a key
   OpenAI and servers like it: OPENAI_API_KEY, OPENAI_MODEL; OPENAI_BASE_URL for a server of your own
   GitHub Copilot: GITHUB_COPILOT_JUDGE_MODEL (auto will do)"""
 NO_HTTPX = "judges behind HTTP need the package httpx; install it: pip install 'waza[m365]'"
@@ -41,25 +48,36 @@ class NoJudge(JudgeError):  # noqa: N818 - a statement of fact reads better than
     """The environment names no judge."""
 
 
-def judge_of(backend: str, env: Mapping[str, str]) -> Judge:
+def judge_of(backend: str, env: Mapping[str, str], limit: float = LIMIT) -> Judge:
     """Return a judge: `azure`, `openai`, `copilot` (or `github-copilot`), `mock:FILE`; empty: what `env` configures.
 
-    `env` are environment variables; empty ones count as unset. Nothing is asked yet. JudgeError: the judge
-    is unknown, or something that it needs is missing.
+    `env` are environment variables; empty ones count as unset. `limit` is for one judgement, in seconds. Nothing is
+    asked yet. JudgeError: the judge is unknown, or something that it needs is missing.
     """
     env = {name: value.strip() for name, value in env.items() if value.strip()}
     if backend.startswith(MOCK):
         return MockJudge(Path(backend.removeprefix(MOCK)))
     match backend or _configured(env):
         case "azure" | "openai" as service:
-            return _behind_http(service, env)
+            return _behind_http(service, env, limit)
         case "copilot" | "github-copilot":
             from waza.m365.judge_copilot import CopilotJudge
 
-            return CopilotJudge(env.get(_COPILOT_MODEL, "auto"), env)
+            return CopilotJudge(env.get(_COPILOT_MODEL, "auto"), env, limit)
     known = f"known: {AZURE}, {OPENAI}, {COPILOT}, {MOCK}FILE"
     hint = f"did you mean {MOCK + backend!r}?" if Path(backend).is_file() else known
     raise JudgeError(f"there is no judge {backend!r}; {hint}")
+
+
+def judge_for(asking: Sequence[str], backend: str, env: Mapping[str, str], limit: float = LIMIT) -> Judge:
+    """Return what `judge_of` returns; where there is none, the JudgeError names the evaluators that ask it."""
+    if not backend and not is_configured(env):
+        raise NoJudge(
+            f"{', '.join(asking)} {'asks' if len(asking) == 1 else 'ask'} a judge, and {NO_JUDGE}; {HOW_TO_JUDGE}\n"
+            "or give a script, to try it out: --judge mock:FILE\n"
+            'or use evaluators without a judge only, with "evaluators_mode": "replace"'
+        )
+    return judge_of(backend, env, limit)
 
 
 def is_configured(env: Mapping[str, str]) -> bool:
@@ -85,14 +103,16 @@ def _configured(env: Mapping[str, str]) -> str:
     raise NoJudge(f"{NO_JUDGE}; {HOW_TO_JUDGE}")
 
 
-def _behind_http(service: str, env: Mapping[str, str]) -> Judge:
+def _behind_http(service: str, env: Mapping[str, str], limit: float) -> Judge:
     try:
         from waza.m365 import judge_http
     except ModuleNotFoundError as error:
         if error.name != "httpx":
             raise
         raise JudgeError(NO_HTTPX) from error
-    return judge_http.azure_judge(env) if service == AZURE else judge_http.openai_judge(env)
+    patience = judge_http.Patience(time_limit=limit)
+    make = judge_http.azure_judge if service == AZURE else judge_http.openai_judge
+    return make(env, patience)
 
 
 class Scripted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,6 +134,9 @@ class MockJudge:
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         self.name = f"{MOCK}{file.name} ({content[:8]})"
         self.model_config: Mapping[str, str] = {}
+
+    async def check(self) -> None:
+        """Do nothing; the script was read."""
 
     async def complete(self, messages: Sequence[Message]) -> str:
         """Return the reply. JudgeError: no entry fits."""

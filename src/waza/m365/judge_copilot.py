@@ -10,7 +10,7 @@ from waza.engine.engines import COPILOT
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import WazaError
 from waza.m365.case import Message
-from waza.m365.judge import JudgeError
+from waza.m365.judge import LIMIT, JudgeError
 from waza.model.agent import Executor, Question, Setup
 from waza.model.suite import Config
 from waza.model.task import Task
@@ -24,16 +24,30 @@ NO_REPLY = "GitHub Copilot gave no judgement: "
 class CopilotJudge:
     """Asks a model of GitHub Copilot, or of the server that COPILOT_BASE_URL names. Starts with the first question."""
 
-    def __init__(self, model: str, env: Mapping[str, str]) -> None:
-        """Prepare. JudgeError: the SDK is not installed."""
-        self.model = model
+    def __init__(self, model: str, env: Mapping[str, str], limit: float = LIMIT) -> None:
+        """Prepare; `limit` is for one judgement, in seconds. JudgeError: the SDK is not installed."""
+        self.model, self.limit = model, limit
         self.name = f"{model} of GitHub Copilot"
         self.model_config: Mapping[str, str] = {}
         self._executor, self._starting = _executor(model, env), asyncio.Lock()
         self._started = False
 
+    async def check(self) -> None:
+        """Start the runtime. JudgeError: it does not start, or nobody is signed in."""
+        try:
+            await self._start()
+        except WazaError as error:
+            raise JudgeError(f"GitHub Copilot cannot judge: {error}") from error
+
     async def complete(self, messages: Sequence[Message]) -> str:
         """Return the reply to the messages as one text. JudgeError: there is none, and why."""
+        try:
+            async with asyncio.timeout(self.limit):
+                return await self._reply(messages)
+        except TimeoutError:
+            raise JudgeError(f"{NO_REPLY}there was none within {self.limit:g} s") from None
+
+    async def _reply(self, messages: Sequence[Message]) -> str:
         text = "\n\n".join(message.content for message in messages)
         try:
             await self._start()

@@ -1,20 +1,21 @@
 """Judges behind HTTP: Azure OpenAI, OpenAI, and servers that speak like it. Needs httpx.
 
-One judgement is one chat completion. What may pass by itself (no connection, 429, 5xx) is tried again.
+One judgement is one chat completion. What may pass by itself (no connection, 429, 5xx) is tried again, and a
+parameter that the model refuses is left out from then on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from importlib import import_module
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -22,30 +23,18 @@ import msgspec
 from waza.kit import http
 from waza.kit.text import encodable
 from waza.m365.case import Message
-from waza.m365.judge import AZURE_ENDPOINTS, JudgeError
+from waza.m365.judge import LIMIT, JudgeError
+from waza.m365.judge_service import Service, azure_service, openai_service
+from waza.m365.refusals import MAX_REASONING_TOKENS, Refusals, is_reasoning
+from waza.report.words import duration
 from waza.version import __version__
 
-AZURE_KEYS = {
-    "AZURE_AI_OPENAI_ENDPOINT": "AZURE_AI_API_KEY",
-    "AZURE_OPENAI_ENDPOINT": "AZURE_OPENAI_API_KEY",
-}
-"""Which key is for which endpoint; a key never goes to the other one."""
-
-AZURE_VERSION = "2024-12-01-preview"
-DEFAULT_MODEL = "gpt-4o-mini"
 MAX_TOKENS = 800
-MAX_REASONING_TOKENS = 8000  # what a model thinks counts, too
-SCOPE = "https://cognitiveservices.azure.com/.default"
-NO_IDENTITY = """\
-{key} is not set, and signing in to Azure without a key needs the package azure-identity.
-Set the key, or install it: pip install azure-identity"""
-
-_REASONING = re.compile(r"(?:.*/)?(?:o[134](?:-.*)?|gpt-5.*)", re.IGNORECASE)
 _NO_SUCH_JSON = (ValueError, LookupError, TypeError, RecursionError)
+_BAD_REQUEST, _BUSY, _DENIED = 400, 429, (401, 403)
+CHECK_LIMIT = 15.0  # seconds in which a judge must answer that is asked whether it is there
 _SHOWN = 300  # characters of an answer that a message repeats
 _log = logging.getLogger(__name__)
-
-Headers = Callable[[], Awaitable[Mapping[str, str]]]
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,68 +47,17 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     tries: int = 5
     first_wait: float = 1.0
     longest_wait: float = 60.0
-    time_limit: float = 180.0
-
-
-class Service(msgspec.Struct, frozen=True, kw_only=True):
-    """A chat completion service: the address of the call, the model, and `config` for custom evaluators.
-
-    `address_variable` and `key_variable` are what to check where it is not there or refuses us.
-    """
-
-    url: str
-    model: str
-    headers: Headers
-    config: Mapping[str, str]
-    address_variable: str
-    key_variable: str
-
-    def __repr__(self) -> str:
-        """Show no key."""
-        return f"Service({urlsplit(self.url).hostname}, {self.model})"
+    time_limit: float = LIMIT
 
 
 def azure_judge(env: Mapping[str, str], patience: Patience | None = None) -> HttpJudge:
     """Return the judge that the AZURE_* variables describe. JudgeError: something is missing or no good."""
-    variable = next((name for name in AZURE_ENDPOINTS if name in env), "")
-    if not variable:
-        raise JudgeError(f"the judge azure needs an endpoint; set {AZURE_ENDPOINTS[0]}")
-    endpoint = _address(env, variable, "https://name.openai.azure.com")
-    key = _key(env, AZURE_KEYS[variable])
-    model = _first(env, "AZURE_AI_MODEL_NAME", "AZURE_OPENAI_DEPLOYMENT") or DEFAULT_MODEL
-    version = _first(env, "AZURE_AI_API_VERSION", "OPENAI_API_VERSION") or AZURE_VERSION
-    config = {"azure_endpoint": endpoint, "azure_deployment": model, "api_version": version}
-    service = Service(
-        url=f"{endpoint}/openai/deployments/{quote(model, safe='')}/chat/completions"
-        f"?api-version={quote(version, safe='')}",
-        model=model,
-        headers=_fixed({"api-key": key}) if key else _signed_in(AZURE_KEYS[variable]),
-        config=config | ({"api_key": key} if key else {}),
-        address_variable=variable,
-        key_variable=AZURE_KEYS[variable],
-    )
-    return HttpJudge(service, patience or Patience())
+    return HttpJudge(azure_service(env), patience or Patience())
 
 
 def openai_judge(env: Mapping[str, str], patience: Patience | None = None) -> HttpJudge:
     """Return the judge that the OPENAI_* variables describe. JudgeError: something is missing or no good."""
-    if not _first(env, "OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        raise JudgeError(
-            "the judge openai needs a key, or a server of your own; set OPENAI_API_KEY or OPENAI_BASE_URL"
-        )
-    key = _key(env, "OPENAI_API_KEY")
-    env = {"OPENAI_BASE_URL": "https://api.openai.com/v1", **env}
-    url = _address(env, "OPENAI_BASE_URL", "http://127.0.0.1:8080/v1")
-    model = env.get("OPENAI_MODEL", DEFAULT_MODEL)
-    service = Service(
-        url=f"{url}/chat/completions",
-        model=model,
-        headers=_fixed({"authorization": f"Bearer {key}"} if key else {}),
-        config={"base_url": url, "model": model, "api_key": key},
-        address_variable="OPENAI_BASE_URL",
-        key_variable="OPENAI_API_KEY",
-    )
-    return HttpJudge(service, patience or Patience())
+    return HttpJudge(openai_service(env), patience or Patience())
 
 
 class _Trouble(msgspec.Struct, frozen=True):
@@ -144,16 +82,39 @@ class HttpJudge:
         self.model_config = service.config
         self._client: httpx.AsyncClient | None = None
         self._secrets: set[str] = set()
+        self._refusals = Refusals()
 
     async def complete(self, messages: Sequence[Message]) -> str:
         """Return the text of the reply. JudgeError: there is none, and why."""
         limit = self.patience.time_limit
         try:
             async with asyncio.timeout(limit):
-                response = await self._answered(_body(self.service.model, messages))
+                response = await self._accepted(_body(self.service.model, messages))
         except TimeoutError:
             raise JudgeError(f"{self._who} gave no answer within {limit:g} s") from None
         return self._text(response)
+
+    async def check(self) -> None:
+        """Ask for the list of models, which costs nothing. JudgeError: nobody is there, or we are refused.
+
+        A server without such a list is there, and that is all that can be known of it.
+        """
+        try:
+            async with asyncio.timeout(CHECK_LIMIT):
+                response = await self._request("GET", self.service.models)
+        except TimeoutError:
+            advice = f"check whether the server runs, and {self.service.address_variable}"
+            raise JudgeError(f"{self._who} gave no answer within {CHECK_LIMIT:g} s; {advice}") from None
+        except httpx.HTTPError as error:
+            trouble = self._unreachable(error)
+            raise JudgeError(f"{self._who} {self._safe(trouble.text)}{trouble.advice}") from None
+        if response.status_code in _DENIED:
+            trouble = self._answer_of_failure(response)
+            raise JudgeError(f"{self._who} {self._safe(trouble.text)}{trouble.advice}")
+        listed = _listed(response)
+        if self.service.lists_all and listed and self.service.model not in listed:
+            known = ", ".join(listed[:5]) + (", ..." if len(listed) > 5 else "")
+            _log.warning("%s: its server does not list this model; it lists %s", self._who, known)
 
     async def aclose(self) -> None:
         """End all connections."""
@@ -165,8 +126,24 @@ class HttpJudge:
     def _who(self) -> str:
         return f"the judge {self.name}"
 
+    async def _accepted(self, body: Mapping[str, Any]) -> httpx.Response:
+        """Return a response of success, without the parameters that the model refuses."""
+        while True:
+            sent = self._refusals.fitted(body)
+            response = await self._answered(sent)
+            if response.is_success:
+                return response
+            refused = self._refusals.learn(sent, response.content)
+            if not refused:
+                trouble = self._answer_of_failure(response)
+                raise JudgeError(f"{self._who} {self._safe(trouble.text)}{trouble.advice}")
+            _log.info("%s does not take %r; it is asked again without", self._who, refused)
+
     async def _answered(self, body: Mapping[str, Any]) -> httpx.Response:
-        """Return a response of success. JudgeError: there is none after all tries."""
+        """Return a response of success, or one that says what is wrong with the question.
+
+        JudgeError: there is none after all tries.
+        """
         patience, tried, pause = self.patience, 1, self.patience.first_wait
         while True:
             found = await self._try(body)
@@ -181,30 +158,39 @@ class HttpJudge:
             await asyncio.sleep(wait)
             pause = min(2 * pause, patience.longest_wait)
         tries = f" ({tried} tries)" if tried > 1 else ""
+        if found.wait > patience.longest_wait:
+            asked, most = (duration(1000 * seconds) for seconds in (found.wait, patience.longest_wait))
+            tries += f"; it asks to wait {asked}, and no more than {most} are waited: run again later"
         raise JudgeError(f"{self._who} {self._safe(found.text)}{tries}{found.advice}")
 
     async def _try(self, body: Mapping[str, Any]) -> httpx.Response | _Trouble:
         """Return a response of success, or what went wrong."""
         try:
-            response = await self._post(body)
+            response = await self._request("POST", self.service.url, json=body)
         except http.Refused as error:
             return _Trouble("gave no usable answer", f"gave no usable answer: {error}", final=True)
         except httpx.HTTPError as error:
-            text = f"cannot be reached: {type(error).__name__}: {error}"
-            advice = f"; check whether the server runs, and {self.service.address_variable}"
-            return _Trouble("cannot be reached", text, advice)
-        if response.is_success:
+            return self._unreachable(error)
+        if response.is_success or response.status_code == _BAD_REQUEST:
             return response
+        return self._answer_of_failure(response)
+
+    def _unreachable(self, error: httpx.HTTPError) -> _Trouble:
+        text = f"cannot be reached: {type(error).__name__}: {error}"
+        advice = f"; check whether the server runs, and {self.service.address_variable}"
+        return _Trouble("cannot be reached", text, advice)
+
+    def _answer_of_failure(self, response: httpx.Response) -> _Trouble:
         status = response.status_code
         return _Trouble(
             f"answers {status}",
             f"answered with HTTP {status}: {_message(response)}",
-            f"; check {self.service.key_variable}" if status in (401, 403) else "",
-            final=status != 429 and status < 500,
+            f"; check {self.service.key_variable}" if status in _DENIED else "",
+            final=status != _BUSY and status < 500,
             wait=_asked_wait(response),
         )
 
-    async def _post(self, body: Mapping[str, Any]) -> httpx.Response:
+    async def _request(self, method: str, url: str, **content: Any) -> httpx.Response:
         if self._client is None:
             self._client = httpx.AsyncClient(
                 timeout=self.patience.time_limit,
@@ -214,19 +200,28 @@ class HttpJudge:
         headers = await self.service.headers()
         self._secrets |= {value.removeprefix("Bearer ") for value in headers.values()}
         named = {"user-agent": f"waza/{__version__}", **headers}
-        return await self._client.post(self.service.url, json=body, headers=named)
+        return await self._client.request(method, url, headers=named, **content)
 
     def _text(self, response: httpx.Response) -> str:
         try:
             choice = response.json()["choices"][0]
-            text = choice["message"]["content"]
-        except _NO_SUCH_JSON:
-            text, choice = None, {}
-        if isinstance(text, str) and text.strip():
+            message, why = choice["message"], choice.get("finish_reason")
+            text, refusal = message.get("content"), message.get("refusal")
+        except (*_NO_SUCH_JSON, AttributeError):
+            text, refusal, why = None, None, None
+        if isinstance(text, str) and text.strip() and not (why == "length" and _is_cut(text)):
             return text
-        why = choice.get("finish_reason") if isinstance(choice, dict) else None
-        ending = f"; it ended by {why!r}" if why else f": {' '.join(response.text.split())}"
-        raise JudgeError(f"{self._who} answered without a text{self._safe(ending)}")
+        if refusal:
+            ending = f"declined to judge: {' '.join(str(refusal).split())}"
+        elif why == "length":
+            start = f": {' '.join(text.split())}" if isinstance(text, str) and text.strip() else ""
+            ending = f"used up its limit of tokens ('length'), and its reply was cut off{start}"
+        elif why == "content_filter":
+            ending = "gave no reply: the content filter of its service stopped it ('content_filter')"
+        else:
+            said = f"; it ended by {why!r}" if why else f": {' '.join(response.text.split())}"
+            ending = f"answered without a text{said}"
+        raise JudgeError(f"{self._who} {self._safe(ending)}")
 
     def _safe(self, text: str) -> str:
         """Return a text without keys, cut to a length that fits a message."""
@@ -237,7 +232,7 @@ class HttpJudge:
 
 def _body(model: str, messages: Sequence[Message]) -> dict[str, Any]:
     limits: dict[str, Any] = {"temperature": 0, "max_tokens": MAX_TOKENS}
-    if _REASONING.fullmatch(model):  # such models refuse parameters of sampling
+    if is_reasoning(model):  # such models refuse parameters of sampling
         limits = {"max_completion_tokens": MAX_REASONING_TOKENS}
     return {
         "model": model,
@@ -245,6 +240,23 @@ def _body(model: str, messages: Sequence[Message]) -> dict[str, Any]:
         "response_format": {"type": "json_object"},
         **limits,
     }
+
+
+def _is_cut(text: str) -> bool:
+    """Tell whether a reply that used up its tokens is not whole."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return True
+    return False
+
+
+def _listed(response: httpx.Response) -> list[str]:
+    """Return the names of the models in a list; none where the response is no such list."""
+    try:
+        return [str(one["id"]) for one in response.json()["data"]] if response.is_success else []
+    except _NO_SUCH_JSON:
+        return []
 
 
 def _message(response: httpx.Response) -> str:
@@ -266,54 +278,3 @@ def _asked_wait(response: httpx.Response) -> float:
     except ValueError:
         return 0.0
     return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-
-
-def _fixed(headers: Mapping[str, str]) -> Headers:
-    async def get() -> Mapping[str, str]:
-        return headers
-
-    return get
-
-
-def _signed_in(variable: str) -> Headers:
-    """Return what signs in to Azure as whoever is signed in here. JudgeError: azure-identity is missing."""
-    try:
-        credential = import_module("azure.identity").DefaultAzureCredential()
-    except ModuleNotFoundError as error:
-        raise JudgeError(NO_IDENTITY.format(key=variable)) from error
-
-    async def get() -> Mapping[str, str]:
-        try:
-            token = await asyncio.to_thread(
-                credential.get_token, SCOPE
-            )  # it keeps tokens while they are valid
-        except Exception as error:  # its exceptions are its own, and it cannot be imported here
-            raise JudgeError(
-                f"signing in to Azure failed: {' '.join(str(error).split())[:_SHOWN]}"
-            ) from error
-        return {"authorization": f"Bearer {token.token}"}
-
-    return get
-
-
-def _address(env: Mapping[str, str], variable: str, example: str) -> str:
-    """Return the address of a server; the message of a bad one does not repeat it, since it may hold a key."""
-    url = env[variable]
-    try:
-        parts = httpx.URL(url)
-    except httpx.InvalidURL:
-        parts = httpx.URL()
-    if parts.scheme not in ("http", "https") or not parts.host or parts.query or parts.fragment:
-        raise JudgeError(f"{variable} is no address of a server; write {example} or the like")
-    return url.rstrip("/")
-
-
-def _key(env: Mapping[str, str], variable: str) -> str:
-    key = env.get(variable, "")
-    if not (key.isascii() and key.isprintable()):
-        raise JudgeError(f"{variable} holds characters that no key has; set it anew")
-    return key
-
-
-def _first(env: Mapping[str, str], *names: str) -> str:
-    return next((env[name] for name in names if name in env), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ class Panels:
         self._timeout, self._runtime = timeout, runtime
         self.entailment = entailment
         self.judge: Judge | None = None
+        self._checking = asyncio.Lock()
+        self._checked: Judge | None = None
+        self._fault: JudgeError | None = None
         self._panels: dict[Path, Panel] = {}
 
     def at(self, root: Path) -> Panel:
@@ -40,6 +44,18 @@ class Panels:
             host = EvaluatorHost(timeout=self._timeout, runtime=self._runtime)
             self._panels[root] = Panel(root, host, entailment=self.entailment)
         return self._panels[root]
+
+    async def check_judge(self) -> None:
+        """Find out whether the judge can be asked, once. Raises JudgeError."""
+        async with self._checking:
+            if self.judge is not None and self._checked is not self.judge:
+                self._checked, self._fault = self.judge, None
+                try:
+                    await self.judge.check()
+                except JudgeError as error:
+                    self._fault = error
+        if self._fault is not None:
+            raise self._fault
 
     async def aclose(self) -> None:
         """End the child processes and the judge."""
@@ -73,13 +89,13 @@ class Panel:
             name: None
             for evaluators in used
             for name, options in evaluators.items()
-            if self._is_judge(name) or asks_judge(name, options, entailment=self.entailment)
+            if self.is_judge(name) or asks_judge(name, options, entailment=self.entailment)
         }
         return list(found)
 
     def check_judge(self, judge: Judge | None, used: Iterable[Evaluators]) -> None:
         """Raise JudgeError where a custom judge could not ask anybody: it has a model client of its own."""
-        judges = sorted({name for evaluators in used for name in evaluators if self._is_judge(name)})
+        judges = sorted({name for evaluators in used for name in evaluators if self.is_judge(name)})
         if judges and (judge is None or not judge.model_config):
             raise JudgeError(
                 f"the custom judge {', '.join(judges)} needs a model behind HTTP; use the judge azure or openai"
@@ -100,7 +116,8 @@ class Panel:
             raise TypeError(own)
         return _Custom(self._found[name], own, self.host, judge)
 
-    def _is_judge(self, name: str) -> bool:
+    def is_judge(self, name: str) -> bool:
+        """Tell whether a custom evaluator, which was looked for, is a judge."""
         return name in self._found and self._found[name].kind == "judge"
 
 

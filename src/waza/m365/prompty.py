@@ -179,6 +179,9 @@ class Prompty:
             said = choice["message"]["content"] if self._is_chat else choice["text"]
         except (KeyError, IndexError, TypeError):
             raise self._error(f"the model's answer has no choice: {str(response)[:200]}") from None
+        refusal = choice["message"].get("refusal") if self._is_chat else None
+        if refusal and not said:
+            raise self._error(f"the model declined to judge: {str(refusal)[:200]}")
         wanted = self._parameters.get("response_format")
         if not isinstance(wanted, dict) or wanted.get("type") != "json_object":
             return said

@@ -6,11 +6,14 @@ What `model.configuration` of a prompty says: `type: openai` with `base_url`, `a
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from waza.m365.refusals import Refusals
 
 if TYPE_CHECKING:
     import httpx
@@ -19,7 +22,7 @@ RETRY_WAITS = (3.0, 4.0, 6.0, 10.0, 18.0, 34.0)
 """Seconds before the second, third ... try of a question that a busy or broken server did not answer."""
 
 _LONGEST_WAIT = 60.0  # seconds that a server may ask us to wait
-_UNPROCESSABLE, _UNPROCESSABLE_RETRIES = 422, 2
+_BAD, _UNPROCESSABLE, _UNPROCESSABLE_RETRIES = 400, 422, 2
 _TIMEOUT = 600.0  # seconds for one try, where the caller has no limit
 _OPENAI = "https://api.openai.com/v1"
 _AZURE_VERSION = "2024-02-01"
@@ -47,19 +50,32 @@ def ask(
     """Send a question (`operation`: "chat/completions" or "completions") and return the decoded answer.
 
     `timeout`, in seconds, limits each try. A lost connection, 429 and every 5xx are tried again after each
-    of the `waits` or what the server asks for, 422 at most twice. Raises ModelError.
+    of the `waits` or what the server asks for, 422 at most twice. A parameter that the model refuses is left out
+    from then on. Raises ModelError.
     """
     endpoint = _endpoint(configuration, operation)
-    for number in range(len(waits) + 1):
-        response, fault = _try(endpoint, {"model": endpoint.model, **question}, timeout or _TIMEOUT)
+    refusals, number = _refusals(endpoint.url, endpoint.model), 0
+    while True:
+        body = refusals.fitted({"model": endpoint.model, **question})
+        response, fault = _try(endpoint, body, timeout or _TIMEOUT)
         if response is not None and response.is_success:
             return _decoded(response)
+        if response is not None and response.status_code == _BAD and refusals.learn(body, response.content):
+            continue
         wait = _wait(response, number, waits)
         if wait is None:
             break
         time.sleep(wait)
+        number += 1
     tries = f" (tried {number + 1} times)" if number else ""
-    raise ModelError(f"the model at {endpoint.url} {fault}{tries}")
+    raise ModelError(f"the model at {endpoint.url} {fault}{tries}{_asked_too_long(response)}")
+
+
+@cache
+def _refusals(url: str, model: str) -> Refusals:
+    """Return what a model refused, for the rest of this process."""
+    del url, model
+    return Refusals()
 
 
 def _try(endpoint: _Endpoint, body: dict[str, Any], timeout: float) -> tuple[httpx.Response | None, str]:
@@ -94,11 +110,26 @@ def _wait(response: httpx.Response | None, number: int, waits: Sequence[float]) 
     retries = min(len(waits), _UNPROCESSABLE_RETRIES) if status == _UNPROCESSABLE else len(waits)
     if number >= retries or not (status in {429, _UNPROCESSABLE} or status >= 500):
         return None
-    try:
-        asked = float(response.headers["retry-after"]) if response is not None else waits[number]
-    except (KeyError, ValueError):  # none, or a date
+    asked = _asked_wait(response)
+    if asked is None:
         return waits[number]
     return max(asked, 0) if asked <= _LONGEST_WAIT else None
+
+
+def _asked_wait(response: httpx.Response | None) -> float | None:
+    """Return the seconds that a server asks to wait; None where it asks for none, or gives a date."""
+    try:
+        asked = float(response.headers["retry-after"]) if response is not None else None
+    except (KeyError, ValueError):
+        return None
+    return math.inf if asked is not None and math.isnan(asked) else asked
+
+
+def _asked_too_long(response: httpx.Response | None) -> str:
+    asked = _asked_wait(response)
+    if asked is None or asked <= _LONGEST_WAIT:
+        return ""
+    return f"; it asks to wait {asked:g} s, and no more than {_LONGEST_WAIT:g} s are waited: run again later"
 
 
 def _complaint(response: httpx.Response) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from typing import Any
 
 import msgspec
 
 from waza.kit.decode import Path
+from waza.m365.contract import off_scale
 from waza.m365.custom import Misnamed
 from waza.m365.document import EvalDocument
 from waza.m365.model import Turn
@@ -41,7 +43,7 @@ def resolve(document: EvalDocument) -> Resolved:
     base = SYSTEM_DEFAULTS if document.default_evaluators is None else document.default_evaluators
     items = tuple(tuple(_of(turn, base) for turn in item.turns) for item in document.items)
     custom, problems = dict[str, Path](), list[Problem]()
-    for name, place in _names(document):
+    for name, place, _ in _entries(document):
         taken = taken_name(name)
         if taken:
             problems.append(_problem(document, place, taken.message, taken.hint))
@@ -61,6 +63,14 @@ def placed(document: EvalDocument, resolved: Resolved, problems: Iterable[Proble
     ]
 
 
+def off_scales(document: EvalDocument, judges: Container[str]) -> Iterator[Problem]:
+    """Yield an error for each threshold of a custom judge that is not on its scale; `judges` are their names."""
+    for name, place, options in _entries(document):
+        if name in judges and (wrong := off_scale(options)):
+            path = (*place, "threshold")
+            yield _problem(document, path, wrong, "")
+
+
 def _of(turn: Turn, base: Evaluators) -> Evaluators:
     own = turn.evaluators
     if isinstance(own, msgspec.UnsetType):
@@ -71,14 +81,14 @@ def _of(turn: Turn, base: Evaluators) -> Evaluators:
     return {**merged, **{name: options for name, options in own.items() if name not in base}}
 
 
-def _names(document: EvalDocument) -> Iterator[tuple[str, Path]]:
-    """Yield every name in every map of evaluators, with its place."""
-    for name in document.default_evaluators or {}:
-        yield name, ("default_evaluators", name)
+def _entries(document: EvalDocument) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+    """Yield every entry of every map of evaluators: its name, its place and its options."""
+    for name, options in (document.default_evaluators or {}).items():
+        yield name, ("default_evaluators", name), options
     for turn, place in document.turns():
         if not isinstance(turn.evaluators, msgspec.UnsetType):
-            for name in turn.evaluators:
-                yield name, (*place, "evaluators", name)
+            for name, options in turn.evaluators.items():
+                yield name, (*place, "evaluators", name), options
 
 
 def _idle(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> Iterator[Problem]:

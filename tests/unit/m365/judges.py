@@ -19,6 +19,9 @@ class ScriptedJudge:
         self.name = "a script"
         self.model_config: Mapping[str, str] = {}
 
+    async def check(self) -> None:
+        pass
+
     async def complete(self, messages: Sequence[Message]) -> str:
         self.asked.append(list(messages))
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]

@@ -203,7 +203,11 @@ def test_waiting_for_a_new_try_is_told(caplog):
     [
         (BUSY, 3, "HTTP 429: slow down (3 tries)"),
         ((500, {}, ""), 3, "HTTP 500: Internal Server Error"),
-        ((429, {"retry-after": "3600"}, "come back"), 1, "HTTP 429: come back"),
+        (
+            (429, {"retry-after": "3600"}, "come back"),
+            1,
+            "HTTP 429: come back; it asks to wait 1h0m0s, and no more than 500ms are waited: run again later",
+        ),
         (
             (401, {}, {"error": {"message": f"Incorrect key {KEY}"}}),
             1,
@@ -214,7 +218,26 @@ def test_waiting_for_a_new_try_is_told(caplog):
         ((302, {"location": "/elsewhere"}, ""), 1, "HTTP 302"),
         ((200, {}, f"nonsense {KEY}"), 1, "without a text: nonsense ***"),
         ((200, {}, {"choices": []}), 1, "without a text"),
-        ((200, {}, {"choices": [{"message": {"content": None}, "finish_reason": "length"}]}), 1, "'length'"),
+        ((200, {}, {"choices": [{"message": {"content": None}, "finish_reason": "length"}]}), 1, "cut off"),
+        (
+            (
+                200,
+                {},
+                {"choices": [{"message": {"content": '{"score": 3, "rea'}, "finish_reason": "length"}]},
+            ),
+            1,
+            """used up its limit of tokens ('length'), and its reply was cut off: {"score": 3, "rea""",
+        ),
+        (
+            (200, {}, {"choices": [{"message": {"content": None, "refusal": "I cannot\n assess this."}}]}),
+            1,
+            "declined to judge: I cannot assess this.",
+        ),
+        (
+            (200, {}, {"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}),
+            1,
+            "the content filter of its service stopped it",
+        ),
         ((200, {}, {"choices": [{"message": {"content": " "}}]}), 1, "without a text"),
     ],
 )
