@@ -158,7 +158,8 @@ def test_during_a_turn(project: Project):
         ended = live.ended()
     assert ended.code == 130
     assert project.finished() == [("a", 1)]
-    assert "100.0% (1 of 1" in ended.out  # the report is of what finished
+    assert "1 of 1 task that ran passed, 1 did not run" in ended.out  # the report is of what finished
+    assert "✗ FAILED\n  • the run did not come to its end (cancelled): 1 trial did not run" in ended.out
     assert (project.home / "after.txt").exists()
 
 
@@ -196,7 +197,14 @@ def test_json_on_stdout_stays_json(project: Project):
         ended = live.ended()
     assert ended.code == 130
     document = strict_json(ended.out)
-    assert [one["test_id"] for one in document["tasks"]] == ["a"]
+    assert [(one["test_id"], one["status"]) for one in document["tasks"]] == [
+        ("a", "passed"),
+        ("b", "skipped"),
+    ]
+    assert document["metadata"]["verdict"] == {
+        "passed": False,
+        "reasons": ["the run did not come to its end (cancelled): 1 trial did not run"],
+    }
     assert "--resume" not in ended.err  # nothing was saved that could be resumed
     assert project.left == []
 

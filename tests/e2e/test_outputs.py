@@ -135,7 +135,8 @@ def test_several_skills_and_models_and_their_summary(tmp_path: Path):
     assert summary["overall"] == {
         "total_skills": 4, "total_models": 2, "avg_pass_rate": 0.25, "avg_aggregate_score": 0.25,
     }  # fmt: skip
-    assert list(summary) == ["timestamp", "skills", "overall"]
+    assert list(summary) == ["timestamp", "skills", "overall", "verdict"]
+    assert summary["verdict"]["passed"] is False
     rows = {row["skill_name"]: row for row in summary["skills"]}
     assert set(rows) == set(SKILLS.values())
     first = rows["the/first"]
@@ -187,20 +188,55 @@ def test_json_of_several_models_is_a_list(suite: Path):
 # --- reports in files ---
 
 
-def test_reports_are_written_though_tasks_fail_one_a_model(suite: Path):
+def test_reports_are_written_though_tasks_fail_one_file_for_all_models(suite: Path):
     reporters = ("--reporter", "junit:ci/j.xml", "--reporter", "markdown:m.md", "--reporter", "json:r.json")
     assert waza("run", "eval.yaml", "-m", "a", "-m", "b", *reporters, cwd=suite).code == 1
-    assert files(suite / "ci") == ["j_a.xml", "j_b.xml"]
-    for model in "ab":
-        root = ET.parse(suite / f"ci/j_{model}.xml").getroot()  # noqa: S314  # our own report
-        assert (root.attrib["tests"], root.attrib["failures"], root.attrib["errors"]) == ("2", "1", "0")
-        properties = {one.attrib["name"]: one.attrib["value"] for one in root.iter("property")}
-        assert properties == {"skill": "", "model": model, "engine": "mock", "score": "0.5000"}
-        (failure,) = root.iter("failure")
+    assert files(suite / "ci") == ["j.xml"]
+    root = ET.parse(suite / "ci/j.xml").getroot()  # noqa: S314  # our own report
+    assert (root.attrib["tests"], root.attrib["failures"], root.attrib["errors"]) == ("4", "2", "0")
+    for part, model in zip(root.iter("testsuite"), "ab", strict=True):
+        given = {one.attrib["name"]: one.attrib["value"] for one in part.findall("properties/property")}
+        assert given == {
+            "skill": "",
+            "model": model,
+            "engine": "mock",
+            "score": "0.5000",
+            "verdict": "failed",
+        }
+        (failure,) = part.iter("failure")
         assert failure.attrib == {"type": "GraderFailure", "message": "b: score=0.00"}
         assert failure.text == "[FAIL] says (text): score=0.00 — no 'hello' in the output"
-        assert f"| Model | {model} |" in (suite / f"m_{model}.md").read_text(encoding="utf-8")
+        assert f"| Model | {model} |" in (suite / "m.md").read_text(encoding="utf-8")
         assert strict_json((suite / f"r_{model}.json").read_bytes())["config"]["model_id"] == model
+
+
+def test_reports_into_a_directory_are_one_a_suite_and_model(tmp_path: Path):
+    skills(tmp_path, {"one": "ada", "two": "bob"})
+    reporters = ("--reporter", "junit:ci/", "--reporter", "markdown:md/", "--reporter", "json:js/")
+    assert waza("run", "-m", "x", "-m", "y", *reporters, "--no-save", cwd=tmp_path).code == 1
+    names = [f"{skill}_{model}" for skill in ("ada", "bob") for model in "xy"]
+    for folder, ending in (("ci", "xml"), ("md", "md"), ("js", "json")):
+        assert files(tmp_path / folder) == [f"{name}.{ending}" for name in names]
+    passed = ET.parse(tmp_path / "ci/ada_x.xml").getroot()  # noqa: S314  # our own report
+    assert (passed.attrib["tests"], passed.attrib["failures"]) == ("1", "0")
+
+
+def test_one_junit_file_of_many_suites(tmp_path: Path):
+    skills(tmp_path, {f"d{number}": f"skill-{number}" for number in range(24)})
+    ended = waza("run", "--discover", "--reporter", "junit:out.xml", "--no-save", cwd=tmp_path)
+    assert ended.code == 1
+    root = ET.parse(tmp_path / "out.xml").getroot()  # noqa: S314  # our own report
+    assert len(root.findall("testsuite")) == 24
+    assert (root.attrib["tests"], root.attrib["failures"]) == ("24", "23")
+
+
+@pytest.mark.parametrize("name", ["r.html", "r.HTM", "r.xml", "r.md", "r.csv"])
+def test_results_are_not_written_under_a_name_that_says_something_else(suite: Path, name: str):
+    ended = waza("run", "eval.yaml", "-o", name, cwd=suite)
+    assert ended.code == 2
+    assert f"{name}: results are written as JSON; " in ended.err
+    assert not (suite / name).exists()
+    assert not (suite / ".waza").exists()
 
 
 # --- secrets ---

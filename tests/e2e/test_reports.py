@@ -69,7 +69,7 @@ def test_the_report_on_the_console(mixed: Path):
         "BENCHMARK RESULTS", "PER-TASK BREAKDOWN", "FAILED TASKS", "NEVER PASSED", "TRIAGE HIGHLIGHTS",
         "FLAKY TASKS", "USAGE SUMMARY",
     ]  # fmt: skip
-    figures = dict(re.findall(r"^(.+?): +(.+)$", section(ended.out, "BENCHMARK RESULTS"), re.MULTILINE))
+    figures = dict(re.findall(r"^(\w.+?): +(.+)$", section(ended.out, "BENCHMARK RESULTS"), re.MULTILINE))
     assert figures == {
         "Benchmark": "greetings", "Skill": "greeter", "Model": "test-model",
         "Total tests": "4", "Succeeded": "1", "Failed": "2", "Errors": "1",
@@ -151,9 +151,29 @@ def test_a_comment_for_github_stands_alone_on_standard_output(mixed: Path):
     assert "### Flaky Tasks\n\n- wavers: pass rate 50%\n" in ended.out
     assert "[1/4]" not in ended.out
     assert "✗ [2/4] is silent" in ended.err
-    two = waza("run", "eval.yaml", "--no-save", "-f", "github-comment", "-m", "x", "-m", "y", cwd=mixed).out
-    assert two.count("\n\n## Waza Evaluation Results\n") == 1
-    assert two.count("## Waza Evaluation Results\n") == 2
+
+
+def test_a_comment_for_github_of_several_models_is_one(mixed: Path):
+    models = ("-m", "x", "-m", "y")
+    shown = waza("run", "eval.yaml", "--no-save", "-f", "github-comment", *models, cwd=mixed).out
+    assert shown.startswith(
+        "## Waza Evaluation Results\n\n**❌ Failed**\n\n"
+        "- greeter on x: 3 of 4 tasks did not pass: 2 failed, 1 errored\n"
+        "- greeter on y: 3 of 4 tasks did not pass: 2 failed, 1 errored\n"
+    )
+    assert shown.count("## Waza Evaluation Results\n") == 1
+    assert [line for line in shown.splitlines() if line.startswith("## ")][1:] == [
+        "## greeter on x",
+        "## greeter on y",
+    ]
+
+
+def test_a_comment_for_github_says_what_the_figures_mean(mixed: Path):
+    comment = ("--format", "github-comment")
+    plain = waza("run", "eval.yaml", "--no-save", *comment, cwd=mixed).out
+    told = waza("run", "eval.yaml", "--no-save", *comment, "--interpret", cwd=mixed).out
+    assert "### Interpretation" not in plain
+    assert "### Interpretation\n\n- Overall score: 45.8%, Poor\n" in told
 
 
 def test_what_the_figures_mean(mixed: Path):

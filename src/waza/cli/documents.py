@@ -15,6 +15,7 @@ from waza.cli.streams import say, say_json, tell
 from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.decode import dotted
 from waza.kit.files import write_atomic
+from waza.kit.text import counted
 from waza.m365.document import EvalDocument, find_document, of_nodes, read_nodes
 from waza.m365.judge import JudgeError, judge_for
 from waza.m365.panel import Panels
@@ -25,7 +26,7 @@ from waza.m365.upgrade import rewritten
 from waza.m365.upgrade import upgrade as upgraded_from
 from waza.m365.validate import validate
 from waza.problem import Problem, shown
-from waza.report.words import FAILED, PASSED, counted
+from waza.report.words import FAILED, PASSED
 
 
 class Checked(msgspec.Struct, frozen=True):

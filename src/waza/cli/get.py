@@ -23,7 +23,7 @@ def command(target: str) -> int:
 
     from waza.cli.streams import say
     from waza.errors import EXIT_OK, UsageError
-    from waza.report.words import counted
+    from waza.kit.text import counted
 
     suite = Path(target).absolute()
     if suite.is_file():

@@ -48,7 +48,8 @@ def test(module: Path, *, as_json: bool) -> int:
     from waza.author.goldens import try_goldens
     from waza.cli.streams import say, say_json
     from waza.errors import EXIT_FAILED, EXIT_OK
-    from waza.report.words import FAILED, PASSED, counted, one_line
+    from waza.kit.text import counted
+    from waza.report.words import FAILED, PASSED, one_line
 
     tried = asyncio.run(try_goldens(module.resolve()))
     failed = sum(not one.passed for one in tried)

@@ -34,8 +34,8 @@ def command(*, as_json: bool) -> int:
 
 
 def _table(models: Sequence[Model]) -> list[str]:
+    from waza.kit.text import counted
     from waza.report.table import table
-    from waza.report.words import counted
 
     lines = [
         (

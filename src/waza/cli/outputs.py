@@ -11,9 +11,12 @@ from typing import Any
 import msgspec
 
 from waza.errors import UsageError
+from waza.kit import stats
 from waza.kit.files import write_atomic
 from waza.report import junit, markdown
+from waza.results.invocation import Invocation
 from waza.results.outcome import Outcome
+from waza.results.verdict import NotStarted, RunVerdict, overall, with_verdict
 from waza.results.write import encode
 
 JSON = "json"
@@ -22,11 +25,27 @@ _SUMMARY = "_summary"
 _UNFIT = re.compile(r"""[/\\: <>"|?*\x00-\x1f\x7f]""")  # what some system forbids in file names, and blanks
 
 
+_ENDINGS = {JSON: ".json", "junit": ".xml", "markdown": ".md"}
+_MAKERS: dict[str, Callable[[Invocation], bytes]] = {
+    "junit": junit.document,
+    "markdown": lambda invocation: markdown.document(invocation).encode("utf-8", "replace"),
+}
+# What people may expect of a results file by its name, and where they get it.
+_NOT_JSON = {
+    ".html": "there is no HTML report of suites; use --reporter markdown:FILE",
+    ".htm": "there is no HTML report of suites; use --reporter markdown:FILE",
+    ".xml": "use --reporter junit:FILE",
+    ".md": "use --reporter markdown:FILE",
+    ".csv": "there is no CSV report of suites",
+}
+
+
 class Reporter(msgspec.Struct, frozen=True):
-    """A report to write; without a path to standard output."""
+    """A report to write; without a path to standard output. `folder`: the path is that of a directory."""
 
     kind: str
     path: Path | None = None
+    folder: bool = False
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,25 +53,70 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
     skill: str
     outcome: Outcome
-    passed: bool
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed."""
+        return self.outcome.verdict.passed
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The skill and the model."""
+        return self.skill, self.outcome.head.config.model_id
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a command did, and what it was to do and did not."""
+
+    done: tuple[Done, ...]
+    not_started: tuple[NotStarted, ...] = ()
+
+    @property
+    def invocation(self) -> Invocation:
+        """The outcomes for reports that show all of them."""
+        return Invocation(outcomes=tuple(one.outcome for one in self.done), not_started=self.not_started)
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """Skill and model of each outcome, then of what did not start: the same names, whatever happened."""
+        return [*(one.key for one in self.done), *((one.skill, one.model) for one in self.not_started)]
+
+    def document(self, one: Done) -> Iterator[bytes]:
+        """Yield the results file of an outcome; it does not pass where others were to run and did not."""
+        outcome = one.outcome
+        if self.not_started:
+            own = outcome.verdict.reasons
+            verdict = RunVerdict.of([*own, *overall([], self.not_started).reasons])
+            outcome = msgspec.structs.replace(outcome, head=with_verdict(outcome.head, verdict))
+        return encode(outcome)
 
 
 def parse_reporter(text: str) -> Reporter:
     """Read a `--reporter` value. Raises UsageError for an unknown one, or one that needs a path."""
     kind, _, path = text.partition(":")
-    if kind not in (JSON, "junit", "markdown"):
+    if kind not in _ENDINGS:
         raise UsageError(f"there is no reporter {kind!r}; use json, json:PATH, junit:PATH or markdown:PATH")
     if not path and kind != JSON:
         raise UsageError(f"the reporter {kind} needs a file: {kind}:PATH")
-    return Reporter(kind, Path(path) if path else None)
+    if not path:
+        return Reporter(kind)
+    return Reporter(kind, Path(path), folder=path.endswith("/") or Path(path).is_dir())
 
 
-def check_target(path: Path, inputs: Sequence[Path]) -> None:
-    """Raise UsageError, before anything is run, for a file that cannot be written or is an input of the run."""
+def check_output(path: Path, inputs: Sequence[Path]) -> None:
+    """Raise UsageError, before anything is run, for a results file that cannot be written or would mislead."""
     if str(path) == "-":
         raise UsageError("'-' is no file; --json writes results to standard output")
     if path.is_dir():
         raise UsageError(f"{path} is a directory; name a file for the results")
+    instead = _NOT_JSON.get(path.suffix.lower())
+    if instead:
+        raise UsageError(f"{path}: results are written as JSON; {instead}, or name a .json file")
+    check_target(path, inputs)
+
+
+def check_target(path: Path, inputs: Sequence[Path]) -> None:
+    """Raise UsageError, before anything is run, for a file that is an input of the run."""
     if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
         raise UsageError(f"{path} is what is to be run; name another file for the results")
 
@@ -65,18 +129,18 @@ def segment(name: str) -> str:
     return clean.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore") or "default"
 
 
-def suffixes(done: Sequence[Done]) -> list[str]:
-    """Return what is added to a file's stem for each outcome: skill and model, where there are several.
+def suffixes(keys: Sequence[tuple[str, str]]) -> list[str]:
+    """Return what is added to a file's stem for each skill and model: both, where there are several.
 
     Names that become equal once they are fit for files get a number, so that no file is lost.
     """
-    several_skills = len({one.skill for one in done}) > 1
-    several_models = len({one.outcome.head.config.model_id for one in done}) > 1
+    several_skills = len({skill for skill, _ in keys}) > 1
+    several_models = len({model for _, model in keys}) > 1
     taken = {_SUMMARY}
     found: list[str] = []
-    for one in done:
-        parts = [segment(one.skill)] if several_skills else []
-        parts += [segment(one.outcome.head.config.model_id)] if several_models else []
+    for skill, model in keys:
+        parts = [segment(skill)] if several_skills else []
+        parts += [segment(model)] if several_models else []
         found.append(_unused("".join(f"_{part}" for part in parts), taken))
     return found
 
@@ -95,29 +159,29 @@ def named(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.stem}{suffix}{path.suffix}") if suffix else path
 
 
-def write_results(path: Path, done: Sequence[Done], *, summary: bool) -> list[Path]:
+def write_results(path: Path, results: Results, *, summary: bool) -> list[Path]:
     """Write a results file for each outcome, and a summary over several skills; return the paths."""
-    written = [named(path, suffix) for suffix in suffixes(done)]
-    for target, one in zip(written, done, strict=True):
-        write_atomic(target, encode(one.outcome))
-    if summary and len({one.skill for one in done}) > 1:
+    written = [named(path, suffix) for suffix in suffixes(results.keys)[: len(results.done)]]
+    for target, one in zip(written, results.done, strict=True):
+        write_atomic(target, results.document(one))
+    if summary and len({skill for skill, _ in results.keys}) > 1:
         target = named(path, _SUMMARY)
         names = [file.name for file in written]
-        write_atomic(target, _pretty(_summary(done, names)))
+        write_atomic(target, _pretty(_summary(results, names)))
         written.append(target)
     return written
 
 
-def write_tree(directory: Path, done: Sequence[Done], now: datetime) -> list[Path]:
+def write_tree(directory: Path, results: Results, now: datetime) -> list[Path]:
     """Write the results files into a new folder of this run, by skill where there are several."""
     folder = _new_folder(directory, now)
-    several_skills = len({one.skill for one in done}) > 1
+    several_skills = len({skill for skill, _ in results.keys}) > 1
     written, taken = list[Path](), set[str]()
-    for one in done:
+    for one in results.done:
         parts = [segment(one.skill)] if several_skills else []
         name = _unused("/".join([*parts, segment(one.outcome.head.config.model_id)]), taken)
         written.append(folder / f"{name}.json")
-        write_atomic(written[-1], encode(one.outcome))
+        write_atomic(written[-1], results.document(one))
     return written
 
 
@@ -135,44 +199,62 @@ def _new_folder(directory: Path, now: datetime) -> Path:
             return folder
 
 
-def write_reports(reporters: Sequence[Reporter], done: Sequence[Done]) -> list[Path]:
-    """Write the reports that go to files, one a model where there are several; return the paths."""
+def write_reports(reporters: Sequence[Reporter], results: Results) -> list[Path]:
+    """Write the reports that go to files; return the paths.
+
+    JUnit and Markdown are one file, JSON one a model; in a directory there is a file each, also for what did not
+    start, save JSON.
+    """
     written = []
     for reporter in reporters:
         if reporter.path is None:
             continue
-        for suffix, one in zip(suffixes(done), done, strict=True):
-            target = named(reporter.path, suffix)
-            write_atomic(target, _document(reporter.kind, one.outcome))
-            written.append(target)
+        if reporter.folder:
+            written += _write_folder(reporter.kind, reporter.path, results)
+        elif reporter.kind == JSON:
+            written += write_results(reporter.path, results, summary=False)
+        else:
+            write_atomic(reporter.path, _MAKERS[reporter.kind](results.invocation))
+            written.append(reporter.path)
     return written
 
 
-def json_documents(done: Sequence[Done]) -> Iterator[bytes]:
+def _write_folder(kind: str, folder: Path, results: Results) -> list[Path]:
+    taken = set[str]()
+    names = [_unused(f"{segment(skill)}_{segment(model)}", taken) for skill, model in results.keys]
+    paths = [folder / f"{name}{_ENDINGS[kind]}" for name in names]
+    count = len(results.done)
+    for path, one in zip(paths[:count], results.done, strict=True):
+        alone = Invocation(outcomes=(one.outcome,))
+        write_atomic(path, results.document(one) if kind == JSON else _MAKERS[kind](alone))
+    if kind == JSON:
+        return paths[:count]
+    for path, absent in zip(paths[count:], results.not_started, strict=True):
+        write_atomic(path, _MAKERS[kind](Invocation(outcomes=(), not_started=(absent,))))
+    return paths
+
+
+def json_documents(results: Results) -> Iterator[bytes]:
     """Yield what `--json` prints: the results file, or a list of them where there are several."""
-    if len(done) == 1:
-        yield from encode(done[0].outcome)
+    if len(results.keys) == 1:
+        yield from results.document(results.done[0])
         yield b"\n"
         return
-    for i, one in enumerate(done):
-        yield b"[\n" if i == 0 else b",\n"
-        yield from encode(one.outcome)
+    yield b"["
+    for i, one in enumerate(results.done):
+        yield b",\n" if i else b"\n"
+        yield from results.document(one)
     yield b"\n]\n"
 
 
-def _document(kind: str, outcome: Outcome) -> bytes | Iterator[bytes]:
-    makers: dict[str, Callable[[Outcome], bytes | Iterator[bytes]]] = {
-        JSON: encode,
-        "junit": junit.document,
-        "markdown": lambda one: markdown.document(one).encode("utf-8", "replace"),
-    }
-    return makers[kind](outcome)
-
-
-def _summary(done: Sequence[Done], names: Sequence[str]) -> dict[str, Any]:
+def _summary(results: Results, names: Sequence[str]) -> dict[str, Any]:
     skills: list[dict[str, Any]] = []
-    for skill in dict.fromkeys(one.skill for one in done):
-        own = [(one.outcome.head, name) for one, name in zip(done, names, strict=True) if one.skill == skill]
+    for skill in dict.fromkeys(one.skill for one in results.done):
+        own = [
+            (one.outcome.head, name)
+            for one, name in zip(results.done, names, strict=True)
+            if one.skill == skill
+        ]
         total = sum(head.summary.total_tests for head, _ in own)
         skills.append(
             {
@@ -188,10 +270,11 @@ def _summary(done: Sequence[Done], names: Sequence[str]) -> dict[str, Any]:
         "skills": skills,
         "overall": {
             "total_skills": len(skills),
-            "total_models": len({one.outcome.head.config.model_id for one in done}),
-            "avg_pass_rate": sum(one["pass_rate"] for one in skills) / len(skills),
-            "avg_aggregate_score": sum(one["aggregate_score"] for one in skills) / len(skills),
+            "total_models": len({one.outcome.head.config.model_id for one in results.done}),
+            "avg_pass_rate": stats.mean([one["pass_rate"] for one in skills]),
+            "avg_aggregate_score": stats.mean([one["aggregate_score"] for one in skills]),
         },
+        "verdict": msgspec.to_builtins(results.invocation.verdict),
     }
 
 

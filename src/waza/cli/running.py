@@ -16,6 +16,8 @@ from waza.cli.listening import Listeners
 from waza.cli.outputs import (
     Done,
     Reporter,
+    Results,
+    check_output,
     check_target,
     json_documents,
     parse_reporter,
@@ -31,13 +33,12 @@ from waza.engine.record import redactor_of
 from waza.engine.run import ModelRun, RunOptions, run_model
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.files import write_atomic
+from waza.kit.text import counted
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
 from waza.report.console import report
-from waza.report.words import counted
-from waza.results.gate import exit_code
-from waza.results.outcome import NotStarted
 from waza.results.recommend import recommend
+from waza.results.verdict import NotStarted
 from waza.results.write import encode
 from waza.suite.load import load
 from waza.suite.loading import Request
@@ -184,9 +185,12 @@ class _Command:
                 warnings_as_errors=given.warnings_as_errors,
             ),
         )
-        for target in (given.output, *(reporter.path for reporter in self.reporters)):
-            if target is not None:
-                check_target(target, [suite.path, *(Path(task.file) for task in suite.tasks if task.file)])
+        inputs = [suite.path, *(Path(task.file) for task in suite.tasks if task.file)]
+        if given.output:
+            check_output(given.output, inputs)
+        for reporter in self.reporters:
+            if reporter.path and not reporter.folder:
+                check_target(reporter.path, inputs)
         unmatched = [one for one in suite.warnings if given.strict and one.file in ("--task", "--tags")]
         for warning in suite.warnings:
             if warning not in unmatched:
@@ -205,11 +209,9 @@ class _Command:
         self.planned = sum(len(suite.models) for _, suite in suites)
         try:
             await self._run_all(suites)
-            if len(suites) + len(self.not_started) > 1:
-                self._summarise()
-            if self.to_stdout and self.done:
-                self.out.json(json_documents(self.done))
-            self._write_files()
+            results = Results(done=tuple(self.done), not_started=tuple(self.not_started))
+            self._sum_up(results, several=len(suites) + len(self.not_started) > 1)
+            self._write_files(results)
             if self.control.exit_code is None:
                 self.out.close()  # who interrupts a run may have closed the terminal
         finally:
@@ -219,7 +221,7 @@ class _Command:
             return self.control.exit_code
         if self.broken:
             return EXIT_ERROR
-        return EXIT_OK if all(one.passed for one in self.done) else EXIT_FAILED
+        return EXIT_OK if results.invocation.verdict.passed else EXIT_FAILED
 
     async def _run_all(self, suites: Sequence[tuple[Chosen, Suite]]) -> None:
         for chosen, suite in suites:
@@ -266,8 +268,7 @@ class _Command:
         finally:
             listeners.close()
         self.runs.append(run)
-        passed = exit_code(run.outcome.head, suite.file.metrics) == EXIT_OK
-        self.done.append(Done(skill=skill, outcome=run.outcome, passed=passed))
+        self.done.append(Done(skill=skill, outcome=run.outcome))
         if given.transcript_dir:
             listeners.write_transcripts(given.transcript_dir, run.outcome)
         self._report(self.done[-1])
@@ -275,11 +276,7 @@ class _Command:
 
     def _report(self, done: Done) -> None:
         """Print the report of one outcome, unless standard output is for something else."""
-        if self.to_stdout:
-            return
-        if self.arguments.form == "github-comment":
-            start = "\n" if len(self.done) > 1 else ""
-            self.out.line(start + github.comment(done.outcome).rstrip("\n"))
+        if self.to_stdout or self.arguments.form != "default":
             return
         report(
             done.outcome,
@@ -328,25 +325,31 @@ class _Command:
         if found:
             overview.recommendation(found, self.out.line)
 
-    def _summarise(self) -> None:
-        """Say how the skills of several suites did."""
-        lines = _skill_lines(self.done)
+    def _sum_up(self, results: Results, *, several: bool) -> None:
+        """Print what all suites and models come to."""
+        if self.to_stdout and results.done:
+            self.out.json(json_documents(results))
+        elif self.arguments.form == "github-comment" and not self.to_stdout:
+            comment = github.comment(results.invocation, interpret=self.arguments.interpret)
+            self.out.line(comment.rstrip("\n"))
+        if not several:
+            return
+        lines = _skill_lines(results)
         if not self.to_stdout and self.arguments.form == "default":
-            overview.skills_summary(lines, self.out.line)
+            overview.skills_summary(lines, results.not_started, self.out.line)
         passed = sum(line.passed for line in lines)
         tell(f"\nEvaluated {counted(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
-        for one in self.not_started:
-            tell(f"Not run: {one.skill}{f' on {one.model}' if one.model else ''}: {one.why}")
+        for one in results.not_started:
+            tell(f"Not run: {one.name}: {one.why}")
 
-    def _write_files(self) -> None:
+    def _write_files(self, results: Results) -> None:
+        """Write every file that was asked for."""
         given, written = self.arguments, list[Path]()
-        if not self.done:
-            return
         if given.output:
-            written += write_results(given.output, self.done, summary=not given.no_summary)
-        if given.output_dir:
-            written += write_tree(given.output_dir, self.done, datetime.now().astimezone())
-        written += write_reports(self.reporters, self.done)
+            written += write_results(given.output, results, summary=not given.no_summary)
+        if given.output_dir and results.done:
+            written += write_tree(given.output_dir, results, datetime.now().astimezone())
+        written += write_reports(self.reporters, results)
         for path in written:
             tell(f"Written: {path}")
 
@@ -366,10 +369,12 @@ def _recommended(one: Done, run: ModelRun, found: dict[str, Any]) -> Done:
     return msgspec.structs.replace(one, outcome=outcome)
 
 
-def _skill_lines(done: Sequence[Done]) -> list[overview.SkillLine]:
+def _skill_lines(results: Results) -> list[overview.SkillLine]:
+    absent = {one.skill for one in results.not_started}
     lines = []
-    for skill in dict.fromkeys(one.skill for one in done):
-        own = [one for one in done if one.skill == skill]
+    for skill in dict.fromkeys(one.skill for one in results.done):
+        own = [one for one in results.done if one.skill == skill]
         heads = tuple(one.outcome.head for one in own)
-        lines.append(overview.SkillLine(skill=skill, heads=heads, passed=all(one.passed for one in own)))
+        passed = skill not in absent and all(one.passed for one in own)
+        lines.append(overview.SkillLine(skill=skill, heads=heads, passed=passed))
     return lines

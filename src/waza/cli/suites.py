@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import UsageError
+from waza.kit.text import counted
 from waza.model.loaded import Project
-from waza.report.words import Write, counted, status_mark
+from waza.report.words import Write, status_mark
 from waza.suite.detect import EVAL_FILE, Found, detect, discover_tree, eval_for, looks_like_path
 
 

@@ -22,6 +22,7 @@ from waza.model.task import Task
 from waza.model.trial import Trial
 from waza.model.verdict import Helpers, Shared
 from waza.results.figures import TaskFigures, figures_of, summary, task_stats, task_status
+from waza.results.verdict import gating, judge, with_verdict
 
 
 class TaskGrade(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,14 +229,17 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
         for task in tasks
     ]
     total = summary(figures, recorded.config.runs_per_test, recorded.summary.duration_ms)
-    return msgspec.structs.replace(
+    metrics = {name: found for name, found in recorded.metrics.items() if name.startswith("trigger_")}
+    result = msgspec.structs.replace(
         recorded,
         timestamp=datetime.now().astimezone().isoformat(),
         config=config,
         summary=msgspec.structs.replace(total, usage=recorded.summary.usage),  # no agent ran
-        metrics={name: found for name, found in recorded.metrics.items() if name.startswith("trigger_")},
+        metrics=metrics,
         tasks=tasks,
     )
+    lost = [metric.name for metric in suite.file.metrics if gating(metric) and metric.name not in metrics]
+    return with_verdict(result, judge(result, unmeasured=lost))
 
 
 def _grades(graded: Sequence[TaskResult]) -> Grades:

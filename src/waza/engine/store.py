@@ -77,11 +77,10 @@ class Store:
             timestamp=self.journal.header.started,
             triggers=triggers,
             metadata=_metadata(interrupted=interrupted),
-            complete=not interrupted,
         )
         if self.temporary is None:
             write_atomic(self.journal.results, encode(outcome))
-        return outcome, [] if interrupted else warnings
+        return outcome, warnings
 
     def _end(self, triggers: Triggers) -> End:
         return End(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from waza.kit.text import counted
 from waza.m365.case import EvaluatorResult
 from waza.m365.document import EvalDocument, Item
 from waza.m365.options import Evaluators
 from waza.m365.outcomes import ItemOutcome, answered, outcomes_of
 from waza.m365.status import RUN_INTERRUPTED, TurnOutcome, entry_of, error_of, is_error, status_of
 from waza.model.event import CheckpointGraded, RunEvent, SuiteStarted, TrialFinished, Warned
-from waza.report.words import ERROR, FAILED, PASSED, Write, counted, indented, one_line
+from waza.report.words import ERROR, FAILED, PASSED, Write, indented, one_line
 
 COMPARES = "ExactMatch"  # it has neither score nor threshold
 _MARKS = {"pass": PASSED, "fail": FAILED, "partial": ERROR, "error": ERROR}

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from waza.kit.foreign import harmless
+from waza.kit.text import counted
 from waza.m365.model import Status
 from waza.m365.overview import STATUSES, ItemRow, Overview, Score, Totals, TurnRow, overview
-from waza.report.words import counted, shortened
+from waza.report.words import shortened
 
 _LONGEST_TITLE = 160
 _MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[:.\d]*Z$")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from waza.kit.share import percent
 from waza.report.console import section
 from waza.report.table import table
-from waza.report.words import DOWN, UP, Write, duration, one_line, percent, shortened
+from waza.report.words import DOWN, UP, Write, duration, one_line, shortened
 from waza.results.compare import Comparison, TaskDelta, ToolMetrics
 
 _NAME = 25  # characters of a task's name

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from waza.kit.share import differs, percent
+from waza.kit.text import counted
 from waza.model.observation import Usage
 from waza.model.result import Interval, SuiteResult
 from waza.report.interpret import interpretation
 from waza.report.rows import Row, rows
 from waza.report.table import table
-from waza.report.words import (
-    BULLET,
-    Write,
-    duration,
-    grouped,
-    indented,
-    one_line,
-    percent,
-    shortened,
-    status_mark,
-)
+from waza.report.words import BULLET, Write, duration, grouped, indented, one_line, shortened, status_mark
 from waza.results.outcome import Outcome
+from waza.results.verdict import COMPLETE, verdict_of
 
 WIDTH = 51
 _FEEDBACK = 500  # characters of a feedback that are shown unless verbose
@@ -34,9 +27,10 @@ def report(
     `verbose` shows feedback uncut, `interpret` adds the plain-language section, `snapshots` the section on
     the expected files that diff graders wrote anew. Goes through the tasks once.
     """
-    head, found = outcome.head, rows(outcome.tasks())
+    head, found = outcome.head, rows(outcome)
     sections = [
         ("BENCHMARK RESULTS", _benchmark(head)),
+        ("WARNINGS", _warnings(head)),
         ("RESULTS BY GROUP", _groups(head)),
         ("PER-TASK BREAKDOWN", _breakdown(found)),
         ("FAILED TASKS", _failed(found, 10**9 if verbose else _FEEDBACK)),
@@ -69,16 +63,17 @@ def facts(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def rates(head: SuiteResult) -> list[tuple[str, str]]:
-    """Return the success rate, and beside it the rate over graded tasks where the two differ."""
+    """Return the success rate, and beside it the rate over graded tasks where the two differ.
+
+    Of a run that did not come to its end there is no rate: nobody knows what the rest would have done.
+    """
     summary = head.summary
-    found = [
-        (
-            "Success rate",
-            f"{percent(summary.success_rate)} ({summary.succeeded} of {summary.total_tests} tasks)",
-        )
-    ]
+    share = f"{summary.succeeded} of {counted(summary.total_tests, 'task')}"
+    if head.metadata.get("run_status", COMPLETE) != COMPLETE:
+        return [("Success rate", f"not known; {share} that ran passed, {summary.skipped} did not run")]
+    found = [("Success rate", f"{percent(summary.success_rate)} ({share})")]
     graded = summary.graded_success_rate
-    if graded is not None and abs(graded - summary.success_rate) > 1e-9:
+    if graded is not None and differs(graded, summary.success_rate):
         of = summary.succeeded + summary.failed
         note = f"{percent(graded)} ({summary.succeeded} of {of}, without errors and skipped tasks)"
         found.append(("Graded success rate", note))
@@ -105,9 +100,15 @@ def _benchmark(head: SuiteResult) -> Iterator[str]:
         ("Duration", duration(summary.duration_ms)),
     ]
     yield from facts(pairs)
-    status = head.metadata.get("run_status", "complete")
-    if status != "complete":
-        yield f"The run did not finish ({status}): these are the results of what did."
+    verdict = verdict_of(head)
+    yield f"{status_mark('passed')} PASSED" if verdict.passed else f"{status_mark('failed')} FAILED"
+    yield from (f"  {BULLET} {one_line(reason)}" for reason in verdict.reasons)
+
+
+def _warnings(head: SuiteResult) -> Iterator[str]:
+    yield from (
+        f"{status_mark('error')} {one_line(warning)}" for warning in head.metadata.get("warnings", ())
+    )
 
 
 def _statistics(head: SuiteResult) -> Iterator[tuple[str, str]]:
@@ -140,7 +141,7 @@ def _breakdown(found: Sequence[Row]) -> Iterator[str]:
             for tag, on in (("flaky", row.flaky), ("golden", row.golden), ("cached", row.cached))
             if on
         )
-        yield f"{status_mark(row.status)} {one_line(row.name)} [{row.status}]{tags}"
+        yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]{tags}"
         stats = row.stats
         if stats:
             first = f" pass@1={percent(row.first_tries / row.runs)}" if row.retried else ""
@@ -154,7 +155,7 @@ def _breakdown(found: Sequence[Row]) -> Iterator[str]:
 def _failed(found: Sequence[Row], limit: int) -> Iterator[str]:
     for row in found:
         if row.failed:
-            yield f"{status_mark(row.status)} {one_line(row.name)} [{row.status}]"
+            yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]"
             yield from _reasons(row, limit)
             if row.impact:
                 yield f"    without the skills: passed in {percent(row.impact.pass_rate_baseline)} of its runs"
@@ -184,13 +185,13 @@ def _reasons(row: Row, limit: int) -> Iterator[str]:
 def _never_passed(found: Sequence[Row]) -> Iterator[str]:
     for row in found:
         if row.never_passed:
-            yield f"{BULLET} {one_line(row.name)}: 0 of {row.runs} runs"
+            yield f"{BULLET} {one_line(row.title)}: 0 of {row.runs} runs"
 
 
 def _triage(found: Sequence[Row]) -> Iterator[str]:
     for row in found:
         if row.triage:
-            yield f"{BULLET} {one_line(row.name)}: {row.triage}"
+            yield f"{BULLET} {one_line(row.title)}: {row.triage}"
 
 
 def _flaky(found: Sequence[Row]) -> Iterator[str]:
@@ -199,7 +200,7 @@ def _flaky(found: Sequence[Row]) -> Iterator[str]:
         if row.flaky and stats:
             first = f" (pass@1 {percent(row.first_tries / row.runs, 0)})" if row.retried else ""
             yield (
-                f"{BULLET} {one_line(row.name)}: pass rate {percent(stats.pass_rate, 0)}{first},"
+                f"{BULLET} {one_line(row.title)}: pass rate {percent(stats.pass_rate, 0)}{first},"
                 f" score {stats.avg_score:.2f} ± {stats.std_dev_score:.2f},"
                 f" CI95 [{stats.ci95_lo:.2f}, {stats.ci95_hi:.2f}]"
             )
@@ -268,7 +269,7 @@ def _credits(credits_used: float | None) -> str:
 
 
 def _snapshots(found: Sequence[Row]) -> Iterator[str]:
-    lines = [f"{one_line(row.name)}: {update}" for row in found for update in row.snapshots]
+    lines = [f"{one_line(row.title)}: {update}" for row in found for update in row.snapshots]
     yield from lines or ["none: no diff grader with a snapshot ran"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 
+from waza.kit.text import counted
 from waza.model.event import (
     AttemptRetried,
     CheckpointGraded,
@@ -23,16 +24,7 @@ from waza.model.event import (
 )
 from waza.model.observation import CommandInvocation
 from waza.model.result import Validation
-from waza.report.words import (
-    BULLET,
-    ERROR,
-    counted,
-    duration,
-    indented,
-    one_line,
-    shortened,
-    status_mark,
-)
+from waza.report.words import BULLET, ERROR, duration, indented, one_line, shortened, status_mark
 
 RESPONSE = 200  # characters of a response that are shown
 _NAME = 60  # characters of a task's name before a line of its own

@@ -4,41 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from waza.kit.share import decimal, percent
+from waza.kit.text import counted
 from waza.model.result import SuiteResult
 from waza.report.console import rates
-from waza.report.markdown import code, text
+from waza.report.interpret import interpretation
+from waza.report.markdown import code, text, verdict_lines, warning_lines
 from waza.report.rows import Row, Run, rows
-from waza.report.words import BULLET, counted, duration, percent, status_mark
+from waza.report.words import BULLET, duration, status_mark
+from waza.results.invocation import Invocation, name_of
 from waza.results.outcome import Outcome
+from waza.results.verdict import gates, verdict_of
 
 LONGEST = 60_000  # characters; GitHub refuses comments above 65,536
 
 
-def comment(outcome: Outcome) -> str:
+def comment(invocation: Invocation, *, interpret: bool = False) -> str:
     """Return the comment as Markdown, at most `LONGEST` characters of it. Goes through the tasks once.
 
-    Where the details of failed tasks would make it too long, it says how many are left out.
+    Of several suites or models it says first what all of them come to. Where the details of tasks would make it
+    too long, it says how many are left out. `interpret` adds what the figures mean.
     """
-    head, found = outcome.head, rows(outcome.tasks())
-    footer = [
-        "",
-        "---",
-        "",
-        f" {BULLET} ".join(
-            f"{name}: {text(value)}"
-            for name, value in (
-                ("Benchmark", head.eval_name),
-                ("Skill", head.skill or "-"),
-                ("Model", head.config.model_id or "(default)"),
-            )
-        ),
-    ]
-    top = [*_summary(head), *_cut(_table(found), LONGEST // 2, "tasks"), *_flaky(found)]
+    outcomes = invocation.outcomes
+    top = ["## Waza Evaluation Results", ""]
+    if len(outcomes) == 1 and not invocation.not_started:
+        return "\n".join([*top, *_part(outcomes[0], LONGEST, interpret=interpret), ""])
+    lines = [*top, *verdict_lines(invocation.verdict), *_cut(_suites(invocation), LONGEST // 4, "suites")]
+    room = (LONGEST - _size(lines)) // max(1, len(outcomes))
+    for outcome in outcomes:
+        heading = ["", f"## {text(name_of(outcome.head))}", ""]
+        part = [*heading, *_part(outcome, room - _size(heading), interpret=interpret)]
+        if _size(lines) + _size(part) > LONGEST:
+            lines += ["", "The details of further suites are not shown here."]
+            break
+        lines += part
+    return "\n".join([*lines, ""])
+
+
+def _suites(invocation: Invocation) -> list[str]:
+    lines = ["", "| Suite | Verdict | Tasks passed | Score |", "|---|---|---:|---:|"]
+    for outcome in invocation.outcomes:
+        summary = outcome.head.summary
+        word = "✅ passed" if outcome.verdict.passed else "❌ failed"
+        passed = f"{summary.succeeded} of {summary.total_tests}"
+        lines.append(
+            f"| {text(name_of(outcome.head))} | {word} | {passed} | {decimal(summary.aggregate_score)} |"
+        )
+    return lines + [f"| {text(one.name)} | ❌ not started | - | - |" for one in invocation.not_started]
+
+
+def _part(outcome: Outcome, room: int, *, interpret: bool) -> list[str]:
+    """Return the lines on one outcome; they fit into the room, if that has space for their summary."""
+    head, found = outcome.head, rows(outcome)
+    names = (
+        ("Benchmark", head.eval_name),
+        ("Skill", head.skill or "-"),
+        ("Model", head.config.model_id or "(default)"),
+    )
+    footer = ["", "---", "", f" {BULLET} ".join(f"{name}: {text(value)}" for name, value in names)]
+    meaning = []
+    if interpret:
+        told = [f"- {text(line, 500)}" for line in interpretation(head, found)]
+        meaning = list(_cut(["", "### Interpretation", "", *told], room // 4, "lines"))
+    warned = list(_cut(list(warning_lines(head, "###")), room // 8, "warnings"))
+    top = [*_summary(head), *warned, *_cut(_table(found), room // 3, "tasks"), *_flaky(found), *meaning]
     blocks = ["\n".join(_details(row)) for row in found if row.failed]
-    room = LONGEST - sum(len(line) + 1 for line in (*top, *footer)) - 100
+    left = room - _size([*top, *footer]) - 100
     if blocks:
-        top += ["", "### Failed Task Details", *_cut(blocks, room, "failed tasks")]
-    return "\n".join([*top, *footer, ""])
+        top += ["", "### Failed Task Details", *_cut(blocks, left, "failed tasks")]
+    return [*top, *footer]
+
+
+def _size(lines: Sequence[str]) -> int:
+    return sum(len(line) + 1 for line in lines)
 
 
 def _cut(blocks: Sequence[str], room: int, noun: str) -> Iterator[str]:
@@ -53,27 +91,29 @@ def _cut(blocks: Sequence[str], room: int, noun: str) -> Iterator[str]:
 
 
 def _summary(head: SuiteResult) -> Iterator[str]:
-    summary = head.summary
-    passed = not summary.failed and not summary.errors
-    verdict = f"{'✅' if passed else '❌'} {'Passed' if passed else 'Failed'}"
-    yield "## Waza Evaluation Results"
+    summary, verdict = head.summary, verdict_of(head)
+    word = "✅ Passed" if verdict.passed else "❌ Failed"
+    yield f"**{word}, score {decimal(summary.aggregate_score)}, {duration(summary.duration_ms)}**"
     yield ""
-    yield f"**{verdict}, score {summary.aggregate_score:.2f}, {duration(summary.duration_ms)}**"
-    yield ""
+    yield from (f"- {text(reason, 500)}" for reason in verdict.reasons)
     yield (
         f"- Tests: {summary.total_tests} total, {summary.succeeded} passed, {summary.failed} failed,"
         f" {counted(summary.errors, 'error')}" + (f", {summary.skipped} skipped" if summary.skipped else "")
     )
     yield from (f"- {name}: {value}" for name, value in rates(head))
+    for gate in gates(head):
+        if gate.passed:
+            yield f"- Gate {text(gate.name)} passed: {gate.found}"
     yield (
-        f"- Score range: {summary.min_score:.2f} to {summary.max_score:.2f} (\u03c3 = {summary.std_dev:.4f})"
+        f"- Score range: {decimal(summary.min_score)} to {decimal(summary.max_score)}"
+        f" (\u03c3 = {summary.std_dev:.4f})"
     )
 
 
 def _table(found: Sequence[Row]) -> list[str]:
     head = ["", "### Task Results", "", "| Task | Score | Status | Graders |", "|---|---:|---|---|"]
     return head + [
-        f"| {text(row.name)} | {row.score:.2f} | {status_mark(row.status)} {row.status}"
+        f"| {text(row.title)} | {decimal(row.score)} | {status_mark(row.ending)} {row.ending}"
         f" | {text(', '.join(row.graders), 500) or '-'} |"
         for row in found
     ]
@@ -87,14 +127,14 @@ def _flaky(found: Sequence[Row]) -> Iterator[str]:
     for row in flaky[:100]:
         rate = percent(row.stats.pass_rate if row.stats else 0.0, 0)
         first = f", pass@1 {percent(row.first_tries / row.runs, 0)}" if row.retried else ""
-        yield f"- {text(row.name)}: pass rate {rate}{first}"
+        yield f"- {text(row.title)}: pass rate {rate}{first}"
     if len(flaky) > 100:
         yield f"- and {len(flaky) - 100} more"
 
 
 def _details(row: Row) -> Iterator[str]:
     yield ""
-    yield f"#### {text(row.name)}"
+    yield f"#### {text(row.title)}"
     if row.never_passed:
         yield ""
         yield f"Never passed: 0 of {row.runs} runs."
@@ -110,4 +150,4 @@ def _run(run: Run, of: int) -> Iterator[str]:
         yield f"- {status_mark('error')} {code(run.error)}"
     for check in sorted(run.checks, key=lambda check: (check.grader, check.after_turn)):
         mark = status_mark("passed" if check.passed else "failed")
-        yield f"- {mark} **{text(check.label)}** ({check.score:.2f}) {code(check.feedback)}".rstrip()
+        yield f"- {mark} **{text(check.label)}** ({decimal(check.score)}) {code(check.feedback)}".rstrip()

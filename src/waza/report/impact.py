@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from waza.kit.share import percent
 from waza.model.result import SkillImpact
 from waza.report.console import facts, section
-from waza.report.words import Write, one_line, percent
+from waza.report.words import Write, one_line
 from waza.results.outcome import Outcome
 
 _LEAST = 1e-9  # a smaller difference is noise of floating point

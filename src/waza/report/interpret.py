@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from waza.kit.share import percent
+from waza.kit.text import counted
 from waza.model.result import SuiteResult
 from waza.report.rows import Row
-from waza.report.words import counted, duration, one_line, percent, status_mark
+from waza.report.words import duration, one_line, status_mark
 
 
 def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
@@ -21,7 +23,7 @@ def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
         f" {counted(summary.errors, 'error')}, {summary.skipped} skipped."
     )
     for row in found:
-        yield f"{status_mark(row.status)} {one_line(row.name)} [{row.status}]: score {_score(row)}"
+        yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]: score {_score(row)}"
         yield f"    {_steadiness(row)}"
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from waza.kit.foreign import harmless
+from waza.kit.share import decimal, percent
+from waza.kit.text import counted
 from waza.model.result import SuiteResult
 from waza.report.console import rates
 from waza.report.rows import Row, Run, rows
-from waza.report.words import counted, duration, one_line, percent, status_mark
-from waza.results.outcome import Outcome
+from waza.report.words import duration, one_line, status_mark
+from waza.results.invocation import Invocation, name_of
+from waza.results.verdict import RunVerdict, gates, verdict_of
 
 _PUNCTUATION = re.compile(r"[\\`*_\[\]|~#!$]")
 _CALLS = re.compile("[@#]")  # GitHub makes links and notifications of @name and #12, escaped or not
@@ -38,17 +41,61 @@ def code(value: str, limit: int = 500) -> str:
     return f"{ticks}{pad}{plain}{pad}{ticks}"
 
 
-def document(outcome: Outcome) -> str:
-    """Return the results of one suite on one model as Markdown. Goes through the tasks once."""
-    found = rows(outcome.tasks())
-    lines = [*_summary(outcome.head), "", *_tasks(found), *_failures(found), ""]
-    return "\n".join(lines)
+def document(invocation: Invocation) -> str:
+    """Return the results as Markdown: of several suites or models, first what all of them come to."""
+    parts = [(outcome.head, rows(outcome)) for outcome in invocation.outcomes]
+    lines: list[str] = []
+    if len(parts) != 1 or invocation.not_started:
+        lines += ["# Waza results", "", *verdict_lines(invocation.verdict), "", *_overview(invocation)]
+        for head, found in parts:
+            lines += ["", *_part(head, found, "##")]
+    else:
+        lines += _part(*parts[0], "#")
+    return "\n".join([*lines, ""])
+
+
+def verdict_lines(verdict: RunVerdict) -> Iterator[str]:
+    """Yield the verdict, and each reason against passing as a list item."""
+    yield f"**{'✅ Passed' if verdict.passed else '❌ Failed'}**"
+    if verdict.reasons:
+        yield ""
+        yield from (f"- {text(reason, 500)}" for reason in verdict.reasons)
+
+
+def warning_lines(head: SuiteResult, heading: str) -> Iterator[str]:
+    """Yield the warnings of a suite as a chapter; nothing where there are none."""
+    warnings = head.metadata.get("warnings", ())
+    if warnings:
+        yield from ("", f"{heading} Warnings", "")
+        yield from (f"- {text(warning, 500)}" for warning in warnings)
+
+
+def _overview(invocation: Invocation) -> Iterator[str]:
+    yield "| Suite | Verdict | Tasks passed | Score |"
+    yield "|---|---|---:|---:|"
+    for outcome in invocation.outcomes:
+        head, summary = outcome.head, outcome.head.summary
+        word = "✅ passed" if outcome.verdict.passed else "❌ failed"
+        passed = f"{summary.succeeded} of {summary.total_tests}"
+        yield f"| {text(name_of(head))} | {word} | {passed} | {decimal(summary.aggregate_score)} |"
+    for one in invocation.not_started:
+        yield f"| {text(one.name)} | ❌ not started | - | - |"
+
+
+def _part(head: SuiteResult, found: Sequence[Row], heading: str) -> Iterator[str]:
+    yield f"{heading} {text(head.eval_name)}"
+    yield ""
+    yield from verdict_lines(verdict_of(head))
+    yield ""
+    yield from _summary(head)
+    yield from warning_lines(head, f"{heading}#")
+    yield ""
+    yield from _tasks(found, heading)
+    yield from _failures(found, heading)
 
 
 def _summary(head: SuiteResult) -> Iterator[str]:
     summary = head.summary
-    yield f"# {text(head.eval_name)}"
-    yield ""
     yield "| | |"
     yield "|---|---|"
     counts = (
@@ -63,14 +110,18 @@ def _summary(head: SuiteResult) -> Iterator[str]:
         ("Duration", duration(summary.duration_ms)),
         ("Tasks", counts),
         *rates(head),
-        ("Aggregate score", f"{summary.aggregate_score:.2f}"),
-        ("Weighted score", f"{summary.weighted_score:.2f}"),
+        *(
+            (f"Gate {gate.name}", f"{'passed' if gate.passed else 'failed'}: {gate.found}")
+            for gate in gates(head)
+        ),
+        ("Aggregate score", decimal(summary.aggregate_score)),
+        ("Weighted score", decimal(summary.weighted_score)),
     ):
-        yield f"| {name} | {text(value)} |"
+        yield f"| {text(name)} | {text(value)} |"
 
 
-def _tasks(found: list[Row]) -> Iterator[str]:
-    yield "## Tasks"
+def _tasks(found: Sequence[Row], heading: str) -> Iterator[str]:
+    yield f"{heading}# Tasks"
     yield ""
     yield "| Task | Status | Score | Pass rate | Duration |"
     yield "|---|---|---:|---:|---:|"
@@ -79,22 +130,22 @@ def _tasks(found: list[Row]) -> Iterator[str]:
         flaky = " flaky" if row.flaky else ""
         first = f" (pass@1 {percent(row.first_tries / row.runs)})" if row.retried else ""
         figures = (
-            f"{stats.avg_score:.2f} | {percent(stats.pass_rate)}{first} | {duration(stats.avg_duration_ms)}"
+            f"{decimal(stats.avg_score)} | {percent(stats.pass_rate)}{first} | {duration(stats.avg_duration_ms)}"
             if stats
             else "- | - | -"
         )
-        yield f"| {text(row.name)} | {status_mark(row.status)} {row.status}{flaky} | {figures} |"
+        yield f"| {text(row.title)} | {status_mark(row.ending)} {row.ending}{flaky} | {figures} |"
 
 
-def _failures(found: list[Row]) -> Iterator[str]:
+def _failures(found: Sequence[Row], heading: str) -> Iterator[str]:
     failed = [row for row in found if row.failed]
     if not failed:
         return
     yield ""
-    yield "## Failures"
+    yield f"{heading}# Failures"
     for row in failed:
         yield ""
-        yield f"### {text(row.name)} ({row.status})"
+        yield f"{heading}## {text(row.title)} ({row.status})"
         yield ""
         if row.never_passed:
             yield f"It never passed: 0 of {row.runs} runs."
@@ -111,7 +162,7 @@ def _run(run: Run, of: int) -> Iterator[str]:
     if run.error:
         yield f"  - error: {code(run.error)}"
     for check in run.misses:
-        yield f"  - **{text(check.label)}** ({check.score:.2f}) {code(check.feedback)}".rstrip()
+        yield f"  - **{text(check.label)}** ({decimal(check.score)}) {code(check.feedback)}".rstrip()
         yield from (f"    - {name}: {code(value)}" for name, value in check.told)
     if run.output:
         yield f"  - output: {code(run.output)}"

@@ -7,11 +7,14 @@ from typing import Any
 
 import msgspec
 
+from waza.kit import stats
+from waza.kit.share import decimal, percent
 from waza.model.result import SuiteResult
 from waza.report.console import facts, section
 from waza.report.table import table
-from waza.report.words import Write, duration, grouped, percent
+from waza.report.words import Write, duration, grouped
 from waza.results.outcome import Outcome
+from waza.results.verdict import NotStarted
 
 _NAMES = {
     "aggregate_score": "Aggregate",
@@ -49,7 +52,7 @@ def _model_line(head: SuiteResult) -> tuple[str, ...]:
     summary, usage = head.summary, head.summary.usage
     figures = (
         head.config.model_id or "(default)",
-        f"{summary.aggregate_score:.2f}",
+        decimal(summary.aggregate_score),
         percent(summary.success_rate),
         duration(summary.duration_ms),
     )
@@ -64,8 +67,8 @@ def _model_line(head: SuiteResult) -> tuple[str, ...]:
     )
 
 
-def skills_summary(lines: Sequence[SkillLine], out: Write) -> None:
-    """Print the MULTI-SKILL RUN SUMMARY: tasks passed over all models, and the mean score of the models."""
+def skills_summary(lines: Sequence[SkillLine], not_started: Sequence[NotStarted], out: Write) -> None:
+    """Print the MULTI-SKILL RUN SUMMARY: tasks passed over all models, the mean score, and what did not start."""
     cells = []
     for line in lines:
         total = sum(head.summary.total_tests for head in line.heads)
@@ -76,9 +79,10 @@ def skills_summary(lines: Sequence[SkillLine], out: Write) -> None:
                 line.skill,
                 "✅ Passed" if line.passed else "❌ Failed",
                 percent(passed / total if total else 0.0),
-                f"{sum(scores) / len(scores) if scores else 0.0:.2f}",
+                decimal(stats.mean(scores)),
             )
         )
+    cells += [(one.name, "❌ Not started", "-", "-") for one in not_started]
     section("MULTI-SKILL RUN SUMMARY", list(table(("Skill", "Status", "Pass Rate", "Avg Score"), cells)), out)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from waza.model.result import RunResult, SkillImpact, TaskResult, TaskStats, Validation
-from waza.report.words import one_line, shortened
+from waza.report.words import CUT_OFF, one_line, shortened
+from waza.results.outcome import Outcome
+from waza.results.verdict import COMPLETE
 
 LONGEST = 4000  # characters of a feedback that a report keeps
 EXCERPT = 200  # characters of what was expected and found
@@ -66,7 +69,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A task. `bad_runs` are those that failed or errored; `first_tries` counts runs passed without retry."""
+    """A task. `bad_runs` are those that failed or errored; `first_tries` counts runs passed without retry.
+
+    `title` is the name, with the id where other tasks have the same name. `missing` counts the trials that a run
+    which did not come to its end owes.
+    """
 
     id: str
     name: str
@@ -83,6 +90,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     first_tries: int = 0
     triage: str = ""
     snapshots: tuple[str, ...] = ()
+    title: str = ""
+    missing: int = 0
+
+    @property
+    def ending(self) -> str:
+        """The status for people: a task whose trials did not all run has not passed."""
+        return CUT_OFF if self.missing and not self.failed else self.status
 
     @property
     def score(self) -> float:
@@ -132,9 +146,20 @@ def row(task: TaskResult) -> Row:
     )
 
 
-def rows(tasks: Iterable[TaskResult]) -> list[Row]:
+def rows(outcome: Outcome) -> list[Row]:
     """Return the rows of all tasks, going through them once."""
-    return [row(task) for task in tasks]
+    head, found = outcome.head, [row(task) for task in outcome.tasks()]
+    names = Counter(row.name for row in found)
+    cut = head.metadata.get("run_status", COMPLETE) != COMPLETE
+    planned = head.config.runs_per_test if cut else 0
+    return [
+        msgspec.structs.replace(
+            row,
+            title=f"{row.name} ({row.id})" if names[row.name] > 1 else row.name,
+            missing=max(0, planned - row.runs),
+        )
+        for row in found
+    ]
 
 
 def _run(run: RunResult) -> Run:

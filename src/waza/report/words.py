@@ -14,7 +14,14 @@ PASSED, FAILED, ERROR, SKIPPED = "✓", "✗", "⚠", "○"
 UP, DOWN = "↑", "↓"
 BULLET = "•"
 
-_STATUS_MARKS: Final = {"passed": PASSED, "failed": FAILED, "error": ERROR, "skipped": SKIPPED}
+CUT_OFF = "cut off"
+_STATUS_MARKS: Final = {
+    "passed": PASSED,
+    "failed": FAILED,
+    "error": ERROR,
+    "skipped": SKIPPED,
+    CUT_OFF: SKIPPED,
+}
 
 # What stands for our own signs where the console's encoding does not have them.
 _ASCII = str.maketrans(
@@ -76,7 +83,7 @@ def encodable(text: str, encoding: str) -> str:
 
 
 def status_mark(status: str) -> str:
-    """Return the mark of a status: passed, failed, error or skipped."""
+    """Return the mark of a status: passed, failed, error, skipped or cut off."""
     return _STATUS_MARKS.get(status, "?")
 
 
@@ -110,16 +117,6 @@ def duration(milliseconds: float) -> str:
     return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
 
 
-def percent(rate: float, digits: int = 1) -> str:
-    """Return a rate between 0 and 1 as a percentage."""
-    return f"{rate * 100:.{digits}f}%"
-
-
 def grouped(count: float) -> str:
     """Return a whole number with thousands separators."""
     return f"{count:,.0f}"
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 call`, `3 calls`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

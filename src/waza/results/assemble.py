@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from waza.kit import stats
+from waza.kit.share import reaches
 from waza.model.loaded import Suite
 from waza.model.observation import Usage
 from waza.model.result import (
@@ -36,10 +37,12 @@ from waza.results.figures import (
     summary,
     task_stats,
 )
-from waza.results.outcome import Missing, Outcome
+from waza.results.outcome import Outcome
+from waza.results.verdict import COMPLETE, gating, judge, with_verdict
 
 Read = Callable[[int], RunResult]
 PROMPT = "prompt"  # the type of graders that compare pairwise
+_TRIGGER = "trigger_"  # begins the names of metrics of trigger tests
 
 
 class Triggers(msgspec.Struct, frozen=True):
@@ -98,18 +101,20 @@ class Fold:
         timestamp: str,
         triggers: Triggers | None = None,
         metadata: dict[str, Any] | None = None,
-        complete: bool = True,
     ) -> tuple[Outcome, list[str]]:
-        """Return the outcome and warnings about metrics without data.
+        """Return the outcome with its verdict, and warnings about metrics without data.
 
-        `complete` false: tasks that never ran are left out, and what is missing is listed.
+        `metadata` has the `run_status`; the warnings of the suite and the verdict are added to it. Tasks that
+        never ran are listed as skipped.
         """
-        triggers = triggers or Triggers()
-        missing = () if complete else tuple(self._missing())
-        figures = self._listed("main", complete=complete)
+        triggers, metadata = triggers or Triggers(), metadata or {}
         trials = self.suite.file.config.trials_per_task
+        figures = list(self.tasks["main"].values())
         total = summary(figures, trials, self.durations.get("main", 0), extra_usage=triggers.usages)
         metrics, warnings = self._metrics(total, triggers.metrics)
+        if metadata.get("run_status", COMPLETE) != COMPLETE:
+            warnings = []  # the data would have come
+        said = [*(str(problem) for problem in self.suite.warnings), *warnings]
         sessions = [
             *self._sessions,
             *_costs(zip(triggers.usages, (one.session_id for one in triggers.results), strict=False)),
@@ -126,49 +131,49 @@ class Fold:
             tasks=[],
             trigger_metrics=triggers.metrics,
             trigger_results=list(triggers.results),
-            metadata=metadata or {},
+            metadata={**metadata, **({"warnings": said} if said else {})},
             evaluation_usage={"sessions": sessions} if sessions else None,
         )
+        baseline = self._baseline(head, trials)
+        if baseline is not None:
+            head = msgspec.structs.replace(head, is_baseline=True, baseline_outcome=baseline)
+        verdict = judge(head, missing_trials=self._missing(), unmeasured=self._unmeasured(triggers.metrics))
+        return Outcome(
+            with_verdict(head, verdict),
+            lambda: self._results("main", read),
+            (lambda: self._results("baseline", read)) if baseline else None,
+        ), warnings
+
+    def _baseline(self, head: SuiteResult, trials: int) -> SuiteResult | None:
         if "baseline" not in self.tasks:
-            main = Outcome(head, lambda: self._results("main", read, complete=complete), missing=missing)
-            return main, warnings
-        below = self._listed("baseline", complete=complete)
-        baseline = msgspec.structs.replace(
+            return None
+        figures = list(self.tasks["baseline"].values())
+        return msgspec.structs.replace(
             head,
-            summary=summary(below, trials, self.durations.get("baseline", 0)),
+            summary=summary(figures, trials, self.durations.get("baseline", 0)),
             metrics={},
             trigger_metrics=None,
             trigger_results=[],
             metadata={},
             evaluation_usage=None,
         )
-        head = msgspec.structs.replace(head, is_baseline=True, baseline_outcome=baseline)
-        return Outcome(
-            head,
-            lambda: self._results("main", read, complete=complete),
-            lambda: self._results("baseline", read, complete=complete),
-            missing=missing,
-        ), warnings
 
-    def _missing(self) -> Iterator[Missing]:
-        """Yield the tasks that lack trials, in the order of the plan. A task that a hook stopped lacks none."""
-        wanted = self.suite.file.config.trials_per_task
-        for arm, found in self.tasks.items():
-            for task in self.suite.tasks:
-                figures = found[task.id]
-                if not figures.stopped and len(figures.trials) < wanted:
-                    lacking = wanted - len(figures.trials)
-                    yield Missing(arm=arm, task_id=task.id, name=task.name, trials=lacking)
+    def _missing(self) -> int:
+        """Return how many planned trials did not run."""
+        planned = self.suite.file.config.trials_per_task
+        found = (task for tasks in self.tasks.values() for task in tasks.values())
+        return sum(planned - len(task.trials) for task in found if not task.stopped)
 
-    def _listed(self, arm: Arm, *, complete: bool) -> list[TaskFigures]:
-        found = self.tasks[arm].values()
-        return [task for task in found if complete or task.trials or task.stopped]
+    def _unmeasured(self, triggers: TriggerMetrics | None) -> list[str]:
+        """Return the gates whose trigger tests did not run. A script of the mock need not have them."""
+        if triggers or self.suite.trigger_tests is None or self.suite.file.config.executor == "mock":
+            return []
+        found = (metric for metric in self.suite.file.metrics if gating(metric))
+        return [one.name for one in found if one.name.startswith(_TRIGGER) and one.threshold > 0]
 
-    def _results(self, arm: Arm, read: Read, *, complete: bool) -> Iterator[TaskResult]:
+    def _results(self, arm: Arm, read: Read) -> Iterator[TaskResult]:
         for task in self.suite.tasks:
-            figures = self.tasks[arm][task.id]
-            if complete or figures.trials or figures.stopped:
-                yield self._result(arm, task, figures, read)
+            yield self._result(arm, task, self.tasks[arm][task.id], read)
 
     def _result(self, arm: Arm, task: Task, figures: TaskFigures, read: Read) -> TaskResult:
         ordered = figures.ordered
@@ -213,14 +218,15 @@ class Fold:
                 identifier=metric.name,
                 value=number(value),
                 threshold=number(metric.threshold),
-                passed=metric.threshold <= 0 or value >= metric.threshold,
+                passed=metric.threshold <= 0 or reaches(value, metric.threshold),
                 weight=number(metric.weight),
+                details={"gate": True} if metric.gate else {},
             )
         return results, warnings
 
     def _value(self, metric: Metric, total: Summary, triggers: TriggerMetrics | None) -> float | None:
-        if metric.name.startswith("trigger_"):
-            key = metric.name.removeprefix("trigger_")
+        if metric.name.startswith(_TRIGGER):
+            key = metric.name.removeprefix(_TRIGGER)
             if key in ("accuracy", "precision", "recall"):
                 return getattr(triggers, key) if triggers else None
         if metric.name == "task_completion":

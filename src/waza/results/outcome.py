@@ -7,27 +7,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from waza.model.result import SuiteResult, TaskResult
-from waza.model.trial import Arm
-
-
-class Missing(msgspec.Struct, frozen=True, kw_only=True):
-    """A task of which `trials` trials were planned and did not run, because the run did not come to its end."""
-
-    arm: Arm
-    task_id: str
-    name: str
-    trials: int
-
-
-class NotStarted(msgspec.Struct, frozen=True, kw_only=True):
-    """A suite, on one of its models, that was to run and did not; `why` says what prevented it.
-
-    `model` is empty for the default model, and for a suite whose files have mistakes.
-    """
-
-    skill: str
-    model: str = ""
-    why: str
+from waza.results.verdict import RunVerdict, verdict_of
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -42,7 +22,6 @@ class Outcome(msgspec.Struct, frozen=True):
     head: SuiteResult
     source: Callable[[], Iterator[TaskResult]]
     baseline_source: Callable[[], Iterator[TaskResult]] | None = None
-    missing: tuple[Missing, ...] = ()
 
     @classmethod
     def of(cls, result: SuiteResult) -> Outcome:
@@ -50,6 +29,11 @@ class Outcome(msgspec.Struct, frozen=True):
         tasks = result.tasks
         baseline = result.baseline_outcome
         return cls(result, lambda: iter(tasks), (lambda: iter(baseline.tasks)) if baseline else None)
+
+    @property
+    def verdict(self) -> RunVerdict:
+        """The verdict that the results carry."""
+        return verdict_of(self.head)
 
     def tasks(self) -> Iterator[TaskResult]:
         """Go through the tasks."""

@@ -15,6 +15,7 @@ from tests.unit.report.factory import outcome, task
 from waza.cli.outputs import (
     Done,
     Reporter,
+    Results,
     json_documents,
     named,
     parse_reporter,
@@ -24,12 +25,17 @@ from waza.cli.outputs import (
     write_tree,
 )
 from waza.errors import UsageError
+from waza.results.verdict import NotStarted
 
 NOW = datetime(2026, 1, 31, 14, 25, 30, 123_999, tzinfo=UTC)
 
 
 def done(skill: str, model: str = "m", name: str = "T") -> Done:
-    return Done(skill=skill, outcome=outcome(task(name), model=model), passed=True)
+    return Done(skill=skill, outcome=outcome(task(name), model=model))
+
+
+def results(*found: Done, not_started: tuple[NotStarted, ...] = ()) -> Results:
+    return Results(done=found, not_started=not_started)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +81,7 @@ def test_any_name_is_one_part_of_a_path_and_leads_nowhere(name: str):
     ],
 )
 def test_what_is_added_to_names_of_files(outcomes: list[Done], expected: list[str]):
-    assert suffixes(outcomes) == expected
+    assert suffixes(results(*outcomes).keys) == expected
 
 
 @settings(deadline=None)
@@ -83,9 +89,7 @@ def test_what_is_added_to_names_of_files(outcomes: list[Done], expected: list[st
     st.lists(st.tuples(st.text("ab/:-2 ", max_size=4), st.text("aA.-2", max_size=3)), min_size=1, max_size=6)
 )
 def test_no_two_files_have_one_name(pairs: list[tuple[str, str]]):
-    found = [
-        named(Path("r.json"), suffix).name.casefold() for suffix in suffixes([done(*pair) for pair in pairs])
-    ]
+    found = [named(Path("r.json"), suffix).name.casefold() for suffix in suffixes(pairs)]
     assert len(set(found)) == len(found)
     assert "r_summary.json" not in found
 
@@ -116,8 +120,8 @@ def test_reporters_that_cannot_be(text: str):
 
 
 def test_a_folder_of_its_own_for_each_run_of_one_moment(tmp_path: Path):
-    first = write_tree(tmp_path, [done("s")], NOW)
-    second = write_tree(tmp_path, [done("s", "a/b"), done("t", "a:b"), done("s", "a:b")], NOW)
+    first = write_tree(tmp_path, results(done("s")), NOW)
+    second = write_tree(tmp_path, results(done("s", "a/b"), done("t", "a:b"), done("s", "a:b")), NOW)
     assert [str(path.relative_to(tmp_path)) for path in first] == ["2026-01-31T142530.123/m.json"]
     assert [str(path.relative_to(tmp_path)) for path in second] == [
         "2026-01-31T142530.123-2/s/a-b.json",
@@ -128,8 +132,10 @@ def test_a_folder_of_its_own_for_each_run_of_one_moment(tmp_path: Path):
 
 
 def test_the_summary_counts_every_model_of_a_skill(tmp_path: Path):
-    failed = Done(skill="t", outcome=outcome(task("A"), task("B", status="error"), model="y"), passed=False)
-    written = write_results(tmp_path / "r.json", [done("s", "x"), done("t", "x"), failed], summary=True)
+    failed = Done(skill="t", outcome=outcome(task("A"), task("B", status="error"), model="y"))
+    written = write_results(
+        tmp_path / "r.json", results(done("s", "x"), done("t", "x"), failed), summary=True
+    )
     assert [path.name for path in written] == ["r_s_x.json", "r_t_x.json", "r_t_y.json", "r_summary.json"]
     summary = json.loads(written[-1].read_bytes())
     assert re.fullmatch(r"\d{4}-.*[+-]\d\d:\d\d", summary["timestamp"])
@@ -140,12 +146,12 @@ def test_the_summary_counts_every_model_of_a_skill(tmp_path: Path):
     assert summary["overall"] == {
         "total_skills": 2, "total_models": 2, "avg_pass_rate": (1 + 2 / 3) / 2, "avg_aggregate_score": 0.875,
     }  # fmt: skip
-    assert len(write_results(tmp_path / "n.json", [done("s"), done("t")], summary=False)) == 2
+    assert len(write_results(tmp_path / "n.json", results(done("s"), done("t")), summary=False)) == 2
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_json_documents_parse(count: int):
     outcomes = [done("s", str(number)) for number in range(count)]
-    found = json.loads(b"".join(json_documents(outcomes)))
+    found = json.loads(b"".join(json_documents(results(*outcomes))))
     found = found if count > 1 else [found]
     assert [one["config"]["model_id"] for one in found] == [str(number) for number in range(count)]

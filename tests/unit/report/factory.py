@@ -18,6 +18,7 @@ from waza.model.result import (
     TaskStatus,
     Validation,
 )
+from waza.results.invocation import Invocation
 from waza.results.outcome import Outcome
 
 EVIL = 'bad \x01 \x1b[31m \ufffe ]]> <&"'
@@ -147,6 +148,10 @@ def suite(
 
 def outcome(*tasks: TaskResult, **more: Any) -> Outcome:
     return Outcome.of(suite(tasks, **more))
+
+
+def invocation(*outcomes: Outcome) -> Invocation:
+    return Invocation(outcomes=outcomes)
 
 
 class Lines(list[str]):

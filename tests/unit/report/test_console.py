@@ -58,6 +58,8 @@ Min score:        0.50
 Max score:        1.00
 Std deviation:    0.0000
 Duration:         1.234s
+✗ FAILED
+  • 1 of 2 tasks did not pass: 1 failed
 
 ===================================================
 PER-TASK BREAKDOWN
@@ -297,8 +299,9 @@ def test_statistics() -> None:
 
 
 def test_an_interrupted_run_says_so() -> None:
-    assert "did not finish (cancelled)" in told(outcome(task(), metadata={"run_status": "cancelled"}))
-    assert "did not finish" not in told(outcome(task(), metadata={"run_status": "complete"}))
+    text = told(outcome(task(), metadata={"run_status": "cancelled"}))
+    assert "✗ FAILED\n  • the run did not come to its end (cancelled)" in text
+    assert "✓ PASSED" in told(outcome(task(), metadata={"run_status": "complete"}))
 
 
 def test_suggestions_name_the_model() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.unit.report.factory import EVIL, checkpoint, outcome, run, task, verdict
+from tests.unit.report.factory import EVIL, checkpoint, invocation, outcome, run, task, verdict
 
 from waza.report.junit import document
 from waza.results.outcome import Outcome
 
 
 def parsed(result: Outcome) -> ET.Element:
-    return ET.fromstring(document(result))  # noqa: S314  # our own document
+    return ET.fromstring(document(invocation(result)))  # noqa: S314  # our own document
 
 
 def case(root: ET.Element, number: int = 0) -> ET.Element:
@@ -45,13 +45,15 @@ def test_counts_times_and_properties() -> None:
         "errors": "1",
         "skipped": "1",
         "time": "1.234",
-        "timestamp": "2026-01-31T14:25:30.5+00:00",
+        "timestamp": "2026-01-31T14:25:30Z",
     }
     properties = {one.attrib["name"]: one.attrib["value"] for one in found.findall("properties/property")}
-    assert properties == {"skill": "greeter", "model": "gpt-x", "engine": "mock", "score": "0.3333"}
+    assert properties == {
+        "skill": "greeter", "model": "gpt-x", "engine": "mock", "score": "0.3333", "verdict": "failed",
+    }  # fmt: skip
     assert case(root).attrib == {"name": "A", "classname": "greeter", "time": "0.004"}
-    assert list(case(root)) == []
-    assert [child.tag for child in case(root, 3)] == ["skipped"]
+    assert [child.tag for child in case(root)] == ["properties"]
+    assert attribute(case(root, 3), "skipped", "message") == "it was not started"
 
 
 def test_a_failure_lists_the_failing_graders_of_the_first_bad_run() -> None:
@@ -109,6 +111,6 @@ def test_a_suite_without_a_skill_uses_its_name_as_class() -> None:
 
 
 def test_is_utf8_with_a_header() -> None:
-    data = document(outcome(task("é 你")))
+    data = document(invocation(outcome(task("é 你"))))
     assert data.startswith(b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites ')
     assert "é 你".encode() in data

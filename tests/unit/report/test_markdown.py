@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.report.factory import EVIL, checkpoint, outcome, run, task, verdict
+from tests.unit.report.factory import EVIL, checkpoint, invocation, outcome, run, task, verdict
 
 from waza.model.result import SkillImpact
 from waza.report import github, markdown
@@ -52,14 +52,15 @@ def test_a_document_has_summary_tasks_and_failures() -> None:
     impact = SkillImpact(pass_rate_with_skills=0.0, pass_rate_baseline=1.0, delta=-1.0, percent_change=-100.0)
     details = {"expected": "hello", "found": "hey"}
     bad = [run(i, "failed", [verdict(passed=False, score=0.5, details=details)]) for i in (1, 2)]
-    shown = markdown.document(
-        outcome(
-            task("Good", run(attempts=2)),
-            task("Bad", *bad, skill_impact=impact),
-            task("Broken", run(1, "error", [])),
-        )
+    found = outcome(
+        task("Good", run(attempts=2)),
+        task("Bad", *bad, skill_impact=impact),
+        task("Broken", run(1, "error", [])),
     )
-    assert shown.startswith("# greeter-eval\n")
+    shown = markdown.document(invocation(found))
+    assert shown.startswith(
+        "# greeter-eval\n\n**❌ Failed**\n\n- 2 of 3 tasks did not pass: 1 failed, 1 errored\n\n| | |\n"
+    )
     assert "| Tasks | 3: 1 passed, 1 failed, 1 error, 0 skipped |" in shown
     assert "| Success rate | 33.3% (1 of 3 tasks) |" in shown
     assert "| Graded success rate | 50.0% (1 of 2, without errors and skipped tasks) |" in shown
@@ -77,7 +78,7 @@ def test_a_document_has_summary_tasks_and_failures() -> None:
 
 
 def test_a_document_without_failures_has_no_such_chapter() -> None:
-    assert "## Failures" not in markdown.document(outcome(task()))
+    assert "## Failures" not in markdown.document(invocation(outcome(task())))
 
 
 def test_a_comment() -> None:
@@ -87,11 +88,13 @@ def test_a_comment() -> None:
         [verdict("z", passed=False, score=0.5), verdict("a")],
         checkpoints=[checkpoint(1, verdict("c"))],
     )
-    assert github.comment(outcome(task("A"), task("B", run(1), bad), summary={"duration_ms": 850})) == (
+    found = outcome(task("A"), task("B", run(1), bad), summary={"duration_ms": 850})
+    assert github.comment(invocation(found)) == (
         "## Waza Evaluation Results\n"
         "\n"
         "**❌ Failed, score 0.94, 850ms**\n"
         "\n"
+        "- 1 of 2 tasks did not pass: 1 failed\n"
         "- Tests: 2 total, 1 passed, 1 failed, 0 errors\n"
         "- Success rate: 50.0% (1 of 2 tasks)\n"
         "- Score range: 0.88 to 1.00 (\u03c3 = 0.0000)\n"
@@ -124,7 +127,7 @@ def test_a_comment() -> None:
 
 
 def test_a_comment_on_success() -> None:
-    shown = github.comment(outcome(task("A", run(verdicts=[])), skill="", model=""))
+    shown = github.comment(invocation(outcome(task("A", run(verdicts=[])), skill="", model="")))
     assert "**✅ Passed, score" in shown
     assert "| A | 0.00 | ✓ passed | - |" in shown
     assert "Failed Task Details" not in shown
@@ -134,7 +137,7 @@ def test_a_comment_on_success() -> None:
 def test_text_of_a_model_does_not_become_markup() -> None:
     bad = run(1, "failed", [verdict(ATTACK, passed=False, feedback=ATTACK + "```")], error_msg=ATTACK)
     found = outcome(task(ATTACK, bad), task(EVIL), skill=ATTACK, eval_name=ATTACK)
-    for shown in (github.comment(found), markdown.document(found)):
+    for shown in (github.comment(invocation(found)), markdown.document(invocation(found))):
         outside = [line.split(" ``")[0] for line in shown.splitlines()]  # before a code span
         assert not any("<script" in line for line in outside)
         assert not any("@octocat" in line for line in outside)
@@ -145,7 +148,7 @@ def test_text_of_a_model_does_not_become_markup() -> None:
 
 def test_a_comment_fits_into_what_github_accepts() -> None:
     many = [task(f"T{i}", run(1, "failed", [verdict(passed=False, feedback="x" * 400)])) for i in range(3000)]
-    shown = github.comment(outcome(*many))
+    shown = github.comment(invocation(outcome(*many)))
     assert len(shown) <= github.LONGEST
     assert "more tasks are not shown here." in shown
     assert "more failed tasks are not shown here." in shown

@@ -12,6 +12,7 @@ from waza.report.overview import SkillLine, comparison, recommendation, skills_s
 from waza.report.table import table
 from waza.results.compare import compare
 from waza.results.recommend import recommend
+from waza.results.verdict import NotStarted
 
 
 def body(lines: Lines) -> list[str]:
@@ -53,12 +54,14 @@ def test_skills_add_up_over_their_models() -> None:
             SkillLine(skill="one", heads=heads, passed=False),
             SkillLine(skill="two", heads=heads[:1], passed=True),
         ],
+        [NotStarted(skill="six", model="m", why="the server is gone")],
         lines,
     )
     assert lines[2] == "MULTI-SKILL RUN SUMMARY"
-    assert body(lines)[2:] == [
-        "one    ❌ Failed      75.0%       0.75",
-        "two    ✅ Passed     100.0%       1.00",
+    assert [line.split() for line in body(lines)[2:]] == [
+        ["one", "❌", "Failed", "75.0%", "0.75"],
+        ["two", "✅", "Passed", "100.0%", "1.00"],
+        ["six", "on", "m", "❌", "Not", "started", "-", "-"],
     ]
 
 

@@ -9,16 +9,8 @@ import sys
 
 import pytest
 
-from waza.report.words import (
-    PASSED,
-    duration,
-    grouped,
-    one_line,
-    percent,
-    printer,
-    shortened,
-    status_mark,
-)
+from waza.kit.share import percent
+from waza.report.words import PASSED, duration, grouped, one_line, printer, shortened, status_mark
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from waza.model.observation import Usage
 from waza.model.result import RunResult, TriggerMetrics, TriggerResult
 from waza.model.trial import Arm
 from waza.results.assemble import Fold, Triggers, groups_of
-from waza.results.gate import exit_code
 from waza.results.outcome import Outcome
 from waza.suite.load import load
 
@@ -73,7 +72,7 @@ def test_a_trial_counts_once(tmp_path: Path) -> None:
     assert outcome.head.metrics["polite"].value == 0
 
 
-def test_what_never_ran_is_listed_only_in_a_complete_run(tmp_path: Path) -> None:
+def test_what_never_ran_is_listed_as_skipped(tmp_path: Path) -> None:
     folded = Folded(suite_of(tmp_path, "a", "b", "c"))
     folded.add("b", run())
     folded.fold.stop("main", "c", "the hook failed")
@@ -86,11 +85,9 @@ def test_what_never_ran_is_listed_only_in_a_complete_run(tmp_path: Path) -> None
     ]
     assert found["a"].stats is found["c"].stats is None
     assert (outcome.head.summary.total_tests, outcome.head.summary.skipped) == (2, 1)
-    broken_off, _ = folded.outcome(complete=False)
-    assert [task.test_id for task in broken_off.tasks()] == ["b", "c"]
-    assert (broken_off.head.summary.total_tests, broken_off.head.summary.skipped) == (2, 0)
-    lacking = [(one.arm, one.task_id, one.trials) for one in broken_off.missing]
-    assert (outcome.missing, lacking) == ((), [("main", "a", 1)])
+    broken_off, _ = folded.outcome(metadata={"run_status": "cancelled"})
+    assert [task.test_id for task in broken_off.tasks()] == ["a", "b", "c"]
+    assert broken_off.verdict.reasons[0] == "the run did not come to its end (cancelled): 1 trial did not run"
 
 
 def test_a_task_and_the_summary_agree_on_one_that_was_stopped_later(tmp_path: Path) -> None:
@@ -238,14 +235,14 @@ def test_groups_of_a_task(dimension: str, groups: tuple[str, ...], tmp_path: Pat
         (["passed", "failed"], ["passed", "passed"], 1),
     ],
 )
-def test_exit_codes(main: list[Any], baseline: list[Any] | None, code: int, tmp_path: Path) -> None:
+def test_verdicts(main: list[Any], baseline: list[Any] | None, code: int, tmp_path: Path) -> None:
     suite = suite_of(tmp_path, *"ab"[: len(main)])
     folded = Folded(suite, "main", *(("baseline",) if baseline else ()))
     for task, status in zip("ab", main, strict=False):
         folded.add(task, run(1, status))
     for task, status in zip("ab", baseline or [], strict=False):
         folded.add(task, run(1, status), "baseline")
-    assert exit_code(folded.outcome()[0].head, suite.file.metrics) == code
+    assert folded.outcome()[0].verdict.passed == (code == 0)
 
 
 @pytest.mark.parametrize(
@@ -260,9 +257,8 @@ def test_exit_codes(main: list[Any], baseline: list[Any] | None, code: int, tmp_
         ("{name: trigger_recall, threshold: 0.6, gate: true}", 1),
     ],
 )
-def test_exit_codes_of_metrics(metric: str, code: int, tmp_path: Path) -> None:
+def test_verdicts_of_metrics(metric: str, code: int, tmp_path: Path) -> None:
     suite = suite_of(tmp_path, "a", head=f"metrics: [{metric}]")
     folded = Folded(suite)
     folded.add("a", run(1, "passed", [verdict(score=0.4)]))
-    head = folded.outcome(triggers=Triggers(ACCURACY))[0].head
-    assert exit_code(head, suite.file.metrics) == code
+    assert folded.outcome(triggers=Triggers(ACCURACY))[0].verdict.passed == (code == 0)

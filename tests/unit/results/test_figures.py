@@ -104,7 +104,7 @@ def test_task_figures_are_those_of_the_formulas(made: list[RunResult]) -> None:
         assert found.is_significant is (interval.lower > 0)
 
 
-@settings(max_examples=40)  # two bootstraps each
+@settings(max_examples=40, deadline=None)  # two bootstraps each
 @given(trials(), st.randoms(use_true_random=False))
 def test_figures_do_not_depend_on_any_order(made: list[RunResult], random: Random) -> None:
     """Bit for bit, so that equal data give equal files."""

@@ -1,0 +1,132 @@
+"""The verdict over a run, and over a call of the program that made several: passed, or every reason why not.
+
+Whatever is shown of a run (console, documents, results file, exit code) takes its verdict from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from waza.kit.share import TOLERANCE, decimal, percent
+from waza.kit.text import counted
+from waza.model.result import SuiteResult
+from waza.model.suite import Metric
+
+COMPLETE = "complete"
+_ALWAYS = "trigger_accuracy"  # gates without being asked to
+
+
+class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether everything that was to be shown was shown; `reasons` say what was not. `metadata.verdict`."""
+
+    passed: bool
+    reasons: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, reasons: Iterable[str]) -> RunVerdict:
+        """Return the verdict with these reasons against passing; without any it has passed."""
+        found = tuple(reasons)
+        return cls(passed=not found, reasons=found)
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition on a run as a whole, besides its tasks; `found` says what was measured."""
+
+    name: str
+    passed: bool
+    found: str
+
+
+class NotStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """A suite, on one of its models, that was to run and did not; `why` says what prevented it.
+
+    `model` is empty for the default model, and for a suite whose files have mistakes.
+    """
+
+    skill: str
+    model: str = ""
+    why: str
+
+    @property
+    def name(self) -> str:
+        """The suite and its model, for people."""
+        return f"{self.skill} on {self.model}" if self.model else self.skill
+
+
+def judge(head: SuiteResult, *, missing_trials: int = 0, unmeasured: Sequence[str] = ()) -> RunVerdict:
+    """Return the verdict over one suite on one model.
+
+    `missing_trials` were planned and did not run; `unmeasured` names gates without data. A run with a baseline
+    passes when its success rate is higher than without skills; any other when no task failed or errored.
+    In either case every gate must pass, and the run must have come to its end.
+    """
+    return RunVerdict.of(_reasons(head, missing_trials, unmeasured))
+
+
+def verdict_of(head: SuiteResult) -> RunVerdict:
+    """Return the verdict that results carry; results of other programs are judged."""
+    try:
+        return msgspec.convert(head.metadata.get("verdict"), RunVerdict)
+    except msgspec.ValidationError:
+        return judge(head)
+
+
+def with_verdict(head: SuiteResult, verdict: RunVerdict) -> SuiteResult:
+    """Return the results with this verdict in their metadata."""
+    return msgspec.structs.replace(head, metadata={**head.metadata, "verdict": msgspec.to_builtins(verdict)})
+
+
+def gates(head: SuiteResult) -> Iterator[Gate]:
+    """Yield the gates of a run: its gating metrics and, with a baseline, that the skills make it better."""
+    for name, metric in sorted(head.metrics.items()):
+        if name == _ALWAYS or metric.details.get("gate") is True:
+            bound = f"{decimal(metric.value)}, at least {decimal(metric.threshold)} is required"
+            yield Gate(name=name, passed=metric.passed, found=bound)
+    without = head.baseline_outcome
+    if without is not None:
+        before, after = without.summary.success_rate, head.summary.success_rate
+        found = f"success rate {percent(after)} with skills, {percent(before)} without"
+        yield Gate(name="baseline", passed=after > before + TOLERANCE, found=found)
+
+
+def gating(metric: Metric) -> bool:
+    """Tell whether a metric of a suite fails the run where its value is below the threshold."""
+    return metric.enabled and (metric.gate or metric.name == _ALWAYS)
+
+
+def overall(verdicts: Sequence[tuple[str, RunVerdict]], not_started: Sequence[NotStarted]) -> RunVerdict:
+    """Return the verdict over all runs of one call, each given with its name."""
+    if len(verdicts) == 1 and not not_started:
+        return verdicts[0][1]
+    reasons = [f"{name}: {reason}" for name, verdict in verdicts for reason in verdict.reasons]
+    return RunVerdict.of([*reasons, *(f"{one.name}: did not run: {one.why}" for one in not_started)])
+
+
+def reason_of(gate: Gate) -> str:
+    """Return what a gate that did not pass says in the verdict."""
+    return f"gate {gate.name}: {gate.found}"
+
+
+def tasks_reason(head: SuiteResult) -> str:
+    """Return what tasks that did not pass say in the verdict; nothing if all passed, or only the baseline counts."""
+    summary = head.summary
+    bad = summary.failed + summary.errors
+    if not bad or head.baseline_outcome is not None:
+        return ""
+    counts = ((summary.failed, "failed"), (summary.errors, "errored"))
+    which = ", ".join(f"{count} {word}" for count, word in counts if count)
+    return f"{bad} of {counted(summary.total_tests, 'task')} did not pass: {which}"
+
+
+def _reasons(head: SuiteResult, missing_trials: int, unmeasured: Sequence[str]) -> Iterator[str]:
+    status = head.metadata.get("run_status", COMPLETE)
+    if status != COMPLETE:
+        missing = f": {counted(missing_trials, 'trial')} did not run" if missing_trials else ""
+        yield f"the run did not come to its end ({status}){missing}"
+    tasks = tasks_reason(head)
+    if tasks:
+        yield tasks
+    yield from (reason_of(gate) for gate in gates(head) if not gate.passed)
+    yield from (f"gate {name}: it was not measured" for name in unmeasured)

@@ -1,0 +1,171 @@
+"""One verdict: console, JUnit, Markdown, GitHub comment, JSON and exit code say the same, and never too much."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from signal import SIGINT
+from typing import Any
+
+import pytest
+from tests.support.live import Project
+from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
+
+SAYS = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
+PASSES = "inputs: {prompt: p}\nmock: {output: hello}"
+GATE = "metrics: [{name: order, threshold: 0.9, gate: true}]"
+ORDER = (
+    "{type: action_sequence, name: order, config: {matching_mode: in_order_match, expected_actions: [view]}}"
+)
+REPORTS = ("--reporter", "junit:j.xml", "--reporter", "markdown:m.md", "-o", "r.json")
+
+
+class Shown:
+    """What every artifact of a run in a directory shows."""
+
+    def __init__(self, ended: Ended, root: Path) -> None:
+        self.ended = ended
+        self.junit = ET.parse(root / "j.xml").getroot()  # noqa: S314  # our own report
+        self.markdown = (root / "m.md").read_text(encoding="utf-8")
+        (file,) = [path for path in root.glob("r*.json") if "summary" not in path.name]
+        self.json: dict[str, Any] = strict_json(file.read_bytes())
+
+    def cases(self, tag: str) -> list[str]:
+        """The names of JUnit cases that have such a child."""
+        return [case.attrib["name"] for case in self.junit.iter("testcase") if case.find(tag) is not None]
+
+
+def gated(root: Path) -> Path:
+    """A suite whose one task passes, and whose gate does not."""
+    task = f"inputs: {{prompt: p}}\nmock: {{output: hello, tool_calls: [{{name: view}}, {{name: bash}}]}}\ngraders: [{ORDER}]"
+    return mock_suite(root, {"a": task}, GATE)
+
+
+def test_a_failed_gate_is_in_every_artifact(tmp_path: Path):
+    shown = Shown(waza("run", gated(tmp_path), *REPORTS, cwd=tmp_path), tmp_path)
+    reason = "gate order: 0.67, at least 0.90 is required"
+    assert shown.ended.code == 1
+    assert shown.json["summary"]["succeeded"] == 1
+    assert shown.json["metadata"]["verdict"] == {"passed": False, "reasons": [reason]}
+    assert f"✗ FAILED\n  • {reason}\n" in shown.ended.out
+    assert (shown.junit.attrib["tests"], shown.junit.attrib["failures"]) == ("2", "1")
+    assert shown.cases("failure") == ["gate order"]
+    assert f"**❌ Failed**\n\n- {reason}\n" in shown.markdown
+    comment = waza("run", tmp_path / "eval.yaml", "--format", "github-comment", "--no-save", cwd=tmp_path)
+    assert comment.code == 1
+    assert comment.out.startswith("## Waza Evaluation Results\n\n**❌ Failed, score ")
+    assert f"\n- {reason}\n" in comment.out
+
+
+def test_a_gate_that_passes_is_a_case_of_its_own(tmp_path: Path):
+    suite = gated(tmp_path)
+    suite.write_text(suite.read_text(encoding="utf-8").replace("0.9", "0.6"), encoding="utf-8")
+    shown = Shown(waza("run", suite, *REPORTS, cwd=tmp_path), tmp_path)
+    assert shown.ended.code == 0
+    assert [case.attrib["name"] for case in shown.junit.iter("testcase")] == ["a", "gate order"]
+    assert shown.junit.attrib["failures"] == "0"
+    assert "**✅ Passed**" in shown.markdown
+    assert "✓ PASSED\n" in shown.ended.out
+
+
+def test_an_interrupted_run_is_green_nowhere(project: Project):
+    tasks = {"a": PASSES, "b": "inputs: {prompt: p}\nmock: {output: hello, delay_ms: 100000000}", "c": PASSES}
+    suite = mock_suite(project.home, tasks, SAYS)
+    with project.started("run", suite, *REPORTS, "-v") as live:
+        live.until(lambda: "running: b" in live.err and "[PROMPT]" in live.err.split("running: b")[1])
+        live.send(SIGINT)
+        ended = live.ended()
+    shown = Shown(ended, project.home)
+    reason = "the run did not come to its end (cancelled): 2 trials did not run"
+    assert ended.code == 130
+    assert shown.json["metadata"]["run_status"] == "cancelled"
+    assert shown.json["metadata"]["verdict"] == {"passed": False, "reasons": [reason]}
+    assert "100" not in ended.out.split("FAILED")[0]
+    assert f"✗ FAILED\n  • {reason}\n" in ended.out
+    assert shown.cases("error") == ["b", "c", "verdict"]
+    assert f"**❌ Failed**\n\n- {reason}\n" in shown.markdown
+    assert "| b | ○ cut off |" in shown.markdown
+
+
+def test_some_trials_of_a_task_are_not_all_of_them(project: Project):
+    slow = "inputs: {prompt: p}\nmock: {executions: [{output: hello}, {output: hello, delay_ms: 100000000}]}"
+    suite = mock_suite(project.home, {"a": slow}, SAYS, ["trials_per_task: 2"])
+    with project.started("run", suite, *REPORTS, "-v") as live:
+        live.until(lambda: "Run 2/2" in live.err and "[PROMPT]" in live.err.split("Run 2/2")[1])
+        live.send(SIGINT)
+        ended = live.ended()
+    shown = Shown(ended, project.home)
+    assert shown.cases("error") == ["a", "verdict"]
+    assert "| a | ○ cut off |" in shown.markdown
+
+
+def two_skills(root: Path) -> None:
+    """Two skills with suites: that of the first passes, that of the second cannot start."""
+    for name, hooks in (
+        ("ada", ""),
+        ("bob", "hooks: {before_run: [{command: exit 7, error_on_fail: true}]}\n"),
+    ):
+        mock_suite(root / "skills" / name, {"t": PASSES}, f"skill: {name}\n{hooks}{SAYS}")
+        write_tree(root, {f"skills/{name}/SKILL.md": f"---\nname: {name}\ndescription: d\n---\nb\n"})
+
+
+def test_a_suite_that_could_not_start_is_told_in_every_artifact(tmp_path: Path):
+    two_skills(tmp_path)
+    shown = Shown(waza("run", *REPORTS, cwd=tmp_path), tmp_path)
+    assert shown.ended.code == 2
+    assert (tmp_path / "r_ada.json").exists(), "the name says which of the skills it is"
+    (reason,) = shown.json["metadata"]["verdict"]["reasons"]
+    assert reason.startswith("bob on test-model: did not run: ")
+    assert shown.cases("error") == ["bob on test-model"]
+    assert "**❌ Failed**" in shown.markdown.split("##")[0]
+    assert "| bob on test-model | ❌ not started | - | - |" in shown.markdown
+    assert "❌ Not started" in shown.ended.out
+    summary = strict_json((tmp_path / "r_summary.json").read_bytes())
+    assert summary["verdict"]["passed"] is False
+    comment = waza("run", "--format", "github-comment", "--no-save", cwd=tmp_path)
+    assert comment.code == 2
+    assert comment.out.startswith(
+        "## Waza Evaluation Results\n\n**❌ Failed**\n\n- bob on test-model: did not run"
+    )
+
+
+def test_warnings_of_a_suite_stand_in_every_artifact(tmp_path: Path):
+    suite = mock_suite(tmp_path, {"a": PASSES}, f"oddity: 3\n{SAYS}")
+    shown = Shown(waza("run", suite, *REPORTS, cwd=tmp_path), tmp_path)
+    assert shown.ended.code == 0
+    (warning,) = shown.json["metadata"]["warnings"]
+    assert "oddity" in warning
+    assert "oddity" in shown.ended.out.split("WARNINGS")[1]
+    assert "oddity" in shown.markdown.split("## Warnings")[1]
+    (told,) = shown.junit.iter("system-out")
+    assert warning in (told.text or "")
+    comment = waza("run", suite, "--format", "github-comment", "--no-save", cwd=tmp_path).out
+    assert "oddity" in comment.split("### Warnings")[1]
+
+
+@pytest.mark.parametrize("form", ["default", "github-comment"])
+def test_tasks_of_one_name_are_told_apart(tmp_path: Path, form: str):
+    tasks = {name: f"id: {name}\nname: twin\n{PASSES}" for name in "ab"}
+    suite = mock_suite(tmp_path, tasks, SAYS)
+    ended = waza("run", suite, "--format", form, *REPORTS, cwd=tmp_path)
+    shown = Shown(ended, tmp_path)
+    assert [case.attrib["name"] for case in shown.junit.iter("testcase")] == ["twin (a)", "twin (b)"]
+    assert "twin \\(a\\)" in shown.markdown or "twin (a)" in shown.markdown
+    assert "twin (b)" in ended.out
+
+
+def test_junit_always_has_the_ids(tmp_path: Path):
+    suite = mock_suite(tmp_path, {"a": f"id: t-17\nname: greets\n{PASSES}"}, SAYS)
+    shown = Shown(waza("run", suite, *REPORTS, cwd=tmp_path), tmp_path)
+    (case,) = shown.junit.iter("testcase")
+    assert case.attrib["name"] == "greets"
+    assert [one.attrib for one in case.iter("property")] == [{"name": "test_id", "value": "t-17"}]
+
+
+def test_a_regrade_does_not_keep_the_verdict_of_the_run(tmp_path: Path):
+    suite = mock_suite(tmp_path, {"a": PASSES}, SAYS)
+    waza("run", suite, "-o", "r.json", cwd=tmp_path)
+    suite.write_text(suite.read_text(encoding="utf-8").replace("[hello]", "[other]"), encoding="utf-8")
+    waza("grade", suite, "--results", "r.json", "-o", "again.json", cwd=tmp_path)
+    assert strict_json((tmp_path / "r.json").read_bytes())["metadata"]["verdict"]["passed"] is True
+    assert strict_json((tmp_path / "again.json").read_bytes())["metadata"]["verdict"]["passed"] is False
