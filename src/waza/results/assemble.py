@@ -165,8 +165,8 @@ class Fold:
         return sum(planned - len(task.trials) for task in found if not task.stopped)
 
     def _unmeasured(self, triggers: TriggerMetrics | None) -> list[str]:
-        """Return the gates whose trigger tests did not run. A script of the mock need not have them."""
-        if triggers or self.suite.trigger_tests is None or self.suite.file.config.executor == "mock":
+        """Return the gates whose trigger tests did not run. An executor that plays a script need not have them."""
+        if triggers or self.suite.trigger_tests is None or self.suite.capabilities.scripted:
             return []
         found = (metric for metric in self.suite.file.metrics if gating(metric))
         return [one.name for one in found if one.name.startswith(_TRIGGER) and one.threshold > 0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +90,12 @@ def test_transcripts_that_cannot_be_written_are_one_warning(
     assert len(list((tmp_path / "talk").iterdir())) == 2
 
 
-def test_what_a_command_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("FAKE_TOKEN", "a-secret-of-many-letters")
-    make: Callable[..., Listeners] = Listeners.of
-    listeners = make(verbose=True, keep_workspace=False, session_dir=tmp_path / "new")
+def test_what_a_command_asks_for(tmp_path: Path):
+    redactor = Redactor(["a-secret-of-many-letters"])
+    listeners = Listeners.of(redactor, verbose=True, keep_workspace=False, session_dir=tmp_path / "new")
     listeners.emit(TaskStarted(task_id="a", name="a-secret-of-many-letters", index=1, total=1))
     listeners.close()
     (log,) = (tmp_path / "new").iterdir()
     assert b"[REDACTED]" in log.read_bytes()
     assert b"a-secret" not in log.read_bytes()
-    make(verbose=False, keep_workspace=False, session_dir=None).close()
+    Listeners.of(redactor, verbose=False, keep_workspace=False, session_dir=None).close()
