@@ -89,7 +89,7 @@ def test_fields_are_there_in_their_order_and_empty_ones_are_left_out(awkward: En
     weights = {name: one["weight"] for name, one in tasks["steady"]["runs"][0]["validations"].items()}
     assert weights == {"calm": 1, "letters": 2, "order": 1, "tenth": 0.1}
     assert datetime.fromisoformat(result["timestamp"]).tzinfo is not None
-    assert result["metadata"].keys() == {"run_status", "waza_version", "verdict"}
+    assert result["metadata"].keys() == {"run_status", "waza_version", "verdict", "warnings"}
     assert result["metadata"]["verdict"]["passed"] is False
     assert result["metadata"]["run_status"] == "complete"
 
