@@ -95,7 +95,7 @@ class CopilotAgent:
 
     async def _session(self, policy: ToolPolicy, watch: TurnWatch) -> CopilotSession:
         options = agent_options(
-            self.executor.setup, self.task, self.place, str(self.executor.clients.scratch)
+            self.executor.setup, self.task, self.place, str(self.executor.clients.temporary(self.client))
         )
         options |= policy.options(self.place.mock_token)
         try:

@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import logging
 import os
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from copilot import CopilotClient, RuntimeConnection
 
 from waza.errors import ExecutorError
+from waza.executors.copilot_home import Surroundings, agent_environment, shared_cache, unpacked
 from waza.kit.marks import MARK, brand, new_mark
 from waza.kit.process import sweep
 from waza.kit.temporary import OwnDirectory
@@ -25,9 +25,6 @@ from waza.version import __version__
 START_LIMIT = 60.0  # seconds; the npm binary takes up to 7 when it unpacks itself
 STOP_LIMIT = 10.0
 PING_LIMIT = 1.0
-_LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
-_LOGIN_FILES = (".profile", ".zprofile")  # a login shell (`bash -lc`) sets PATH anew; these give ours back
-_HOME_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "COPILOT_HOME", "USERPROFILE")
 
 INSTALL = """\
 the Copilot runtime cannot be found. Install it and say where it is:
@@ -67,15 +64,20 @@ class Clients:
         self._directory: OwnDirectory | None = None
         self._clients: dict[tuple[object, ...], CopilotClient] = {}
         self._marks: dict[CopilotClient, int] = {}
+        self._temporary: dict[CopilotClient, Path] = {}
         self._numbers = itertools.count()
         self._starting = asyncio.Lock()
 
     @property
     def scratch(self) -> Path:
-        """A directory for what the runtime writes besides; removed at the end."""
+        """The directory of all that belongs to the processes; removed at the end."""
         if self._directory is None:
             self._directory = OwnDirectory("copilot")
         return self._directory.path
+
+    def temporary(self, client: CopilotClient) -> Path:
+        """Return the directory for temporary files of a client's sessions."""
+        return self._temporary[client]
 
     async def of(self, attempt: Attempt) -> CopilotClient:
         """Return the client of an attempt: shared, unless its environment or `isolation: trial` asks for its own."""
@@ -115,17 +117,13 @@ class Clients:
             await self.forget(client)
 
     async def _start(self, number: int, environment: Mapping[str, str]) -> CopilotClient:
-        home = self.scratch / f"home-{number}"
-        state = self.scratch / f"state-{number}"
-        home.mkdir(exist_ok=True)
-        state.mkdir(exist_ok=True)
-        variables = agent_environment(os.environ, self.setup, home, environment)
-        for name in _LOGIN_FILES:
-            path = shlex.quote(variables.get("PATH", os.defpath))
-            (home / name).write_text(f"export PATH={path}\n", encoding="utf-8")
+        own = Surroundings(self.scratch, number)
+        variables = agent_environment(os.environ, self.setup, own, environment)
+        own.make(variables.get("PATH", os.defpath))
+        path = await unpacked(runtime_path(os.environ), shared_cache(os.environ), own.home)
         mark, variables[MARK] = new_mark()
-        client = await asyncio.to_thread(_client, variables, state, home, self.setup)
-        self._marks[client] = mark
+        client = await asyncio.to_thread(_client, path, variables, own, self.setup)
+        self._marks[client], self._temporary[client] = mark, own.temporary
         try:
             async with asyncio.timeout(START_LIMIT):
                 await client.start()
@@ -154,62 +152,21 @@ def _key(environment: Mapping[str, str], own: TrialKey | None) -> tuple[object, 
     return tuple(sorted(environment.items())), own
 
 
-def _client(variables: dict[str, str], state: Path, home: Path, setup: Setup) -> CopilotClient:
-    """Make a client. Without COPILOT_CLI_PATH the SDK may download its runtime here, so this runs in a thread."""
-    path = runtime_path(os.environ)
+def _client(path: Path | None, variables: dict[str, str], own: Surroundings, setup: Setup) -> CopilotClient:
+    """Make a client. Without a path the SDK may download its runtime here, so this runs in a thread."""
     token = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN")
     try:
         return CopilotClient(
             connection=RuntimeConnection.for_stdio(path=str(path)) if path else None,
             env=variables,
-            base_directory=str(state),
-            working_directory=str(home),
+            base_directory=str(own.state),
+            working_directory=str(own.home),
             github_token=None if setup.provider else token,
             use_logged_in_user=False,
             log_level="error",
         )
     except Exception as error:  # the SDK raises RuntimeError when its download fails
         raise ExecutorError(f"{INSTALL}\n({_reason(error)})") from error
-
-
-def agent_environment(
-    environ: Mapping[str, str], setup: Setup, home: Path, extra: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the environment of a runtime process: ours, with a private home, without keys of model servers.
-
-    `extra` is the task's `inputs.environment`. Mocked programs come first in PATH; the runtime must not ask a
-    login shell for another PATH. Calls to this machine never go through a proxy.
-    """
-    hidden = {*setup.hidden, *_HOME_VARIABLES, *(name for name in environ if name.startswith("COPILOT_"))}
-    variables = {name: value for name, value in environ.items() if name not in hidden}
-    direct = [part for name in ("NO_PROXY", "no_proxy") for part in environ.get(name, "").split(",") if part]
-    no_proxy = ",".join(dict.fromkeys([*direct, "127.0.0.1", "localhost", "::1"]))
-    variables |= {
-        "HOME": str(home),
-        "XDG_CACHE_HOME": str(_cache(environ)),
-        "COPILOT_AUTO_UPDATE": "false",
-        "COPILOT_DISABLE_KEYTAR": "1",
-        "COPILOT_DISABLE_LOGIN_SHELL_ENV": "1",
-        "NO_PROXY": no_proxy,
-        "no_proxy": no_proxy,
-    }
-    if setup.provider is not None and setup.provider.host.rpartition(":")[0] in _LOOPBACK:
-        # The npm binary refuses to start offline without these two; the session's own provider wins over them.
-        variables |= {
-            "COPILOT_OFFLINE": environ.get("COPILOT_OFFLINE", "true"),
-            "COPILOT_PROVIDER_BASE_URL": setup.provider.base_url,
-            "COPILOT_MODEL": setup.model or "default",
-        }
-    variables |= dict(extra)
-    if setup.shims is not None:
-        variables["PATH"] = f"{setup.shims}{os.pathsep}{variables.get('PATH', os.defpath)}"
-    return variables
-
-
-def _cache(environ: Mapping[str, str]) -> Path:
-    """Return where the npm binary unpacks itself: kept between runs, since it is 235 MB each time."""
-    home = environ.get("WAZA_HOME")
-    return (Path(home) if home else Path.home() / ".waza") / "cache" / "copilot-runtime"
 
 
 async def _stop(client: CopilotClient) -> None:

@@ -98,11 +98,11 @@ class CopilotInterview:
         self, question: Question, policy: ToolPolicy, watch: TurnWatch, calls: list[Call]
     ) -> CopilotSession:
         setup = self.judge.setup
-        options = common_options(
-            question.model, question.effort, setup.provider, str(self.judge.clients.scratch)
-        )
+        temporary = str(self.judge.clients.temporary(self.client))
+        options = common_options(question.model, question.effort, setup.provider, temporary)
         options |= {
-            "working_directory": str(self.workdir or self.judge.clients.scratch),
+            "working_directory": str(self.workdir or temporary),
+            "skip_custom_instructions": True,  # an agent could write them for its judge
             "tools": [_tool(tool, calls) for tool in question.tools],
             "enable_skills": False,
             "on_event": watch.take,

@@ -47,10 +47,10 @@ def _instructions(files: tuple[Instruction, ...]) -> str:
     return "\n".join([*lines, "</instruction_files>"])
 
 
-def agent_options(setup: Setup, task: Task, place: Place, scratch: str) -> dict[str, Any]:
+def agent_options(setup: Setup, task: Task, place: Place, temporary: str) -> dict[str, Any]:
     """Return the options of an agent's session, on create and on resume alike, but for policy and events."""
     message = system_message(setup, task, place)
-    options = common_options(setup.model, setup.config.reasoning_effort or "", setup.provider, scratch)
+    options = common_options(setup.model, setup.config.reasoning_effort or "", setup.provider, temporary)
     options |= {
         "working_directory": str(place.workdir or place.workspace),
         "mcp_servers": mcp_servers(setup.config.mcp_servers, place.mock_servers),
@@ -64,13 +64,13 @@ def agent_options(setup: Setup, task: Task, place: Place, scratch: str) -> dict[
     return options
 
 
-def common_options(model: str, effort: str, provider: Provider | None, scratch: str) -> dict[str, Any]:
+def common_options(model: str, effort: str, provider: Provider | None, temporary: str) -> dict[str, Any]:
     """Return the options of every session."""
     options: dict[str, Any] = {
         "client_name": user_agent(),
         "streaming": False,
         "enable_session_telemetry": False,
-        "large_output": {"output_directory": scratch},
+        "large_output": {"output_directory": temporary},
     }
     if model:
         options["model"] = model

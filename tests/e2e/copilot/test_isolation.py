@@ -104,7 +104,8 @@ def test_nothing_of_the_users_home_is_seen(seen: Seen, root: Path):
     for name in COLOURS:
         home = Path(facts(seen.run(name))["home"])
         assert home.is_relative_to(root / "temp")
-        assert told(seen.run(name)).splitlines()[1:] == [".profile", ".zprofile"]
+        listed = told(seen.run(name)).splitlines()[1:]
+        assert listed == [".cache", ".config", ".local", ".profile", ".zprofile"]
     for request in seen.server.requests:
         assert "ntruder" not in json.dumps(request.body)
     assert not (root / "started").exists()
@@ -175,6 +176,92 @@ def test_a_runtime_of_its_own_for_every_trial_while_it_lasts(tmp_path: Path):
     assert len({one["home"] for one in found}) == 3
     assert max(counts) <= 2, "the one of the trial, beside that with which the run began"
     assert project.left == []
+
+
+PLACES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "TMPDIR", "TMP", "TEMP")
+# Looks into every place, and leaves a mark in it.
+LEAVE = bash(
+    "for name in "
+    + " ".join(PLACES)
+    + """; do eval "at=\\$$name"; echo "$name=$at"; ls "$at" | grep left; """
+    """touch "$at/left-$name"; done; echo "pip=[$PIP_CACHE_DIR] runtime_dir=[$XDG_RUNTIME_DIR]" """
+)
+
+
+def left_in_places(isolation: str, tmp_path: Path) -> tuple[Seen, list[dict[str, Any]]]:
+    """Two trials, one after the other, of an agent that leaves marks."""
+    shared = {name: str(tmp_path / "shared") for name in (*PLACES[:4], "PIP_CACHE_DIR", "XDG_RUNTIME_DIR")}
+    for name in ("shared", "temp"):
+        (tmp_path / name).mkdir()
+    config = {"isolation": isolation, "trials_per_task": 2}
+    suite = write_suite(tmp_path, {"LEAVE": task("LEAVE")}, workers=1, config=config)
+    seen = run(suite, {"LEAVE": calls_then_fine(LEAVE)}, **shared, TMPDIR=str(tmp_path / "temp"))
+    assert list((tmp_path / "shared").iterdir()) == []
+    assert list((tmp_path / "temp").iterdir()) == [], "nothing stays for a later run"
+    return seen, [seen.run("LEAVE", number) for number in (1, 2)]
+
+
+def test_nothing_that_an_agent_writes_is_seen_by_the_next_trial_if_each_has_its_own_home(tmp_path: Path):
+    _, trials = left_in_places("trial", tmp_path)
+    found = [facts(trial) for trial in trials]
+    for name in PLACES:
+        assert found[0][name] != found[1][name]
+        assert Path(found[0][name]).is_relative_to(tmp_path / "temp")
+    for trial in trials:
+        assert "left-XDG" not in told(trial)
+        assert "pip=[] runtime_dir=[]" in told(trial)
+
+
+def test_trials_that_share_a_home_share_what_belongs_to_it_and_nothing_of_the_users(tmp_path: Path):
+    _, trials = left_in_places("run", tmp_path)
+    found = [facts(trial) for trial in trials]
+    assert found[0] == found[1]
+    assert "left-XDG_CACHE_HOME" in told(trials[1]), "this is how the other test can fail"
+
+
+def test_a_long_result_is_kept_where_only_its_own_trial_looks(tmp_path: Path):
+    config = {"isolation": "trial", "trials_per_task": 2}
+    suite = write_suite(tmp_path, {"LONG": task("LONG")}, workers=1, config=config)
+    look = bash('echo "at=$TMPDIR"; ls "$TMPDIR" | wc -l')
+    script = [Reply(calls=[bash("seq 1 20000")]), *calls_then_fine(look)]
+    seen = run(suite, {"LONG": script})
+    first, second = (told(seen.run("LONG", number), 1).split() for number in (1, 2))
+    assert first[0] != second[0]
+    assert first[1:] == second[1:] == ["1"]
+
+
+def test_the_npm_program_is_unpacked_once_and_its_cache_is_not_the_agents(tmp_path: Path):
+    """A stand-in that unpacks itself as the npm package does; what it unpacks is the real runtime."""
+    real = runtime_path()
+    program = (
+        write_tree(
+            tmp_path,
+            {
+                "npm/copilot": f"""#!/bin/sh
+[ "$1" = --version ] || {{ echo "started as it is" >> {tmp_path}/direct; exec {real} "$@"; }}
+place="$XDG_CACHE_HOME/copilot/pkg/linux-x64/9.8.7/prebuilds/linux-x64"
+mkdir -p "$place" && printf '#!/bin/sh\\nexec {real} "$@"\\n' > "$place/copilot-runtime"
+chmod +x "$place/copilot-runtime"
+echo unpacked >> {tmp_path}/unpacked
+echo "GitHub Copilot CLI 9.8.7."
+"""
+            },
+        )
+        / "npm/copilot"
+    )
+    program.chmod(0o755)
+    suite = write_suite(tmp_path / "project", {"LEAVE": task("LEAVE")})
+    seen = run(
+        suite,
+        {"LEAVE": calls_then_fine(LEAVE)},
+        COPILOT_CLI_PATH=str(program),
+        WAZA_HOME=str(tmp_path / "waza"),
+    )
+    assert seen.run("LEAVE")["status"] == "passed"
+    assert not (tmp_path / "direct").exists()
+    assert (tmp_path / "unpacked").read_text() == "unpacked\n"
+    cache = tmp_path / "waza/cache/copilot-runtime"
+    assert not Path(facts(seen.run("LEAVE"))["XDG_CACHE_HOME"]).is_relative_to(cache)
 
 
 # --- from keys ---
