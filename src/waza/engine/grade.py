@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from waza.engine.seals import Seals
 from waza.errors import GraderError
 from waza.graders.base import Grader
 from waza.model.observation import Observation
@@ -85,6 +86,8 @@ def validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took
 
 async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdict:
     helpers = msgspec.structs.replace(helpers, name=built.spec.name)
+    if broken := helpers.shared.get(Seals).broken(built, helpers):
+        return Verdict.errored(broken)
     try:
         return _checked(await _call(built, seen, helpers))
     except GraderError as error:

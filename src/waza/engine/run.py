@@ -16,6 +16,7 @@ from waza.engine.control import Control
 from waza.engine.engines import Engine, start_engine
 from waza.engine.plan import arms_of, has_pairwise, tasks_of, workers_of
 from waza.engine.record import redactor_of
+from waza.engine.seals import Seals
 from waza.engine.store import Store, earlier_store, new_store
 from waza.engine.trial import World, run_trial, variables_of
 from waza.engine.trigger import run_trigger_tests
@@ -215,6 +216,7 @@ class _Run:
     async def _run_tasks(self, arm: Arm, tasks: Sequence[Task]) -> None:
         """Let workers take tasks from one iterator, until it or the run ends."""
         await self._hooks("before_run", self.suite.file.hooks.before_run)
+        self.shared.get(Seals).take(self.suite)  # hooks may still have made files
         self._check_required(arm)
         left = iter(enumerate(tasks, 1))
         try:

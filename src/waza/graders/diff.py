@@ -87,6 +87,10 @@ class Diff(Grader, frozen=True, kw_only=True):
 
     _snapshots: tuple[_Snapshot | None, ...] = ()  # one for each expected file, set by `placed`
 
+    def rewrites(self, helpers: Helpers) -> bool:
+        """Tell whether it updates its snapshots instead of comparing with them."""
+        return helpers.update_snapshots or self.update_snapshots
+
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse entries that check nothing and paths that lead out; warn of snapshots that are missing."""
         if around.module and self.context_dir and around.find(self.context_dir) is None:
@@ -119,7 +123,7 @@ class Diff(Grader, frozen=True, kw_only=True):
         root = opened(seen, (entry.path for entry in self.expected_files))
         if root is None:
             return Verdict.failed("there is no workspace, so no file can be compared")
-        update = self.update_snapshots or helpers.update_snapshots
+        update = self.rewrites(helpers)
         failures: list[str] = []
         updates: list[dict[str, Any]] = []
         for entry, snapshot in self._entries(Surroundings()):

@@ -67,9 +67,9 @@ def task_digest(task: Task) -> str:
     """Return the digest of a task: its keys and the contents of all files that it brings, as hex."""
     digest = hashlib.sha256(_keys(task))
     for path in _files(task):
-        digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + _content(path))
+        digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + content(path))
     for directory in _directories(task):
-        digest.update(_tree(directory) if directory.is_dir() else _content(directory))
+        digest.update(_tree(directory) if directory.is_dir() else content(directory))
     return digest.hexdigest()
 
 
@@ -120,11 +120,15 @@ def _encoded(value: Any) -> bytes:
 
 def _grader(grader: BuiltGrader) -> list[Any]:
     """Return what a grader depends on: its spec, and every file that its placed paths name."""
-    files = sorted(set(_paths(msgspec.to_builtins(grader.grader, enc_hook=str))))
     spec = grader.spec
-    contents = [_content(path).hex() for path in files]
+    contents = [content(path).hex() for path in grader_files(grader)]
     own = getattr(grader.grader, "hangs_on", "")
     return [spec.type, spec.name, spec.weight, spec.config, spec.module, contents, own]
+
+
+def grader_files(grader: BuiltGrader) -> list[Path]:
+    """Return the files that the placed paths of a grader name: programs, schemas, rubrics, snapshots."""
+    return sorted(set(_paths(msgspec.to_builtins(grader.grader, enc_hook=str))))
 
 
 def _paths(value: Any) -> Iterator[Path]:
@@ -167,7 +171,7 @@ def _directories(task: Task) -> Iterator[Path]:
 def _skills(task: Task) -> list[str]:
     found = [_tree(path).hex() for path in task.skill_paths]
     if task.target is not None:
-        found.append(_content(task.target.path).hex())
+        found.append(content(task.target.path).hex())
     return found
 
 
@@ -178,23 +182,24 @@ def _tree(root: Path) -> bytes:
         for file in sorted(files):
             path = Path(directory, file)
             digest.update(
-                str(path.relative_to(root)).encode("utf-8", "surrogateescape") + b"\0" + _content(path)
+                str(path.relative_to(root)).encode("utf-8", "surrogateescape") + b"\0" + content(path)
             )
     return digest.digest()
 
 
-def _content(path: Path) -> bytes:
+def content(path: Path) -> bytes:
+    """Return the digest of a file, or what stands for one that cannot be read."""
     try:
         status = path.stat()
     except OSError:
         return b"missing"
     if not stat.S_ISREG(status.st_mode):
         return b"no regular file"  # to open a pipe would wait for its writer
-    return _hashed(str(path), status.st_mtime_ns, status.st_size)
+    return _hashed(str(path), status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4096)
-def _hashed(path: str, _changed: int, _size: int) -> bytes:
+def _hashed(path: str, *_as_it_was: int) -> bytes:
     try:
         with Path(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").digest()

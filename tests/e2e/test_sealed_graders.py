@@ -1,0 +1,74 @@
+"""Files of graders that an agent rewrites while it runs: what they then say is no verdict of the suite."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.program import Ended, strict_json, waza, write_tree
+
+FILES = {
+    "grade.sh": "exit 1\n",
+    "schema.json": '{"type": "object"}',
+    "expected.txt": "good\n",
+    "rubric.md": "Be strict.",
+}
+GRADERS = {
+    "program": {"type": "program", "config": {"command": "sh", "args": ["grade.sh"]}},
+    "schema": {"type": "json_schema", "config": {"schema_file": "schema.json"}},
+    "snapshot": {
+        "type": "diff",
+        "config": {"expected_files": [{"path": "out.txt", "snapshot": "expected.txt"}]},
+    },
+}
+CHANGES = {
+    "program": "echo exit 0 > $S/grade.sh",
+    "program, with size and time kept": "touch -r $S/grade.sh ref; printf 'exit 0\\n' > $S/grade.sh; touch -r ref $S/grade.sh",
+    "program, removed": "rm $S/grade.sh",
+    "schema": "echo '{}' > $S/schema.json",
+    "snapshot": "echo bad > $S/expected.txt",
+}
+
+
+def run(root: Path, change: str, grader: dict[str, Any], *args: str, head: str = "") -> Ended:
+    command = json.dumps(f'S="$WAZA_SUITE_DIR"; echo bad > out.txt; {change}; echo {{}}')
+    config = f"config: {{executor: command, model: any, executor_options: {{command: {command}}}}}"
+    suite = f"name: s\n{config}\ngraders: [{json.dumps({'name': 'g', **grader})}]\ntasks: [t.yaml]\n{head}"
+    write_tree(root, {**FILES, "eval.yaml": suite, "t.yaml": "id: t\ninputs: {prompt: p}\n"})
+    return waza("run", "eval.yaml", "-o", "o.json", "--no-save", *args, cwd=root)
+
+
+def result(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = strict_json((root / "o.json").read_bytes())["tasks"][0]["runs"][0]
+    return found
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_a_verdict_by_a_file_that_changed_is_an_error_that_names_it(tmp_path: Path, case: str):
+    kind = case.partition(",")[0]
+    ended = run(tmp_path, CHANGES[case], GRADERS[kind])
+    assert ended.code == 1
+    found = result(tmp_path)
+    assert found["status"] == "error"
+    assert found["validations"]["g"]["passed"] is False
+    name = {"program": "grade.sh", "schema": "schema.json", "snapshot": "expected.txt"}[kind]
+    assert f"{tmp_path / name} changed during the run" in found["validations"]["g"]["details"]["error"]
+    assert f"{name} changed during the run" in ended.err
+
+
+@pytest.mark.parametrize("kind", GRADERS)
+def test_what_did_not_change_judges(tmp_path: Path, kind: str):
+    run(tmp_path, "touch $S/other.txt", GRADERS[kind])
+    assert result(tmp_path)["status"] == ("passed" if kind == "schema" else "failed")
+
+
+def test_snapshots_that_are_updated_may_change(tmp_path: Path):
+    assert run(tmp_path, "echo odd > $S/expected.txt", GRADERS["snapshot"], "--update-snapshots").code == 0
+    assert (tmp_path / "expected.txt").read_text(encoding="utf-8") == "bad\n"
+
+
+def test_hooks_before_the_run_may_make_what_graders_read(tmp_path: Path):
+    head = "hooks: {before_run: [{command: 'echo exit 0 > grade.sh'}]}"
+    assert run(tmp_path, "true", GRADERS["program"], head=head).code == 0
