@@ -171,3 +171,25 @@ def test_a_run_without_any_check_passes_with_score_0(tmp_path: Path) -> None:
     assert ended.code == 0
     task = ended.results()["tasks"][0]
     assert (task["status"], task["stats"]["avg_score"], task["runs"][0]["validations"]) == ("passed", 0, {})
+
+
+@pytest.mark.parametrize(
+    ("metric", "graders"),
+    [
+        ("{name: behavior_quality, threshold: 0.7, gate: true}", 3),
+        ("{name: calls, threshold: 0.7, gate: true}", 1),
+    ],
+)
+def test_noise_of_floating_point_fails_no_gate(metric: str, graders: int, tmp_path: Path) -> None:
+    """Seven of ten wanted calls were made: the means of 0.7 are 0.7, whatever their last bit is."""
+    wanted = ", ".join(f"t{n}" for n in range(7))
+    grader = "{type: action_sequence, name: calls%s, config: {matching_mode: in_order_match, expected_actions: [%s]}}"
+    calls = [{"name": f"t{n}"} for n in range(7)] + [{"name": "odd"}] * 6
+    head = f"metrics: [{metric}]\ngraders: [{', '.join(grader % (n or '', wanted) for n in range(graders))}]"
+    ended = waza(
+        "run", mock_suite(tmp_path, {"a": text(mock={"tool_calls": calls})}, head=head), cwd=tmp_path
+    )
+    (found,) = ended.results()["metrics"].values()
+    assert found["value"] == close(0.7)
+    assert found["passed"] is True
+    assert ended.code == 0

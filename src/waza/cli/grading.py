@@ -15,6 +15,7 @@ from waza.cli.text import require_utf8
 from waza.engine.regrade import Regraded, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import write_atomic
+from waza.kit.share import decimal
 from waza.model.result import Validation
 from waza.report.words import one_line, status_mark
 from waza.results.outcome import Outcome
@@ -94,4 +95,4 @@ def _verdicts(done: Regraded) -> Iterator[str]:
 def _lines(validations: Mapping[str, Validation]) -> Iterator[str]:
     for found in validations.values():
         mark = status_mark("passed" if found.passed else "failed")
-        yield f"{mark} {found.identifier} {found.score:.2f}: {one_line(found.feedback)}"
+        yield f"{mark} {found.identifier} {decimal(found.score)}: {one_line(found.feedback)}"

@@ -63,9 +63,16 @@ def digest_call(event: ToolEvent) -> DigestCall:
         id=event.tool_call_id,
         name=event.tool_name,
         arguments=DigestArguments(**kept),
-        result=event.result,
+        result=result_object(event.result),
         success=event.success,
     )
+
+
+def result_object(result: Any) -> Any:
+    """Return a tool's result as digests and transcripts have it: an object; what is none becomes its `content`."""
+    if result is None or isinstance(result, dict):
+        return result
+    return {"content": result if isinstance(result, str) else msgspec.json.encode(result).decode()}
 
 
 def sitting_digest(sitting: Sitting) -> SessionDigest:
@@ -100,11 +107,11 @@ def stored(run: RunResult, redactor: Redactor) -> RunResult:
 
 
 def _tidied(run: RunResult) -> RunResult:
-    """Return the run without the clocks of its events, its verdicts sorted by name."""
+    """Return the run without the clocks of its events, with objects for results, its verdicts sorted by name."""
     return msgspec.structs.replace(
         run,
         transcript=[
-            event if event.at_ms is None else msgspec.structs.replace(event, at_ms=None)
+            msgspec.structs.replace(event, at_ms=None, tool_result=result_object(event.tool_result))
             for event in run.transcript
         ],
         validations=None if run.validations is None else dict(sorted(run.validations.items())),

@@ -339,7 +339,7 @@ class _Run:
                 index=index,
                 total=total,
                 status=status,
-                score=stats.mean([trial.weighted for trial in trials]),
+                score=stats.mean([trial.score for trial in trials]),
                 duration_ms=sum(trial.duration_ms for trial in trials),
                 cached=cached,
                 note=note,

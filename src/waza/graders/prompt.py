@@ -12,6 +12,7 @@ from waza.errors import GraderError
 from waza.graders import _judging, _pairwise, _rubric
 from waza.graders._rubric import Rubric
 from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit.share import reaches
 from waza.model.agent import READING, Answer, Call, Question, Tool
 from waza.model.base import Effort, NonBlank
 from waza.model.observation import Observation
@@ -155,7 +156,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
     def _finished(self, verdict: Verdict, rubric: Rubric | None) -> Verdict:
         """Hold a verdict to the threshold, and note the rubric."""
         details = {**verdict.details, "rubric": rubric.details} if rubric else verdict.details
-        if not verdict.passed or verdict.score >= self.threshold:
+        if not verdict.passed or reaches(verdict.score, self.threshold):
             return msgspec.structs.replace(verdict, details=details)
         feedback = f"score {verdict.score:g} is below the threshold {self.threshold:g}; {verdict.feedback}"
         return msgspec.structs.replace(verdict, passed=False, feedback=feedback, details=details)

@@ -12,6 +12,7 @@ from waza.errors import GraderError
 from waza.graders._keywords import Keywords, keywords
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import frontmatter, yaml
+from waza.kit.share import decimal, reaches
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -55,7 +56,7 @@ class Trigger(Grader, frozen=True, kw_only=True):
             return Verdict.failed("there is no task here, so there is no prompt to compare")
         skill = self._keywords or self._skill(Surroundings())
         match = skill.match(seen.prompt)
-        near = match.score >= self.threshold
+        near = reaches(match.score, self.threshold)
         return Verdict(
             score=match.score,
             passed=near == (self._mode == "positive"),
@@ -84,7 +85,7 @@ class Trigger(Grader, frozen=True, kw_only=True):
     def _feedback(self, score: float, near: bool) -> str:
         side = "at or above" if near else "below"
         fires = "near enough to fire" if near else "too far to fire"
-        return f"the prompt is {fires}: nearness {score:.2f} is {side} the threshold {self.threshold:g}"
+        return f"the prompt is {fires}: nearness {decimal(score)} is {side} the threshold {self.threshold:g}"
 
 
 def _read(skill_path: str, around: Surroundings) -> Keywords | Finding:

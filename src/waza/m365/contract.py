@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from waza.kit.share import reaches
 from waza.kit.text import encodable
 from waza.m365.case import EvaluatorResult, Kind
 
@@ -82,7 +83,7 @@ def weighed(found: Outcome, threshold: Number, name: str, kind: Kind) -> Evaluat
         kind=kind,
         score=found.score,
         threshold=threshold,
-        passed=found.score >= threshold,
+        passed=reaches(found.score, threshold),
         reason=found.reason,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from waza.kit.share import decimal, reaches
 from waza.kit.stats import f1
 from waza.m365.case import Case, EvaluatorResult
 from waza.m365.options import (
@@ -64,8 +65,8 @@ class PartialMatch:
             name="PartialMatch",
             score=score,
             threshold=written(threshold),
-            passed=score >= threshold,
-            reason=f"Match score: {score:.3f}",
+            passed=reaches(score, threshold),
+            reason=f"Match score: {decimal(score, 3)}",
         )
 
 

@@ -95,7 +95,7 @@ class TrialFinished(RunEvent, frozen=True, kw_only=True):
 
 
 class TaskFinished(RunEvent, frozen=True, kw_only=True):
-    """A task ended with all its trials. `score` is the mean weighted score."""
+    """A task ended with all its trials. `score` is the mean score of its trials."""
 
     task_id: str
     name: str

@@ -53,7 +53,7 @@ class Metric(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     name: NonBlank
-    weight: Weight = 1.0
+    weight: Weight = 0.0
     threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     enabled: bool = True
     gate: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from waza.kit.share import percent
+from waza.kit.share import decimal, percent
 from waza.report.console import section
 from waza.report.table import table
 from waza.report.words import DOWN, UP, Write, duration, one_line, shortened
@@ -31,7 +31,7 @@ def _aggregate(found: Comparison, numbers: list[str]) -> Iterator[str]:
     lines = [
         (
             "Score",
-            *(f"{score:.4f}" for score in found.aggregate_scores),
+            *(decimal(score, 4) for score in found.aggregate_scores),
             _signed(found.aggregate_score_delta, 4),
         ),
         (
@@ -55,8 +55,8 @@ def _tools(metrics: list[ToolMetrics], numbers: list[str]) -> Iterator[str]:
         ("Calls", *(str(m.total_calls) for m in metrics)),
         ("Tasks with tools", *(str(m.tasks_with_tools) for m in metrics)),
         ("Calls per task", *(_optional(m.avg_calls_per_task, ".2f") for m in metrics)),
-        ("Successful calls", *(_optional(m.success_rate, ".1%") for m in metrics)),
-        ("Tool graders passed", *(_optional(m.selection_accuracy, ".1%") for m in metrics)),
+        ("Successful calls", *(_rate(m.success_rate) for m in metrics)),
+        ("Tool graders passed", *(_rate(m.selection_accuracy) for m in metrics)),
         (
             "Tasks by 0/1/2/3+ calls",
             *("/".join(str(count) for count in m.call_count_histogram.values()) for m in metrics),
@@ -70,7 +70,7 @@ def _tasks(deltas: list[TaskDelta], numbers: list[str]) -> Iterator[str]:
         (
             shortened(one_line(task.display_name), _NAME),
             *(
-                status if score is None else f"{score:.2f} {status}"
+                status if score is None else f"{decimal(score)} {status}"
                 for score, status in zip(task.scores, task.statuses, strict=True)
             ),
             _arrow(task.score_delta),
@@ -79,6 +79,10 @@ def _tasks(deltas: list[TaskDelta], numbers: list[str]) -> Iterator[str]:
     ]
     if lines:
         yield from table(("Task", *numbers, "Delta"), lines)
+
+
+def _rate(value: float | None) -> str:
+    return "n/a" if value is None else percent(value)
 
 
 def _optional(value: float | None, form: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 
+from waza.kit.share import decimal
 from waza.kit.text import counted
 from waza.model.event import (
     AttemptRetried,
@@ -102,7 +103,7 @@ class Detailed:
                 yield from self._trial(event)
             case TaskFinished():
                 yield _finished(event, self._clean)
-                took = f"{event.score:.2f} in {duration(event.duration_ms)}"
+                took = f"{decimal(event.score)} in {duration(event.duration_ms)}"
                 yield f"Test {one_line(event.name)}: {event.status} ({took})"
             case HookRan():
                 yield from _hook(event, self._clean)
@@ -166,7 +167,7 @@ def _graders(validations: Mapping[str, Validation], clean: Clean) -> Iterator[st
     for name, said in sorted(validations.items()):
         mark = status_mark("passed" if said.passed else "failed")
         feedback = f": {indented(clean(said.feedback), _DEEP)}" if said.feedback else ""
-        yield f"[GRADER] {mark} {name} {said.score:.2f} ({duration(said.duration_ms)}){feedback}"
+        yield f"[GRADER] {mark} {name} {decimal(said.score)} ({duration(said.duration_ms)}){feedback}"
 
 
 def _command(call: CommandInvocation, clean: Clean) -> str:

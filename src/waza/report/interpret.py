@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from waza.kit.share import percent
+from waza.kit.share import TOLERANCE, percent, reaches
 from waza.kit.text import counted
 from waza.model.result import SuiteResult
 from waza.report.rows import Row
@@ -29,19 +29,19 @@ def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
 
 def label(score: float) -> str:
     """Return the word for a score: above 0.9 Excellent, from 0.7 Good, from 0.5 Needs Work, below Poor."""
-    if score > 0.9:
+    if score > 0.9 + TOLERANCE:
         return "Excellent"
-    if score >= 0.7:
+    if reaches(score, 0.7):
         return "Good"
-    return "Needs Work" if score >= 0.5 else "Poor"
+    return "Needs Work" if reaches(score, 0.5) else "Poor"
 
 
 def _share(rate: float) -> str:
-    if rate >= 1:
+    if reaches(rate, 1):
         return "All tasks passed"
-    if rate >= 0.8:
+    if reaches(rate, 0.8):
         return "Most tasks passed"
-    return "About half of the tasks passed" if rate >= 0.5 else "Few tasks passed"
+    return "About half of the tasks passed" if reaches(rate, 0.5) else "Few tasks passed"
 
 
 def _score(row: Row) -> str:

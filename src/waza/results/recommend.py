@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from waza.kit.share import decimal, percent
 from waza.kit.stats import round_half_away
 from waza.model.result import SuiteResult, number
 
@@ -70,11 +71,11 @@ def _reason(heads: Sequence[SuiteResult], first: int, second: int, *, tied: bool
         words
         for words, ahead in (
             (
-                f"a higher aggregate score ({winner.aggregate_score:.2f} against {other.aggregate_score:.2f})",
+                f"a higher aggregate score ({decimal(winner.aggregate_score)} against {decimal(other.aggregate_score)})",
                 winner.aggregate_score > other.aggregate_score,
             ),
             (
-                f"a higher pass rate ({winner.success_rate:.1%} against {other.success_rate:.1%})",
+                f"a higher pass rate ({percent(winner.success_rate)} against {percent(other.success_rate)})",
                 winner.success_rate > other.success_rate,
             ),
         )

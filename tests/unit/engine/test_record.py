@@ -209,7 +209,7 @@ def test_the_digest_of_calls_keeps_five_arguments_of_text():
         "id": "7",
         "name": "n",
         "arguments": arguments,
-        "result": 1,
+        "result": {"content": "1"},
         "success": True,
     }
 
