@@ -191,7 +191,7 @@ def test_every_grader_says_of_the_record_what_it_said_live(
 
 
 def test_the_whole_suite_merged(live: Path, tmp_path: Path):
-    ended = grade(live, "-v", "-o", tmp_path / "new.json")
+    ended = grade(live, "-v", "--workspace", ".", "-o", tmp_path / "new.json")
     assert (ended.code, ended.err.count("Written: ")) == (0, 1)
     before, after = (tasks_of(path.read_bytes()) for path in (live / "live.json", tmp_path / "new.json"))
     assert list(after) == list(before)
@@ -372,3 +372,18 @@ def test_eval_documents_are_told_apart(tmp_path: Path):
         assert said in ended.err
         assert ended.err.replace("1 mistake; nothing was run\n", "").count("\n") == 1
     assert suite.read_bytes() == before
+
+
+def test_graders_of_files_reach_no_verdict_without_a_workspace(live: Path) -> None:
+    ended = grade(live, "--task", "good", "-v")
+    assert ended.code == 0
+    said = [line.strip() for line in ended.err.splitlines() if "--workspace DIR" in line]
+    assert {line.split()[1] for line in said if line.startswith(("✗", "✘", "❌"))} == {
+        "file",
+        "diff",
+        "program",
+        "wgp",
+    }
+    assert any(line.startswith("good, run 1: error") for line in said)
+    here = grade(live, "--task", "good", "--workspace", ".", "-v")
+    assert "--workspace DIR" not in here.err

@@ -23,9 +23,8 @@ Examples:
 @click.option("--task", default="", help="Grade only the task with this id.")
 @click.option(
     "--workspace",
-    default=".",
     type=click.Path(path_type=Path),
-    help="Where file graders look [default: here].",
+    help="Where graders of files look; without it these reach no verdict.",
 )
 @click.option("--judge-model", default="", help="Model of prompt graders that name none.")
 @click.option(

@@ -32,7 +32,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     suite_path: Path
     results_path: Path | None
     task: str
-    workspace: Path
+    workspace: Path | None
     judge_model: str
     executor: str
     output: Path | None
@@ -46,8 +46,9 @@ def grade_command(arguments: Arguments) -> int:
     refuse_document(arguments.suite_path, f"`{again}` judges recorded responses again")
     if arguments.results_path is None:
         raise UsageError("say which results to grade: --results FILE; see `waza grade --help`")
-    if not arguments.workspace.is_dir():
-        raise UsageError(f"there is no directory {arguments.workspace} (--workspace)")
+    workspace = arguments.workspace
+    if workspace is not None and not workspace.is_dir():
+        raise UsageError(f"there is no directory {workspace} (--workspace)")
     require_utf8("--judge-model", arguments.judge_model)
     project = find_project(Path.cwd())
     for warning in project.warnings:
@@ -57,9 +58,8 @@ def grade_command(arguments: Arguments) -> int:
     recorded, warnings = load_results(arguments.results_path)
     for warning in (*suite.warnings, *warnings):
         tell(str(warning))
-    done = asyncio.run(
-        regrade(suite, recorded, project, workspace=arguments.workspace.absolute(), only=arguments.task)
-    )
+    place = workspace.absolute() if workspace else None
+    done = asyncio.run(regrade(suite, recorded, project, workspace=place, only=arguments.task))
     for line in _verdicts(done) if arguments.verbose else _errors(done):
         tell(line)
     if arguments.output:

@@ -30,12 +30,12 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # older ones of click 
         except ValueError:
             number = math.nan
         if not (math.isfinite(number) and self.least <= number <= self.most):
-            self.fail(f"{value!r} is none; give {self.expected}", param, ctx)
+            self.fail(f"{value!r} is not {self.expected}", param, ctx)
         return number
 
 
-SECONDS = Number("whole seconds from 1 to 86400, such as 300", int, least=1, most=86_400)
-PARTS_OF_SECONDS = Number("seconds, such as 300 or 0.5", float, least=0.001)
+SECONDS = Number("a whole number of seconds from 1 to 86400, such as 300", int, least=1, most=86_400)
+PARTS_OF_SECONDS = Number("a number of seconds, such as 300 or 0.5", float, least=0.001)
 COUNT = Number("a whole number from 1 on, such as 3", int, least=1)
 COUNT_OR_NONE = Number("a whole number from 0 on, such as 4", int, least=0)
 FINITE = Number("a number, such as 2.5", float)

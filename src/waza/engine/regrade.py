@@ -14,14 +14,14 @@ from waza.engine.record import failure_artifacts, redactor_of, stored
 from waza.engine.seals import Seals
 from waza.engine.trial import GRADING, attempt_of, grade_observation, grading_error, status_of
 from waza.engine.witness import expectation
-from waza.errors import ExecutorError, RunError, UsageError
+from waza.errors import ExecutorError, GraderError, RunError, UsageError
 from waza.model.agent import Executor
 from waza.model.loaded import Project, Suite
 from waza.model.observation import ANSWER, PROMPT, Observation, ToolEvent
 from waza.model.result import DigestCall, RunResult, SuiteResult, TaskResult, number
 from waza.model.task import Task
 from waza.model.trial import Trial
-from waza.model.verdict import Helpers, Shared
+from waza.model.verdict import BuiltGrader, Helpers, Shared, Verdict
 from waza.results.figures import TaskFigures, figures_of, summary, task_stats, task_status
 from waza.results.verdict import gating, judge, with_verdict
 
@@ -51,11 +51,12 @@ class Regraded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def regrade(
-    suite: Suite, recorded: SuiteResult, project: Project, *, workspace: Path, only: str = ""
+    suite: Suite, recorded: SuiteResult, project: Project, *, workspace: Path | None, only: str = ""
 ) -> Regraded:
     """Grade the recorded runs of every task of a suite that the results hold, or of the task `only`.
 
-    Files are looked for in `workspace`, since recorded workspaces are gone. A run that broke before it was
+    Files are looked for in `workspace`, since recorded workspaces are gone; without one, graders that read it
+    reach no verdict. A run that broke before it was
     graded stays an error without verdicts; one whose graders broke is graded again. Checkpoints keep their
     verdicts: what was seen at them is gone. Raises UsageError when there is nothing to grade, RunError when
     the judge cannot be had.
@@ -92,10 +93,22 @@ def _warnings(
                 )
 
 
+class _Homeless:
+    """Stands for a grader that reads the workspace, where there is none."""
+
+    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+        """Reach no verdict: every look at a file would find nothing, whatever the agent did."""
+        del seen, helpers
+        raise GraderError(
+            "it looks at files of the workspace, which is gone; name a directory with --workspace DIR"
+            " (`waza run --keep-workspace` keeps them)"
+        )
+
+
 class _Session:
     """The helpers of one regrading."""
 
-    def __init__(self, suite: Suite, recorded: SuiteResult, project: Project, workspace: Path) -> None:
+    def __init__(self, suite: Suite, recorded: SuiteResult, project: Project, workspace: Path | None) -> None:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
         self.executor: Executor = make_executor(suite, recorded.config.model_id, project)
         self.shared = Shared()
@@ -140,7 +153,7 @@ class _Session:
         seen = observation_of(task, run, self.workspace, self._baseline_output(task.id, run.run_number))
         helpers = msgspec.structs.replace(self.helpers, judge=self.executor.judge(attempt))
         graded = await grade_observation(
-            self.suite, attempt.task, attempt.execution, seen, helpers, task.graders
+            self.suite, attempt.task, attempt.execution, seen, helpers, self._askable(task.graders)
         )
         status = status_of("", graded, run.checkpoints, ab_run=self.recorded.is_baseline)
         error = grading_error(graded)
@@ -149,6 +162,14 @@ class _Session:
             run, validations=graded.validations, status=status, error_msg=error, failure_artifacts=artifacts
         )
         return stored(new, self.redactor)
+
+    def _askable(self, graders: Sequence[BuiltGrader]) -> list[BuiltGrader]:
+        return [
+            BuiltGrader(built.spec, _Homeless())
+            if self.workspace is None and getattr(built.grader, "reads_workspace", False)
+            else built
+            for built in graders
+        ]
 
     def _baseline_output(self, task_id: str, trial: int) -> str | None:
         below = self.recorded.baseline_outcome
@@ -159,7 +180,7 @@ class _Session:
 
 
 def observation_of(
-    task: Task, run: RunResult, workspace: Path, baseline_output: str | None = None
+    task: Task, run: RunResult, workspace: Path | None, baseline_output: str | None = None
 ) -> Observation:
     """Return what was seen in a recorded run, as its graders saw it."""
     return Observation(
@@ -180,7 +201,7 @@ def observation_of(
         usage=run.session_digest.usage,
         duration_ms=run.duration_ms,
         session_id=run.session_digest.session_id,
-        workspace=str(workspace),
+        workspace=str(workspace or ""),
         environment=task.inputs.environment,
         baseline_output=baseline_output,
     )

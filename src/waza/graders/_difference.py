@@ -6,12 +6,18 @@ from bisect import bisect_left
 from itertools import zip_longest
 
 _WIDTH = 80  # characters of a line that are shown
+_BYTES = 16  # of a file that is not text
 
 
 def difference(expected: bytes, found: bytes) -> str:
     """Return how `found` differs from `expected` (`differs ...`), or an empty text if they are equal."""
     if expected == found:
         return ""
+    if _binary(expected) or _binary(found):
+        start = _common_start(expected, found)
+        return (
+            f"differs at byte {start + 1:,}: expected {_bytes(expected, start)}, found {_bytes(found, start)}"
+        )
     wanted, got = _lines(expected), _lines(found)
     if wanted == got:
         return f"differs only in line endings: expected {_endings(expected)}; found {_endings(found)}"
@@ -19,6 +25,23 @@ def difference(expected: bytes, found: bytes) -> str:
     number, (want, have) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
     start = _common_start(want or b"", have or b"")
     return f"differs at line {number}: expected {_shown(want, start)}, found {_shown(have, start)}"
+
+
+def _binary(data: bytes) -> bool:
+    if b"\0" in data:
+        return True
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _bytes(data: bytes, start: int) -> str:
+    """Show the bytes from the first difference on."""
+    part = data[start : start + _BYTES]
+    more = "..." if start + _BYTES < len(data) else ""
+    return f"{part!r}{more} of {len(data):,} bytes" if part else f"the end of {len(data):,} bytes"
 
 
 def lines_changed(before: bytes, after: bytes) -> int:
@@ -49,5 +72,5 @@ def _shown(line: bytes | None, change: int) -> str:
         return "the end of the file"
     start = max(0, change - _WIDTH // 2) if len(line) > _WIDTH else 0
     part = line[start : start + _WIDTH]
-    text = repr(part.decode("utf-8", "backslashreplace"))
+    text = repr(part.decode("utf-8", "ignore"))  # the cut may go through a character
     return f"{'...' if start else ''}{text}{'...' if start + _WIDTH < len(line) else ''}"

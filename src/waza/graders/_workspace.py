@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import posixpath
 from collections.abc import Iterable
@@ -64,6 +65,17 @@ def exists(root: Path, path: str) -> bool:
     except OSError as error:
         raise ValueError(f"{path!r} cannot be looked up: {error.strerror}") from error
     return True
+
+
+def encoding_note(data: bytes) -> str:
+    """Return what is odd about the encoding of a file that is searched as UTF-8, or an empty text."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return " (the file is UTF-16, and is searched as UTF-8: save it as UTF-8)"
+    if data.startswith(codecs.BOM_UTF8):
+        return " (the file begins with a byte order mark, which is a character of its first line)"
+    if b"\0" in data[:1024]:
+        return " (the file is binary, and is searched as UTF-8)"
+    return ""
 
 
 def content(root: Path, path: str) -> bytes:

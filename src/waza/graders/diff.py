@@ -11,7 +11,7 @@ import msgspec
 
 from waza.errors import WazaError
 from waza.graders._difference import difference, lines_changed
-from waza.graders._workspace import content, opened, path_fault
+from waza.graders._workspace import content, encoding_note, opened, path_fault
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.files import inside, write_atomic
 from waza.model.base import Keys
@@ -190,7 +190,8 @@ def _fragment_failures(entry: ExpectedFile, data: bytes) -> Iterator[str]:
         wanted = not fragment.startswith("-")
         sought = (fragment[1:] if fragment.startswith(("+", "-")) else fragment).strip()
         if sought and (sought in text) != wanted:
-            yield f"{entry.path!r} {'does not contain' if wanted else 'contains'} {sought!r}"
+            found = "does not contain" if wanted else "contains"
+            yield f"{entry.path!r} {found} {sought!r}{encoding_note(data)}"
 
 
 def _note(updates: list[dict[str, Any]]) -> str:

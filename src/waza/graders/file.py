@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from waza.graders._workspace import content, exists, opened, path_fault
+from waza.graders._workspace import content, encoding_note, exists, opened, path_fault
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.graders.text import check_entries, match_failures
 from waza.model.base import Keys
@@ -47,12 +47,6 @@ class File(Grader, frozen=True, kw_only=True):
                 yield Finding(path=at, message=fault)
         for index, entry in enumerate(self.content_patterns):
             at = ("content_patterns", index)
-            if not (entry.must_match or entry.must_not_match):
-                yield Finding(
-                    path=at,
-                    message="has no pattern",
-                    hint="set must_match or must_not_match, or put the path into must_exist",
-                )
             yield from check_entries(entry.must_match, (*at, "must_match"), patterns=True)
             yield from check_entries(entry.must_not_match, (*at, "must_not_match"), patterns=True)
 
@@ -91,12 +85,13 @@ def _existence_failures(root: Path, paths: list[str], *, wanted: bool) -> Iterat
 
 def _content_failures(root: Path, entry: ContentPattern) -> Iterator[str]:
     try:
-        text = content(root, entry.path).decode("utf-8", "replace")
+        data = content(root, entry.path)
     except ValueError as error:
         yield str(error)
         for pattern in (*entry.must_match, *entry.must_not_match):
             yield f"{entry.path!r}: could not be searched for the pattern `{pattern}`"
         return
+    text, note = data.decode("utf-8", "replace"), encoding_note(data)
     for wanted, patterns in ((True, entry.must_match), (False, entry.must_not_match)):
         for failure in match_failures(patterns, text, wanted=wanted):
-            yield f"{entry.path!r}: {failure}"
+            yield f"{entry.path!r}: {failure}{note}"

@@ -8,6 +8,7 @@ import msgspec
 
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.pattern import PatternError, compile_pattern
+from waza.kit.text import folded
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -38,10 +39,10 @@ class Text(Grader, frozen=True, kw_only=True):
         """Look for every entry in the final output."""
         del helpers
         lists = msgspec.structs.asdict(self)
-        output, lowered = seen.output, seen.output.lower()
+        output, lowered = seen.output, folded(seen.output)
         failures = [
-            *(f"no {entry!r} in the output" for entry in self.contains if entry.lower() not in lowered),
-            *(f"{entry!r} is in the output" for entry in self.not_contains if entry.lower() in lowered),
+            *(f"no {entry!r} in the output" for entry in self.contains if folded(entry) not in lowered),
+            *(f"{entry!r} is in the output" for entry in self.not_contains if folded(entry) in lowered),
             *(
                 f"no {entry!r} (case-sensitive) in the output"
                 for entry in self.contains_cs
@@ -68,7 +69,11 @@ def check_entries(
                 path=(*path, index), message="must not be empty", hint="every text holds the empty one"
             )
         elif patterns and (fault := _pattern_fault(entry)):
-            yield Finding(path=(*path, index), message=f"{fault}; until then the check fails", warning=True)
+            yield Finding(
+                path=(*path, index),
+                message=f"{fault}; every run fails this check until the pattern is corrected",
+                warning=True,
+            )
 
 
 def match_failures(patterns: Iterable[str], text: str, *, wanted: bool) -> Iterator[str]:

@@ -22,6 +22,7 @@ import msgspec
 
 from waza.errors import WazaError
 from waza.kit._child import Child, Keep
+from waza.kit._refusal import why_not_started
 from waza.kit.marks import MARK, any_given, before_exec, marked, new_mark
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ async def start(
                 await _kill_started(starting, number)
         raise
     except (OSError, ValueError) as error:
-        raise ProcessDied(_why_not_started(error, argv[0], cwd)) from None
+        raise ProcessDied(why_not_started(error, argv[0], cwd)) from None
     return child
 
 
@@ -243,13 +244,6 @@ async def within(seconds: float | None, event: asyncio.Event) -> bool:
         async with asyncio.timeout(seconds):
             await event.wait()
     return event.is_set()
-
-
-def _why_not_started(error: OSError | ValueError, program: str, cwd: Path | None) -> str:
-    if cwd is not None and not cwd.is_dir():
-        return f"{program!r} cannot be started: the directory {cwd} does not exist"
-    reason = error.strerror if isinstance(error, OSError) else None
-    return f"{program!r} cannot be started: {reason or error}"
 
 
 def _descendants(pid: int) -> list[psutil.Process]:

@@ -11,3 +11,25 @@ def encodable(text: str) -> str:
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: `1 call`, `3 calls`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def folded(text: str) -> str:
+    """Return the text as it is compared without regard to case: character by character, by simple folding.
+
+    `str.lower` looks at neighbours (the final sigma) and makes two characters of one (`İ`), so that a text
+    and a part of it may not be lowered alike.
+    """
+    return text.lower() if text.isascii() else text.translate(_SIMPLE)
+
+
+class _Simple(dict[int, str]):
+    """The folding of characters, filled as they are met."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        options = (char.casefold(), char.lower())
+        self[code] = next((one for one in options if len(one) == 1), char.lower()[0])
+        return self[code]
+
+
+_SIMPLE = _Simple()

@@ -160,11 +160,13 @@ def _wrong_keys(check: RequirementCheck, path: Path) -> list[Gap]:
     gaps = []
     if check.scope not in SCOPES:
         hint = did_you_mean(check.scope, SCOPES)
-        gaps.append(Gap(INVALID, "invalid", (*path, "scope"), f"{check.scope!r} is no scope", hint))
-    elif (check.scope == "checkpoint") != (check.after_turn is not None):
-        message = f"'after_turn' belongs to scope checkpoint, and only there; this is scope {check.scope}"
-        hint = "name the turn of the checkpoint" if check.scope == "checkpoint" else "remove it"
-        gaps.append(Gap(INVALID, "invalid", (*path, "after_turn"), message, hint))
+        gaps.append(Gap(INVALID, "invalid", (*path, "scope"), f"{check.scope!r} is not a scope", hint))
+    elif check.scope == "checkpoint" and check.after_turn is None:
+        message = "'after_turn' is missing: a check of scope checkpoint names the turn of its checkpoint"
+        gaps.append(Gap(INVALID, "invalid", path, message, "add after_turn: 1, or the turn that is meant"))
+    elif check.scope != "checkpoint" and check.after_turn is not None:
+        message = f"'after_turn' is for checks of scope checkpoint; this one is of scope {check.scope}"
+        gaps.append(Gap(INVALID, "invalid", (*path, "after_turn"), message, "remove it"))
     if not check.grader.strip():
         gaps.append(Gap(INVALID, "invalid", (*path, "grader"), "names no grader", "write its name"))
     return gaps

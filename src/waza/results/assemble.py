@@ -259,14 +259,15 @@ def _costs(held: Iterable[tuple[Usage | None, str]]) -> list[dict[str, Any]]:
 def run_config(suite: Suite, model: str) -> RunConfig:
     """Return the settings that results name."""
     config = suite.file.config
+    efforts = suite.capabilities.efforts  # what the executor does not know was not applied
     return RunConfig(
         runs_per_test=config.trials_per_task,
         model_id=model,
         engine_type=config.executor,
         timeout_sec=config.timeout_seconds,
         judge_model=config.judge_model,
-        reasoning_effort=config.reasoning_effort or "",
-        judge_reasoning_effort=config.judge_reasoning_effort or "",
+        reasoning_effort=(efforts and config.reasoning_effort) or "",
+        judge_reasoning_effort=(efforts and config.judge_reasoning_effort) or "",
     )
 
 

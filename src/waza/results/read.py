@@ -95,7 +95,7 @@ def _check_version(data: dict[str, Any], file: str) -> None:
         _refuse(file, str(error), "schemaVersion")
     if major != parse(SCHEMA_VERSION)[0]:
         message = f"version {declared} is not readable here, which reads 1.x ({SCHEMA_VERSION})"
-        _refuse(file, message, "schemaVersion", f"run `waza migrate {file}`")
+        _refuse(file, message, "schemaVersion", "use the version of waza that wrote it")
 
 
 def _warnings(file: str, unknown: str) -> list[Problem]:

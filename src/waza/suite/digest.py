@@ -195,7 +195,8 @@ def content(path: Path) -> bytes:
         return b"missing"
     if not stat.S_ISREG(status.st_mode):
         return b"no regular file"  # to open a pipe would wait for its writer
-    return _hashed(str(path), status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_size)
+    runs = b"x" if status.st_mode & stat.S_IXUSR else b""
+    return _hashed(str(path), status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_size) + runs
 
 
 @lru_cache(maxsize=4096)

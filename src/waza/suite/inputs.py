@@ -134,6 +134,26 @@ def _check_context(loading: Loading, document: Document, inputs: Inputs) -> None
         loading.say(document, path, f"{fixture!r} leads outside of the suite's directory")
     elif not (target.is_file() or target.is_dir()):
         loading.say(document, path, f"{fixture!r} is neither a file nor a directory")
+    else:
+        for message in _unreadable(target, loading.directory):
+            loading.say(document, path, message, "give yourself the right to read it, or remove it")
+
+
+def _unreadable(target: Path, home: Path) -> Iterator[str]:
+    """Yield what of a fixture cannot be read, so that the workspace would lack it."""
+    refused: list[OSError] = []
+    files = [target] if target.is_file() else []
+    for folder, _, names in os.walk(target, onerror=refused.append):
+        files += [path for name in names if not (path := Path(folder, name)).is_symlink()]
+    for error in refused:
+        yield f"the folder {_beside(error.filename, home)!r} cannot be read ({error.strerror})"
+    for path in files:
+        if not os.access(path, os.R_OK):
+            yield f"the file {_beside(path, home)!r} cannot be read"
+
+
+def _beside(path: str | Path, home: Path) -> str:
+    return Path(path).relative_to(home).as_posix()
 
 
 def _guard_prompt(loading: Loading, document: Document, inputs: Inputs) -> None:

@@ -33,6 +33,7 @@ from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.read import Keys, at, child, read_document
 from waza.suite.select import select
+from waza.suite.servers import checked_servers
 from waza.suite.tasks import file_tasks, with_implicit
 from waza.suite.templates import filled
 from waza.suite.trigger_tests import trigger_tests
@@ -274,6 +275,9 @@ def _check_config(loading: Loading, config: Config) -> None:
         loading.say(loading.document, ("config", "reasoning_effort"), message, hint)
     if config.mcp_servers:
         loading.require(loading.document, ("config", "mcp_servers"), "mcp", lenient=True)
+        loading.file = msgspec.structs.replace(
+            loading.file, config=msgspec.structs.replace(config, mcp_servers=checked_servers(loading))
+        )
     twins = sorted({model for model in loading.request.models if loading.request.models.count(model) > 1})
     for model in twins:
         loading.problems.append(Problem(file="--model", message=f"{model!r} is given twice"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from waza.kit import yaml
 from waza.kit.decode import Document, Unknown, UnknownKey, did_you_mean, fields_of
@@ -101,21 +102,27 @@ def _unknown_key(loading: Loading) -> UnknownKey:
 def _check_tool(loading: Loading, document: Document, tool: McpTool, path: Path) -> None:
     if not tool.responses and not document.faulty(*path, "responses"):
         loading.say(document, path, "has no responses")
+    if tool.input_schema:
+        _check_schema(loading, document, tool.input_schema, (*path, "input_schema"))
     for i, response in enumerate(tool.responses):
         if not document.faulty(*path, "responses", i):
             _check_response(loading, document, response, (*path, "responses", i))
+
+
+def _check_schema(loading: Loading, document: Document, schema: dict[str, Any], path: Path) -> None:
+    from waza.kit.schema import SchemaError, compile_schema  # heavy, and few suites need it
+
+    try:
+        compile_schema(schema)
+    except SchemaError as error:
+        loading.say(document, path, str(error))
 
 
 def _check_response(loading: Loading, document: Document, response: McpResponse, path: Path) -> None:
     for field, pattern in (response.match_regex or {}).items():
         _check_pattern(loading, document, pattern, (*path, "match_regex", field))
     if response.match_schema:
-        from waza.kit.schema import SchemaError, compile_schema  # heavy, and few suites need it
-
-        try:
-            compile_schema(response.match_schema)
-        except SchemaError as error:
-            loading.say(document, (*path, "match_schema"), str(error))
+        _check_schema(loading, document, response.match_schema, (*path, "match_schema"))
     if response.error.strip() and response.returns is not None:
         loading.say(document, path, "has both 'return' and 'error'; the error is sent", warning=True)
     _check_sequence(loading, document, response.sequence or (), _MCP_OUTPUT, path)

@@ -61,7 +61,7 @@ def suite_version(document: Document) -> tuple[Version, list[Problem]]:
         error("schemaVersion", str(mistake))
         return Version(), problems
     if major != 1:
-        hint = f"run `waza migrate {document.file}`"
+        hint = f"write {SCHEMA_VERSION!r} if the suite uses nothing newer, or use the version of waza that it is for"
         if declared == SCENARIO_VERSION:
             hint = f"{SCENARIO_VERSION} is for scenario suites: add 'scenario:', or write {SCHEMA_VERSION!r}"
         error(

@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
@@ -21,6 +22,9 @@ from waza.model.task import Repo, Task
 from waza.workspace.room import Room
 
 HEAD = 1025  # bytes of a resource that are kept for showing it: one more than the mock executor shows
+
+
+EXECUTABLE = 0o111  # the bits of a mode that a copy keeps
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -102,11 +106,15 @@ def _fixture(task: Task) -> Iterator[Item]:
 
 
 def _regular_files(directory: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(directory, followlinks=False):
+    for folder, _, names in os.walk(directory, followlinks=False, onerror=_raise):
         for name in names:
             path = Path(folder, name)
             if path.is_file() and not path.is_symlink():
                 yield path
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error  # os.walk leaves out in silence what it cannot read
 
 
 def _files(task: Task) -> Iterable[Item]:
@@ -140,6 +148,7 @@ def _put(root: Path, item: Item) -> Resource:
         target.write_bytes(item.content)
     else:
         shutil.copyfile(item.source, target)
+        target.chmod(target.stat().st_mode | (item.source.stat().st_mode & EXECUTABLE))
     with target.open("rb") as stream:
         head = stream.read(HEAD)
     return Resource(target.relative_to(root).as_posix(), target.stat().st_size, head)

@@ -188,7 +188,6 @@ graders:
         "eval.yaml:5:55: graders[0].config.must_exist[1]: the path '/etc/passwd' is absolute; give it relative to the folder it belongs to",
         "eval.yaml:5:68: graders[0].config.must_exist[2]: the path '.' names the workspace itself; name a place inside",
         "eval.yaml:5:94: graders[0].config.content_patterns[0].path: the path '../y' climbs with `..`; name a place inside the folder it belongs to",
-        "eval.yaml:5:124: graders[0].config.content_patterns[1]: has no pattern; set must_match or must_not_match, or put the path into must_exist",
         suite=graded(
             "file",
             "{must_exist: [../x, /etc/passwd, '.'], content_patterns: [{path: ../y, must_match: [x]}, {path: a}]}",

@@ -6,6 +6,12 @@ from tests.e2e.broken.case import SUITE, Case, case
 
 CASES: list[Case] = [
     case(
+        "the schema of a tool's input",
+        "eval.yaml:4:35: mcp_mocks[0].tools.t.input_schema: the JSON Schema cannot be used: /type: \"zzz\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+        suite=SUITE.replace("mock", "copilot-sdk")
+        + "mcp_mocks: [{name: m, tools: {t: {input_schema: {type: zzz}, responses: [{return: 1}]}}}]\n",
+    ),
+    case(
         "command mocks with the mock executor",
         "eval.yaml:4:1: command_mocks: needs mocked programs, which the executor 'mock' does not offer; use executor: command or copilot-sdk, or remove it",
         suite=SUITE + "command_mocks: []\n",

@@ -266,7 +266,7 @@ tasks: [t.yaml]
     ),
     case(
         "version: 3.0",
-        "eval.yaml:1:1: schemaVersion: version 3.0 is not readable here, which reads 1.x (1.4); run `waza migrate eval.yaml`",
+        "eval.yaml:1:1: schemaVersion: version 3.0 is not readable here, which reads 1.x (1.4); write '1.4' if the suite uses nothing newer, or use the version of waza that it is for",
         suite="schemaVersion: 3.0\n" + SUITE,
     ),
     case(

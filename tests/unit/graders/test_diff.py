@@ -6,6 +6,7 @@ from tests.unit.graders._configs import errors, findings, read, refused, warning
 
 from waza.errors import GraderError
 from waza.graders import _workspace
+from waza.graders._difference import difference
 from waza.graders.base import Surroundings
 from waza.graders.diff import Diff, ExpectedFile
 from waza.model.observation import Observation
@@ -279,3 +280,27 @@ def test_configs_that_are_refused(suite):
     assert "at least 1" in refused(Diff, "expected_files: []")[0]
     assert "'path' is missing" in refused(Diff, "expected_files: [{snapshot: a}]")[0]
     assert "unknown key '_snapshots'" in refused(Diff, "{expected_files: [{path: a}], _snapshots: []}")[0]
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "words"),
+    [
+        (
+            b"\x89PNG\r\n\x1a\n",
+            b"\x89PNG\n",
+            "differs at byte 5: expected b'\\r\\n\\x1a\\n' of 8 bytes, found b'\\n' of 5 bytes",
+        ),
+        (b"a\0b", b"a\0", "differs at byte 3: expected b'b' of 3 bytes, found the end of 2 bytes"),
+        (
+            b"text\n",
+            b"caf\xe9\n",
+            "differs at byte 1: expected b'text\\n' of 5 bytes, found b'caf\\xe9\\n' of 5 bytes",
+        ),
+        ("é" * 200, "é" * 199 + "e", "differs at line 1: expected ...'éé"),
+    ],
+)
+def test_files_that_are_not_text_are_compared_by_bytes(expected, found, words):
+    pair = [one.encode() if isinstance(one, str) else one for one in (expected, found)]
+    told = difference(*pair)
+    assert told.startswith(words)
+    assert "\\\\" not in told

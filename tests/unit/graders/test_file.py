@@ -169,7 +169,7 @@ def test_a_path_below_a_file_can_neither_be_there_nor_be_missing(workspace):
 
 def test_nothing_to_check_is_an_error():
     assert errors(File()) == [()]
-    assert errors(content("a")) == [("content_patterns", 0)]
+    assert errors(content("a")) == []
     assert errors(content("a", must_match=["x", ""])) == [("content_patterns", 0, "must_match", 1)]
     assert errors(content("a", must_not_match=[""])) == [("content_patterns", 0, "must_not_match", 0)]
 
@@ -179,3 +179,23 @@ def test_keys_that_are_refused():
     assert "regex_match" in problem
     (problem,) = refused(File, "content_patterns: [{must_match: [x]}]")
     assert "'path' is missing" in problem
+
+
+def test_an_entry_without_patterns_asks_whether_the_file_can_be_read(workspace):
+    assert graded(content("app/main.py"), workspace).passed
+    missing = graded(content("app/none.py"), workspace)
+    assert (missing.passed, missing.score) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "note"),
+    [
+        ("print(1)".encode("utf-16"), "is UTF-16"),
+        (b"\xef\xbb\xbfprint(1)", "begins with a byte order mark"),
+        (b"\x00\x01print", "is binary"),
+    ],
+)
+def test_a_failed_search_tells_of_an_odd_encoding(workspace, data, note):
+    (workspace / "odd.py").write_bytes(data)
+    assert note in graded(content("odd.py", must_match=["^print"]), workspace).feedback
+    assert "(the file" not in graded(content("app/main.py", must_match=["^nothing"]), workspace).feedback

@@ -126,3 +126,23 @@ def test_an_unknown_key_is_refused():
 
 def test_numbers_in_lists_keep_their_spelling():
     assert read(Text, "contains: [1.10, yes]").contains == ["1.10", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("output", "entry"),
+    [
+        ("Willkommen in İstanbul", "istanbul"),
+        ("istanbul", "İSTANBUL"),
+        ("Ὀδυσσεύς ΟΔΟΣ", "οδοσ"),
+        ("ΟΔΟΣ", "οδος"),
+        ("\N{KELVIN SIGN}elvin", "kelvin"),
+        ("GROẞ", "groß"),
+    ],
+)
+def test_case_is_folded_alike_in_the_output_and_in_an_entry(output, entry):
+    assert passes(output, contains=[entry])
+    assert not passes(output, not_contains=[entry])
+
+
+def test_folding_never_changes_the_number_of_characters():
+    assert not passes("strasse", contains=["straße"])

@@ -145,3 +145,26 @@ def test_no_descriptor_is_left_open():
 def test_psutil_is_loaded_only_when_needed():
     code = "import sys, waza.kit.process; print('psutil' in sys.modules)"
     assert asyncio.run(run([sys.executable, "-c", code])).stdout == b"False\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("#!/bin/sh\r\nexit 0\r\n", "lines end as on Windows (CRLF)"),
+        ("#!/no/such/interpreter -x\nexit 0\n", "the interpreter '/no/such/interpreter' of its '#!' line"),
+        ("\ufeff#!/bin/sh\nexit 0\n", "neither a program of this system nor a script"),
+    ],
+)
+def test_a_script_that_is_there_is_not_said_to_be_missing(tmp_path: Path, content: str, why: str):
+    script = tmp_path / "run.sh"
+    script.write_bytes(content.encode())
+    script.chmod(0o755)
+    for argv, cwd in (([str(script)], None), (["./run.sh"], tmp_path)):
+        told = asyncio.run(run(argv, cwd=cwd)).start_error
+        assert why in told
+        assert "No such file" not in told
+
+
+def test_a_command_line_in_place_of_a_program_is_told():
+    told = asyncio.run(run(["python3 -c pass"])).start_error
+    assert told.endswith("a program is named without its arguments, which go into a list of their own")

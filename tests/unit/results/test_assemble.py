@@ -15,9 +15,10 @@ from waza.model.loaded import Suite
 from waza.model.observation import Usage
 from waza.model.result import RunResult, TriggerMetrics, TriggerResult
 from waza.model.trial import Arm
-from waza.results.assemble import Fold, Triggers, groups_of
+from waza.results.assemble import Fold, Triggers, groups_of, run_config
 from waza.results.outcome import Outcome
 from waza.suite.load import load
+from waza.suite.loading import Request
 
 # They make the names of metrics known; what they say is made up by the tests.
 GRADERS = """
@@ -262,3 +263,11 @@ def test_verdicts_of_metrics(metric: str, code: int, tmp_path: Path) -> None:
     folded = Folded(suite)
     folded.add("a", run(1, "passed", [verdict(score=0.4)]))
     assert folded.outcome(triggers=Triggers(ACCURACY))[0].verdict.passed == (code == 0)
+
+
+@pytest.mark.parametrize(("executor", "effort"), [("mock", ""), ("", "high")])
+def test_an_effort_that_was_not_applied_is_not_recorded(tmp_path: Path, executor: str, effort: str) -> None:
+    path = mock_suite(tmp_path, {"t": "inputs: {prompt: p}"}, config=["reasoning_effort: high"])
+    path.write_text(path.read_text().replace("executor: mock", "executor: copilot-sdk"))
+    found = run_config(load(path, Request(executor=executor)), "m")
+    assert (found.reasoning_effort, found.judge_reasoning_effort) == (effort, "")

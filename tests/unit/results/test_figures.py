@@ -65,6 +65,7 @@ def trials(draw: st.DrawFn) -> list[RunResult]:
     return [draw(runs(number)) for number in range(1, draw(st.integers(1, 5)) + 1)]
 
 
+@settings(deadline=None)
 @given(trials())
 def test_task_figures_are_those_of_the_formulas(made: list[RunResult]) -> None:
     found = task_stats("t", [figures_of(one, 0) for one in made])

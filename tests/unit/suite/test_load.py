@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -334,3 +335,34 @@ class TestSkillDirectories:
             "inputs.repos[0].source",
             "graders",
         ]
+
+
+class TestFixtures:
+    def test_a_folder_or_file_that_cannot_be_read_is_refused(self, tmp_path, monkeypatch):
+        scan, may = os.scandir, os.access
+
+        def scandir(path):
+            if str(path).endswith("dir/closed"):
+                raise PermissionError(13, "Permission denied", str(path))
+            return scan(path)
+
+        monkeypatch.setattr(os, "scandir", scandir)
+        monkeypatch.setattr(
+            os, "access", lambda path, mode: not str(path).endswith("b.txt") and may(path, mode)
+        )
+        files = {"dir/a.txt": "", "dir/sub/b.txt": "", "dir/closed/c.txt": ""}
+        write_tree(tmp_path, files)
+        suite = mock_suite(tmp_path, {"t": f"{TASK}".replace("hi}", "hi, context: {fixture: dir}}", 1)})
+        with pytest.raises(SuiteError) as refused:
+            load(suite)
+        assert [problem.message for problem in refused.value.problems] == [
+            "the folder 'dir/closed' cannot be read (Permission denied)",
+            "the file 'dir/sub/b.txt' cannot be read",
+        ]
+
+    def test_the_right_to_run_enters_the_digest(self, tmp_path):
+        write_tree(tmp_path, {"fixtures/run.sh": "x"})
+        suite = mock_suite(tmp_path, {"t": TASK.replace("hi}", "hi, files: [{path: run.sh}]}", 1)})
+        before = load(suite).digest
+        (tmp_path / "fixtures/run.sh").chmod(0o755)
+        assert load(suite).digest != before

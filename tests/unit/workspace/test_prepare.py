@@ -162,3 +162,43 @@ def test_what_cannot_be_put_there_is_told_and_leaves_no_directory(home: Path, in
 
     asyncio.run(use())
     assert (outside / "secret").read_text() == "s"
+
+
+def test_programs_stay_executable_and_other_files_do_not_become_so(home: Path) -> None:
+    for name, mode in (("fixtures/a.txt", 0o755), ("fixtures/sub/b.txt", 0o644), ("given/one", 0o555)):
+        (home / name).chmod(mode)
+    files = [InputFile(path="a.txt"), InputFile(path="sub/b.txt")]
+    given = task(home, Inputs(files=files, context={"fixture": "given"}))
+
+    async def modes() -> dict[str, bool]:
+        room = Room()
+        place = await open_place(room, given, wanted=False)
+        assert place.workspace
+        found = {
+            name: os.access(place.workspace / name, os.X_OK)
+            for name in ("a.txt", "sub/b.txt", "one", "x/two")
+        }
+        writable = [
+            path for path in place.workspace.rglob("*") if path.is_file() and path.stat().st_mode & 0o200
+        ]
+        assert len(writable) == 4
+        await close_place(room, place)
+        await room.close()
+        return found
+
+    assert asyncio.run(modes()) == {"a.txt": True, "sub/b.txt": False, "one": True, "x/two": False}
+
+
+def test_a_folder_that_cannot_be_read_breaks_the_workspace(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan = os.scandir
+
+    def refused(path: str) -> object:
+        if str(path).endswith("given/x"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(ExecutorError, match="Permission denied"):
+        opened(task(home, Inputs(context={"fixture": "given"})))

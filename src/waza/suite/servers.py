@@ -1,0 +1,128 @@
+"""`config.mcp_servers`: whether each can be started or reached, as far as that shows before a run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from waza.kit.decode import Decoder, Unknown, did_you_mean, fields_of, nearest
+from waza.model.base import Keys
+from waza.suite.loading import Loading, Place
+from waza.suite.read import child
+
+_WHERE = ("config", "mcp_servers")
+_HOOK = "a before_run hook may create it"
+_SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb")
+
+
+class Server(Keys, frozen=True, kw_only=True):
+    """The keys of an MCP server that all runtimes know; others are handed on as they are."""
+
+    type: Literal["local", "stdio", "http", "sse"] | None = None
+    command: str = ""
+    args: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str = ""
+    working_directory: str = ""
+    url: str = ""
+    headers: dict[str, str] = {}
+    tools: list[str] | None = None
+    timeout: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is reached by an address, instead of being started."""
+        return self.type in ("http", "sse") or (self.type is None and not self.command)
+
+
+def checked_servers(loading: Loading) -> dict[str, Any]:
+    """Return the servers with the paths of files beside the suite made absolute; mistakes are collected.
+
+    Servers start in a workspace, so that a relative path would mean nothing there.
+    """
+    servers = {}
+    for name, raw in loading.file.config.mcp_servers.items():
+        path = (*_WHERE, name)
+        node = child(loading.document.root, *path)
+        if node is None or loading.document.faulty(*path):
+            continue
+        decoder = Decoder(loading.document, _unknown)
+        server = decoder.read(Server, node, path)
+        loading.problems += [problem for problem in decoder.problems if problem.severity == "error"]
+        if server is not None:
+            servers[name] = _checked(loading, server, raw if isinstance(raw, Mapping) else {}, path)
+    return servers
+
+
+def _unknown(struct: type, key: str, _path: Place) -> Unknown:
+    """Refuse a key that is near a known one; runtimes have keys of their own, which are handed on."""
+    names = [field.key for field in fields_of(struct)]
+    return Unknown("error" if nearest(key, names) else "warning", did_you_mean(key, names))
+
+
+def _checked(loading: Loading, server: Server, raw: Mapping[str, Any], path: Place) -> dict[str, Any]:
+    document = loading.document
+    if not (server.command or server.url):
+        loading.say(document, path, "has neither command nor url", "name the program, or the address")
+    elif server.remote and not server.url:
+        loading.say(document, path, f"a server of type {server.type!r} needs a url")
+    elif not server.remote and not server.command:
+        loading.say(document, path, f"a server of type {server.type!r} needs a command")
+    elif server.remote:
+        _check_address(loading, server.url, (*path, "url"))
+    else:
+        return {**raw, **_placed(loading, server, path)}
+    return dict(raw)
+
+
+def _check_address(loading: Loading, url: str, path: Place) -> None:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        good = False
+    if not good:
+        message = f"{url!r} is not the address of a server"
+        loading.say(loading.document, path, message, "write it as https://host/path")
+
+
+def _placed(loading: Loading, server: Server, path: Place) -> dict[str, Any]:
+    """Return command and arguments of a program, files beside the suite as absolute paths."""
+    at_home = not (server.cwd or server.working_directory)
+    mocked = {mock.name for mock in loading.file.mcp_mocks or ()}
+    live = loading.capabilities.mcp and path[-1] not in mocked
+    command = _found(loading, server.command) if "/" in server.command else ""
+    if live and at_home and not (command or shutil.which(server.command, path=server.env.get("PATH"))):
+        message = f"there is no program {server.command!r}"
+        hint = "it is sought " + ("beside the suite" if "/" in server.command else "on PATH")
+        _missing(loading, (*path, "command"), message, hint)
+    args = list(server.args)
+    for i, arg in enumerate(server.args if at_home else ()):
+        args[i] = _found(loading, arg) or arg
+        script = arg.endswith(_SCRIPTS) and not arg.startswith("-")
+        if live and script and args[i] == arg and not Path(arg).is_absolute():
+            message = f"there is no file {arg!r} beside the suite"
+            hint = "the server starts in a workspace, and may not find it there"
+            loading.say(loading.document, (*path, "args", i), message, hint, warning=True)
+    placed: dict[str, Any] = {"command": command or server.command}
+    return placed | ({"args": args} if args else {}) | ({"env": server.env} if server.env else {})
+
+
+def _found(loading: Loading, name: str) -> str:
+    """Return the absolute path of a file beside the suite or in the current directory, else an empty text."""
+    for directory in (loading.directory, Path.cwd()):
+        path = os.path.join(directory, name)  # noqa: PTH118  # `name` may be any text, too long for a Path
+        if name and "\0" not in name and os.path.isfile(path):  # noqa: PTH113  # as above
+            return os.path.abspath(path)  # noqa: PTH100  # keeps links, so that a program finds its neighbours
+    return ""
+
+
+def _missing(loading: Loading, path: Place, message: str, hint: str) -> None:
+    to_come = loading.hooks_may_create
+    loading.say(loading.document, path, message, _HOOK if to_come else hint, warning=to_come)
