@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from waza.engine.control import Control
-from waza.engine.run import RunOptions, run_model
+from waza.engine.run import RunOptions
+from waza.engine.together import run_alone
 from waza.model.event import RunEvent
 from waza.model.loaded import Suite
 from waza.model.result import SuiteResult
@@ -47,7 +48,7 @@ def run(
 async def _run(
     suite: Suite, model: str, options: RunOptions, emit: Callable[[RunEvent], None]
 ) -> SuiteResult:
-    done = await run_model(suite, model, options, emit, Control())
+    done = await run_alone(suite, model, options, emit, Control())
     try:
         baseline = done.outcome.head.baseline_outcome
         if baseline is not None:

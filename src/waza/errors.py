@@ -8,12 +8,14 @@
     ├── RunError              the run as a whole could not go on (hook, executor)      exit 2
     ├── GraderError           a grader could not reach a verdict; becomes an errored Verdict
     └── ExecutorError         an agent engine could not do a turn; becomes an errored run
+        └── OutsideError      ... for a cause outside of the agent; a resumed run tries again
 
 Exit codes: 0 success, 1 a task failed, 2 bad usage or configuration, 130 and 143 interrupted.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -56,3 +58,28 @@ class GraderError(WazaError):
 
 class ExecutorError(WazaError):
     """An agent engine could not start, hold or finish a turn."""
+
+
+class OutsideError(ExecutorError):
+    """An agent engine could not do a turn for a cause outside of the agent: its server, the disk, a dead runtime.
+
+    Such a trial says nothing about the agent, so a resumed run repeats it.
+    """
+
+
+_OF_THE_MACHINE = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
+}
+"""What the system says when a disk, descriptors, memory or processes have run out."""
+
+
+def is_outside(error: BaseException | None) -> bool:
+    """Tell whether an error, or what caused it, is none of an agent's: OutsideError, a lost connection, a full disk."""
+    while error is not None:
+        if isinstance(error, OutsideError | ConnectionError):
+            return True
+        if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+            return True
+        error = error.__cause__
+    return False

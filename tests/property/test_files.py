@@ -6,7 +6,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from waza.kit.files import LineFile, inside, safe_join
+from waza.kit.files import inside, safe_join
+from waza.kit.lines import LineFile
 
 LINES = st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"")), max_size=6)
 

@@ -18,7 +18,7 @@ _OF_SUITES = {
         *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
         *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir", "verbose"),
         *("no_summary", "reporters", "interpret", "recommend", "transcript_dir", "session_log"),
-        *("discover", "strict", "warnings_as_errors"),
+        *("discover", "strict", "warnings_as_errors", "retry_errors"),
     )
 }
 """Options that mean nothing to evaluation documents."""

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import logging
 import os
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -18,9 +17,11 @@ import msgspec
 
 from waza.cli.listening import Listeners
 from waza.cli.outputs import check_target
+from waza.cli.resuming import Resumable
 from waza.cli.streams import Output, tell
 from waza.engine.control import Control
-from waza.engine.run import ModelRun, RunOptions, run_model
+from waza.engine.run import ModelRun, RunOptions
+from waza.engine.together import run_alone
 from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.json_nodes import dump
 from waza.kit.redact import Redactor
@@ -114,6 +115,7 @@ class _Run:
             tell(str(warning))
         self.out = Output()
         self.control = Control()
+        self.resumable = Resumable()
         self.timeout = arguments.timeout or _positive(TIMEOUT, 300)
         self.panels = Panels(
             timeout=arguments.evaluator_timeout,
@@ -190,7 +192,9 @@ class _Run:
         if not given.log_level:  # else they are logged
             logging.getLogger("waza").addHandler(warnings)
         try:
-            return await run_model(suite, suite.models[0], options, listeners.emit, self.control)
+            return await run_alone(
+                suite, suite.models[0], options, listeners.emit, self.control, self.resumable.begun
+            )
         finally:
             logging.getLogger("waza").removeHandler(warnings)
             listeners.close()
@@ -218,7 +222,7 @@ class _Run:
             summarise(self.out.line, self.document, outcomes)
         trouble = self._write(paths, result)
         if run.interrupted is not None:
-            self._say_how_to_go_on(run)
+            self.resumable.tell_again()
         else:
             self.out.close()  # who interrupts a run may have closed the terminal
         if trouble:
@@ -240,11 +244,6 @@ class _Run:
             else:
                 (tell if self.arguments.as_json else self.out.line)(f"Results: {path}")
         return trouble
-
-    def _say_how_to_go_on(self, run: ModelRun) -> None:
-        if run.store.temporary is None:
-            words = [word for word in sys.argv[1:] if not word.startswith("--resume")]
-            tell(f"Go on with: {shlex.join(['waza', *words, f'--resume={run.store.id}'])}")
 
 
 class _Clean(logging.Formatter):

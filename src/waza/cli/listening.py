@@ -20,17 +20,23 @@ from waza.results.outcome import Outcome
 
 
 class Listeners:
-    """All listeners of one run. Trouble with one of them does not stop the run."""
+    """All listeners of one run. Trouble with one of them does not stop the run.
 
-    def __init__(self, listeners: list[Progress | SessionLog], redactor: Redactor) -> None:
+    Those of a run that is `held` keep what they show until `show` is called: it is another run's turn.
+    """
+
+    def __init__(
+        self, listeners: list[Progress | SessionLog], redactor: Redactor, *, held: bool = False
+    ) -> None:
         self._listeners, self._redactor = listeners, redactor
+        self._held: list[RunEvent] | None = [] if held else None
         self._started: dict[str, datetime] = {}
 
     @classmethod
     def of(
         cls, redactor: Redactor, *, verbose: bool, keep_workspace: bool, session_dir: Path | None
     ) -> Listeners:
-        """Return the listeners that a command asks for."""
+        """Return the listeners that a command asks for, held."""
         progress = Progress(
             sys.stderr,
             verbose=verbose,
@@ -42,13 +48,26 @@ class Listeners:
         listeners: list[Progress | SessionLog] = [progress]
         if session_dir is not None:
             listeners.append(SessionLog(session_dir, redactor.full_value))
-        return cls(listeners, redactor)
+        return cls(listeners, redactor, held=True)
 
     def emit(self, event: RunEvent) -> None:
         """Tell every listener."""
         if isinstance(event, TaskStarted):
             self._started.setdefault(event.task_id, datetime.now().astimezone())
-        for listener in list(self._listeners):
+        if self._held is None:
+            self._tell(event, Progress, SessionLog)
+        else:
+            self._held.append(event)
+            self._tell(event, SessionLog)
+
+    def show(self) -> None:
+        """Show what was held, and from now on everything at once."""
+        held, self._held = self._held or [], None
+        for event in held:
+            self._tell(event, Progress)
+
+    def _tell(self, event: RunEvent, *kinds: type[Progress | SessionLog]) -> None:
+        for listener in [one for one in self._listeners if isinstance(one, kinds)]:
             try:
                 listener.handle(event)
             except OSError:  # nobody reads the progress any more

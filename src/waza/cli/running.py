@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -13,25 +12,27 @@ from typing import Any
 import msgspec
 
 from waza.cli.listening import Listeners
+from waza.cli.loading import load_suite
 from waza.cli.outputs import (
     Done,
     Reporter,
     Results,
-    check_output,
-    check_target,
     json_documents,
     parse_reporter,
     write_reports,
     write_results,
     write_tree,
 )
+from waza.cli.resuming import Resumable
 from waza.cli.streams import Output, tell
 from waza.cli.suites import Chosen, choose_suites
 from waza.cli.text import require_utf8
 from waza.engine.control import Control
+from waza.engine.invocation import Invocation
 from waza.engine.record import redactor_of
-from waza.engine.run import ModelRun, RunOptions, run_model
-from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
+from waza.engine.run import Emit, ModelRun, RunOptions
+from waza.engine.together import Job, Result, run_all
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError
 from waza.kit.files import write_atomic
 from waza.kit.text import counted
 from waza.model.loaded import Project, Suite
@@ -40,9 +41,7 @@ from waza.report.console import report
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
 from waza.results.write import encode
-from waza.suite.load import load
-from waza.suite.loading import Request
-from waza.suite.project import default_skill_dirs, find_project
+from waza.suite.project import find_project
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +64,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     update_snapshots: bool
     keep_workspace: bool
     resume: str | None
+    retry_errors: bool
     no_save: bool
     cache: bool | None
     cache_dir: str
@@ -92,6 +92,8 @@ def run_command(arguments: Arguments) -> int:
         reporters.append(Reporter("json"))
     if arguments.no_save and arguments.resume is not None:
         raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
+    if arguments.retry_errors and arguments.resume is None:
+        raise UsageError("--retry-errors says what --resume runs again; give both")
     if arguments.output and arguments.output_dir:
         raise UsageError("-o and --output-dir exclude each other; keep one")
     require_utf8("--model", *arguments.models)
@@ -135,6 +137,14 @@ def with_defaults(arguments: Arguments, project: Project) -> Arguments:
     )
 
 
+class _Job:
+    """A suite on one of its models, and who listens to its run once it has started."""
+
+    def __init__(self, skill: str, suite: Suite, model: str) -> None:
+        self.skill, self.suite, self.model = skill, suite, model
+        self.listeners: Listeners | None = None
+
+
 class _Command:
     """One call of `waza run`."""
 
@@ -143,7 +153,10 @@ class _Command:
         self.to_stdout = any(reporter.path is None for reporter in reporters)
         self.out = Output()
         self.control = Control()
-        self.planned = 0
+        self.resumable = Resumable()
+        self.jobs: list[_Job] = []
+        self.unread: list[Path] = []
+        self.first = 0  # the place in `done` of the first model of the suite at hand
         self.done: list[Done] = []
         self.not_started: list[NotStarted] = []
         self.broken = False  # something could not be run for a reason other than an interrupt
@@ -154,63 +167,28 @@ class _Command:
         loaded: list[tuple[Chosen, Suite]] = []
         for one in chosen:
             try:
-                loaded.append(self.load(one))
+                loaded.append((one, load_suite(one, self.arguments, self.project, self.reporters)))
             except SuiteError as error:
                 if len(chosen) == 1:
                     raise
                 tell(str(error))
                 self.broken = True
+                self.unread.append(one.path.absolute())
                 self.not_started.append(NotStarted(skill=_name(one), why="its files have mistakes"))
         return loaded
 
-    def load(self, chosen: Chosen) -> tuple[Chosen, Suite]:
-        """Load a suite with what the command line asks of it; warnings go to stderr."""
-        given = self.arguments
-        suite = load(
-            chosen.path,
-            Request(
-                executor=given.executor,
-                models=given.models,
-                judge_model=given.judge_model,
-                trials=given.trials,
-                timeout=given.timeout,
-                parallel=given.parallel,
-                workers=given.workers,
-                baseline=given.baseline,
-                no_skills=given.no_skills,
-                context_dir=given.context_dir,
-                default_skill_dirs=self._default_skill_dirs(chosen),
-                tasks=given.tasks,
-                tags=given.tags,
-                warnings_as_errors=given.warnings_as_errors,
-            ),
-        )
-        inputs = [suite.path, *(Path(task.file) for task in suite.tasks if task.file)]
-        if given.output:
-            check_output(given.output, inputs)
-        for reporter in self.reporters:
-            if reporter.path and not reporter.folder:
-                check_target(reporter.path, inputs)
-        unmatched = [one for one in suite.warnings if given.strict and one.file in ("--task", "--tags")]
-        for warning in suite.warnings:
-            if warning not in unmatched:
-                tell(str(warning))
-        if unmatched:
-            said = "; ".join(f"{warning.file}: {warning.message}" for warning in unmatched)
-            raise UsageError(f"{said}; nothing was run (--strict)")
-        return chosen, suite
-
-    def _default_skill_dirs(self, chosen: Chosen) -> tuple[Path, ...]:
-        own = [chosen.skill_dir] if chosen.skill_dir else []
-        return tuple(dict.fromkeys([*own, *default_skill_dirs(self.project)]))
-
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
         """Run every suite on each of its models, report, write files; return the exit code."""
-        self.planned = sum(len(suite.models) for _, suite in suites)
+        self.jobs = [
+            _Job(chosen.name or suite.file.skill or suite.name, suite, model)
+            for chosen, suite in suites
+            for model in suite.models
+        ]
+        planned = [Job(job.suite, job.model) for job in self.jobs]
         try:
-            await self._run_all(suites)
+            await run_all(planned, self._options(), self.control, self, unread=self.unread)
             results = Results(done=tuple(self.done), not_started=tuple(self.not_started))
-            self._sum_up(results, several=len(suites) + len(self.not_started) > 1)
+            self._sum_up(results, several=len(suites) + len(self.unread) > 1)
             self._write_files(results)
             if self.control.exit_code is None:
                 self.out.close()  # who interrupts a run may have closed the terminal
@@ -218,43 +196,15 @@ class _Command:
             for run in self.runs:
                 run.store.close()
         if self.control.exit_code is not None:
+            self.resumable.tell_again()
             return self.control.exit_code
         if self.broken:
             return EXIT_ERROR
         return EXIT_OK if results.invocation.verdict.passed else EXIT_FAILED
 
-    async def _run_all(self, suites: Sequence[tuple[Chosen, Suite]]) -> None:
-        for chosen, suite in suites:
-            first = len(self.done)
-            for model in suite.models:
-                await self._try_one(chosen, suite, model)
-            if self.control.stopped_by is None:  # what is cut off cannot be compared
-                self._compare(first)
-
-    async def _try_one(self, chosen: Chosen, suite: Suite, model: str) -> None:
-        """Run a suite on one model, unless the command was interrupted; one that cannot run stops no other."""
-        skill = chosen.name or suite.file.skill or suite.name
-        why = "interrupted"
-        if self.control.stopped_by is None:
-            try:
-                return await self._run_one(skill, suite, model)
-            except WazaError as error:
-                tell(f"Error: {error}")
-                self.broken, why = True, str(error)
-        self.not_started.append(NotStarted(skill=skill, model=model, why=why))
-        return None
-
-    async def _run_one(self, skill: str, suite: Suite, model: str) -> None:
+    def _options(self) -> RunOptions:
         given = self.arguments
-        if self.planned > 1:
-            tell(f"\n[{len(self.done) + 1}/{self.planned}] {skill} on {model or 'the default model'}")
-        listeners = Listeners.of(
-            redactor_of(suite, self.project),
-            verbose=given.verbose,
-            keep_workspace=given.keep_workspace,
-            session_dir=given.session_dir if given.session_log else None,
-        )
-        options = RunOptions(
+        return RunOptions(
             project=self.project,
             skip_graders=given.skip_graders,
             keep_workspace=given.keep_workspace,
@@ -262,15 +212,62 @@ class _Command:
             cache=Path(given.cache_dir) if given.cache else None,
             save=not given.no_save,
             resume=given.resume,
+            repeat="errors" if given.retry_errors else "outside",
         )
-        try:
-            run = await run_model(suite, model, options, listeners.emit, self.control)
-        finally:
-            listeners.close()
+
+    # What follows is for `run_all`, whose audience this is.
+
+    def begun(self, invocation: Invocation) -> None:
+        """Say how to go on with the invocation."""
+        self.resumable.begun(invocation.id)
+
+    def started(self, place: int) -> Emit:
+        """Return the listeners of a job."""
+        given, job = self.arguments, self.jobs[place]
+        job.listeners = Listeners.of(
+            redactor_of(job.suite, self.project),
+            verbose=given.verbose,
+            keep_workspace=given.keep_workspace,
+            session_dir=given.session_dir if given.session_log else None,
+        )
+        return job.listeners.emit
+
+    def turn(self, place: int) -> None:
+        """Let the listeners of a job show what happens."""
+        job = self.jobs[place]
+        if len(self.jobs) > 1:
+            tell(f"\n[{place + 1}/{len(self.jobs)}] {job.skill} on {job.model or 'the default model'}")
+        if job.listeners is not None:
+            job.listeners.show()
+
+    def over(self, place: int, result: Result) -> None:
+        """Report a job that is over, and compare the models of a suite when they all are."""
+        job = self.jobs[place]
+        if place == 0 or self.jobs[place - 1].suite is not job.suite:
+            self.first = len(self.done)
+        if job.listeners is not None:
+            job.listeners.close()
+        if isinstance(result, ModelRun):
+            self._finished(job, result)
+        else:
+            why = "interrupted" if result is None else str(result)
+            if result is not None:
+                tell(f"Error: {why}")
+                self.broken = True
+            self.not_started.append(NotStarted(skill=job.skill, model=job.model, why=why))
+        last = place + 1 == len(self.jobs) or self.jobs[place + 1].suite is not job.suite
+        if last and self.control.stopped_by is None:  # what is cut off cannot be compared
+            self._compare(self.first)
+
+    def warn(self, message: str) -> None:
+        """Say what should be known of all jobs."""
+        tell(f"warning: {message}")
+
+    def _finished(self, job: _Job, run: ModelRun) -> None:
         self.runs.append(run)
-        self.done.append(Done(skill=skill, outcome=run.outcome))
-        if given.transcript_dir:
-            listeners.write_transcripts(given.transcript_dir, run.outcome)
+        self.done.append(Done(skill=job.skill, outcome=run.outcome))
+        if self.arguments.transcript_dir and job.listeners is not None:
+            job.listeners.write_transcripts(self.arguments.transcript_dir, run.outcome)
         self._report(self.done[-1])
         self._after(run)
 
@@ -289,11 +286,9 @@ class _Command:
             impact.baseline(done.outcome, self.out.line)
 
     def _after(self, run: ModelRun) -> None:
-        """Say on stderr where things are, and how to go on."""
+        """Say on stderr where things are."""
         if run.store.temporary is None:
             tell(f"Results saved to {run.store.journal.results}")
-            if run.interrupted is not None:
-                tell(f"Go on with: {self._resuming(run.store.id)}")
         if run.kept is not None:
             tell(
                 f"Workspaces kept in {run.kept}; remove them with: {shlex.join(['rm', '-r', str(run.kept)])}"
@@ -301,11 +296,6 @@ class _Command:
             for tree in run.kept_worktrees:
                 command = ["git", "-C", tree.source, "worktree", "remove", "--force", tree.target]
                 tell(f"  {shlex.join(command)}")
-
-    def _resuming(self, run_id: str) -> str:
-        """Return the command that goes on with an interrupted run, and with those that were to follow."""
-        words = [word for word in sys.argv[1:] if not word.startswith("--resume")]
-        return shlex.join(["waza", *words, f"--resume={run_id}" if self.planned == 1 else "--resume"])
 
     def _compare(self, first: int) -> None:
         """Compare the models of a suite, whose outcomes are those from the first on."""

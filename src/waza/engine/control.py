@@ -1,4 +1,4 @@
-"""Stopping a run: fail_fast, Ctrl-C, SIGTERM, a closed terminal."""
+"""Stopping runs: Ctrl-C, SIGTERM, a closed terminal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from waza.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
 from waza.kit.process import kill_leftovers
 
+T = TypeVar("T")
 GRACE = 10.0  # seconds that hooks of the end have after a signal, or after their start if that is later
 
 _CODES = {signal.SIGINT: EXIT_INTERRUPTED, signal.SIGTERM: EXIT_TERMINATED}
@@ -24,27 +25,27 @@ if sys.platform != "win32":
 
 
 class Control:
-    """Says whether new work may start. The first signal stops work in order, the second at once.
+    """Says whether new work may start. The first signal stops all runs in order, the second at once.
 
     Signals are taken in the main thread only: elsewhere Python hands out none.
     """
 
     def __init__(self) -> None:
         self.stopped_by: signal.Signals | None = None
-        self.failed_fast = False
-        self._workers: dict[asyncio.Task[None], float] = {}
-
-    @property
-    def may_start(self) -> bool:
-        """Whether a new task may start."""
-        return self.stopped_by is None and not self.failed_fast
+        self._workers: dict[asyncio.Task[Any], float] = {}
 
     @property
     def exit_code(self) -> int | None:
         """The exit code of an interrupted run, or None."""
         return None if self.stopped_by is None else _CODES[self.stopped_by]
 
-    def watch(self, worker: asyncio.Task[None], grace: float = 0.0) -> None:
+    async def stoppable(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do work that a signal cancels. What has to happen in any case stays outside of it."""
+        worker = asyncio.create_task(work)
+        self._watch(worker)
+        return await worker
+
+    def _watch(self, worker: asyncio.Task[Any], grace: float = 0.0) -> None:
         """Let a signal cancel this worker, `grace` seconds later."""
         self._workers[worker] = grace
         worker.add_done_callback(self._workers.pop)
@@ -54,7 +55,7 @@ class Control:
     async def finish(self, work: Coroutine[Any, Any, None]) -> bool:
         """Do what has to be done after a signal, too, but not for ever then; tell whether it came to its end."""
         finishing = asyncio.create_task(work)
-        self.watch(finishing, GRACE)
+        self._watch(finishing, GRACE)
         try:
             await finishing
         except asyncio.CancelledError:
@@ -63,7 +64,7 @@ class Control:
             return False
         return True
 
-    def _cancel(self, worker: asyncio.Task[None]) -> None:
+    def _cancel(self, worker: asyncio.Task[Any]) -> None:
         grace = self._workers[worker]
         if grace:
             asyncio.get_running_loop().call_later(grace, worker.cancel)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from waza.engine.responder import Responding
-from waza.errors import ExecutorError
+from waza.errors import ExecutorError, is_outside
 from waza.model.agent import Limits, Session
 from waza.model.observation import (
     ANSWER,
@@ -48,7 +48,7 @@ class Conversation:
         self.duration_ms = 0
         self.session_id = ""
         self.error = self.unanswered = ""
-        self.timed_out = False
+        self.timed_out = self.outside = False
         self.checkpoints: list[CheckpointRecord] = []
         self.responder: ResponderRecord | None = None
         self.turns = 0
@@ -68,6 +68,7 @@ class Conversation:
         self.duration_ms += turn.duration_ms
         self.session_id = turn.session_id or self.session_id
         self.timed_out = self.timed_out or turn.timed_out
+        self.outside = self.outside or turn.outside
 
     def add_broken(self, prompt: str, turn: Turn) -> None:
         """Count what a later turn cost that broke. What was seen of it is kept only if its time ran out."""
@@ -76,6 +77,7 @@ class Conversation:
             self.add(prompt, turn)
             self.output = turn.output or before
             return
+        self.outside = self.outside or turn.outside
         self.usages.append(turn.usage)
         self.denials += turn.denials
 
@@ -181,6 +183,7 @@ async def _next(talk: Conversation, driver: Driver, prompt: str, what: str) -> b
     try:
         turn = await _send(driver, talk.turns + 1, prompt)
     except ExecutorError as error:
+        talk.outside = talk.outside or is_outside(error)
         talk.fail_turn(str(error), what)
         return False
     if turn.error:

@@ -1,12 +1,15 @@
-"""The journal of a run: one line a finished trial, on disk before the next one counts.
+"""The journal of a run: one line a finished trial, written before the worker goes on.
 
 ::
 
     {"run": {...}}                                     header: what is run
-    {"trial": {"arm", "task", "cached", "run": ...}}   one per finished trial, in finishing order
-    {"end": {...}}                                     only after a complete run
+    {"trial": {"arm", "task", "clock", "run": ...}}    one a finished trial, in finishing order
+    {"end": {"status", ...}}                           how this part of the run ended; none after a kill
+    {"resumed": {...}}                                 another part begins
 
-A torn last line is cut off when the journal is opened again, so a crash loses no finished trial.
+Every line carries a checksum (`waza.engine.sealed`). A trial may stand here again if its earlier record is an error:
+the later one counts. A run is complete if its last line is an end with the status `complete`. A torn last line
+is cut off when the journal is opened again, so a crash loses no finished trial.
 """
 
 from __future__ import annotations
@@ -17,25 +20,32 @@ import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from waza.engine.sealed import is_whole, sealed
 from waza.errors import UsageError, WazaError
-from waza.kit.files import LineFile, read_lines
-from waza.model.result import RunResult
+from waza.kit.lines import LineFile, read_lines
+from waza.model.observation import Usage
+from waza.model.result import RunResult, TriggerMetrics, TriggerResult
 from waza.model.trial import Arm
 
 JOURNAL, RESULTS = "journal.ndjson", "results.json"
+
+Status = Literal["complete", "cancelled", "limit", "stopped"]
+"""How a run ended: as planned; by a signal; at a limit of the suite; because its agent's server is broken."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is of. `digest` names everything that may change a verdict; `started` is RFC 3339.
 
-    `options` are those parts of the digest that options of the command can change, to say which did.
+    `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
+    are those parts of the digest that options of the command can change, to say which did.
     """
 
     id: str
+    invocation: str = ""
     suite: str
     digest: str
     model: str
@@ -46,12 +56,40 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished trial as it stands in the journal."""
+    """A finished trial as it stands in the journal.
+
+    `clock` is how many milliseconds its arm had been running in this part. `outside`: it broke for a cause outside
+    of the agent, so a resumed run repeats it.
+    """
 
     arm: Arm
     task: str
     cached: bool = False
+    outside: bool = False
+    clock: int = 0
     run: RunResult
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a part of a run knows at its end besides its trials. `durations` are milliseconds by arm.
+
+    `stopped` are the tasks that a `before_task` hook aborted, and why; `skipped` those that `fail_fast` did not
+    let start.
+    """
+
+    status: Status = msgspec.field()
+    durations: dict[Arm, int] = {}
+    stopped: dict[Arm, dict[str, str]] = {}
+    skipped: dict[Arm, list[str]] = {}
+    trigger_metrics: TriggerMetrics | None = None
+    trigger_results: list[TriggerResult] = []
+    trigger_usages: list[Usage | None] = []
+
+
+class Resumed(msgspec.Struct, frozen=True, kw_only=True):
+    """Another part of a run begins; `at` is RFC 3339."""
+
+    at: str
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,11 +97,19 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     run: Header | None = None
     trial: Trial | None = None
-    end: dict[str, Any] | None = None
+    end: End | None = None
+    resumed: Resumed | None = None
 
 
-_encoder = msgspec.json.Encoder(enc_hook=str)
 _decoder = msgspec.json.Decoder(Line)
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """A line of a journal: its number, counted from 1, where it begins, and what it holds."""
+
+    number: int
+    offset: int
+    line: Line
 
 
 class Journal:
@@ -71,7 +117,7 @@ class Journal:
 
     def __init__(self, header: Header, file: LineFile, directory: Path) -> None:
         self.header, self.file, self.directory = header, file, directory
-        self.trials = 0
+        self.trials = 0  # that this process has added
 
     @property
     def results(self) -> Path:
@@ -79,16 +125,21 @@ class Journal:
         return self.directory / RESULTS
 
     @classmethod
-    def create(cls, runs: Path, header: Header) -> Journal:
-        """Start the journal of a new run in its directory below `runs`."""
-        directory = runs / header.id
+    def create(cls, directory: Path, header: Header) -> Journal:
+        """Start the journal of a new run in its directory. WazaError: there is one already, or it cannot be written."""
         file = LineFile.open(directory / JOURNAL)
-        file.append(_encoder.encode(Line(run=header)))
+        try:
+            if next(iter(file), None) is not None:
+                raise WazaError(f"{directory} holds a run already; choose another place")
+            file.append(sealed(Line(run=header)))
+        except BaseException:
+            file.close()
+            raise
         return cls(header, file, directory)
 
     @classmethod
     def reopen(cls, directory: Path) -> Journal:
-        """Open the journal of an unfinished run, to go on with it."""
+        """Open the journal of an earlier run, to go on with it or to report it again."""
         file = LineFile.open(directory / JOURNAL)
         try:
             return cls(read_header(directory), file, directory)
@@ -96,42 +147,60 @@ class Journal:
             file.close()
             raise
 
-    def append(self, arm: Arm, task_id: str, run: RunResult, *, cached: bool = False) -> int:
+    def append(self, trial: Trial) -> int:
         """Write a finished trial; return where its line begins."""
-        offset = self.file.append(
-            _encoder.encode(Line(trial=Trial(arm=arm, task=task_id, cached=cached, run=run)))
-        )
+        offset = self.file.append(sealed(Line(trial=trial)))
         self.trials += 1
         return offset
 
-    def end(self, what: dict[str, Any]) -> None:
-        """Write that the run is complete."""
-        self.file.append(_encoder.encode(Line(end=what)))
+    def go_on(self, at: str) -> None:
+        """Write that another part of the run begins."""
+        self.file.append(sealed(Line(resumed=Resumed(at=at))))
+
+    def end(self, what: End) -> None:
+        """Write how this part of the run ended, and wait until all of it is on disk."""
+        self.file.append(sealed(Line(end=what)))
+        self.file.sync()
 
     def read(self, offset: int) -> RunResult:
         """Return the record of the trial whose line begins at `offset`."""
-        line = _decoder.decode(self.file.read_at(offset))
-        if line.trial is None:
+        data = self.file.read_at(offset)
+        trial = _decoder.decode(data).trial if is_whole(data) else None
+        if trial is None:
             raise WazaError(f"{self.file.path} has no trial at byte {offset}; the file was changed")
-        return line.trial.run
+        return trial.run
 
-    def __iter__(self) -> Iterator[tuple[int, Trial]]:
-        for offset, line in _lines(self.directory):
-            if line.trial is not None:
-                yield offset, line.trial
+    def __iter__(self) -> Iterator[Numbered]:
+        """Yield the lines behind the header. Raises WazaError with the number of a line that is damaged."""
+        for found in _lines(self.directory):
+            if found.number > 1:
+                if found.line.run is not None:
+                    raise refused(self.directory, found.number, "a second header")
+                yield found
 
     def close(self) -> None:
         """Close the journal; another process may then go on with it."""
         self.file.close()
 
 
-def _lines(directory: Path) -> Iterator[tuple[int, Line]]:
-    path = directory / JOURNAL
-    for offset, data in read_lines(path):
+def refused(directory: Path, number: int, why: str) -> WazaError:
+    """Return the error to raise for a line that cannot belong to the journal."""
+    return WazaError(
+        f"{directory / JOURNAL}:{number}: {why}: the file was damaged or changed; start a new run"
+    )
+
+
+def _lines(directory: Path) -> Iterator[Numbered]:
+    for number, (offset, data) in enumerate(read_lines(directory / JOURNAL), 1):
+        if not is_whole(data):
+            raise refused(directory, number, "the checksum of this line does not fit")
         try:
-            yield offset, _decoder.decode(data)
+            line = _decoder.decode(data)
         except msgspec.MsgspecError as error:
-            raise WazaError(f"{path} is damaged at byte {offset} ({error}); start a new run") from error
+            raise refused(directory, number, str(error)) from error
+        if sum(part is not None for part in (line.run, line.trial, line.end, line.resumed)) != 1:
+            raise refused(directory, number, "not a line of a journal")
+        yield Numbered(number, offset, line)
 
 
 def read_header(directory: Path) -> Header:
@@ -142,14 +211,17 @@ def read_header(directory: Path) -> Header:
         raise WazaError(
             f"the run in {directory} cannot be read ({error.strerror}); start a new run"
         ) from error
-    if first is None or first[1].run is None:
+    if first is None or first.line.run is None:
         raise WazaError(f"the run in {directory} was never started; start a new run")
-    return first[1].run
+    return first.line.run
 
 
-def is_complete(directory: Path) -> bool:
-    """Tell whether a run ended."""
-    return any(line.end is not None for _, line in _lines(directory))
+def has_header(directory: Path) -> bool:
+    """Tell whether there is a run in a directory: one that was killed before its first line is none."""
+    try:
+        return next(read_lines(directory / JOURNAL), None) is not None
+    except OSError:
+        return False
 
 
 def new_run_id(now: datetime) -> str:
@@ -157,32 +229,13 @@ def new_run_id(now: datetime) -> str:
     return f"run-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
-def find_run(runs: Path, suite: Path, model: str, wanted: str = "") -> Path | None:
-    """Return the directory of the run with the id `wanted`, else of the newest run of a suite and model.
-
-    Raises UsageError for an id that does not exist.
-    """
-    if wanted:
-        if not re.fullmatch(r"[A-Za-z0-9._-]+", wanted) or not (runs / wanted / JOURNAL).is_file():
-            raise UsageError(f"there is no run {wanted!r} in {runs}; leave the id out to take the newest one")
-        return runs / wanted
-    newest = sorted(
-        (path for path in runs.glob("run-*") if (path / JOURNAL).is_file()), key=_started, reverse=True
-    )
-    for directory in newest:
-        try:
-            header = read_header(directory)
-        except WazaError:
-            continue  # a run that was killed before its first line
-        if header.suite == path_text(suite) and header.model == model:
-            return directory
-    return None
+def run_directory(runs: Path, run_id: str) -> Path:
+    """Return the directory of the run with this id. Raises UsageError where there is none."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", run_id) or not (runs / run_id / JOURNAL).is_file():
+        raise UsageError(f"there is no run {run_id!r} in {runs}; leave the id out to take the newest one")
+    return runs / run_id
 
 
 def path_text(path: Path) -> str:
     """Return a path as text for the journal, though names on disk may be any bytes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _started(directory: Path) -> tuple[str, float]:
-    return directory.name.rsplit("-", 1)[0], (directory / JOURNAL).stat().st_mtime

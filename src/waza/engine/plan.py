@@ -17,20 +17,41 @@ PAIRWISE = "pairwise"
 
 def workers_of(suite: Suite) -> tuple[int, str]:
     """Return the number of workers, and a notice when fewer are used than were asked for."""
-    config, jobs = suite.file.config, max(1, len(suite.tasks))
+    config, jobs = suite.file.config, _trials_at_once(suite)
     if not config.parallel:
         return 1, ""
-    if config.workers <= 0:
-        return min(os.cpu_count() or 1, jobs, AUTOMATIC), ""
     if config.workers > jobs:
-        return jobs, f"{config.workers} workers were asked for, {jobs} are used: there are no more tasks"
-    return config.workers, ""
+        said = "no more trials can run at once"
+        return jobs, f"{config.workers} workers were asked for, {jobs} are used: {said}"
+    return min(_asked(suite), jobs), ""
+
+
+def shared_workers(suites: Sequence[Suite]) -> int:
+    """Return how many trials of suites that run at the same time may run at once."""
+    if not all(suite.file.config.parallel for suite in suites):
+        return 1
+    return min(max(map(_asked, suites)), sum(map(_trials_at_once, suites)))
+
+
+def _asked(suite: Suite) -> int:
+    workers = suite.file.config.workers
+    return workers if workers > 0 else min(os.cpu_count() or 1, AUTOMATIC)
+
+
+def _trials_at_once(suite: Suite) -> int:
+    """Return how many trials of a suite could run at once."""
+    trials = suite.file.config.trials_per_task
+    return max(1, sum(1 if in_order(suite, task) else trials for task in suite.tasks))
+
+
+def in_order(suite: Suite, task: Task) -> bool:
+    """Tell whether the trials of a task run one after another: they share what its hooks set up, or a repository."""
+    return bool(suite.file.hooks.before_task or task.inputs.repos)
 
 
 def trigger_workers_of(suite: Suite, prompts: int) -> int:
     """Return how many trigger tests run at once: they share nothing, so `parallel` is not asked."""
-    asked = suite.file.config.workers
-    return max(1, min(asked if asked > 0 else min(os.cpu_count() or 1, AUTOMATIC), prompts))
+    return max(1, min(_asked(suite), prompts))
 
 
 def arms_of(suite: Suite) -> tuple[list[Arm], str]:

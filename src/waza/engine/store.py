@@ -6,97 +6,91 @@ import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from waza.engine.journal import Header, Journal, Line, find_run, new_run_id, path_text, read_header
-from waza.errors import UsageError, WazaError
-from waza.kit.files import read_lines, write_atomic
+from waza.engine.invocation import Invocation
+from waza.engine.journal import (
+    End,
+    Header,
+    Journal,
+    Status,
+    Trial,
+    has_header,
+    new_run_id,
+    path_text,
+    read_header,
+)
+from waza.engine.replay import Past, Repeat, replay
+from waza.errors import UsageError
+from waza.kit.files import write_atomic
 from waza.kit.temporary import OwnDirectory
 from waza.model.loaded import Suite
-from waza.model.observation import Usage
-from waza.model.result import TriggerMetrics, TriggerResult
-from waza.model.trial import Arm
+from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
 from waza.results.outcome import Outcome
 from waza.results.write import encode
 from waza.version import __version__
 
 UNGRADED = "-ungraded"
-RUNS = Path(".waza", "runs")
-
-
-class End(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What a complete run knows besides its trials."""
-
-    durations: dict[str, int] = {}
-    stopped: dict[str, dict[str, str]] = {}
-    trigger_metrics: TriggerMetrics | None = None
-    trigger_results: list[TriggerResult] = []
-    trigger_usages: list[Usage | None] = []
 
 
 class Store:
-    """A run on disk, and the fold over its journal."""
+    """A run on disk, and the fold over its journal. `past` is what its earlier parts did."""
 
-    def __init__(self, journal: Journal, fold: Fold, *, temporary: OwnDirectory | None = None) -> None:
+    def __init__(
+        self, journal: Journal, fold: Fold, past: Past | None = None, *, temporary: OwnDirectory | None = None
+    ) -> None:
         self.journal, self.fold, self.temporary = journal, fold, temporary
-        self.complete = False
-        self.triggers = Triggers()
-        self.resumed = 0
+        self.past = past or Past()
+        self.resumed = past is not None
+        self.triggers = self.past.triggers or Triggers()
 
     @property
     def id(self) -> str:
         """The run's id."""
         return self.journal.header.id
 
-    def replay(self) -> None:
-        """Take what the journal holds into the fold."""
-        for offset, trial in self.journal:
-            self.fold.add(trial.arm, trial.task, trial.run, offset, cached=trial.cached)
-            self.resumed += 1
-        end = _end(self.journal)
-        if end is None:
-            return
-        self.complete = True
-        self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
-        for arm in self.journal.header.arms:
-            self.fold.durations[arm] = end.durations.get(arm, 0)
-            for task_id, reason in end.stopped.get(arm, {}).items():
-                self.fold.stop(arm, task_id, reason)
+    def go_on(self) -> None:
+        """Start another part, if there were any."""
+        if self.resumed:
+            self.journal.go_on(datetime.now().astimezone().isoformat())
 
-    def finish(self, triggers: Triggers, *, interrupted: bool) -> tuple[Outcome, list[str]]:
-        """Write the end of the run and its results file; return the outcome and warnings."""
-        if not (interrupted or self.complete):
-            self.journal.end(msgspec.to_builtins(self._end(triggers)))
+    def missing(self, arm: Arm, task_id: str) -> list[int]:
+        """Return the numbers of the trials of a task that are to be run."""
+        wanted, trials = self.fold.suite.file.config.trials_per_task, self.fold.trials(arm, task_id)
+        return [
+            number
+            for number in range(1, wanted + 1)
+            if number not in trials or TrialKey(arm, task_id, number) in self.past.repeat
+        ]
+
+    def add(self, trial: Trial) -> None:
+        """Keep a trial that has just finished."""
+        offset = self.journal.append(trial)
+        self.fold.add(trial.arm, trial.task, trial.run, offset, cached=trial.cached)
+        self.past.repeat.discard(TrialKey(trial.arm, trial.task, trial.run.run_number))
+
+    def end(self, end: End) -> None:
+        """Write the end of a part of the run."""
+        self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
+        self.journal.end(end)
+
+    def finish(self, status: Status) -> tuple[Outcome, list[str]]:
+        """Write the results file; return the outcome and warnings."""
         outcome, warnings = self.fold.outcome(
             self.journal.read,
             run_id=self.journal.header.id,
             timestamp=self.journal.header.started,
-            triggers=triggers,
-            metadata=_metadata(interrupted=interrupted),
+            triggers=self.triggers,
+            metadata={"run_status": status, "waza_version": __version__},
         )
         if self.temporary is None:
             write_atomic(self.journal.results, encode(outcome))
         return outcome, warnings
 
-    def _end(self, triggers: Triggers) -> End:
-        return End(
-            durations={str(arm): took for arm, took in self.fold.durations.items()},
-            stopped={
-                str(arm): {task.task_id: task.stopped for task in tasks.values() if task.stopped}
-                for arm, tasks in self.fold.tasks.items()
-            },
-            trigger_metrics=triggers.metrics,
-            trigger_results=list(triggers.results),
-            trigger_usages=list(triggers.usages),
-        )
-
     def discard_if_empty(self) -> None:
         """Close the run, and remove it if nothing finished in it."""
-        empty = self.journal.trials == 0 and self.resumed == 0
+        empty = self.journal.trials == 0 and self.past.trials == 0
         self.close()
         if empty and self.temporary is None:
             shutil.rmtree(self.journal.directory, ignore_errors=True)
@@ -108,29 +102,28 @@ class Store:
             self.temporary.remove()
 
 
-def earlier_store(
-    suite: Suite, model: str, arms: Sequence[Arm], project: Path, resume: str, *, graded: bool
-) -> Store | None:
-    """Return the run to go on with (`resume`, see RunOptions), or None. UsageError: it is one of something else.
-
-    A run that is `graded` is not gone on with without grading, nor the other way round.
-    """
-    directory = find_run(project / RUNS, suite.path, model, resume)
-    if directory is None:
-        return None
-    _check_same(read_header(directory), suite, model, _digest(suite, graded=graded))
-    store = Store(Journal.reopen(directory), Fold(suite, model, arms))
-    store.replay()
-    return store
-
-
-def new_store(
-    suite: Suite, model: str, arms: Sequence[Arm], project: Path, *, graded: bool, save: bool
+def open_store(
+    invocation: Invocation, suite: Suite, model: str, arms: Sequence[Arm], *, graded: bool, repeat: Repeat
 ) -> Store:
-    """Start a run. Raises WazaError where it cannot be kept."""
+    """Return the run of a suite on a model in an invocation: the one that was begun, or a new one.
+
+    Raises UsageError where what was begun is a run of something else, WazaError where it cannot be kept. A run
+    that is `graded` is not gone on with without grading, nor the other way round.
+    """
+    directory, fold = invocation.directory(suite, model), Fold(suite, model, arms)
+    if directory is not None and has_header(directory):
+        _check_same(read_header(directory), suite, model, _digest(suite, graded=graded))
+        journal = Journal.reopen(directory)
+        try:
+            return Store(journal, fold, replay(journal, fold, repeat))
+        except BaseException:
+            journal.close()
+            raise
+    temporary = OwnDirectory("unsaved") if directory is None else None
     now = datetime.now().astimezone()
     header = Header(
-        id=new_run_id(now),
+        id=directory.name if directory else new_run_id(now),
+        invocation=invocation.id,
         suite=path_text(suite.path),
         digest=_digest(suite, graded=graded),
         model=model,
@@ -139,22 +132,13 @@ def new_store(
         started=now.isoformat(),
         options=_options(suite),
     )
-    fold = Fold(suite, model, arms)
-    if not save:
-        temporary = OwnDirectory("unsaved")
-        return Store(Journal.create(temporary.path, header), fold, temporary=temporary)
-    _ignore_in_git(project / RUNS.parent)
-    return Store(Journal.create(project / RUNS, header), fold)
+    place = temporary.path if temporary else directory
+    assert place is not None  # noqa: S101 - one of both is there
+    return Store(Journal.create(place, header), fold, temporary=temporary)
 
 
 def _digest(suite: Suite, *, graded: bool) -> str:
     return suite.digest if graded else f"{suite.digest}{UNGRADED}"
-
-
-def _ignore_in_git(directory: Path) -> None:
-    ignore = directory / ".gitignore"
-    if not ignore.exists():
-        write_atomic(ignore, b"*\n")
 
 
 def _check_same(header: Header, suite: Suite, model: str, digest: str) -> None:
@@ -203,17 +187,3 @@ def _options(suite: Suite) -> dict[str, Any]:
 def _hashed(value: Any) -> str:
     """Return what tells long or secret values apart, as hex."""
     return sha256(repr(value).encode()).hexdigest()
-
-
-def _end(journal: Journal) -> End | None:
-    for _, data in read_lines(journal.file.path):
-        if data.startswith(b'{"end"'):
-            try:
-                return msgspec.convert(msgspec.json.decode(data, type=Line).end, End)
-            except msgspec.MsgspecError as error:
-                raise WazaError(f"{journal.file.path} is damaged ({error}); start a new run") from error
-    return None
-
-
-def _metadata(*, interrupted: bool) -> dict[str, Any]:
-    return {"run_status": "cancelled" if interrupted else "complete", "waza_version": __version__}

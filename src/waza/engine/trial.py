@@ -16,7 +16,7 @@ from waza.engine.place import at_place
 from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
 from waza.engine.responder import Responding
 from waza.engine.witness import Witness
-from waza.errors import ExecutorError
+from waza.errors import ExecutorError, is_outside
 from waza.graders.base import Grader
 from waza.kit.redact import Redactor
 from waza.kit.template import fill, render
@@ -59,7 +59,14 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ab_run: bool = False
 
 
-async def run_trial(world: World, trial: Trial, baseline_output: str | None = None) -> RunResult:
+class Ran(msgspec.Struct, frozen=True):
+    """A trial that ended. `outside`: it broke for a cause outside of the agent, and says nothing about it."""
+
+    run: RunResult
+    outside: bool = False
+
+
+async def run_trial(world: World, trial: Trial, baseline_output: str | None = None) -> Ran:
     """Run one trial: attempts until one does not fail, and the record of the last.
 
     `baseline_output` is what the arm without skills answered, for pairwise graders. The record is ready to
@@ -77,7 +84,8 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
     )
     for number in range(1, trial.max_attempts + 1):
         attempt = attempt_of(world.run_id, trial, number)
-        run = await _run_attempt(world, attempt, baseline_output)
+        ran = await _run_attempt(world, attempt, baseline_output)
+        run = ran.run
         sessions += run.grader_sessions
         if run.status != "failed" or number == trial.max_attempts:
             break
@@ -93,7 +101,7 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
             )
         )
     whole = msgspec.structs.replace(run, attempts=number, attempt_history=discarded, grader_sessions=sessions)
-    return stored(whole, world.redactor)
+    return Ran(stored(whole, world.redactor), ran.outside)
 
 
 def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
@@ -138,17 +146,17 @@ def _discarded(run: RunResult, number: int) -> AttemptRecord:
     )
 
 
-async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | None) -> RunResult:
+async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | None) -> Ran:
     started = time.monotonic()
     wanted = _needs_workspace(world, attempt.task)
     try:
         async with at_place(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
             return await _in_place(world, attempt, place, mocked, baseline_output)
     except ExecutorError as error:
-        return _unseen(world, attempt, error, started)
+        return Ran(_unseen(world, attempt, error, started), is_outside(error))
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
         broke = ExecutorError(f"the executor broke: {type(error).__name__}: {error}")
-        return _unseen(world, attempt, broke, started)
+        return Ran(_unseen(world, attempt, broke, started), is_outside(error))
 
 
 def _needs_workspace(world: World, task: Task) -> bool:
@@ -180,7 +188,7 @@ def _unseen(world: World, attempt: Attempt, error: Exception, started: float) ->
 
 async def _in_place(
     world: World, attempt: Attempt, place: Place, mocked: Mocked | None, baseline_output: str | None
-) -> RunResult:
+) -> Ran:
     task = attempt.task
     talk = Conversation(task, attempt.trial.number, str(place.workspace or ""), mocked)
     judge = world.executor.judge(attempt)
@@ -214,9 +222,8 @@ async def _in_place(
     finally:
         await session.aclose()
     run = _record(world, attempt, talk, seen, graded)
-    return msgspec.structs.replace(
-        run, grader_sessions=[sitting_digest(one) for one in (judge.sittings if judge else ())]
-    )
+    sittings = [sitting_digest(one) for one in (judge.sittings if judge else ())]
+    return Ran(msgspec.structs.replace(run, grader_sessions=sittings), talk.outside)
 
 
 async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:

@@ -1,7 +1,6 @@
 """Files that survive a crash, and paths that stay where they belong.
 
 * `write_atomic`: a file is there as a whole or not at all.
-* `LineFile`: an append-only file of lines (NDJSON) that one process writes; a line once appended is on disk.
 * `safe_join`, `inside`, `read_rooted`: names from suites and agents, which must not lead out of a folder.
 """
 
@@ -11,36 +10,15 @@ import errno
 import os
 import secrets
 import stat
-import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from waza.errors import WazaError
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> None:
-        # Windows locks a range of bytes against reading, too: take one far behind any line.
-        os.lseek(descriptor, 2**62, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-_LOCKED_ELSEWHERE = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends round
-_BLOCK = 1 << 16
-_sync_data = getattr(os, "fdatasync", os.fsync)
+BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends round
 
 # What component-wise opening needs; Windows has neither.
 _CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
@@ -60,7 +38,7 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
         else:
             _replace(Path(os.path.realpath(path)), chunks)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
 
 
 def _is_stream(path: Path) -> bool:
@@ -75,10 +53,10 @@ def _is_stream(path: Path) -> bool:
 
 
 def _write_stream(path: Path, chunks: Iterable[bytes]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _BINARY)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | BINARY)
     try:
         for chunk in chunks:
-            _write_all(descriptor, chunk)
+            write_all(descriptor, chunk)
     finally:
         os.close(descriptor)
 
@@ -98,141 +76,23 @@ def _replace(path: Path, chunks: Iterable[bytes]) -> None:
         raise
 
 
-def append_line(descriptor: int, line: bytes) -> None:
-    """Append one line (given without its newline) and wait until it is on disk.
-
-    The descriptor must be open for appending. Raises ValueError for a line with a newline in it, OSError.
-    """
-    if b"\n" in line:
-        raise ValueError("a line of an append-only file cannot hold a newline; encode it as one line of JSON")
-    _write_all(descriptor, line + b"\n")
-    _sync_data(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of the data, however many calls that takes. Raises OSError."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
-class LineFile:
-    """An append-only file of lines that this process alone writes. Make one with `LineFile.open`.
-
-    The lock belongs to the open file: the kernel frees it when the process ends, however that happens.
-    """
-
-    def __init__(self, path: Path, descriptor: int, size: int) -> None:
-        self.path = path
-        self._descriptor = descriptor
-        self._size = size
-        self._reader = path.open("rb")
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open the file, made with its parents if absent, and lock it; cut a torn last line off.
-
-        Raises WazaError if another process holds it or it cannot be opened.
-        """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-        try:
-            _lock_or_refuse(descriptor, path)
-            return cls(path, descriptor, _cut_torn_tail(descriptor))
-        except BaseException:
-            os.close(descriptor)
-            raise
-
-    def append(self, line: bytes) -> int:
-        """Append a line (without its newline), wait until it is on disk, and return the offset of its first byte.
-
-        Raises WazaError naming the file if it cannot be written; the file then ends where it did before.
-        """
-        offset = self._size
-        try:
-            append_line(self._descriptor, line)
-        except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._descriptor, offset)
-            raise _cannot_write(self.path, error) from error
-        self._size += len(line) + 1
-        return offset
-
-    def read_at(self, offset: int) -> bytes:
-        """Return the line that begins at this offset, without its newline. Raises ValueError if none does."""
-        self._reader.seek(offset)
-        line = self._reader.readline()
-        if not line.endswith(b"\n"):
-            raise ValueError(f"{self.path} has no line at byte {offset}")
-        return line[:-1]
-
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the offset and the text of every line."""
-        return read_lines(self.path)
-
-    def close(self) -> None:
-        """Close the file and free the lock; doing it twice is harmless."""
-        self._reader.close()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and text of every whole line of a file, which another process may be appending to.
-
-    A last line without newline is not finished and is left out. Raises OSError.
-    """
-    offset = 0
-    with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                yield offset, line[:-1]
-            offset += len(line)
-
-
-def _lock_or_refuse(descriptor: int, path: Path) -> None:
-    try:
-        _lock(descriptor)
-    except OSError as error:
-        if error.errno not in _LOCKED_ELSEWHERE:
-            raise WazaError(f"cannot lock {path}: {_reason(error)}; use a local disk for it") from error
-        raise WazaError(f"{path} is in use by another run; wait until that run has ended") from error
-
-
-def _cut_torn_tail(descriptor: int) -> int:
-    """Cut what stands after the last newline, the trace of a crash in mid-write; return the size left."""
-    end = whole = os.lseek(descriptor, 0, os.SEEK_END)
-    while whole:
-        start = max(0, whole - _BLOCK)
-        os.lseek(descriptor, start, os.SEEK_SET)
-        newline = os.read(descriptor, whole - start).rfind(b"\n")
-        whole = start + newline + 1
-        if newline >= 0:
-            break
-    if whole < end:
-        os.ftruncate(descriptor, whole)
-    return whole
-
-
-def _cannot_write(path: Path, error: OSError) -> WazaError:
+def cannot_write(path: Path, error: OSError) -> WazaError:
+    """Return the error to raise for a file that cannot be written: its name, the reason and what to do."""
     advice = (
         "make room there or choose another place" if error.errno == errno.ENOSPC else "choose another place"
     )
-    return WazaError(f"cannot write {path}: {_reason(error)}; {advice}")
+    return WazaError(f"cannot write {path}: {reason(error)}; {advice}")
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """Return why the system refused, in its words."""
     return error.strerror or str(error)
 
 
@@ -368,4 +228,4 @@ def _open_checked(root: Path, segments: list[str]) -> int:
     path = Path(os.path.realpath(root.joinpath(*segments)))
     if not path.is_relative_to(os.path.realpath(root)):
         raise _leads_out(segments)
-    return os.open(path, os.O_RDONLY | _BINARY)
+    return os.open(path, os.O_RDONLY | BINARY)

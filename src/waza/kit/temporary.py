@@ -20,7 +20,7 @@ import msgspec
 
 from waza.errors import WazaError
 from waza.kit import marks, process
-from waza.kit.files import LineFile
+from waza.kit.lines import LineFile
 
 LOCK = "waza-owner.ndjson"  # locked while its process lives; its lines are its name, and what it notes
 _NAME = re.compile(r"waza-[a-z]+-(\d+)-")

@@ -105,7 +105,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """What one prompt led to. `error` non-empty: the turn broke, and holds what was seen until then.
 
-    `throttled`: the agent takes no requests for now, but may later.
+    `throttled`: the agent takes no requests for now, but may later. `outside`: it broke for a cause outside of the
+    agent (its server, the disk, a runtime that died), so a resumed run repeats the trial.
     `citations` and `diagnostics` are what the agent's platform says of the answer, in the form of evaluation
     documents; empty where it says nothing.
     """
@@ -117,6 +118,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int = 0
     error: str = ""
     throttled: bool = False
+    outside: bool = False
     timed_out: bool = False
     session_id: str = ""
     denials: tuple[Denial, ...] = ()

@@ -29,7 +29,7 @@ from waza.model.result import (
 )
 from waza.model.suite import BEHAVIOURAL, SCHEMA_VERSION, Metric
 from waza.model.task import Task
-from waza.model.trial import Arm
+from waza.model.trial import Arm, TrialKey
 from waza.results.figures import (
     TaskFigures,
     TrialFigures,
@@ -41,7 +41,6 @@ from waza.results.outcome import Outcome
 from waza.results.verdict import COMPLETE, gating, judge, with_verdict
 
 Read = Callable[[int], RunResult]
-PROMPT = "prompt"  # the type of graders that compare pairwise
 _TRIGGER = "trigger_"  # begins the names of metrics of trigger tests
 
 
@@ -65,25 +64,32 @@ class Fold:
             }
             for arm in arms
         }
-        self.durations: dict[Arm, int] = {}
-        self._scores: dict[tuple[str, str], list[float]] = {}
-        self._sessions: list[dict[str, Any]] = []
+        self.durations: dict[Arm, int] = dict.fromkeys(arms, 0)  # the sum over all parts of the run
+        self._scores: dict[TrialKey, list[tuple[str, str, float]]] = {}  # grader, type and score
+        self._sessions: dict[TrialKey, list[dict[str, Any]]] = {}
+        self._repeats: dict[TrialKey, int] = {}  # how often a trial that broke was run again
 
     def add(self, arm: Arm, task_id: str, run: RunResult, offset: int, *, cached: bool = False) -> None:
-        """Add a finished trial, whose record begins at `offset` of the journal."""
-        figures = self.tasks[arm][task_id]
-        if run.run_number in figures.trials:
-            return
-        figures.trials[run.run_number] = figures_of(run, offset)
-        figures.cached = cached
-        if not cached:
-            self._sessions += _sessions(run)
-        for one in (run.validations or {}).values():
-            if one.type == PROMPT:
-                figures.pairwise = one.details.get("pairwise", figures.pairwise)
-            if arm == "main" and self.suite.file.metrics:
-                for key in (("name", one.identifier), ("type", one.type)):
-                    self._scores.setdefault(key, []).append(one.score)
+        """Add a finished trial, whose record begins at `offset` of the journal, in the place of an earlier record.
+
+        What the sessions of that one cost still counts.
+        """
+        key = TrialKey(arm, task_id, run.run_number)
+        if run.run_number in self.tasks[arm][task_id].trials:
+            self._repeats[key] = self._repeats.get(key, 0) + 1
+        self.tasks[arm][task_id].trials[run.run_number] = figures_of(run, offset, cached=cached)
+        costs = [] if cached else _sessions(run)
+        if costs:
+            self._sessions[key] = [*self._sessions.get(key, ()), *costs]
+        if arm == "main" and self.suite.file.metrics:
+            found = (run.validations or {}).values()
+            self._scores[key] = [(one.identifier, one.type, one.score) for one in found]
+
+    def _keys(self) -> Iterator[TrialKey]:
+        """Yield the finished trials in the order of the plan, in whatever order they ended."""
+        for arm, found in self.tasks.items():
+            for task in self.suite.tasks:
+                yield from (TrialKey(arm, task.id, number) for number in sorted(found[task.id].trials))
 
     def stop(self, arm: Arm, task_id: str, reason: str) -> None:
         """Note that a task was aborted before its first trial."""
@@ -116,7 +122,7 @@ class Fold:
             warnings = []  # the data would have come
         said = [*(str(problem) for problem in self.suite.warnings), *warnings]
         sessions = [
-            *self._sessions,
+            *(cost for key in self._keys() for cost in self._sessions.get(key, ())),
             *_costs(zip(triggers.usages, (one.session_id for one in triggers.results), strict=False)),
         ]
         head = SuiteResult(
@@ -184,10 +190,17 @@ class Fold:
             group=", ".join(figures.groups),
             golden=task.golden,
             status=figures.status,
-            runs=[read(trial.offset) for trial in ordered],
+            runs=[self._record(TrialKey(arm, task.id, n), read) for n in sorted(figures.trials)],
             stats=task_stats(task.id, ordered),
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
         )
+
+    def _record(self, key: TrialKey, read: Read) -> RunResult:
+        run, repeats = (
+            read(self.tasks[key.arm][key.task_id].trials[key.number].offset),
+            self._repeats.get(key),
+        )
+        return msgspec.structs.replace(run, error_retries=repeats) if repeats else run
 
     def _impact(self, task_id: str) -> SkillImpact | None:
         main, baseline = self.tasks["main"][task_id], self.tasks["baseline"][task_id]
@@ -232,11 +245,12 @@ class Fold:
         if metric.name == "task_completion":
             return total.success_rate if total.total_tests else None
         if metric.name == "behavior_quality":
-            return self._mean([("type", kind) for kind in BEHAVIOURAL])
-        return self._mean([("name", metric.name)])
+            return self._mean(lambda _, kind: kind in BEHAVIOURAL)
+        return self._mean(lambda name, _: name == metric.name)
 
-    def _mean(self, keys: Sequence[tuple[str, str]]) -> float | None:
-        found = [score for key in keys for score in self._scores.get(key, ())]
+    def _mean(self, wanted: Callable[[str, str], bool]) -> float | None:
+        said = (one for key in self._keys() for one in self._scores.get(key, ()))
+        found = [score for name, kind, score in said if wanted(name, kind)]
         return stats.mean(found) if found else None
 
 

@@ -22,6 +22,8 @@ from waza.model.result import (
     number,
 )
 
+PROMPT = "prompt"  # the type of graders that compare pairwise
+
 
 class TrialFigures(msgspec.Struct, frozen=True):
     """What statistics need of a trial, and where its record begins in the journal.
@@ -36,6 +38,8 @@ class TrialFigures(msgspec.Struct, frozen=True):
     duration_ms: int
     attempts: int
     usage: Usage | None = None
+    cached: bool = False
+    pairwise: dict[str, object] | None = None
 
 
 class TaskFigures(msgspec.Struct, kw_only=True):
@@ -45,8 +49,6 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     groups: tuple[str, ...] = ()
     trials: dict[int, TrialFigures] = {}
     stopped: str = ""
-    cached: bool = False
-    pairwise: dict[str, object] | None = None
 
     @property
     def ordered(self) -> list[TrialFigures]:
@@ -60,14 +62,25 @@ class TaskFigures(msgspec.Struct, kw_only=True):
         return "error" if self.stopped and status != "failed" else status
 
     @property
+    def cached(self) -> bool:
+        """Whether the cache gave all trials."""
+        return bool(self.trials) and all(trial.cached for trial in self.trials.values())
+
+    @property
+    def pairwise(self) -> dict[str, object] | None:
+        """What a judge preferred in the last trial in which one was asked."""
+        return next((trial.pairwise for trial in reversed(self.ordered) if trial.pairwise), None)
+
+    @property
     def pass_rate(self) -> float | None:
         """The share of trials that passed; None without a trial."""
         passed = sum(trial.status == "passed" for trial in self.trials.values())
         return passed / len(self.trials) if self.trials else None
 
 
-def figures_of(run: RunResult, offset: int) -> TrialFigures:
+def figures_of(run: RunResult, offset: int, *, cached: bool = False) -> TrialFigures:
     """Return the figures of a run: the mean score of its graders, plain and weighted."""
+    asked = [one for one in (run.validations or {}).values() if one.type == PROMPT]
     scores = [one.score for one in (run.validations or {}).values()]
     weights = [one.weight if one.weight > 0 else 1.0 for one in (run.validations or {}).values()]
     weighted = [score * weight for score, weight in zip(scores, weights, strict=True)]
@@ -79,6 +92,8 @@ def figures_of(run: RunResult, offset: int) -> TrialFigures:
         duration_ms=run.duration_ms,
         attempts=run.attempts,
         usage=add_usage([*(attempt.usage for attempt in run.attempt_history), run.session_digest.usage]),
+        cached=cached,
+        pairwise=next((one.details["pairwise"] for one in asked[::-1] if "pairwise" in one.details), None),
     )
 
 

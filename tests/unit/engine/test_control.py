@@ -16,21 +16,20 @@ def test_a_signal_cancels_what_is_watched_and_nothing_else(number, code, capsys)
             await asyncio.Event().wait()
 
         with control.signals():
-            watched, other = (asyncio.create_task(wait()) for _ in range(2))
-            control.watch(watched)
+            other = asyncio.create_task(wait())
             os.kill(os.getpid(), number)
             with pytest.raises(asyncio.CancelledError):
-                await watched
+                await control.stoppable(wait())
         assert not other.done()
         other.cancel()
 
     asyncio.run(run())
     assert control.exit_code == code
-    assert not control.may_start
     assert "once more to stop at once" in capsys.readouterr().err
 
 
-def test_a_signal_cancels_later_what_has_a_grace_whenever_it_starts():
+def test_a_signal_cancels_later_what_has_a_grace_whenever_it_starts(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("waza.engine.control.GRACE", 0.2)
     control = Control()
 
     async def wait() -> None:
@@ -38,24 +37,24 @@ def test_a_signal_cancels_later_what_has_a_grace_whenever_it_starts():
 
     async def run():
         for _ in range(2):
-            task = asyncio.create_task(wait())
-            control.watch(task, grace=0.2)
+            finishing = asyncio.create_task(control.finish(wait()))
+            await asyncio.sleep(0.01)
             if control.stopped_by is None:
                 control.interrupt(signal.SIGTERM)
             await asyncio.sleep(0.01)
-            assert not task.cancelling()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+            assert not finishing.done()
+            assert not await finishing
 
     asyncio.run(run())
 
 
-def test_without_signals_work_may_start_until_one_fails():
+def test_without_signals_work_comes_to_its_end():
     control = Control()
-    assert control.may_start
-    assert control.exit_code is None
-    control.failed_fast = True
-    assert not control.may_start
+
+    async def answer() -> int:
+        return 3
+
+    assert asyncio.run(control.stoppable(answer())) == 3
     assert control.exit_code is None
 
 
@@ -74,9 +73,7 @@ def test_finished_work_is_no_longer_watched():
     control = Control()
 
     async def run():
-        task = asyncio.create_task(asyncio.sleep(0))
-        control.watch(task)
-        await task
+        await control.stoppable(asyncio.sleep(0))
         await asyncio.sleep(0)
         control.interrupt(signal.SIGINT)
 

@@ -1,30 +1,40 @@
 import json
+import random
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from tests.support.journals import resealed, rewritten
 
-from waza.engine.journal import JOURNAL, Header, Journal, find_run, is_complete, new_run_id, read_header
+from waza.engine.journal import (
+    JOURNAL,
+    End,
+    Header,
+    Journal,
+    Trial,
+    has_header,
+    new_run_id,
+    read_header,
+    run_directory,
+)
 from waza.engine.record import empty_digest
 from waza.errors import UsageError, WazaError
 from waza.model.result import RunResult
 
 
-def header(
-    run_id: str = "run-20260101T000000Z-aaaaaa", suite: str = "/s/eval.yaml", model: str = "m"
-) -> Header:
+def header(run_id: str = "run-20260101T000000Z-aaaaaa") -> Header:
     return Header(
         id=run_id,
-        suite=suite,
+        suite="/s/eval.yaml",
         digest="d",
-        model=model,
+        model="m",
         arms=["main"],
         waza="1",
         started="2026-01-01T00:00:00Z",
     )
 
 
-def trial(number: int = 1, output: str = "ü\n") -> RunResult:
+def record(number: int = 1, output: str = "ü\n") -> RunResult:
     return RunResult(
         run_number=number,
         attempts=1,
@@ -36,26 +46,32 @@ def trial(number: int = 1, output: str = "ü\n") -> RunResult:
     )
 
 
+def trial(number: int = 1, output: str = "ü\n") -> Trial:
+    return Trial(arm="main", task="a", run=record(number, output))
+
+
 def test_what_is_appended_is_read_again(tmp_path: Path):
-    journal = Journal.create(tmp_path, header())
-    first = journal.append("main", "a", trial(1))
-    second = journal.append("baseline", "b", trial(2, "x" * 100_000), cached=True)
+    journal = Journal.create(tmp_path / "run", header())
+    first = journal.append(trial(1))
+    second = journal.append(Trial(arm="baseline", task="b", cached=True, run=record(2, "x" * 100_000)))
     assert journal.trials == 2
     assert journal.read(second).final_output == "x" * 100_000
-    assert journal.read(first) == trial(1)
-    found = [(offset, one.arm, one.task, one.cached) for offset, one in journal]
-    assert found == [(first, "main", "a", False), (second, "baseline", "b", True)]
-    assert journal.results == tmp_path / header().id / "results.json"
-    assert not is_complete(journal.directory)
-    journal.end({"durations": {"main": 3}})
-    assert is_complete(journal.directory)
+    assert journal.read(first) == record(1)
+    kept = [(one.number, one.offset, one.line.trial) for one in journal]
+    assert kept == [
+        (2, first, trial(1)),
+        (3, second, Trial(arm="baseline", task="b", cached=True, run=record(2, "x" * 100_000))),
+    ]
+    assert journal.results == tmp_path / "run" / "results.json"
+    journal.end(End(status="complete", durations={"main": 3}))
+    assert [one.line.end for one in journal][-1] == End(status="complete", durations={"main": 3})
     journal.close()
     assert read_header(journal.directory) == header()
 
 
-def test_each_line_is_on_disk_when_it_was_appended(tmp_path: Path):
+def test_each_line_is_in_the_file_when_it_was_appended(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
-    journal.append("main", "a", trial())
+    journal.append(trial())
     lines = (journal.directory / JOURNAL).read_bytes().splitlines()
     assert [next(iter(json.loads(line))) for line in lines] == ["run", "trial"]
     journal.close()
@@ -63,16 +79,16 @@ def test_each_line_is_on_disk_when_it_was_appended(tmp_path: Path):
 
 def test_reopened_it_goes_on_where_it_was_and_drops_a_torn_line(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
-    kept = journal.append("main", "a", trial(1))
-    journal.append("main", "a", trial(2))
+    kept = journal.append(trial(1))
+    journal.append(trial(2))
     journal.close()
     path = journal.directory / JOURNAL
     path.write_bytes(path.read_bytes()[:-3])
     again = Journal.reopen(journal.directory)
-    assert [offset for offset, _ in again] == [kept]
-    new = again.append("main", "a", trial(3))
+    assert [one.offset for one in again] == [kept]
+    new = again.append(trial(3))
     assert again.read(new).run_number == 3
-    assert [one.run.run_number for _, one in again] == [1, 3]
+    assert [one.line.trial and one.line.trial.run.run_number for one in again] == [1, 3]
     again.close()
 
 
@@ -82,6 +98,8 @@ def test_two_processes_cannot_have_it(tmp_path: Path):
         Journal.reopen(journal.directory)
     journal.close()
     Journal.reopen(journal.directory).close()
+    with pytest.raises(WazaError, match="holds a run already"):
+        Journal.create(tmp_path, header())
 
 
 def test_an_offset_without_a_trial_is_told(tmp_path: Path):
@@ -96,19 +114,55 @@ def test_an_offset_without_a_trial_is_told(tmp_path: Path):
     [
         (b"", "never started"),
         (b'{"run": {"id"', "never started"),
-        (b'{"end": {}}\n', "never started"),
-        (b"nonsense\n", "damaged at byte 0"),
-        (b'{"run": {"id": 3}}\n', "damaged at byte 0"),
+        (resealed(b'{"end":{"status":"complete"},"sum":""}') + b"\n", "never started"),
+        (b"nonsense\n", ":1: the checksum of this line does not fit"),
+        (resealed(b'{"run":{"id":3},"sum":""}') + b"\n", r":1: Expected `str`, got `int` - at `\$\.run\.id`"),
+        (resealed(b'{"other":1,"sum":""}') + b"\n", ":1: not a line of a journal"),
     ],
 )
 def test_journals_without_a_header(tmp_path: Path, content: bytes, why: str):
     (tmp_path / JOURNAL).write_bytes(content)
     with pytest.raises(WazaError, match=why):
         read_header(tmp_path)
+    assert has_header(tmp_path) == content.endswith(b"\n")
+
+
+def test_a_second_header_is_refused(tmp_path: Path):
+    Journal.create(tmp_path, header()).close()
+    rewritten(tmp_path / JOURNAL, lambda lines: lines.append(lines[0]))
+    journal = Journal.reopen(tmp_path)
+    with pytest.raises(WazaError, match=":2: a second header"):
+        list(journal)
+    journal.close()
+
+
+def test_no_bit_can_flip_unnoticed(tmp_path: Path):
+    journal = Journal.create(tmp_path, header())
+    journal.append(trial(1))
+    journal.append(trial(2))
+    journal.end(End(status="complete"))
+    journal.close()
+    path = tmp_path / JOURNAL
+    whole = path.read_bytes()
+    numbers = random.Random(1)  # noqa: S311 - nothing secret, and the same each time
+    for bit in numbers.sample(range(8 * (len(whole) - 1)), 400):  # the last newline would be a torn line
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        with pytest.raises(WazaError, match="the file was damaged or changed; start a new run"):
+            all_lines(tmp_path)
+
+
+def all_lines(directory: Path) -> None:
+    journal = Journal.reopen(directory)
+    try:
+        list(journal)
+    finally:
+        journal.close()
 
 
 def test_a_failed_reopening_frees_the_journal(tmp_path: Path):
-    (tmp_path / JOURNAL).write_bytes(b'{"end": {}}\n')
+    (tmp_path / JOURNAL).write_bytes(resealed(b'{"end":{"status":"complete"},"sum":""}') + b"\n")
     for _ in range(2):
         with pytest.raises(WazaError, match="never started"):
             Journal.reopen(tmp_path)
@@ -122,28 +176,8 @@ def test_run_ids():
     assert new_run_id(now.astimezone(UTC))[:-6] in {one[:-6] for one in ids}
 
 
-def test_the_newest_run_of_a_suite_and_model(tmp_path: Path):
-    ids = ["run-20260101T000000Z-ffffff", "run-20260103T000000Z-aaaaaa", "run-20260102T000000Z-cccccc"]
-    for run_id in ids:
-        Journal.create(tmp_path, header(run_id)).close()
-    Journal.create(tmp_path, header("run-20260104T000000Z-000000", suite="/other/eval.yaml")).close()
-    Journal.create(tmp_path, header("run-20260105T000000Z-000000", model="other")).close()
-    (tmp_path / "run-20260106T000000Z-000000").mkdir()
-    (tmp_path / "run-20260107T000000Z-000000").mkdir()
-    (tmp_path / "run-20260107T000000Z-000000" / JOURNAL).touch()
-    suite = Path("/s/eval.yaml")
-    assert find_run(tmp_path, suite, "m") == tmp_path / ids[1]
-    assert find_run(tmp_path, suite, "other") == tmp_path / "run-20260105T000000Z-000000"
-    assert find_run(tmp_path, suite, "third") is None
-    assert find_run(tmp_path / "nowhere", suite, "m") is None
-    assert find_run(tmp_path, suite, "m", ids[0]) == tmp_path / ids[0]
-
-
-@pytest.mark.parametrize("wanted", ["run-x", "..", "../x", "a/b", "", " ", "run-20260106T000000Z-000000"])
+@pytest.mark.parametrize("wanted", ["run-x", "..", "../x", "a/b", " ", "run-20260106T000000Z-000000"])
 def test_an_id_that_is_none(tmp_path: Path, wanted: str):
     (tmp_path / "run-20260106T000000Z-000000").mkdir()
-    if not wanted:
-        assert find_run(tmp_path, Path("s"), "m", wanted) is None
-        return
     with pytest.raises(UsageError, match="there is no run"):
-        find_run(tmp_path, Path("s"), "m", wanted)
+        run_directory(tmp_path, wanted)

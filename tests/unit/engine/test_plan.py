@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.support.program import mock_suite, write_tree
 
-from waza.engine.plan import arms_of, tasks_of, workers_of
+from waza.engine.plan import arms_of, shared_workers, tasks_of, workers_of
 from waza.suite.load import load
 from waza.suite.loading import Request
 
@@ -33,6 +33,29 @@ def suite(root, tasks: int = 3, head: str = "", *config: str, **request):
 def test_workers(tmp_path, tasks, config, workers, noted):
     count, note = workers_of(suite(tmp_path, tasks, "", *config))
     assert (count, bool(note)) == (workers, noted)
+
+
+@pytest.mark.parametrize(
+    ("config", "workers"),
+    [
+        (["trials_per_task: 5"], 1),
+        (["parallel: true", "workers: 20", "trials_per_task: 5"], 15),
+        (["parallel: true", "workers: 4", "trials_per_task: 5"], 4),
+    ],
+)
+def test_workers_take_trials(tmp_path, config, workers):
+    assert workers_of(suite(tmp_path, 3, "", *config))[0] == workers
+    hooks = "hooks: {before_task: [{command: 'true'}]}"
+    assert workers_of(suite(tmp_path, 3, hooks, *config))[0] == min(workers, 3)
+
+
+def test_suites_that_run_at_the_same_time_share_the_workers_of_the_one_that_asks_for_most(tmp_path):
+    small = suite(tmp_path / "a", 1, "", "parallel: true", "workers: 8")
+    large = suite(tmp_path / "b", 4, "", "parallel: true", "workers: 3")
+    assert shared_workers([small]) == 1
+    assert shared_workers([small, large]) == 5
+    assert shared_workers([large] * 3) == 3
+    assert shared_workers([suite(tmp_path / "c", 4)]) == 1
 
 
 def test_arms(tmp_path):

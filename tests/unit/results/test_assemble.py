@@ -13,7 +13,7 @@ from tests.unit.report.factory import run, verdict
 
 from waza.model.loaded import Suite
 from waza.model.observation import Usage
-from waza.model.result import RunResult, TriggerMetrics, TriggerResult
+from waza.model.result import RunResult, SessionDigest, TriggerMetrics, TriggerResult
 from waza.model.trial import Arm
 from waza.results.assemble import Fold, Triggers, groups_of, run_config
 from waza.results.outcome import Outcome
@@ -63,14 +63,45 @@ def test_tasks_stand_in_the_order_of_the_plan_and_trials_by_number(tmp_path: Pat
     assert list(outcome.baseline_tasks()) == []
 
 
-def test_a_trial_counts_once(tmp_path: Path) -> None:
+def test_of_a_trial_that_was_run_again_the_last_record_counts_once(tmp_path: Path) -> None:
     folded = Folded(suite_of(tmp_path, "a", head="metrics: [{name: polite}]"))
-    folded.add("a", run(1, "failed"))
-    folded.add("a", run(1, "passed"))
+    folded.add("a", run(1, "error", [verdict("polite", passed=False)]))
+    folded.add("a", run(1, "passed", [verdict("polite")]))
     outcome, _ = folded.outcome()
     (task,) = outcome.tasks()
-    assert (task.status, len(task.runs)) == ("failed", 1)
-    assert outcome.head.metrics["polite"].value == 0
+    assert (task.status, [one.error_retries for one in task.runs]) == ("passed", [1])
+    assert outcome.head.metrics["polite"].value == 1
+
+
+def test_results_do_not_depend_on_the_order_in_which_trials_end(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, "a", "b", head="metrics: [{name: polite}]", config=["trials_per_task: 3"])
+    trials = [(task, n) for task in ("a", "b") for n in (1, 2, 3)]
+    scores = {key: 0.1 * (i + 1) for i, key in enumerate(trials)}
+    found = []
+    for order in (trials, trials[::-1], trials[3:] + trials[:3]):
+        folded = Folded(suite)
+        for task, n in order:
+            details = {"pairwise": {**PAIR, "reasoning": f"{task} {n}"}}
+            said = [
+                verdict("polite", score=scores[task, n]),
+                verdict("better", type="prompt", details=details),
+            ]
+            spent = Usage(
+                turns=1,
+                input_tokens=1,
+                output_tokens=1,
+                cache_read_tokens=0,
+                cache_write_tokens=0,
+                premium_requests=0,
+                provider=f"{task}{n}",
+            )
+            session = SessionDigest(tool_call_count=0, tools_used=[], errors=[], usage=spent)
+            folded.add(task, run(n, "passed", said, session_digest=session))
+        outcome, _ = folded.outcome()
+        found.append((msgspec.to_builtins(outcome.head), msgspec.to_builtins(list(outcome.tasks()))))
+    assert found[0] == found[1] == found[2]
+    sessions = found[0][0]["evaluation_usage"]["sessions"]
+    assert [one["usage"]["provider"] for one in sessions] == ["a1", "a2", "a3", "b1", "b2", "b3"]
 
 
 def test_what_never_ran_is_listed_as_skipped(tmp_path: Path) -> None:

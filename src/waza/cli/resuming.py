@@ -1,0 +1,42 @@
+"""The command that goes on with what was cut off, as it is shown to people: it works as it stands."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from waza.cli.streams import tell
+
+
+class Resumable:
+    """Says at the start of an invocation how to go on with it, since a killed program cannot, and after an interrupt."""
+
+    def __init__(self) -> None:
+        self._how = ""
+
+    def begun(self, invocation: str) -> None:
+        """Take the id of the invocation that has begun; it is empty where nothing is kept."""
+        if invocation:
+            self._how = shlex.join(resuming(sys.argv[1:], invocation))
+            tell(f"If this is cut off, go on with: {self._how}")
+
+    def tell_again(self) -> None:
+        """Say it once more, if there is anything to go on with."""
+        if self._how:
+            tell(f"Go on with: {self._how}")
+
+
+def resuming(words: list[str], invocation: str) -> list[str]:
+    """Return the command line that goes on with an invocation, from the words behind the program's name."""
+    end = words.index("--") if "--" in words else len(words)
+    options = [word for word in words[:end] if word != "--resume" and not word.startswith("--resume=")]
+    return [*_program(), *options, f"--resume={invocation}", *words[end:]]
+
+
+def _program() -> list[str]:
+    """Return how this program is called: by its name, where the shell finds this one by it."""
+    found = shutil.which("waza")
+    own = Path(sys.executable).parent
+    return ["waza"] if found and Path(found).parent == own else [sys.executable, "-m", "waza"]

@@ -1,0 +1,176 @@
+"""One arm of a run: its workers take trials from a schedule, and what they find goes into the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from waza.engine.around import Around
+from waza.engine.cache import Cache
+from waza.engine.journal import Trial as Record
+from waza.engine.plan import has_pairwise, in_order, tasks_of
+from waza.engine.schedule import Course, Schedule
+from waza.engine.seals import Seals
+from waza.engine.store import Store
+from waza.engine.trial import Ran, World, run_trial
+from waza.errors import RunError, WazaError
+from waza.kit import stats
+from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinished, Warned
+from waza.model.task import Task
+from waza.model.trial import Arm, Trial
+
+
+class Staff(msgspec.Struct, frozen=True):
+    """How many trials of a run may run at once. Each holds one of the `slots`, which other runs may use as well."""
+
+    workers: int
+    slots: asyncio.Semaphore
+
+
+class ArmRun:
+    """One arm while it runs. `stop` ends it early, `skipped` are the tasks that `fail_fast` did not let start."""
+
+    def __init__(self, arm: Arm, world: World, store: Store, cache: Cache | None, staff: Staff) -> None:
+        self.arm, self.world, self.store, self.cache, self.staff = arm, world, store, cache, staff
+        self.fold, self.emit, self.config = store.fold, world.emit, world.suite.file.config
+        self.tasks = tasks_of(world.suite, arm)
+        self.around = Around(world)
+        self.started = time.monotonic()
+        self.skipped: list[str] = []
+        self.stopped = ""  # why nothing more is to start, for a cause outside of the agent
+        self.schedule = Schedule(self._in_order_of_start(), in_order=lambda task: in_order(world.suite, task))
+
+    def stop(self, why: str) -> None:
+        """Start no other trial, for a cause outside of the agent. What runs comes to its end."""
+        self.stopped = self.stopped or why
+        self.schedule.halt()
+        self.emit(SuiteStopped(reason=why))
+
+    async def run(self) -> None:
+        """Run all that is missing. RunError: a hook before the arm failed that matters."""
+        await self.around.before_run(self.arm)
+        # Hooks may still have made files of graders.
+        self.world.helpers.shared.get(Seals).take(self.world.suite)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.staff.workers):
+                    group.create_task(self._worker())
+        except BaseExceptionGroup as broken:
+            raise broken.exceptions[0] from None
+        if not self.stopped:
+            self.skipped = [task.id for task in self.schedule.not_started() if self._missing(task)]
+        if self.skipped:
+            self.emit(SuiteStopped(reason="fail_fast: a task did not pass"))
+
+    def _in_order_of_start(self) -> Sequence[tuple[int, Task]]:
+        """Return the tasks with their numbers: first those of which an earlier part of the run left some trials.
+
+        They have started already, so that `fail_fast` does not keep them from their end.
+        """
+        numbered = list(enumerate(self.tasks, 1))
+        return sorted(numbered, key=lambda one: not (self._trials_of(one[1]) and self._missing(one[1])))
+
+    def _trials_of(self, task: Task) -> int:
+        return len(self.fold.trials(self.arm, task.id))
+
+    def _missing(self, task: Task) -> list[int]:
+        return self.store.missing(self.arm, task.id)
+
+    async def _worker(self) -> None:
+        while await self.schedule.ready():
+            async with self.staff.slots:
+                taken = self.schedule.take()
+                if taken is None:
+                    continue
+                course, number = taken
+                if number == 0:
+                    self.schedule.opened(course, await self._open(course))
+                    continue
+                await self._run_trial(course, number)
+                if self.schedule.ended(course):
+                    await self._task_over(course)
+
+    async def _open(self, course: Course) -> list[int]:
+        """Start a task; return the trials to run: none if it has ended already, for whatever reason."""
+        task = course.task
+        missing = self._missing(task)
+        if not missing:
+            self._fail_fast(task)
+            return []  # finished before this run was resumed
+        try:
+            await self.around.before_task(task)
+        except RunError as error:
+            self.fold.stop(self.arm, task.id, str(error))
+            self._fail_fast(task)
+            self._task_finished(course, note=str(error))
+            return []
+        self.emit(TaskStarted(task_id=task.id, name=task.name, index=course.index, total=len(self.tasks)))
+        known = self.cache.get(task, self.arm) if self.cache else None
+        if known is None:
+            return missing
+        for run in known:
+            if run.run_number in missing:
+                self._keep(task, Ran(run), cached=True)
+        await self._task_over(course, cached=True)
+        return []
+
+    async def _run_trial(self, course: Course, number: int) -> None:
+        task = course.task
+        trial = Trial(task=task, number=number, arm=self.arm, max_attempts=self.config.max_attempts)
+        ran = await run_trial(self.world, trial, self._baseline_output(task, number))
+        self._keep(task, ran)
+        if self.cache:
+            course.runs[number] = ran.run
+        trials = self.config.trials_per_task
+        self.emit(TrialFinished(task_id=task.id, name=task.name, trials=trials, run=ran.run))
+
+    def _keep(self, task: Task, ran: Ran, *, cached: bool = False) -> None:
+        """Put a finished trial into the journal and the figures."""
+        clock = round((time.monotonic() - self.started) * 1000)
+        self.store.add(
+            Record(arm=self.arm, task=task.id, cached=cached, outside=ran.outside, clock=clock, run=ran.run)
+        )
+
+    async def _task_over(self, course: Course, *, cached: bool = False) -> None:
+        """End a task whose last trial has ended."""
+        self._fail_fast(course.task)
+        if self.cache and len(course.runs) == self.config.trials_per_task:
+            runs = [course.runs[number] for number in sorted(course.runs)]
+            try:
+                self.cache.put(course.task, self.arm, runs)
+            except WazaError as error:
+                self.emit(Warned(message=f"the result of {course.task.name} is not cached: {error}"))
+        await self.around.after_task(course.task)
+        self._task_finished(course, cached=cached)
+
+    def _baseline_output(self, task: Task, number: int) -> str | None:
+        """Return what the arm without skills answered in the same trial, for graders that compare."""
+        if not self.world.ab_run or not has_pairwise(task):
+            return None
+        figures = self.fold.trials("baseline", task.id).get(number)
+        return self.store.journal.read(figures.offset).final_output if figures else None
+
+    def _fail_fast(self, task: Task) -> None:
+        """Start no more tasks if the suite wants that after one that did not pass."""
+        if self.config.fail_fast and self.fold.tasks[self.arm][task.id].status in ("failed", "error"):
+            self.schedule.start_no_more()
+
+    def _task_finished(self, course: Course, *, cached: bool = False, note: str = "") -> None:
+        figures = self.fold.tasks[self.arm][course.task.id]
+        trials = figures.ordered
+        self.emit(
+            TaskFinished(
+                task_id=course.task.id,
+                name=course.task.name,
+                index=course.index,
+                total=len(self.tasks),
+                status=figures.status,
+                score=stats.mean([trial.score for trial in trials]),
+                duration_ms=sum(trial.duration_ms for trial in trials),
+                cached=cached,
+                note=note,
+            )
+        )

@@ -1,0 +1,108 @@
+"""From the journal of an earlier run to its figures, with every line checked against the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from waza.engine.journal import End, Journal, Numbered, Trial, refused
+from waza.model.trial import Arm, TrialKey
+from waza.results.assemble import Fold, Triggers
+
+Repeat = Literal["outside", "errors"]
+"""Which errors a resumed run repeats: those with a cause outside of the agent, or all of them."""
+
+
+class Past(msgspec.Struct, kw_only=True):
+    """What happened in the earlier parts of a run.
+
+    `complete`: it ended as planned. `trials` counts those that are kept; those in `repeat` are run again. `triggers`
+    is None when the trigger tests have not been run, or are to be run again.
+    """
+
+    complete: bool = False
+    trials: int = 0
+    repeat: set[TrialKey] = set()
+    triggers: Triggers | None = None
+
+
+def replay(journal: Journal, fold: Fold, repeat: Repeat) -> Past:
+    """Take what a journal holds into a fold. Raises WazaError with the number of a line that cannot be."""
+    past, part = Past(), dict[Arm, int]()
+    outside = dict[TrialKey, bool]()
+    end: End | None = None
+    for found in journal:
+        trial = found.line.trial
+        if trial is not None:
+            if why := impossible(trial, fold):
+                raise refused(journal.directory, found.number, why)
+            fold.add(trial.arm, trial.task, trial.run, found.offset, cached=trial.cached)
+            outside[TrialKey(trial.arm, trial.task, trial.run.run_number)] = trial.outside
+            part[trial.arm] = max(part.get(trial.arm, 0), trial.clock)
+        else:  # the end of a part, or the start of the next one after a kill
+            _add(fold, found.line.end.durations if found.line.end else part)
+            part = {}
+        end = found.line.end
+        if end is not None and end.status == "complete":
+            _check_whole(journal, fold, found, end)
+            past.triggers = Triggers(
+                end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages)
+            )
+    _add(fold, part)
+    broke = {key for key, out in outside.items() if _is_error(fold, key) and (out or repeat == "errors")}
+    past.repeat, past.trials = broke, len(outside) - len(broke)
+    if repeat == "errors" and past.triggers and past.triggers.metrics and past.triggers.metrics.errors:
+        past.triggers = None
+    if end is not None and end.status == "complete":
+        again = broke or (repeat == "errors" and (past.triggers is None or any(end.stopped.values())))
+        past.complete = not again
+    if end is not None and past.complete:  # a run that goes on tries again what hooks stopped
+        for arm, tasks in end.stopped.items():
+            for task_id, reason in tasks.items():
+                fold.stop(arm, task_id, reason)
+    return past
+
+
+def impossible(trial: Trial, fold: Fold) -> str:
+    """Return why a trial cannot be one of this run, or nothing."""
+    run, config = trial.run, fold.suite.file.config
+    tasks = fold.tasks.get(trial.arm)
+    if tasks is None or trial.task not in tasks:
+        return f"there is no task {trial.task!r} in this run"
+    if not 1 <= run.run_number <= config.trials_per_task:
+        return f"trial {run.run_number} of {trial.task!r}, which has {config.trials_per_task}"
+    if not 1 <= run.attempts <= config.max_attempts:
+        return f"attempt {run.attempts} of at most {config.max_attempts}"
+    if run.duration_ms < 0 or trial.clock < 0:
+        return "a duration below 0"
+    wrong = [one.score for one in (run.validations or {}).values() if not 0 <= one.score <= 1]
+    if wrong:
+        return f"the score {wrong[0]:g}, which is not from 0 to 1"
+    before = tasks[trial.task].trials.get(run.run_number)
+    if before is not None and before.status != "error":
+        return f"trial {run.run_number} of {trial.task!r} for a second time"
+    return ""
+
+
+def _check_whole(journal: Journal, fold: Fold, found: Numbered, end: End) -> None:
+    """Refuse the end of a complete run whose trials are not all there."""
+    wanted = fold.suite.file.config.trials_per_task
+    for arm, tasks in fold.tasks.items():
+        excused = {*end.stopped.get(arm, {}), *end.skipped.get(arm, [])}
+        lacking = [name for name, task in tasks.items() if len(task.trials) < wanted and name not in excused]
+        if lacking:
+            raise refused(
+                journal.directory, found.number, f"the end, although trials of {lacking[0]!r} are missing"
+            )
+
+
+def _add(fold: Fold, durations: Mapping[Arm, int]) -> None:
+    for arm, took in durations.items():
+        if arm in fold.durations:
+            fold.durations[arm] += took
+
+
+def _is_error(fold: Fold, key: TrialKey) -> bool:
+    return fold.tasks[key.arm][key.task_id].trials[key.number].status == "error"
