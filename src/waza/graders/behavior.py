@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from waza.graders.base import Finding, Grader, Surroundings
-from waza.model.base import NonNegative
+from waza.model.base import NonBlank, NonNegative
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -24,8 +24,8 @@ class Behavior(Grader, frozen=True, kw_only=True):
     max_tool_calls: NonNegative | None = None
     max_tokens: NonNegative = 0
     max_duration_ms: NonNegative = 0
-    required_tools: list[str] = []
-    forbidden_tools: list[str] = []
+    required_tools: list[NonBlank] = []
+    forbidden_tools: list[NonBlank] = []
 
     @property
     def repeatable(self) -> bool:

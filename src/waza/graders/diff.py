@@ -101,6 +101,10 @@ class Diff(Grader, frozen=True, kw_only=True):
                 yield Finding(path=(*at, "path"), message=fault)
             if not (entry.snapshot or entry.contains):
                 yield Finding(path=at, message="checks nothing", hint="set snapshot or contains")
+            for i, fragment in enumerate(entry.contains):
+                if not _sought(fragment):
+                    message = "is empty, so it holds for every file"
+                    yield Finding(path=(*at, "contains", i), message=message, warning=True)
             if snapshot is None:
                 continue
             if stray := snapshot.stray():
@@ -184,11 +188,16 @@ def _unread(entry: ExpectedFile, reason: str) -> Iterator[str]:
         yield f"{entry.path!r}: not searched for {fragment!r}"
 
 
+def _sought(fragment: str) -> str:
+    """Return what of a fragment is looked for: without the sign that says whether it is wanted."""
+    return (fragment[1:] if fragment.startswith(("+", "-")) else fragment).strip()
+
+
 def _fragment_failures(entry: ExpectedFile, data: bytes) -> Iterator[str]:
     text = data.decode("utf-8", "replace")
     for fragment in entry.contains:
         wanted = not fragment.startswith("-")
-        sought = (fragment[1:] if fragment.startswith(("+", "-")) else fragment).strip()
+        sought = _sought(fragment)
         if sought and (sought in text) != wanted:
             found = "does not contain" if wanted else "contains"
             yield f"{entry.path!r} {found} {sought!r}{encoding_note(data)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -41,6 +42,11 @@ class Program(Grader, frozen=True, kw_only=True):
             yield Finding(path=("command",), message=f"there is no {self.command!r} in the module")
         if "\0" in self.command:
             yield Finding(path=("command",), message="holds a NUL character", hint="remove it")
+        elif not around.module and not _found(_placed(self.command, around)):
+            arguments = "; arguments go into args" if len(self.command.split()) > 1 else ""
+            message = f"there is no program {self.command!r}, so every run fails this check{arguments}"
+            hint = "it is sought beside the suite, in the current directory and on PATH"
+            yield Finding(path=("command",), message=message, hint=hint, warning=True)
         for index, arg in enumerate(self.args):
             if "\0" in arg:
                 yield Finding(path=("args", index), message="holds a NUL character", hint="remove it")
@@ -86,6 +92,13 @@ def _placed(word: str, around: Surroundings) -> str:
         if ours and os.path.isfile(path):  # noqa: PTH113 - as above: False where Path.is_file raises (name too long)
             return os.path.abspath(path)  # noqa: PTH100 - keeps symlinks, so a program finds its neighbours
     return word
+
+
+def _found(command: str) -> bool:
+    try:
+        return shutil.which(command) is not None or Path(command).is_file()
+    except (OSError, ValueError):
+        return False  # no program can have such a name
 
 
 def _is_path(command: str) -> bool:

@@ -61,8 +61,8 @@ class ExpectedBehavior(Keys, frozen=True, kw_only=True):
     max_iterations: NonNegative = 0
     max_tokens: NonNegative = 0
     max_response_time_ms: NonNegative = 0
-    required_tools: list[str] = []
-    forbidden_tools: list[str] = []
+    required_tools: list[NonBlank] = []
+    forbidden_tools: list[NonBlank] = []
 
     @property
     def checks(self) -> int:

@@ -42,6 +42,21 @@ CASES: list[Case] = [
         "graders: [{type: text, name: said, config: {contains: [a]}}]\n",
     ),
     case(
+        "negative limits, which others take for none",
+        "eval.yaml:2:45: config.workers: is -1, but must be at least 0",
+        "eval.yaml:2:63: config.max_attempts: is -1, but must be at least 0",
+        "eval.yaml:4:69: graders[0].config.max_tool_calls: is -1, but must be at least 0",
+        suite="name: s\nconfig: {executor: mock, model: m, workers: -1, max_attempts: -1}\ntasks: [t.yaml]\n"
+        "graders: [{name: g, type: behavior, config: {       max_tool_calls: -1}}]\n",
+    ),
+    case(
+        "tools without a name",
+        "eval.yaml:5:57: graders[0].config.required_tools[0]: must not be empty",
+        "t.yaml:3:41: expected.behavior.forbidden_tools[0]: must not be empty",
+        suite=graded("behavior", "{required_tools: ['']}"),
+        task=f"{TASK}expected: {{behavior: {{forbidden_tools: ['']}}}}\n",
+    ),
+    case(
         "thresholds that no metric can have",
         "eval.yaml:4:46: metrics[0].threshold: is 1.5, but must be at most 1",
         "eval.yaml:5:47: metrics[1].threshold: is -0.1, but must be at least 0",

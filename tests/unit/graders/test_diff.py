@@ -304,3 +304,10 @@ def test_files_that_are_not_text_are_compared_by_bytes(expected, found, words):
     told = difference(*pair)
     assert told.startswith(words)
     assert "\\\\" not in told
+
+
+@pytest.mark.parametrize("fragment", ["", "+", "- ", "  "])
+def test_a_fragment_that_every_file_holds_is_a_warning(fragment):
+    grader = Diff(expected_files=[ExpectedFile(path="a", contains=["x", fragment])])
+    assert warnings(grader) == [("expected_files", 0, "contains", 1)]
+    assert errors(grader) == []

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.unit.graders._configs import findings
 
 from waza.graders.base import Surroundings
 from waza.graders.program import Program
@@ -188,3 +189,12 @@ def test_refused_at_load(config, message):
     decoder = Decoder(Document("eval.yaml", yaml.load(config.encode())))
     assert decoder.read(Program) is None
     assert message in decoder.problems[0].message
+
+
+@pytest.mark.parametrize("command", ["no-such-program-here", "./no/such.sh", "python3 -c pass"])
+def test_a_program_that_is_not_there_is_told_at_load(command):
+    (told,) = findings(Program(command=command))
+    assert (told.path, told.warning) == (("command",), True)
+    assert f"there is no program {command!r}" in told.message
+    assert ("arguments go into args" in told.message) is (" " in command)
+    assert findings(Program(command="sh")) == []
