@@ -370,3 +370,59 @@ def test_each_model_goes_on_with_its_own_run(project: Project):
     assert project.run("run", "eval.yaml", "--resume", *models, env=env).code == 0
     assert len(project.runs) == 2
     assert executions(project) == {("t000", 1): 2, ("t001", 1): 3}
+
+
+def git(directory: Path, *args: str) -> str:
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@t", *args]
+    return subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.parametrize("commit", ["", "main"])
+def test_worktrees_of_a_resumed_run_are_of_the_commit_that_it_started_with(project: Project, commit: str):
+    source = write_tree(project.home / "source", {"f.txt": "one"})
+    git(source, "init", "-q", "-b", "main")
+    git(source, "add", ".")
+    git(source, "commit", "-qm", "one")
+    repo = f"{{type: worktree, source: source{', commit: ' + commit if commit else ''}}}"
+    shows = "graders: [{type: file, name: f, config: {content_patterns: [{path: f.txt, must_match: [one]}]}}]"
+    task = f"inputs: {{prompt: p, repos: [{repo}]}}\nmock: {{output: said}}"
+    mock_suite(project.home, {"a": task, "b": task}, shows)
+    assert project.run("run", "eval.yaml").code == 0
+    unfinished(project, 1)
+    write_tree(source, {"f.txt": "two"})
+    git(source, "commit", "-qam", "two")
+    ended = project.run("run", "eval.yaml", "--resume")
+    assert ended.code == 0, ended.out
+    assert "1 finished run kept" in ended.err
+
+
+def test_a_changed_script_of_a_hook_or_changed_settings_are_refused(project: Project):
+    write_tree(project.home, {"tools/prepare.sh": "true\n", ".waza.yaml": "graders: {programTimeout: 20}\n"})
+    hook = "hooks: {before_task: [{command: sh ./prepare.sh, working_directory: tools}]}"
+    mock_suite(project.home, dict.fromkeys("ab", "inputs: {prompt: p}\nmock: {output: said}"), hook)
+    assert project.run("run", "eval.yaml").code == 0
+    unfinished(project, 1)
+    for name, text, why in (
+        ("tools/prepare.sh", "true # changed\n", "programs of hooks and agents"),
+        (".waza.yaml", "graders: {programTimeout: 21}\n", "the graders or provider of .waza.yaml changed"),
+    ):
+        before = (project.home / name).read_bytes()
+        (project.home / name).write_text(text, encoding="utf-8")
+        refused(project.run("run", "eval.yaml", "--resume"), why)
+        (project.home / name).write_bytes(before)
+    assert project.run("run", "eval.yaml", "--resume").code == 0
+
+
+def test_a_changed_program_of_the_agent_is_refused_and_what_cannot_be_known_is_said(project: Project):
+    write_tree(project.home, {"agent.py": "print('said')\n"})
+    suite = mock_suite(project.home, dict.fromkeys("ab", "inputs: {prompt: p}"))
+    agent = """executor_options: {command: 'python3 "$WAZA_SUITE_DIR"/agent.py'}"""
+    replaced("executor: mock", f"executor: command\n  {agent}")(suite)
+    assert project.run("run", "eval.yaml").code == 0
+    unfinished(project, 1)
+    changed_to("print('other')\n")(project.home / "agent.py")
+    refused(project.run("run", "eval.yaml", "--resume"), "programs of hooks and agents")
+    changed_to("print('said')\n")(project.home / "agent.py")
+    ended = project.run("run", "eval.yaml", "--resume")
+    assert ended.code == 0
+    assert "whether the agent behind command is still as it was cannot be known" in ended.err

@@ -41,7 +41,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is of. `digest` names everything that may change a verdict; `started` is RFC 3339.
 
     `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
-    are those parts of the digest that options of the command can change, to say which did.
+    are those parts of the digest that options of the command can change, to say which did. `commits` are those that
+    the run is pinned to, by what names them.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     waza: str
     started: str
     options: dict[str, Any] = {}
+    commits: dict[str, str] = {}
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

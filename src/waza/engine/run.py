@@ -15,10 +15,11 @@ from waza.engine.control import Control
 from waza.engine.engines import Engine, start_engine
 from waza.engine.invocation import Invocation
 from waza.engine.journal import End, Status
+from waza.engine.pins import pinned
 from waza.engine.plan import arms_of, workers_of
 from waza.engine.record import redactor_of
 from waza.engine.replay import Repeat
-from waza.engine.store import Store, open_store
+from waza.engine.store import Store, commits_of, open_store
 from waza.engine.trial import World
 from waza.engine.trigger import run_trigger_tests
 from waza.errors import ExecutorError
@@ -85,12 +86,18 @@ async def run_model(
     """Run a suite on one model and write its results. RunError: the run as a whole could not go on."""
     arms, warning = arms_of(suite)
     graded = not options.skip_graders
-    store = open_store(invocation, suite, model, arms, graded=graded, repeat=options.repeat)
+    suite, commits = await pinned(suite, commits_of(invocation, suite, model))
+    store = open_store(
+        invocation, suite, model, arms, options.project, commits, graded=graded, repeat=options.repeat
+    )
     if store.past.complete:
         emit(Warned(message=f"{store.id} is finished: it is only reported again, nothing is run"))
         return ModelRun(outcome=_finished(store, "complete", emit), store=store)
     try:
         engine = await control.stoppable(start_engine(suite, model, options.project))
+        if store.resumed and not suite.capabilities.repeatable:
+            what = f"whether the agent behind {suite.file.config.executor} is still as it was cannot be known"
+            emit(Warned(message=f"{what}; trials before and after count alike"))
         if warning:
             emit(Warned(message=warning))
         run = _Run(suite, model, options, emit, control, engine, store, share)

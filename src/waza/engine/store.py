@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
+
+import msgspec
 
 from waza.engine.invocation import Invocation
 from waza.engine.journal import (
@@ -24,7 +26,7 @@ from waza.engine.replay import Past, Repeat, replay
 from waza.errors import UsageError
 from waza.kit.files import write_atomic
 from waza.kit.temporary import OwnDirectory
-from waza.model.loaded import Suite
+from waza.model.loaded import Project, Suite
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
 from waza.results.outcome import Outcome
@@ -102,17 +104,31 @@ class Store:
             self.temporary.remove()
 
 
+def commits_of(invocation: Invocation, suite: Suite, model: str) -> dict[str, str]:
+    """Return the commits that the run of a suite on a model was pinned to, if it was begun."""
+    directory = invocation.directory(suite, model)
+    return read_header(directory).commits if directory and has_header(directory) else {}
+
+
 def open_store(
-    invocation: Invocation, suite: Suite, model: str, arms: Sequence[Arm], *, graded: bool, repeat: Repeat
+    invocation: Invocation,
+    suite: Suite,
+    model: str,
+    arms: Sequence[Arm],
+    project: Project,
+    commits: Mapping[str, str],
+    *,
+    graded: bool,
+    repeat: Repeat,
 ) -> Store:
-    """Return the run of a suite on a model in an invocation: the one that was begun, or a new one.
+    """Return the run of a suite on a model in an invocation: the one that was begun, or a new one with `commits`.
 
     Raises UsageError where what was begun is a run of something else, WazaError where it cannot be kept. A run
     that is `graded` is not gone on with without grading, nor the other way round.
     """
     directory, fold = invocation.directory(suite, model), Fold(suite, model, arms)
     if directory is not None and has_header(directory):
-        _check_same(read_header(directory), suite, model, _digest(suite, graded=graded))
+        _check_same(read_header(directory), suite, project, model, _digest(suite, project, graded=graded))
         journal = Journal.reopen(directory)
         try:
             return Store(journal, fold, replay(journal, fold, repeat))
@@ -125,23 +141,30 @@ def open_store(
         id=directory.name if directory else new_run_id(now),
         invocation=invocation.id,
         suite=path_text(suite.path),
-        digest=_digest(suite, graded=graded),
+        digest=_digest(suite, project, graded=graded),
         model=model,
         arms=list(arms),
         waza=__version__,
         started=now.isoformat(),
-        options=_options(suite),
+        options=_options(suite, project),
+        commits=dict(commits),
     )
     place = temporary.path if temporary else directory
     assert place is not None  # noqa: S101 - one of both is there
     return Store(Journal.create(place, header), fold, temporary=temporary)
 
 
-def _digest(suite: Suite, *, graded: bool) -> str:
-    return suite.digest if graded else f"{suite.digest}{UNGRADED}"
+def _digest(suite: Suite, project: Project, *, graded: bool) -> str:
+    digest = _hashed([suite.digest, _settings(project)])
+    return digest if graded else f"{digest}{UNGRADED}"
 
 
-def _check_same(header: Header, suite: Suite, model: str, digest: str) -> None:
+def _settings(project: Project) -> str:
+    """Return a digest of those settings of `.waza.yaml` that are not merged into the suite and change verdicts."""
+    return _hashed(msgspec.to_builtins([project.keys.graders, project.keys.provider]))
+
+
+def _check_same(header: Header, suite: Suite, project: Project, model: str, digest: str) -> None:
     """Refuse to go on with a run of something else: its trials would not be comparable."""
     changed = [
         name
@@ -154,7 +177,7 @@ def _check_same(header: Header, suite: Suite, model: str, digest: str) -> None:
     ]
     if not changed and header.digest != digest:
         same = header.digest.removesuffix(UNGRADED) == digest.removesuffix(UNGRADED)
-        changed = ["--skip-graders"] if same else _changed_options(header, suite)
+        changed = ["--skip-graders"] if same else _changed_options(header, suite, project)
     if changed:
         what = " and ".join(changed)
         raise UsageError(
@@ -162,14 +185,16 @@ def _check_same(header: Header, suite: Suite, model: str, digest: str) -> None:
         )
 
 
-def _changed_options(header: Header, suite: Suite) -> list[str]:
+def _changed_options(header: Header, suite: Suite, project: Project) -> list[str]:
     """Return why the digest of the suite is another one: by its options, else by its files."""
-    options = _options(suite)
+    options = _options(suite, project)
     changed = [name for name, now in options.items() if header.options.get(name, now) != now]
-    return changed or ["the suite, a task, a grader, a skill, a file they name or what judges"]
+    return changed or [
+        "the suite, a task, a grader, a skill, a file they name (programs of hooks and agents, too) or what judges"
+    ]
 
 
-def _options(suite: Suite) -> dict[str, Any]:
+def _options(suite: Suite, project: Project) -> dict[str, Any]:
     """Return what options can change and the digest of the suite covers, by the words for people."""
     config = suite.file.config
     return {
@@ -181,6 +206,7 @@ def _options(suite: Suite) -> dict[str, Any]:
         "the fixtures directory (--context-dir)": path_text(suite.fixtures),
         "the comparison with no skills (--baseline)": suite.file.baseline,
         "whether skills can be seen (--no-skills)": suite.skills_off,
+        "the graders or provider of .waza.yaml": _settings(project),
     }
 
 

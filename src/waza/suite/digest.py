@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -21,6 +22,9 @@ from waza.model.task import Task
 from waza.model.verdict import BuiltGrader
 from waza.version import __version__
 
+_SUITE_DIRECTORY = re.compile(r"""["']?\$\{?WAZA_SUITE_DIR\b\}?["']?""")
+_WORDS = re.compile(r"[^\s\"'`;&|<>()$=]+")
+_SCRIPTS = {".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1", ".bat", ".cmd"}
 _SKIPPED = {".git", "node_modules", "vendor", "__pycache__", ".venv"}
 # Settings that order work but change no verdict.
 _ORDERING = {"parallel", "workers", "fail_fast", "group_by", "model"}
@@ -36,6 +40,7 @@ def suite_digest(suite: Suite) -> str:
         "metrics": suite.file.metrics,
         "hooks": suite.file.hooks,
         "baseline": suite.file.baseline,
+        "programs": _programs(suite),
     }
     digest = hashlib.sha256(_encoded(head))
     for task in suite.tasks:
@@ -53,6 +58,8 @@ def cache_key(suite: Suite, task: Task, model: str, arm: str) -> str:
         arm,
         _config(suite),
         suite.file.hooks,
+        _programs(suite),
+        [repo.commit for repo in task.inputs.repos],
         task.digest,
     ]
     return hashlib.sha256(_encoded(own)).hexdigest()
@@ -112,6 +119,27 @@ def _keys(task: Task) -> bytes:
 def _config(suite: Suite) -> dict[str, Any]:
     config = msgspec.to_builtins(suite.file.config)
     return {key: value for key, value in config.items() if key not in _ORDERING}
+
+
+def _programs(suite: Suite) -> list[str]:
+    """Return the contents of programs that the commands of hooks and of the agent name; other files are data."""
+    places = [
+        (hook.command, suite.directory / hook.working_directory)
+        for point in msgspec.structs.astuple(suite.file.hooks)
+        for hook in point
+    ]
+    command = suite.file.config.executor_options.get("command")
+    if isinstance(command, str):
+        places += [(command, suite.directory), (command, Path.cwd())]
+    return [content(file).hex() for command, base in places for file in _named_programs(command, base, suite)]
+
+
+def _named_programs(command: str, base: Path, suite: Suite) -> Iterator[Path]:
+    text = _SUITE_DIRECTORY.sub(lambda _: str(suite.directory), command)
+    for word in sorted(set(_WORDS.findall(text))):
+        path = base / word
+        if len(word) < 1024 and path.is_file() and (path.suffix in _SCRIPTS or os.access(path, os.X_OK)):
+            yield path
 
 
 def _encoded(value: Any) -> bytes:

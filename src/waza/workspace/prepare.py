@@ -64,7 +64,7 @@ async def _filled(
     room: Room, root: Path, task: Task, items: Sequence[Item], instructions: Sequence[Item]
 ) -> Place:
     for repo in task.inputs.repos:
-        await room.add_worktree(_repository(task, repo), _inside(root, repo.dest), repo.commit or None)
+        await room.add_worktree(repository(task, repo), _inside(root, repo.dest), repo.commit or None)
     resources = [_put(root, item) for item in [*items, *instructions]]
     return Place(
         workspace=root,
@@ -75,7 +75,7 @@ async def _filled(
     )
 
 
-def _repository(task: Task, repo: Repo) -> Path:
+def repository(task: Task, repo: Repo) -> Path:
     """Return where a repository is: beside the suite if it is there, else from the current directory."""
     source = Path(repo.source).expanduser()
     beside = task.home / source
