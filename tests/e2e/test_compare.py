@@ -92,10 +92,13 @@ def test_a_table(results: Path):
     assert "[1] a.json (model-a)\n[2] b.json (model-b)\n[3] c.json (model-c)\n" in ended.out
     lines = {line.split("  ")[0].strip(): line.split() for line in ended.out.splitlines()}
     assert lines["Score"] == ["Score", "0.3750", "0.5000", "1.0000", "+0.6250"]
-    assert lines["Success rate"] == ["Success", "rate", "0.0%", "0.0%", "100.0%", "+100.0", "pp"]
+    assert lines["Task success rate"] == ["Task", "success", "rate", "0.0%", "0.0%", "100.0%", "+100.0", "pp"]
     assert lines["Calls"] == ["Calls", "2", "0", "0"]
     assert lines["gone"] == ["gone", "0.75", "failed", "n/a", "n/a", "n/a"]
-    assert lines["kept, with a name too lo…"][-7:] == [
+    (cut,) = [name for name in lines if name.startswith("kept, ")]
+    assert "…" in cut
+    assert all(len(line) <= 80 for line in ended.out.splitlines())
+    assert lines[cut][-7:] == [
         "failed",
         "0.50",
         "failed",

@@ -230,7 +230,7 @@ def test_code_explainer_as_a_demo(tmp_path: Path) -> None:
     assert done.code == 0
     for told in ("[PROMPT] Explain what retry.py does.", "[GRADER] ✓ quotes_the_code", "[RETRY]"):
         assert told in done.err
-    for title in ("BENCHMARK RESULTS", "FLAKY TASKS", "TRIGGER ACCURACY", "METRICS", "USAGE SUMMARY"):
+    for title in ("BENCHMARK RESULTS", "PER-TASK BREAKDOWN", "TRIGGER ACCURACY", "METRICS", "USAGE SUMMARY"):
         assert title in done.out
     assert not (tmp_path / ".waza").exists()
 

@@ -209,7 +209,7 @@ def test_tasks_by_name_id_and_tag(words: Path, args: list[str], expected: list[s
     assert f"Selected: {count}\n" in ended.err
     listed = [line.rpartition("(")[2][:-1] for line in ended.err.splitlines() if line.startswith("  • ")]
     assert listed == expected
-    assert ended.out.count("[passed]") == len(expected)
+    assert ended.out.count("  passed  ") == len(expected)
 
 
 @pytest.mark.parametrize(

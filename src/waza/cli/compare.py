@@ -15,7 +15,7 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     """Compare results files: scores, success rates, tasks and tool use. Deltas are last minus first."""
-    from waza.cli.streams import say, say_json, tell
+    from waza.cli.streams import drawing_of_output, say_json, tell
     from waza.errors import EXIT_OK, UsageError
     from waza.report.compare_table import print_comparison
     from waza.results.compare import compare
@@ -33,5 +33,5 @@ def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     if as_json or form == "json":
         say_json(found)
     else:
-        print_comparison(found, say)
+        print_comparison(found, drawing_of_output())
     return EXIT_OK

@@ -277,13 +277,13 @@ class _Command:
             return
         report(
             done.outcome,
-            self.out.line,
+            self.out.draw,
             verbose=self.arguments.verbose,
             interpret=self.arguments.interpret,
             snapshots=self.arguments.update_snapshots,
         )
         if done.outcome.head.is_baseline:
-            impact.baseline(done.outcome, self.out.line)
+            impact.baseline(done.outcome, self.out.draw)
 
     def _after(self, run: ModelRun) -> None:
         """Say on stderr where things are."""
@@ -311,9 +311,9 @@ class _Command:
             ]
         if self.to_stdout or self.arguments.form != "default":
             return
-        overview.comparison([one.outcome for one in own], self.out.line)
+        overview.comparison([one.outcome for one in own], self.out.draw)
         if found:
-            overview.recommendation(found, self.out.line)
+            overview.recommendation(found, self.out.draw)
 
     def _sum_up(self, results: Results, *, several: bool) -> None:
         """Print what all suites and models come to."""
@@ -326,7 +326,7 @@ class _Command:
             return
         lines = _skill_lines(results)
         if not self.to_stdout and self.arguments.form == "default":
-            overview.skills_summary(lines, results.not_started, self.out.line)
+            overview.skills_summary(lines, results.not_started, self.out.draw)
         passed = sum(line.passed for line in lines)
         tell(f"\nEvaluated {counted(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
         for one in results.not_started:

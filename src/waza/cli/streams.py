@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from waza.cli.standard import silence
 from waza.errors import WazaError
 from waza.kit.foreign import harmless, harmless_json
-from waza.report.terminal import has_colour
+from waza.report.section import Draw, Part, plain
+from waza.report.terminal import has_colour, is_live
 from waza.report.words import printer
 
 
@@ -44,12 +45,27 @@ def say_json(value: Any) -> None:
     _write_json([msgspec.json.format(msgspec.json.encode(value), indent=2), b"\n"])
 
 
+def drawing_of_output() -> Draw:
+    """Return what draws sections on standard output."""
+    colour = has_colour(sys.stdout, os.environ)
+    if not is_live(sys.stdout, os.environ):
+        return plain(printer(sys.stdout, colour=colour))
+    from waza.report.on_terminal import drawing  # it takes long to import
+
+    return drawing(sys.stdout, colour=colour)
+
+
 class Output:
     """Standard output for reports. Trouble with it is kept for the end: a run must not stop for it."""
 
     def __init__(self) -> None:
         self._print = printer(sys.stdout, colour=has_colour(sys.stdout, os.environ))
+        self._drawing = drawing_of_output()
         self._trouble: OSError | None = None
+
+    def draw(self, title: str, parts: Sequence[Part]) -> None:
+        """Draw a section of a report."""
+        self._try(lambda: self._drawing(title, parts))
 
     def line(self, text: str) -> None:
         """Print a line, or several joined by newlines."""

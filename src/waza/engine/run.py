@@ -255,6 +255,7 @@ class _Run:
             judge_model=config.judge_model,
             workers=self.workers,
             tasks=len(running.tasks),
+            trials=config.trials_per_task,
             arm=running.arm,
             run_id=self.world.run_id,
             resumed=self.store.past.trials,

@@ -12,7 +12,10 @@ class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SuiteStarted(RunEvent, frozen=True, kw_only=True):
-    """A suite starts on one model and in one arm. `workers` is 1 when tasks run one after another."""
+    """A suite starts on one model and in one arm, with so many trials a task.
+
+    `workers` is 1 when nothing runs at the same time; `resumed` counts the trials that had finished before.
+    """
 
     suite: str
     path: str
@@ -22,6 +25,7 @@ class SuiteStarted(RunEvent, frozen=True, kw_only=True):
     judge_model: str
     workers: int
     tasks: int
+    trials: int = 1
     arm: str = "main"
     run_id: str = ""
     resumed: int = 0

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from waza.kit.share import decimal, percent
-from waza.report.console import section
-from waza.report.table import table
-from waza.report.words import DOWN, UP, Write, duration, one_line, shortened
+from waza.report.section import Draw, Table
+from waza.report.words import DOWN, UP, duration, one_line
 from waza.results.compare import Comparison, TaskDelta, ToolMetrics
 
-_NAME = 25  # characters of a task's name
 
-
-def print_comparison(found: Comparison, out: Write) -> None:
-    """Print the files, their figures, tool use if there is any, and each task with its change."""
+def print_comparison(found: Comparison, draw: Draw) -> None:
+    """Draw the files, their figures, tool use if there is any, and each task with its change."""
     numbers = [f"[{i}]" for i in range(1, len(found.files) + 1)]
     files = [
         f"{number} {file} ({model or 'default model'})"
         for number, file, model in zip(numbers, found.files, found.models, strict=True)
     ]
-    section("FILES", files, out)
-    section("AGGREGATE", list(_aggregate(found, numbers)), out)
+    draw("FILES", files)
+    draw("AGGREGATE", [_aggregate(found, numbers)])
     if any(metrics.total_calls for metrics in found.tool_metrics):
-        section("TOOL USE", list(_tools(found.tool_metrics, numbers)), out)
-    section("PER-TASK DELTAS", list(_tasks(found.task_deltas, numbers)), out)
+        draw("TOOL USE", [_tools(found.tool_metrics, numbers)])
+    draw("PER-TASK DELTAS", _tasks(found.task_deltas, numbers))
 
 
-def _aggregate(found: Comparison, numbers: list[str]) -> Iterator[str]:
+def _aggregate(found: Comparison, numbers: list[str]) -> Table:
     lines = [
         (
             "Score",
@@ -35,7 +30,7 @@ def _aggregate(found: Comparison, numbers: list[str]) -> Iterator[str]:
             _signed(found.aggregate_score_delta, 4),
         ),
         (
-            "Success rate",
+            "Task success rate",
             *(percent(rate) for rate in found.success_rates),
             _signed(found.success_rate_delta * 100, 1) + " pp",
         ),
@@ -47,10 +42,10 @@ def _aggregate(found: Comparison, numbers: list[str]) -> Iterator[str]:
         ),
         ("Normalized gain", *("" for _ in numbers), _signed(found.normalized_gain, 4)),
     ]
-    yield from table(("", *numbers, "Delta"), lines)
+    return Table(("", *numbers, "Delta"), lines)
 
 
-def _tools(metrics: list[ToolMetrics], numbers: list[str]) -> Iterator[str]:
+def _tools(metrics: list[ToolMetrics], numbers: list[str]) -> Table:
     lines = [
         ("Calls", *(str(m.total_calls) for m in metrics)),
         ("Tasks with tools", *(str(m.tasks_with_tools) for m in metrics)),
@@ -62,13 +57,13 @@ def _tools(metrics: list[ToolMetrics], numbers: list[str]) -> Iterator[str]:
             *("/".join(str(count) for count in m.call_count_histogram.values()) for m in metrics),
         ),
     ]
-    yield from table(("", *numbers), lines)
+    return Table(("", *numbers), lines)
 
 
-def _tasks(deltas: list[TaskDelta], numbers: list[str]) -> Iterator[str]:
+def _tasks(deltas: list[TaskDelta], numbers: list[str]) -> list[Table]:
     lines = [
         (
-            shortened(one_line(task.display_name), _NAME),
+            one_line(task.display_name),
             *(
                 status if score is None else f"{decimal(score)} {status}"
                 for score, status in zip(task.scores, task.statuses, strict=True)
@@ -77,8 +72,7 @@ def _tasks(deltas: list[TaskDelta], numbers: list[str]) -> Iterator[str]:
         )
         for task in deltas
     ]
-    if lines:
-        yield from table(("Task", *numbers, "Delta"), lines)
+    return [Table(("Task", *numbers, "Delta"), lines)] if lines else []
 
 
 def _rate(value: float | None) -> str:

@@ -1,65 +1,49 @@
-"""The result block of one suite on one model, as plain text."""
+"""The report on one suite on one model: its tasks, what was measured besides, what failed, and the totals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from waza.kit.share import differs, percent
+from waza.kit.share import decimal, differs, percent
 from waza.kit.text import counted
-from waza.model.observation import Usage
-from waza.model.result import Interval, SuiteResult
+from waza.model.observation import Usage, add_usage
+from waza.model.result import Interval, SuiteResult, TriggerResult
 from waza.report.interpret import interpretation
-from waza.report.rows import Row, rows
-from waza.report.table import table
-from waza.report.words import BULLET, Write, duration, grouped, indented, one_line, shortened, status_mark
+from waza.report.rows import Row, Run, rows
+from waza.report.section import Draw, Part, Table, facts
+from waza.report.words import BULLET, duration, grouped, indented, one_line, shortened, status_mark
 from waza.results.outcome import Outcome
 from waza.results.verdict import COMPLETE, verdict_of
 
-WIDTH = 51
 _FEEDBACK = 500  # characters of a feedback that are shown unless verbose
+_PROMPT = 100  # characters of a prompt of a trigger test
+_STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # of k, for which pass@k is shown
 
 
 def report(
-    outcome: Outcome, out: Write, *, verbose: bool = False, interpret: bool = False, snapshots: bool = False
+    outcome: Outcome, draw: Draw, *, verbose: bool = False, interpret: bool = False, snapshots: bool = False
 ) -> None:
-    """Print the results of one suite on one model, section by section.
+    """Draw the results of one suite on one model, section by section: what failed and the totals come last.
 
-    `verbose` shows feedback uncut, `interpret` adds the plain-language section, `snapshots` the section on
-    the expected files that diff graders wrote anew. Goes through the tasks once.
+    `verbose` shows feedback uncut and the figures of each task, `interpret` adds the plain-language section,
+    `snapshots` the section on the expected files that diff graders wrote anew. Goes through the tasks once.
     """
     head, found = outcome.head, rows(outcome)
-    sections = [
-        ("BENCHMARK RESULTS", _benchmark(head)),
-        ("WARNINGS", _warnings(head)),
+    sections: list[tuple[str, Iterator[Part]]] = [
+        ("PER-TASK BREAKDOWN", _breakdown(found, verbose=verbose)),
         ("RESULTS BY GROUP", _groups(head)),
-        ("PER-TASK BREAKDOWN", _breakdown(found)),
-        ("FAILED TASKS", _failed(found, 10**9 if verbose else _FEEDBACK)),
-        ("NEVER PASSED", _never_passed(found)),
-        ("TRIAGE HIGHLIGHTS", _triage(found)),
-        ("FLAKY TASKS", _flaky(found)),
         ("TRIGGER ACCURACY", _trigger(head)),
         ("METRICS", _metrics(head)),
-        ("USAGE SUMMARY", _usage(head.summary.usage)),
+        ("USAGE SUMMARY", _usage(head.summary.usage, found)),
         ("SNAPSHOT UPDATES", _snapshots(found) if snapshots else iter(())),
         ("INTERPRETATION", interpretation(head, found) if interpret else iter(())),
         (f"SUGGESTIONS ({head.config.model_id or 'default model'})", _suggestions(head)),
+        ("WARNINGS", _warnings(head)),
+        ("FAILED TASKS", _failed(found, 10**9 if verbose else _FEEDBACK)),
+        ("BENCHMARK RESULTS", _benchmark(head)),
     ]
-    for title, lines in sections:
-        section(title, list(lines), out)
-
-
-def section(title: str, lines: Sequence[str], out: Write) -> None:
-    """Print a section under its title; nothing for a section without lines."""
-    if not lines:
-        return
-    for line in ("", "=" * WIDTH, title, "=" * WIDTH, *lines):
-        out(line)
-
-
-def facts(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Return names and values, one pair a line, with the values in one column."""
-    width = max((len(name) for name, _ in pairs), default=0) + 1
-    return [f"{name + ':':<{width}}  {value}" for name, value in pairs]
+    for title, parts in sections:
+        draw(title, list(parts))
 
 
 def rates(head: SuiteResult) -> list[tuple[str, str]]:
@@ -70,8 +54,8 @@ def rates(head: SuiteResult) -> list[tuple[str, str]]:
     summary = head.summary
     share = f"{summary.succeeded} of {counted(summary.total_tests, 'task')}"
     if head.metadata.get("run_status", COMPLETE) != COMPLETE:
-        return [("Success rate", f"not known; {share} that ran passed, {summary.skipped} did not run")]
-    found = [("Success rate", f"{percent(summary.success_rate)} ({share})")]
+        return [("Task success rate", f"not known; {share} that ran passed, {summary.skipped} did not run")]
+    found = [("Task success rate", f"{percent(summary.success_rate)} ({share})")]
     graded = summary.graded_success_rate
     if graded is not None and differs(graded, summary.success_rate):
         of = summary.succeeded + summary.failed
@@ -92,9 +76,9 @@ def _benchmark(head: SuiteResult) -> Iterator[str]:
         ("Errors", str(summary.errors)),
         *([("Skipped", str(summary.skipped))] if summary.skipped else []),
         *rates(head),
-        ("Aggregate score", f"{summary.aggregate_score:.2f}"),
-        ("Min score", f"{summary.min_score:.2f}"),
-        ("Max score", f"{summary.max_score:.2f}"),
+        ("Aggregate score", decimal(summary.aggregate_score)),
+        ("Min score", decimal(summary.min_score)),
+        ("Max score", decimal(summary.max_score)),
         ("Std deviation", f"{summary.std_dev:.4f}"),
         *_statistics(head),
         ("Duration", duration(summary.duration_ms)),
@@ -119,91 +103,94 @@ def _statistics(head: SuiteResult) -> Iterator[tuple[str, str]]:
     if found.success_rate_ci:
         yield "Success rate CI95", _interval(found.success_rate_ci)
     for name, values in (("pass@k", found.pass_at_k), ("pass^k", found.pass_hat_k)):
-        if values:
-            yield f"{name} (k=1..{len(values)})", " ".join(f"{value:.2f}" for value in values)
+        steps = [k for k in range(1, len(values) + 1) if k in _STEPS or k == len(values)]
+        if steps:
+            yield name, ", ".join(f"{decimal(values[k - 1])} (k={k})" for k in steps)
 
 
 def _interval(interval: Interval) -> str:
-    return f"[{interval.lower:.2f}, {interval.upper:.2f}]"
+    return f"[{decimal(interval.lower)}, {decimal(interval.upper)}]"
 
 
 def _groups(head: SuiteResult) -> Iterator[str]:
     for group in head.summary.groups:
         rate = group.passed / group.total if group.total else 0.0
         share = f"{group.passed}/{group.total} passed ({percent(rate)})"
-        yield f"{one_line(group.name)}: {share}  avg: {group.avg_score:.2f}"
+        yield f"{one_line(group.name)}: {share}  avg: {decimal(group.avg_score)}"
 
 
-def _breakdown(found: Sequence[Row]) -> Iterator[str]:
+def _breakdown(found: Sequence[Row], *, verbose: bool) -> Iterator[Part]:
+    """Yield a line a task, and with `verbose` the figures of each that had several trials."""
+    if found:
+        yield Table(("Task", "Status", "Score", "Trials", "Duration"), [_task(row) for row in found])
+    if not verbose:
+        return
     for row in found:
-        tags = "".join(
-            f" [{tag}]"
-            for tag, on in (("flaky", row.flaky), ("golden", row.golden), ("cached", row.cached))
-            if on
-        )
-        yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]{tags}"
         stats = row.stats
-        if stats:
-            first = f" pass@1={percent(row.first_tries / row.runs)}" if row.retried else ""
+        if stats and row.runs > 1:
             yield (
-                f"    pass_rate={percent(stats.pass_rate)}{first} avg={stats.avg_score:.2f}"
-                f" min={stats.min_score:.2f} max={stats.max_score:.2f} stddev={stats.std_dev_score:.4f}"
-                f" avg_dur={stats.avg_duration_ms}ms"
+                f"{BULLET} {one_line(row.title)}: trial pass rate {percent(stats.pass_rate)}{_interval_of(row)},"
+                f" score {decimal(stats.min_score)} to {decimal(stats.max_score)},"
+                f" standard deviation {stats.std_dev_score:.4f}"
             )
+
+
+def _task(row: Row) -> tuple[str, ...]:
+    tags = [tag for tag, on in (("golden", row.golden), ("cached", row.cached)) if on]
+    if row.flaky:
+        tags.append(f"flaky, pass@1 {percent(row.first_tries / row.runs, 0)}" if row.retried else "flaky")
+    name = f"{status_mark(row.ending)} {one_line(row.title)}"
+    status = ", ".join([row.ending, *tags])
+    if not row.stats:
+        return name, status, "-", "-", "-"
+    trials = f"{row.passed_runs}/{row.runs + row.missing}"
+    return name, status, decimal(row.score), trials, duration(row.stats.avg_duration_ms)
+
+
+def _interval_of(row: Row) -> str:
+    found = row.stats.pass_rate_ci if row.stats else None
+    return f" (CI95 {_interval(found)})" if found else ""
 
 
 def _failed(found: Sequence[Row], limit: int) -> Iterator[str]:
     for row in found:
         if row.failed:
-            yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]"
+            never = f": none of its {row.runs} trials passed" if row.never_passed else ""
+            yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]{never}"
             yield from _reasons(row, limit)
             if row.impact:
-                yield f"    without the skills: passed in {percent(row.impact.pass_rate_baseline)} of its runs"
+                yield f"    without the skills: passed in {percent(row.impact.pass_rate_baseline)} of its trials"
 
 
 def _reasons(row: Row, limit: int) -> Iterator[str]:
-    """Yield each error and each failing grader once, with the run in which it was seen first."""
+    """Yield each error, what followed from it, and each failing grader once, with the trial that showed it first."""
     if not row.bad_runs:
         yield f"  {BULLET} it did not run"
     seen: set[str] = set()
     for run in row.bad_runs:
-        note = f" [run {run.number} of {row.runs}]" if row.runs > 1 else ""
-        if run.error and run.error not in seen:
+        note = f" [trial {run.number} of {row.runs}]" if row.runs > 1 else ""
+        if run.error:
+            if run.error not in seen:
+                yield f"  {BULLET} error: {indented(shortened(run.error, limit), '      ')}{note}"
+                yield from _followed(run)
             seen.add(run.error)
-            yield f"  {BULLET} error: {indented(shortened(run.error, limit), '      ')}{note}"
+            continue
         for check in run.misses:
             if check.label not in seen:
                 seen.add(check.label)
                 feedback = indented(shortened(check.feedback, limit), "      ")
-                yield f"  {BULLET} {check.label} {check.score:.2f}: {feedback}{note}"
+                yield f"  {BULLET} {check.label} {decimal(check.score)}: {feedback}{note}"
                 yield from (f"      {name}: {value}" for name, value in check.told)
     output = next((run.output for run in row.bad_runs if run.output), "")
     if output:
         yield f"    output: {output}"
 
 
-def _never_passed(found: Sequence[Row]) -> Iterator[str]:
-    for row in found:
-        if row.never_passed:
-            yield f"{BULLET} {one_line(row.title)}: 0 of {row.runs} runs"
-
-
-def _triage(found: Sequence[Row]) -> Iterator[str]:
-    for row in found:
-        if row.triage:
-            yield f"{BULLET} {one_line(row.title)}: {row.triage}"
-
-
-def _flaky(found: Sequence[Row]) -> Iterator[str]:
-    for row in found:
-        stats = row.stats
-        if row.flaky and stats:
-            first = f" (pass@1 {percent(row.first_tries / row.runs, 0)})" if row.retried else ""
-            yield (
-                f"{BULLET} {one_line(row.title)}: pass rate {percent(stats.pass_rate, 0)}{first},"
-                f" score {stats.avg_score:.2f} ± {stats.std_dev_score:.2f},"
-                f" CI95 [{stats.ci95_lo:.2f}, {stats.ci95_hi:.2f}]"
-            )
+def _followed(run: Run) -> Iterator[str]:
+    """Yield the graders that failed in a trial that had broken before; those that broke it stand in its error."""
+    names = [check.label for check in run.misses if f"{check.grader}: " not in run.error]
+    if names:
+        yield f"      after that failed: {', '.join(names)}"
 
 
 def _trigger(head: SuiteResult) -> Iterator[str]:
@@ -223,33 +210,54 @@ def _trigger(head: SuiteResult) -> Iterator[str]:
         f"TP {found.true_positives}  FP {found.false_positives}"
         f"  FN {found.false_negatives}  TN {found.true_negatives}"
     )
+    yield from trigger_failures(head.trigger_results)
+
+
+def trigger_failures(results: Sequence[TriggerResult]) -> Iterator[str]:
+    """Yield each prompt on which the skill did not do as it should: what was expected, and what happened."""
+    for one in results:
+        wanted = "should trigger" if one.should_trigger else "should not trigger"
+        prompt = f'"{one_line(one.prompt, _PROMPT)}"'
+        if one.error_msg:
+            yield f"{status_mark('error')} {prompt} {wanted}: {one_line(one.error_msg, _FEEDBACK)}"
+        elif one.should_trigger != one.did_trigger:
+            seen = "it triggered" if one.did_trigger else "it did not trigger"
+            yield f"{status_mark('failed')} {prompt} {wanted}: {seen}"
 
 
 def _metrics(head: SuiteResult) -> Iterator[str]:
     for name, metric in sorted(head.metrics.items()):
         mark = status_mark("passed" if metric.passed else "failed")
-        yield f"{mark} {one_line(name)}: {metric.value:.2f} (threshold {metric.threshold:.2f})"
+        yield f"{mark} {one_line(name)}: {decimal(metric.value)} (threshold {decimal(metric.threshold)})"
 
 
-def _usage(usage: Usage | None) -> Iterator[str]:
-    if usage is None:
+def _usage(usage: Usage | None, found: Sequence[Row]) -> Iterator[Part]:
+    """Yield what agents used, what judges and responders used besides, and both together."""
+    judges = add_usage([row.judging for row in found])
+    total = add_usage([usage, judges])
+    if total is None:
         return
-    host = f" ({usage.provider_host})" if usage.provider_host else ""
-    requests = "Provider requests" if usage.provider else "Premium requests"
+    host = f" ({total.provider_host})" if total.provider_host else ""
+    requests = "Provider requests" if total.provider else "Premium requests"
     yield from facts(
         [
-            *([("Provider", usage.provider + host)] if usage.provider else []),
-            (requests, f"{usage.premium_requests:.0f}"),
-            *([("AI credits", _credits(usage.ai_credits))] if usage.ai_credits is not None else []),
-            ("Turns", grouped(usage.turns)),
-            ("Input tokens", grouped(usage.input_tokens)),
-            ("Output tokens", grouped(usage.output_tokens)),
-            ("Cached tokens read", grouped(usage.cache_read_tokens)),
-            ("Cached tokens written", grouped(usage.cache_write_tokens)),
-            ("Total tokens", grouped(usage.input_tokens + usage.output_tokens)),
+            *([("Provider", total.provider + host)] if total.provider else []),
+            *([(requests, f"{total.premium_requests:.0f}")] if total.premium_requests else []),
+            *([("AI credits", _credits(total.ai_credits))] if total.ai_credits is not None else []),
+            ("Turns", grouped(total.turns)),
+            ("Input tokens", grouped(total.input_tokens)),
+            ("Output tokens", grouped(total.output_tokens)),
+            ("Cached tokens read", grouped(total.cache_read_tokens)),
+            ("Cached tokens written", grouped(total.cache_write_tokens)),
+            ("Total tokens", grouped(total.input_tokens + total.output_tokens)),
+            *(
+                [("Judges' part", f"{grouped(judges.input_tokens + judges.output_tokens)} tokens")]
+                if judges
+                else []
+            ),
         ]
     )
-    if len(usage.model_metrics) > 1:
+    if len(total.model_metrics) > 1:
         lines = [
             (
                 name,
@@ -258,10 +266,10 @@ def _usage(usage: Usage | None) -> Iterator[str]:
                 f"{model.request_count:.0f}",
                 _credits(model.ai_credits),
             )
-            for name, model in sorted(usage.model_metrics.items())
+            for name, model in sorted(total.model_metrics.items())
         ]
         yield ""
-        yield from table(("Model", "In", "Out", "Requests", "AI Credits"), lines)
+        yield Table(("Model", "In", "Out", "Requests", "AI Credits"), lines)
 
 
 def _credits(credits_used: float | None) -> str:

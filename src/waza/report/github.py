@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from waza.kit.share import decimal, percent
 from waza.kit.text import counted
 from waza.model.result import SuiteResult
-from waza.report.console import rates
+from waza.report.console import rates, trigger_failures
 from waza.report.interpret import interpretation
 from waza.report.markdown import code, text, verdict_lines, warning_lines
 from waza.report.rows import Row, Run, rows
@@ -69,9 +69,12 @@ def _part(outcome: Outcome, room: int, *, interpret: bool) -> list[str]:
     warned = list(_cut(list(warning_lines(head, "###")), room // 8, "warnings"))
     top = [*_summary(head), *warned, *_cut(_table(found), room // 3, "tasks"), *_flaky(found), *meaning]
     blocks = ["\n".join(_details(row)) for row in found if row.failed]
-    left = room - _size([*top, *footer]) - 100
+    left = room - _size([*top, *footer]) - room // 8 - 100
     if blocks:
         top += ["", "### Failed Task Details", *_cut(blocks, left, "failed tasks")]
+    triggers = [f"- {text(line, 500)}" for line in trigger_failures(head.trigger_results)]
+    if triggers:
+        top += _cut(["", "### Failed Trigger Tests", "", *triggers], room // 8, "prompts")
     return [*top, *footer]
 
 
@@ -127,7 +130,7 @@ def _flaky(found: Sequence[Row]) -> Iterator[str]:
     for row in flaky[:100]:
         rate = percent(row.stats.pass_rate if row.stats else 0.0, 0)
         first = f", pass@1 {percent(row.first_tries / row.runs, 0)}" if row.retried else ""
-        yield f"- {text(row.title)}: pass rate {rate}{first}"
+        yield f"- {text(row.title)}: trial pass rate {rate}{first}"
     if len(flaky) > 100:
         yield f"- and {len(flaky) - 100} more"
 
@@ -137,14 +140,14 @@ def _details(row: Row) -> Iterator[str]:
     yield f"#### {text(row.title)}"
     if row.never_passed:
         yield ""
-        yield f"Never passed: 0 of {row.runs} runs."
+        yield f"Never passed: 0 of {row.runs} trials."
     for run in row.bad_runs:
         yield from _run(run, row.runs)
 
 
 def _run(run: Run, of: int) -> Iterator[str]:
     yield ""
-    yield f"Run {run.number}/{of} ({run.status})"
+    yield f"Trial {run.number}/{of} ({run.status})"
     yield ""
     if run.error:
         yield f"- {status_mark('error')} {code(run.error)}"

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from waza.kit.share import percent
 from waza.model.result import SkillImpact
-from waza.report.console import facts, section
-from waza.report.words import Write, one_line
+from waza.report.section import Draw, facts
+from waza.report.words import one_line
 from waza.results.outcome import Outcome
 
 _LEAST = 1e-9  # a smaller difference is noise of floating point
 
 
-def baseline(outcome: Outcome, out: Write) -> None:
-    """Print the skill impact report; nothing without a baseline. Goes through the tasks once.
+def baseline(outcome: Outcome, draw: Draw) -> None:
+    """Draw the skill impact report; nothing without a baseline. Goes through the tasks once.
 
     The overall rates are the success rates of the two passes; the verdict goes by them alone.
     """
@@ -30,7 +30,7 @@ def baseline(outcome: Outcome, out: Write) -> None:
         ]
     )
     lines += ["", *_tasks(outcome), "", f"Verdict: {_verdict(after - before)}"]
-    section("SKILL IMPACT", lines, out)
+    draw("SKILL IMPACT", lines)
 
 
 def _tasks(outcome: Outcome) -> Iterator[str]:

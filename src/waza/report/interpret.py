@@ -10,6 +10,18 @@ from waza.model.result import SuiteResult
 from waza.report.rows import Row
 from waza.report.words import duration, one_line, status_mark
 
+MEANINGS = (
+    ("score", "the mean over a trial's verdicts; of a task over its trials, of a run over its tasks"),
+    ("task success rate", "the share of tasks that passed in every trial; errors and skipped tasks did not"),
+    ("graded success rate", "the same among the tasks that reached a verdict"),
+    ("trial pass rate", "the share of the trials of one task that passed"),
+    ("pass@1", "the share of trials that passed at their first attempt"),
+    ("pass@k", "how likely at least one of k trials passes"),
+    ("pass^k", "how likely all of k trials pass"),
+    ("flaky", "passed in some trials and not in others, or only at a later attempt"),
+    ("CI95", "where the true figure lies with a confidence of 95 %"),
+)
+
 
 def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
     """Yield the lines of the plain-language section: the suite as a whole, then each task."""
@@ -25,6 +37,8 @@ def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
     for row in found:
         yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]: score {_score(row)}"
         yield f"    {_steadiness(row)}"
+    yield "What the words mean:"
+    yield from (f"  {word}: {meaning}" for word, meaning in MEANINGS)
 
 
 def label(score: float) -> str:
@@ -54,7 +68,7 @@ def _steadiness(row: Row) -> str:
         return f"Flaky: it passed only after a retry (pass@1 {rate}); run more trials before you trust it."
     if row.flaky and row.stats:
         rate = percent(row.stats.pass_rate)
-        return f"Flaky: it passed in {rate} of its runs; run more trials to see how it really does."
+        return f"Flaky: it passed in {rate} of its trials; run more trials to see how it really does."
     if row.runs > 1:
-        return f"Steady: {'every one' if row.passed_runs else 'none'} of its {row.runs} runs passed."
-    return "One run says nothing about steadiness." if row.runs else "Nothing can be said of it."
+        return f"Steady: {'every one' if row.passed_runs else 'none'} of its {row.runs} trials passed."
+    return "One trial says nothing about steadiness." if row.runs else "Nothing can be said of it."

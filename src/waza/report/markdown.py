@@ -10,7 +10,7 @@ from waza.kit.foreign import harmless
 from waza.kit.share import decimal, percent
 from waza.kit.text import counted
 from waza.model.result import SuiteResult
-from waza.report.console import rates
+from waza.report.console import rates, trigger_failures
 from waza.report.rows import Row, Run, rows
 from waza.report.words import duration, one_line, status_mark
 from waza.results.invocation import Invocation, name_of
@@ -92,6 +92,10 @@ def _part(head: SuiteResult, found: Sequence[Row], heading: str) -> Iterator[str
     yield ""
     yield from _tasks(found, heading)
     yield from _failures(found, heading)
+    triggers = list(trigger_failures(head.trigger_results))
+    if triggers:
+        yield from ("", f"{heading}# Failed trigger tests", "")
+        yield from (f"- {text(line, 500)}" for line in triggers)
 
 
 def _summary(head: SuiteResult) -> Iterator[str]:
@@ -123,14 +127,15 @@ def _summary(head: SuiteResult) -> Iterator[str]:
 def _tasks(found: Sequence[Row], heading: str) -> Iterator[str]:
     yield f"{heading}# Tasks"
     yield ""
-    yield "| Task | Status | Score | Pass rate | Duration |"
+    yield "| Task | Status | Score | Trials passed | Duration |"
     yield "|---|---|---:|---:|---:|"
     for row in found:
         stats = row.stats
         flaky = " flaky" if row.flaky else ""
         first = f" (pass@1 {percent(row.first_tries / row.runs)})" if row.retried else ""
+        trials = f"{row.passed_runs} of {row.runs + row.missing}{first}"
         figures = (
-            f"{decimal(stats.avg_score)} | {percent(stats.pass_rate)}{first} | {duration(stats.avg_duration_ms)}"
+            f"{decimal(stats.avg_score)} | {trials} | {duration(stats.avg_duration_ms)}"
             if stats
             else "- | - | -"
         )
@@ -148,17 +153,17 @@ def _failures(found: Sequence[Row], heading: str) -> Iterator[str]:
         yield f"{heading}## {text(row.title)} ({row.status})"
         yield ""
         if row.never_passed:
-            yield f"It never passed: 0 of {row.runs} runs."
+            yield f"It never passed: 0 of {row.runs} trials."
             yield ""
         if row.impact:
-            yield f"Without the skills it passed in {percent(row.impact.pass_rate_baseline)} of its runs."
+            yield f"Without the skills it passed in {percent(row.impact.pass_rate_baseline)} of its trials."
             yield ""
         for run in row.bad_runs:
             yield from _run(run, row.runs)
 
 
 def _run(run: Run, of: int) -> Iterator[str]:
-    yield f"- Run {run.number}/{of} ({run.status})"
+    yield f"- Trial {run.number}/{of} ({run.status})"
     if run.error:
         yield f"  - error: {code(run.error)}"
     for check in run.misses:

@@ -10,15 +10,15 @@ import msgspec
 from waza.kit import stats
 from waza.kit.share import decimal, percent
 from waza.model.result import SuiteResult
-from waza.report.console import facts, section
-from waza.report.table import table
-from waza.report.words import Write, duration, grouped
+from waza.report.section import Draw, Part, Table, facts
+from waza.report.words import duration, grouped
 from waza.results.outcome import Outcome
+from waza.results.recommend import NO_DIFFERENCE
 from waza.results.verdict import NotStarted
 
 _NAMES = {
     "aggregate_score": "Aggregate",
-    "pass_rate": "PassRate",
+    "pass_rate": "Success",
     "consistency": "Consistency",
     "speed": "Speed",
 }
@@ -32,43 +32,46 @@ class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool
 
 
-def comparison(outcomes: Sequence[Outcome], out: Write) -> None:
-    """Print the MODEL COMPARISON table, sorted by model."""
+def comparison(outcomes: Sequence[Outcome], draw: Draw) -> None:
+    """Draw the MODEL COMPARISON table, sorted by model. Columns that no model has a figure for are left out."""
     heads = sorted((outcome.head for outcome in outcomes), key=lambda head: head.config.model_id)
-    titles = (
-        "Model",
-        "Score",
-        "Pass Rate",
-        "Duration",
-        "Turns",
-        "Total Tokens",
-        "Premium Reqs",
-        "AI Credits",
-    )
-    section("MODEL COMPARISON", list(table(titles, [_model_line(head) for head in heads])), out)
+    usages = [head.summary.usage for head in heads]
+    own = any(usage and usage.provider for usage in usages)
+    titles = ["Model", "Score", "Success", "Duration", "Turns", "Tokens"]
+    if any(usage and usage.premium_requests for usage in usages):
+        titles.append("Requests" if own else "Premium Reqs")
+    if any(usage and usage.ai_credits is not None for usage in usages):
+        titles.append("AI Credits")
+    lines = [[_cell(head, title) for title in titles] for head in heads]
+    draw("MODEL COMPARISON", [Table(titles, lines)])
 
 
-def _model_line(head: SuiteResult) -> tuple[str, ...]:
+def _cell(head: SuiteResult, title: str) -> str:
     summary, usage = head.summary, head.summary.usage
-    figures = (
-        head.config.model_id or "(default)",
-        decimal(summary.aggregate_score),
-        percent(summary.success_rate),
-        duration(summary.duration_ms),
-    )
+    match title:
+        case "Model":
+            return head.config.model_id or "(default)"
+        case "Score":
+            return decimal(summary.aggregate_score)
+        case "Success":
+            return percent(summary.success_rate)
+        case "Duration":
+            return duration(summary.duration_ms)
     if usage is None:
-        return (*figures, "-", "-", "-", "n/a")
-    return (
-        *figures,
-        grouped(usage.turns),
-        grouped(usage.input_tokens + usage.output_tokens),
-        f"{usage.premium_requests:.0f}",
-        "n/a" if usage.ai_credits is None else f"{usage.ai_credits:.4f}",
-    )
+        return "-"
+    match title:
+        case "Turns":
+            return grouped(usage.turns)
+        case "Tokens":
+            return grouped(usage.input_tokens + usage.output_tokens)
+        case "AI Credits":
+            return "n/a" if usage.ai_credits is None else f"{usage.ai_credits:.4f}"
+        case _:
+            return f"{usage.premium_requests:.0f}"
 
 
-def skills_summary(lines: Sequence[SkillLine], not_started: Sequence[NotStarted], out: Write) -> None:
-    """Print the MULTI-SKILL RUN SUMMARY: tasks passed over all models, the mean score, and what did not start."""
+def skills_summary(lines: Sequence[SkillLine], not_started: Sequence[NotStarted], draw: Draw) -> None:
+    """Draw the MULTI-SKILL RUN SUMMARY: tasks passed over all models, the mean score, and what did not start."""
     cells = []
     for line in lines:
         total = sum(head.summary.total_tests for head in line.heads)
@@ -83,18 +86,26 @@ def skills_summary(lines: Sequence[SkillLine], not_started: Sequence[NotStarted]
             )
         )
     cells += [(one.name, "❌ Not started", "-", "-") for one in not_started]
-    section("MULTI-SKILL RUN SUMMARY", list(table(("Skill", "Status", "Pass Rate", "Avg Score"), cells)), out)
+    draw("MULTI-SKILL RUN SUMMARY", [Table(("Skill", "Status", "Success", "Avg Score"), cells)])
 
 
-def recommendation(found: Mapping[str, Any], out: Write) -> None:
-    """Print a recommendation as `waza.results.recommend.recommend` makes it."""
+def recommendation(found: Mapping[str, Any], draw: Draw) -> None:
+    """Draw a recommendation as `waza.results.recommend.recommend` makes it."""
     weights = found["weights"]
-    lines = facts(
-        [
-            ("Model", f"{found['recommended_model'] or '(default)'} ({found['heuristic_score']:.1f} of 10)"),
-            ("Reason", found["reason"]),
-            ("Margin", f"{found['winner_margin_pct']:.1f}%"),
-        ]
+    if found["reason"] == NO_DIFFERENCE:
+        draw("RECOMMENDATION", [found["reason"]])
+        return
+    lines: list[Part] = list(
+        facts(
+            [
+                (
+                    "Model",
+                    f"{found['recommended_model'] or '(default)'} ({found['heuristic_score']:.1f} of 10)",
+                ),
+                ("Reason", found["reason"]),
+                ("Margin", f"{found['winner_margin_pct']:.1f}%"),
+            ]
+        )
     )
     cells = [
         (
@@ -105,5 +116,5 @@ def recommendation(found: Mapping[str, Any], out: Write) -> None:
         for model in found["all_models"]
     ]
     shares = ", ".join(f"{name} {percent(weights[key], 0)}" for key, name in _NAMES.items())
-    lines += ["", *table(("Model", "Total", *_NAMES.values()), cells), "", f"Weights: {shares}"]
-    section("RECOMMENDATION", lines, out)
+    lines += ["", Table(("Model", "Total", *_NAMES.values()), cells), "", f"Weights: {shares}"]
+    draw("RECOMMENDATION", lines)

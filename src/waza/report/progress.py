@@ -6,7 +6,14 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, TaskFinished
+from waza.model.event import (
+    RunEvent,
+    SuiteFinished,
+    SuiteStarted,
+    TaskFinished,
+    TrialFinished,
+    TrialStarted,
+)
 from waza.report.bar import Bar
 from waza.report.event_lines import Detailed, brief
 from waza.report.terminal import Console
@@ -35,6 +42,7 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._bar = Bar(stream, clock) if live else None
+        self._trials, self._seen = 1, dict[str, int]()
         self._say = printer(self._bar or stream, colour=colour)
         self._redact = redact
         detailed = Detailed(redact, workspaces=keep_workspace).lines if verbose else None
@@ -56,8 +64,15 @@ class Progress:
     def _move(self, bar: Bar, event: RunEvent) -> None:
         match event:
             case SuiteStarted():
-                bar.start(event.tasks)
-            case TaskFinished():
-                bar.count(event.status)
+                self._trials, self._seen = event.trials, {}
+                bar.start(event.tasks * event.trials, event.resumed if event.arm == "main" else 0)
+            case TrialStarted():
+                bar.run(event.name)
+            case TrialFinished():
+                self._seen[event.task_id] = self._seen.get(event.task_id, 0) + 1
+                bar.count(event.run.status, event.name)
+            case TaskFinished():  # from the cache, or stopped by a hook
+                if event.task_id not in self._seen:
+                    bar.pass_over(self._trials)
             case SuiteFinished():
                 bar.stop()

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from waza.model.observation import Usage, add_usage
 from waza.model.result import RunResult, SkillImpact, TaskResult, TaskStats, Validation
 from waza.report.words import CUT_OFF, one_line, shortened
 from waza.results.outcome import Outcome
@@ -72,7 +73,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A task. `bad_runs` are those that failed or errored; `first_tries` counts runs passed without retry.
 
     `title` is the name, with the id where other tasks have the same name. `missing` counts the trials that a run
-    which did not come to its end owes.
+    which did not come to its end owes. `judging` is what judges and responders used.
     """
 
     id: str
@@ -92,6 +93,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     snapshots: tuple[str, ...] = ()
     title: str = ""
     missing: int = 0
+    judging: Usage | None = None
 
     @property
     def ending(self) -> str:
@@ -142,6 +144,9 @@ def row(task: TaskResult) -> Row:
         passed_runs=len(passed),
         first_tries=sum(1 for run in passed if run.attempts <= 1),
         triage=_triage(task.runs),
+        judging=None
+        if task.cached
+        else add_usage([one.usage for run in task.runs for one in run.grader_sessions]),
         snapshots=tuple(line for run in task.runs for line in _snapshots(run.validations or {})),
     )
 

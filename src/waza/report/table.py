@@ -8,25 +8,40 @@ from collections.abc import Iterator, Sequence
 from waza.kit.foreign import harmless
 from waza.report.words import one_line, shortened
 
+WIDTH = 80  # columns where nobody knows how wide the terminal is
 WIDEST = 48  # columns of a cell
+_NARROWEST = 12  # columns that the first cell of a line keeps in any case
 
 
-def table(titles: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table: titles, a rule, rows. The first column is left-aligned, others right."""
-    cells = [[shortened(harmless(one_line(cell)), WIDEST) for cell in line] for line in (titles, *lines)]
-    widths = [max(_columns(line[i]) for line in cells) for i in range(len(titles))]
-    for number, line in enumerate(cells):
-        yield "  ".join(_padded(cell, widths[i], left=i == 0) for i, cell in enumerate(line)).rstrip()
+def table(titles: Sequence[str], lines: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
+    """Yield the lines of a table: titles, a rule, rows. The first column is left-aligned, others right.
+
+    With a width, cells of the first column are shortened in their middle so that the table fits into it.
+    """
+    cells = [[shortened(harmless(one_line(cell)), WIDEST) for cell in line[1:]] for line in (titles, *lines)]
+    firsts = [harmless(one_line(line[0])) for line in (titles, *lines)]
+    widths = [max(columns(line[i]) for line in cells) for i in range(len(titles) - 1)]
+    room = WIDEST if width is None else max(_NARROWEST, width - sum(widths) - 2 * len(widths))
+    firsts = [middle(first, room) for first in firsts]
+    widths = [max(map(columns, firsts)), *widths]
+    for number, (first, line) in enumerate(zip(firsts, cells, strict=True)):
+        padded = [_padded(cell, widths[i], left=i == 0) for i, cell in enumerate((first, *line))]
+        yield "  ".join(padded).rstrip()
         if number == 0:
-            yield "  ".join("-" * width for width in widths)
+            yield "  ".join("-" * one for one in widths)
 
 
-def _padded(cell: str, width: int, *, left: bool) -> str:
-    blanks = " " * (width - _columns(cell))
-    return cell + blanks if left else blanks + cell
+def middle(text: str, width: int) -> str:
+    """Return the text in at most so many columns: names differ at both ends, so the middle is left out."""
+    if columns(text) <= width:
+        return text
+    head, tail = text[: width // 2], text[len(text) - (width - 1) // 2 :]
+    while columns(head) + 1 + columns(tail) > width:
+        head, tail = (head[:-1], tail) if columns(head) > columns(tail) else (head, tail[1:])
+    return f"{head}…{tail}"
 
 
-def _columns(text: str) -> int:
+def columns(text: str) -> int:
     """Return how many columns of a terminal the text takes: wide East Asian characters and emoji take two."""
     if text.isascii():
         return len(text)
@@ -34,3 +49,8 @@ def _columns(text: str) -> int:
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
         for char in text
     )
+
+
+def _padded(cell: str, width: int, *, left: bool) -> str:
+    blanks = " " * (width - columns(cell))
+    return cell + blanks if left else blanks + cell

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from waza.kit.share import decimal, percent
+from waza.kit.share import decimal, differs, percent
 from waza.kit.stats import round_half_away
 from waza.model.result import SuiteResult, number
 
+NO_DIFFERENCE = "there is no difference between the models that these trials can show"
 WEIGHTS = {"aggregate_score": 0.40, "pass_rate": 0.30, "consistency": 0.20, "speed": 0.10}
 
 
@@ -18,7 +19,8 @@ def recommend(heads: Sequence[SuiteResult]) -> dict[str, Any] | None:
     Each figure is scaled so that the best model has 10 and the worst 0; where all are equal each has 5.
     Standard deviation and duration count the other way round. The weighted sum is rounded to one decimal;
     models with equal sums keep the order of the run. The margin is the winner's lead in percent of the
-    second's sum, 0 if that is 0.
+    second's sum, 0 if that is 0. Of models that differ in nothing but their durations none
+    is recommended.
     """
     if len(heads) < 2:
         return None
@@ -27,11 +29,14 @@ def recommend(heads: Sequence[SuiteResult]) -> dict[str, Any] | None:
     order = sorted(range(len(heads)), key=lambda i: -sums[i])
     first, second = order[0], order[1]
     margin = round_half_away((sums[first] - sums[second]) / sums[second] * 100, 1) if sums[second] else 0.0
+    undecided = not any(_differ(heads[first], head) for head in heads)
     return {
-        "recommended_model": heads[first].config.model_id,
+        "recommended_model": "" if undecided else heads[first].config.model_id,
         "heuristic_score": number(sums[first]),
-        "reason": _reason(heads, first, second, tied=sums[first] == sums[second]),
-        "winner_margin_pct": number(margin),
+        "reason": NO_DIFFERENCE
+        if undecided
+        else _reason(heads, first, second, tied=sums[first] == sums[second]),
+        "winner_margin_pct": 0 if undecided else number(margin),
         "weights": dict(WEIGHTS),
         "all_models": [
             {
@@ -43,6 +48,12 @@ def recommend(heads: Sequence[SuiteResult]) -> dict[str, Any] | None:
             for rank, i in enumerate(order, 1)
         ],
     }
+
+
+def _differ(one: SuiteResult, other: SuiteResult) -> bool:
+    """Tell whether two models differ in what their tasks came to."""
+    figures = ("aggregate_score", "success_rate", "std_dev")
+    return any(differs(getattr(one.summary, name), getattr(other.summary, name)) for name in figures)
 
 
 def _scaled(heads: Sequence[SuiteResult]) -> list[dict[str, float]]:

@@ -18,6 +18,7 @@ from waza.model.result import (
     TaskStatus,
     Validation,
 )
+from waza.report.section import Draw, plain
 from waza.results.invocation import Invocation
 from waza.results.outcome import Outcome
 
@@ -159,6 +160,10 @@ class Lines(list[str]):
 
     def __call__(self, line: str) -> None:
         self.append(line)
+
+    @property
+    def draw(self) -> Draw:
+        return plain(self)
 
     @property
     def text(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,22 +10,22 @@ from tests.unit.report.factory import EVIL, Lines, checkpoint, outcome, run, sui
 
 from waza.model.observation import ModelUsage, Usage
 from waza.model.result import (
-    FailureArtifacts,
     Group,
     Interval,
     MetricResult,
+    SessionDigest,
     SkillImpact,
     SuiteStatistics,
-    TaskResult,
     TriggerMetrics,
+    TriggerResult,
 )
-from waza.report.console import report
+from waza.report.console import report, trigger_failures
 from waza.results.outcome import Outcome
 
 
 def told(result: Outcome, **options: Any) -> str:
     lines = Lines()
-    report(result, lines, **options)
+    report(result, lines.draw, **options)
     return lines.text
 
 
@@ -43,38 +44,38 @@ def test_the_whole_block() -> None:
         told(FOUND)
         == """
 ===================================================
-BENCHMARK RESULTS
-===================================================
-Benchmark:        greeter-eval
-Skill:            greeter
-Model:            gpt-x
-Total tests:      2
-Succeeded:        1
-Failed:           1
-Errors:           0
-Success rate:     50.0% (1 of 2 tasks)
-Aggregate score:  0.75
-Min score:        0.50
-Max score:        1.00
-Std deviation:    0.0000
-Duration:         1.234s
-✗ FAILED
-  • 1 of 2 tasks did not pass: 1 failed
-
-===================================================
 PER-TASK BREAKDOWN
 ===================================================
-✓ Greets [passed]
-    pass_rate=100.0% avg=1.00 min=1.00 max=1.00 stddev=0.2500 avg_dur=4ms
-✗ Leaves [failed]
-    pass_rate=0.0% avg=0.50 min=0.50 max=0.50 stddev=0.2500 avg_dur=4ms
+Task      Status  Score  Trials  Duration
+--------  ------  -----  ------  --------
+✓ Greets  passed   1.00     1/1       4ms
+✗ Leaves  failed   0.50     0/1       4ms
 
 ===================================================
 FAILED TASKS
 ===================================================
 ✗ Leaves [failed]
   • polite (text) 0.50: 'hello' is missing
-    output: hey"""
+    output: hey
+
+===================================================
+BENCHMARK RESULTS
+===================================================
+Benchmark:          greeter-eval
+Skill:              greeter
+Model:              gpt-x
+Total tests:        2
+Succeeded:          1
+Failed:             1
+Errors:             0
+Task success rate:  50.0% (1 of 2 tasks)
+Aggregate score:    0.75
+Min score:          0.50
+Max score:          1.00
+Std deviation:      0.0000
+Duration:           1.234s
+✗ FAILED
+  • 1 of 2 tasks did not pass: 1 failed"""
     )
 
 
@@ -85,7 +86,7 @@ def test_errors_in_the_denominator_and_out_of_it() -> None:
         *(task(f"E{i}", run(1, "error", [])) for i in range(2)),
     ]
     lines = section(told(outcome(*tasks)), "BENCHMARK RESULTS")
-    assert "Success rate:         25.0% (2 of 8 tasks)" in lines
+    assert "Task success rate:    25.0% (2 of 8 tasks)" in lines
     assert "Graded success rate:  33.3% (2 of 6, without errors and skipped tasks)" in lines
 
 
@@ -93,25 +94,75 @@ def test_a_task_that_never_passes_is_named() -> None:
     good = [run(i) for i in range(1, 11)]
     bad = [run(i, "failed") for i in range(1, 11)]
     text = told(outcome(task("A", *good), task("B", *bad)))
-    assert section(text, "NEVER PASSED") == ["• B: 0 of 10 runs"]
+    assert section(text, "FAILED TASKS")[0] == "✗ B [failed]: none of its 10 trials passed"
+
+
+def lines_of_tasks(text: str) -> list[list[str]]:
+    """The cells of each task in the breakdown."""
+    return [re.split("  +", line) for line in section(text, "PER-TASK BREAKDOWN")[2:]]
 
 
 def test_flaky_tasks_and_those_that_needed_a_retry() -> None:
-    text = told(
-        outcome(task("D", run(1), run(2, "failed")), task("E", run(1, attempts=3), run(2)), task("A"))
-    )
-    assert section(text, "FLAKY TASKS") == [
-        "• D: pass rate 50%, score 0.50 ± 0.25, CI95 [0.50, 1.00]",
-        "• E: pass rate 100% (pass@1 50%), score 1.00 ± 0.25, CI95 [0.50, 1.00]",
+    found = outcome(task("D", run(1), run(2, "failed")), task("E", run(1, attempts=3), run(2)), task("A"))
+    assert lines_of_tasks(told(found)) == [
+        ["✗ D", "failed, flaky", "0.50", "1/2", "4ms"],
+        ["✓ E", "passed, flaky, pass@1 50%", "1.00", "2/2", "4ms"],
+        ["✓ A", "passed", "1.00", "1/1", "4ms"],
     ]
-    breakdown = section(text, "PER-TASK BREAKDOWN")
-    assert "✓ E [passed] [flaky]" in breakdown
-    assert breakdown[3].startswith("    pass_rate=100.0% pass@1=50.0% avg=1.00")
+
+
+def test_figures_of_trials_are_told_when_asked_for() -> None:
+    found = outcome(task("D", run(1), run(2, "failed")), task("A"))
+    line = "• D: trial pass rate 50.0%, score 0.00 to 1.00, standard deviation 0.2500"
+    assert section(told(found, verbose=True), "PER-TASK BREAKDOWN")[4:] == [line]
+    assert "trial pass rate" not in told(found)
+
+
+def test_a_failing_task_is_told_once() -> None:
+    text = told(outcome(task("Greets"), task("Leaves", *(run(i, "failed") for i in (1, 2)))))
+    assert [line for line in text.splitlines() if "Leaves" in line] == [
+        "✗ Leaves  failed   0.00     0/2       4ms",
+        "✗ Leaves [failed]: none of its 2 trials passed",
+    ]
+
+
+def test_what_failed_and_the_totals_come_last() -> None:
+    found = outcome(
+        task("A", run(1, "failed")),
+        metadata={"warnings": ["w"]},
+        summary={"usage": usage(premium_requests=0)},
+    )
+    titles = re.findall(r"={51}\n(.+)\n={51}", told(found, interpret=True))
+    assert titles == [
+        "PER-TASK BREAKDOWN",
+        "USAGE SUMMARY",
+        "INTERPRETATION",
+        "WARNINGS",
+        "FAILED TASKS",
+        "BENCHMARK RESULTS",
+    ]
+
+
+def test_tables_fit_into_80_columns_by_shortening_the_middle_of_names() -> None:
+    names = [f"checks that the first {'long ' * 30} name ends with {i}" for i in (1, 2)]
+    lines = section(told(outcome(*map(task, names))), "PER-TASK BREAKDOWN")
+    assert all(len(line) <= 80 for line in lines)
+    assert [line.split("  ")[0][-14:] for line in lines[2:]] == ["me ends with 1", "me ends with 2"]
+    assert all(line.startswith("✓ checks that") for line in lines[2:])
+
+
+def test_an_error_comes_first_and_what_followed_from_it_after() -> None:
+    broken = run(1, "error", [verdict("polite", passed=False)], error_msg="the engine broke")
+    own = run(1, "error", [verdict("odd", passed=False)], error_msg="running graders: odd: it broke")
+    lines = section(told(outcome(task("E", broken), task("G", own))), "FAILED TASKS")
+    assert lines[1:3] == ["  • error: the engine broke", "      after that failed: polite (text)"]
+    assert lines[5:6] == ["  • error: running graders: odd: it broke"]
+    assert "after that" not in lines[6]
 
 
 def test_tags() -> None:
     text = told(outcome(task("A", run(), golden=True, cached=True)))
-    assert "✓ A [passed] [golden] [cached]" in text
+    assert lines_of_tasks(text) == [["✓ A", "passed, golden, cached", "1.00", "1/1", "4ms"]]
 
 
 def test_a_failure_says_what_was_expected_and_found_where_and_what_the_baseline_did() -> None:
@@ -131,12 +182,12 @@ def test_a_failure_says_what_was_expected_and_found_where_and_what_the_baseline_
     assert section(told(outcome(failing)), "FAILED TASKS") == [
         "✗ T [failed]",
         "  • order (action_sequence) 0.00: one",
-        "      two [run 2 of 2]",
+        "      two [trial 2 of 2]",
         "      expected: a, b",
         "      found: a",
         "      where: output[1..2]",
         "    output: so it is",
-        "    without the skills: passed in 100.0% of its runs",
+        "    without the skills: passed in 100.0% of its trials",
     ]
 
 
@@ -145,8 +196,8 @@ def test_each_failing_grader_is_told_once_and_checkpoints_with_their_turn() -> N
     runs = [run(i, "failed", [bad], checkpoints=[checkpoint(2, bad)]) for i in (1, 2)]
     lines = section(told(outcome(task("T", *runs))), "FAILED TASKS")
     assert [line for line in lines if "•" in line] == [
-        "  • g (text) 0.00: 'hello' is missing [run 1 of 2]",
-        "  • g (text, after turn 2) 0.00: 'hello' is missing [run 1 of 2]",
+        "  • g (text) 0.00: 'hello' is missing [trial 1 of 2]",
+        "  • g (text, after turn 2) 0.00: 'hello' is missing [trial 1 of 2]",
     ]
 
 
@@ -162,23 +213,14 @@ def test_errors_are_told_and_tasks_that_did_not_run() -> None:
         "⚠ H [error]",
         "  • it did not run",
     ]
-    assert "Skipped:          1" in text
-    assert "○ S [skipped]" in text
+    assert "Skipped:            1" in text
+    assert lines_of_tasks(text)[2] == ["○ S", "skipped", "-", "-", "-"]
 
 
 @pytest.mark.parametrize(("verbose", "shown"), [(False, 499), (True, 3000)])
 def test_long_feedback_is_cut_unless_verbose(verbose: bool, shown: int) -> None:
     long = task("T", run(1, "failed", [verdict(passed=False, feedback="ø" * 3000)]))
     assert told(outcome(long), verbose=verbose).count("ø") == shown
-
-
-def test_triage_takes_the_first_bullet_or_the_beginning() -> None:
-    def failing(name: str, summary: str) -> TaskResult:
-        artifacts = FailureArtifacts(triage_summary=summary, captured_at="")
-        return task(name, run(1, "failed", failure_artifacts=artifacts))
-
-    text = told(outcome(failing("A", "## Why\n- the first\n- the second"), failing("B", "y" * 200)))
-    assert section(text, "TRIAGE HIGHLIGHTS") == ["• A: the first", "• B: " + "y" * 160]
 
 
 def test_groups() -> None:
@@ -267,6 +309,31 @@ def test_usage_of_an_own_provider_and_several_models() -> None:
     ]
 
 
+def test_usage_counts_judges_and_names_their_part() -> None:
+    judged = run(grader_sessions=[SessionDigest(tool_call_count=0, tools_used=[], errors=[], usage=usage())])
+    lines = section(told(outcome(task("A", judged), summary={"usage": usage()})), "USAGE SUMMARY")
+    assert lines[-2:] == ["Total tokens:           26,046", "Judges' part:           13,023 tokens"]
+
+
+def test_requests_of_nobody_are_not_told() -> None:
+    lines = section(told(outcome(task(), summary={"usage": usage(premium_requests=0)})), "USAGE SUMMARY")
+    assert not any("equests" in line for line in lines)
+
+
+def test_trigger_tests_that_failed_are_named() -> None:
+    results = [
+        TriggerResult(prompt="deploy it", should_trigger=True, did_trigger=False),
+        TriggerResult(prompt="what is 2+2", should_trigger=False, did_trigger=True),
+        TriggerResult(prompt="ship", should_trigger=True, did_trigger=False, error_msg="no answer"),
+        TriggerResult(prompt="fine", should_trigger=True, did_trigger=True),
+    ]
+    assert list(trigger_failures(results)) == [
+        '✗ "deploy it" should trigger: it did not trigger',
+        '✗ "what is 2+2" should not trigger: it triggered',
+        '⚠ "ship" should trigger: no answer',
+    ]
+
+
 def test_snapshot_updates() -> None:
     updates = [
         {"path": "a", "snapshot": "a.txt", "status": "updated", "lines_changed": 3},
@@ -294,8 +361,8 @@ def test_statistics() -> None:
     )
     lines = section(told(outcome(task(), summary={"statistics": found})), "BENCHMARK RESULTS")
     assert "Score CI95:         [0.25, 0.75]" in lines
-    assert "pass@k (k=1..2):    0.50 0.75" in lines
-    assert "pass^k (k=1..2):    0.50 0.25" in lines
+    assert "pass@k:             0.50 (k=1), 0.75 (k=2)" in lines
+    assert "pass^k:             0.50 (k=1), 0.25 (k=2)" in lines
 
 
 def test_an_interrupted_run_says_so() -> None:
@@ -362,9 +429,9 @@ def test_interpretation_of_tasks() -> None:
     )
     lines = section(told(found, interpret=True), "INTERPRETATION")
     assert "✗ D [failed]: score 50.0%, Needs Work" in lines
-    assert "    Flaky: it passed in 50.0% of its runs; run more trials to see how it really does." in lines
+    assert "    Flaky: it passed in 50.0% of its trials; run more trials to see how it really does." in lines
     assert (
         "    Flaky: it passed only after a retry (pass@1 0.0%); run more trials before you trust it." in lines
     )
-    assert "    Steady: every one of its 2 runs passed." in lines
+    assert "    Steady: every one of its 2 trials passed." in lines
     assert not section(told(found), "INTERPRETATION")

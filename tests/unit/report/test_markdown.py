@@ -62,19 +62,19 @@ def test_a_document_has_summary_tasks_and_failures() -> None:
         "# greeter-eval\n\n**❌ Failed**\n\n- 2 of 3 tasks did not pass: 1 failed, 1 errored\n\n| | |\n"
     )
     assert "| Tasks | 3: 1 passed, 1 failed, 1 error, 0 skipped |" in shown
-    assert "| Success rate | 33.3% (1 of 3 tasks) |" in shown
+    assert "| Task success rate | 33.3% (1 of 3 tasks) |" in shown
     assert "| Graded success rate | 50.0% (1 of 2, without errors and skipped tasks) |" in shown
-    assert "| Good | ✓ passed flaky | 1.00 | 100.0% (pass@1 0.0%) | 4ms |" in shown
+    assert "| Good | ✓ passed flaky | 1.00 | 1 of 1 (pass@1 0.0%) | 4ms |" in shown
     assert (
-        "### Bad (failed)\n\nIt never passed: 0 of 2 runs.\n\n"
-        "Without the skills it passed in 100.0% of its runs.\n\n"
-        "- Run 1/2 (failed)\n"
+        "### Bad (failed)\n\nIt never passed: 0 of 2 trials.\n\n"
+        "Without the skills it passed in 100.0% of its trials.\n\n"
+        "- Trial 1/2 (failed)\n"
         "  - **polite (text)** (0.50) `'hello' is missing`\n"
         "    - expected: `hello`\n"
         "    - found: `hey`\n"
         "  - output: `hey`\n"
     ) in shown
-    assert "### Broken (error)\n\n- Run 1/1 (error)\n  - error: `the engine broke`\n" in shown
+    assert "### Broken (error)\n\n- Trial 1/1 (error)\n  - error: `the engine broke`\n" in shown
 
 
 def test_a_document_without_failures_has_no_such_chapter() -> None:
@@ -96,7 +96,7 @@ def test_a_comment() -> None:
         "\n"
         "- 1 of 2 tasks did not pass: 1 failed\n"
         "- Tests: 2 total, 1 passed, 1 failed, 0 errors\n"
-        "- Success rate: 50.0% (1 of 2 tasks)\n"
+        "- Task success rate: 50.0% (1 of 2 tasks)\n"
         "- Score range: 0.88 to 1.00 (\u03c3 = 0.0000)\n"
         "\n"
         "### Task Results\n"
@@ -108,13 +108,13 @@ def test_a_comment() -> None:
         "\n"
         "### Flaky Tasks\n"
         "\n"
-        "- B: pass rate 50%\n"
+        "- B: trial pass rate 50%\n"
         "\n"
         "### Failed Task Details\n"
         "\n"
         "#### B\n"
         "\n"
-        "Run 2/2 (failed)\n"
+        "Trial 2/2 (failed)\n"
         "\n"
         "- ✓ **a (text)** (1.00) `all checks passed`\n"
         "- ✓ **c (text, after turn 1)** (1.00) `all checks passed`\n"

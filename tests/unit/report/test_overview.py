@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from tests.unit.report.factory import Lines, outcome, run, suite, task
 
 from waza.model.observation import ToolEvent, Usage
@@ -35,15 +36,19 @@ def test_models_are_compared_in_order_of_their_ids() -> None:
             outcome(task(), model="b"),
             outcome(task("T", run(1, "failed")), model="a", summary={"usage": used}),
         ],
-        lines,
+        lines.draw,
     )
     assert lines[2] == "MODEL COMPARISON"
     assert body(lines) == [
-        "Model  Score  Pass Rate  Duration  Turns  Total Tokens  Premium Reqs  AI Credits",
-        "-----  -----  ---------  --------  -----  ------------  ------------  ----------",
-        "a       0.00       0.0%    1.234s  1,200         1,234             2      0.5000",
-        "b       1.00     100.0%    1.234s      -             -             -         n/a",
+        "Model  Score  Success  Duration  Turns  Tokens  Premium Reqs  AI Credits",
+        "-----  -----  -------  --------  -----  ------  ------------  ----------",
+        "a       0.00     0.0%    1.234s  1,200   1,234             2      0.5000",
+        "b       1.00   100.0%    1.234s      -       -             -           -",
     ]
+    own = msgspec.structs.replace(used, provider="custom", ai_credits=None)
+    lines = Lines()
+    comparison([outcome(task(), model=model, summary={"usage": own}) for model in "ab"], lines.draw)
+    assert body(lines)[0].split() == ["Model", "Score", "Success", "Duration", "Turns", "Tokens", "Requests"]
 
 
 def test_skills_add_up_over_their_models() -> None:
@@ -55,7 +60,7 @@ def test_skills_add_up_over_their_models() -> None:
             SkillLine(skill="two", heads=heads[:1], passed=True),
         ],
         [NotStarted(skill="six", model="m", why="the server is gone")],
-        lines,
+        lines.draw,
     )
     assert lines[2] == "MULTI-SKILL RUN SUMMARY"
     assert [line.split() for line in body(lines)[2:]] == [
@@ -69,17 +74,17 @@ def test_a_recommendation_is_shown_with_its_parts() -> None:
     found = recommend([suite([task()], model="a"), suite([task("T", run(1, "failed"))], model="b")])
     assert found is not None
     lines = Lines()
-    recommendation(found, lines)
+    recommendation(found, lines.draw)
     assert lines[2] == "RECOMMENDATION"
     assert body(lines)[0] == "Model:   a (8.5 of 10)"
     assert body(lines)[2] == "Margin:  466.7%"
     assert body(lines)[4:] == [
-        "Model  Total  Aggregate  PassRate  Consistency  Speed",
-        "-----  -----  ---------  --------  -----------  -----",
-        "1. a     8.5       10.0      10.0          5.0    5.0",
-        "2. b     1.5        0.0       0.0          5.0    5.0",
+        "Model  Total  Aggregate  Success  Consistency  Speed",
+        "-----  -----  ---------  -------  -----------  -----",
+        "1. a     8.5       10.0     10.0          5.0    5.0",
+        "2. b     1.5        0.0      0.0          5.0    5.0",
         "",
-        "Weights: Aggregate 40%, PassRate 30%, Consistency 20%, Speed 10%",
+        "Weights: Aggregate 40%, Success 30%, Consistency 20%, Speed 10%",
     ]
 
 
@@ -104,7 +109,7 @@ def test_skill_impact_of_each_task_and_overall() -> None:
         baseline_outcome=suite([task("A", run(1, "failed")), task("B"), task("C", run(1, "failed"))]),
     )
     lines = Lines()
-    baseline(found, lines)
+    baseline(found, lines.draw)
     assert lines[2] == "SKILL IMPACT"
     assert body(lines) == [
         "With skills:     66.7%",
@@ -124,7 +129,7 @@ def test_verdicts_on_skills() -> None:
     def verdict_for(with_skills: bool, without: bool) -> str:
         tasks = [task("T", run(1, "passed" if passed else "failed")) for passed in (with_skills, without)]
         lines = Lines()
-        baseline(outcome(tasks[0], baseline_outcome=suite(tasks[1:])), lines)
+        baseline(outcome(tasks[0], baseline_outcome=suite(tasks[1:])), lines.draw)
         return lines[-1].split(":")[1].strip()
 
     assert verdict_for(True, False) == "positive"
@@ -134,7 +139,7 @@ def test_verdicts_on_skills() -> None:
 
 def test_without_a_baseline_nothing_is_said() -> None:
     lines = Lines()
-    baseline(outcome(task()), lines)
+    baseline(outcome(task()), lines.draw)
     assert lines == []
 
 
@@ -143,27 +148,27 @@ def test_a_comparison_of_files() -> None:
     before = suite([task("A", run(1, "failed")), task("Gone")], model="", summary={"duration_ms": 500})
     after = suite([task("A", run(tool_events=calls)), task("A very long name of a task indeed")], model="m")
     lines = Lines()
-    print_comparison(compare([("a.json", before), ("b.json", after)]), lines)
+    print_comparison(compare([("a.json", before), ("b.json", after)]), lines.draw)
     text = lines.text
     assert "[1] a.json (default model)\n[2] b.json (m)" in text
-    assert "Score            0.5000  1.0000   +0.5000" in text
-    assert "Success rate      50.0%  100.0%  +50.0 pp" in text
-    assert "Duration          500ms  1.234s    +734ms" in text
+    assert "Score              0.5000  1.0000   +0.5000" in text
+    assert "Task success rate   50.0%  100.0%  +50.0 pp" in text
+    assert "Duration            500ms  1.234s    +734ms" in text
     assert "TOOL USE" in text
     assert "Calls per task              0.00     0.50" in text
     assert lines[-5:] == [
-        "Task                               [1]          [2]    Delta",
-        "-------------------------  -----------  -----------  -------",
-        "A                          0.00 failed  1.00 passed  ↑ +1.00",
-        "Gone                       1.00 passed          n/a      n/a",
-        "A very long name of a ta…          n/a  1.00 passed      n/a",
+        "Task                                       [1]          [2]    Delta",
+        "---------------------------------  -----------  -----------  -------",
+        "A                                  0.00 failed  1.00 passed  ↑ +1.00",
+        "Gone                               1.00 passed          n/a      n/a",
+        "A very long name of a task indeed          n/a  1.00 passed      n/a",
     ]
 
 
 def test_a_comparison_without_calls_has_no_tool_section() -> None:
     lines = Lines()
     print_comparison(
-        compare([("a", suite([task()])), ("b", suite([task("Greets", run(1, "failed"))]))]), lines
+        compare([("a", suite([task()])), ("b", suite([task("Greets", run(1, "failed"))]))]), lines.draw
     )
     assert "TOOL USE" not in lines.text
     assert "↓ -1.00" in lines.text

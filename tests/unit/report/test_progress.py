@@ -85,8 +85,8 @@ def finished(
     )
 
 
-def trial(result: RunResult) -> TrialFinished:
-    return TrialFinished(task_id="t", name="Greets", trials=2, run=result)
+def trial(result: RunResult, name: str = "Greets") -> TrialFinished:
+    return TrialFinished(task_id="t", name=name, trials=2, run=result)
 
 
 FINISHED = SuiteFinished(total=2, passed=1, failed=1, errors=0, skipped=0, duration_ms=1234)
@@ -316,10 +316,10 @@ def test_the_bar_stays_below_the_lines_and_goes_away() -> None:
     progress.handle(started(tasks=2))
     clock.now += 61
     progress.handle(finished(1))
-    assert Screen(console).lines[-2:] == ["✓ [1/2] Greets", "[############------------] 1/2 1m1s passed 1"]
+    assert Screen(console).lines[-2:] == ["✓ [1/2] Greets", "[########--------] 1/2 trials, 1m1s"]
     clock.now += 1
     progress.handle(finished(2, "failed", "Leaves"))
-    assert Screen(console).lines[-1] == "[########################] 2/2 1m2s failed 1 passed 1"
+    assert Screen(console).lines[-1] == "[################] 2/2 trials, 1m2s"
     progress.handle(FINISHED)
     assert Screen(console).lines[-3:] == ["✓ [1/2] Greets", "✗ [2/2] Leaves", ""]
     assert "\x1b" not in console.getvalue()
@@ -361,11 +361,11 @@ def test_in_an_event_loop_a_timer_draws_what_came_in_between() -> None:
         assert "✓" not in console.getvalue()
         console.drawn.clear()
         await console.drawn.wait()
-        assert Screen(console).lines[-2:] == ["✓ [1/2] Greets", "[############------------] 1/2 0s passed 1"]
+        assert Screen(console).lines[-2:] == ["✓ [1/2] Greets", "[########--------] 1/2 trials, 0s"]
         clock.now += 3
         console.drawn.clear()
         await console.drawn.wait()
-        assert Screen(console).lines[-1] == "[############------------] 1/2 3s passed 1"
+        assert Screen(console).lines[-1] == "[########--------] 1/2 trials, 3s"
         progress.close()
 
     asyncio.run(asyncio.wait_for(scenario(), 30))
@@ -380,7 +380,7 @@ def test_a_second_suite_starts_a_bar_of_its_own() -> None:
         progress.handle(started(tasks=4))
         clock.now += 1
         progress.handle(finished())
-        assert Screen(console).lines[-1].endswith("1/4 1s passed 1")
+        assert Screen(console).lines[-1].endswith("1/4 trials, 1s")
 
 
 def test_a_console_without_our_characters() -> None:
@@ -391,3 +391,33 @@ def test_a_console_without_our_characters() -> None:
         progress.handle(finished(name="é"))
         progress.close()
     assert console.getvalue() == "+ [1/2] \\xe9\n" * 2
+
+
+def test_the_bar_counts_trials_names_what_runs_and_says_how_long_it_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    console, clock = Console(), Clock()
+    progress = Progress(console, live=True, verbose=True, clock=clock)
+    monkeypatch.setenv("COLUMNS", "120")
+    clock.now += 1
+    progress.handle(started(tasks=2, trials=3))
+    for number in (1, 2):
+        progress.handle(TrialStarted(task_id="t", name="Greets\x1b", trial=number, trials=3))
+    clock.now += 10
+    progress.handle(trial(run(1, "failed"), name="Greets\x1b"))
+    shown = "[##--------------] 1/6 trials, 10s, 1 failed, about 50s left, running: Greets\\x1b"
+    assert Screen(console).lines[-1] == shown
+    monkeypatch.setenv("COLUMNS", "40")
+    clock.now += 1
+    progress.handle(finished())
+    assert Screen(console).lines[-1] == "[##--------------] 1/6 trials, 11s, 1 f"
+
+
+def test_the_bar_of_a_resumed_run_begins_where_it_stopped() -> None:
+    console, clock = Console(), Clock()
+    progress = Progress(console, live=True, clock=clock)
+    clock.now += 1
+    progress.handle(started(tasks=2, trials=3, resumed=4))
+    clock.now += 1
+    progress.handle(Warned(message="w"))
+    assert Screen(console).lines[-1] == "[##########------] 4/6 trials, 1s"

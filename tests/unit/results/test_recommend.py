@@ -60,12 +60,22 @@ def test_the_best_of_each_figure_has_ten_and_the_worst_none() -> None:
     assert found["weights"] == {"aggregate_score": 0.4, "pass_rate": 0.3, "consistency": 0.2, "speed": 0.1}
 
 
-def test_equal_figures_have_five_and_a_tie_keeps_the_order_of_the_run() -> None:
-    found = recommended(head("z", 0.5, 0.5, 0.1, 10), head("a", 0.5, 0.5, 0.1, 10))
+def test_a_tie_keeps_the_order_of_the_run() -> None:
+    found = recommended(head("z", 1, 0, 0.1, 20), head("a", 0, 1, 0.1, 10))
     assert found["recommended_model"] == "z"
     assert [model["heuristic_score"] for model in found["all_models"]] == [5, 5]
     assert found["winner_margin_pct"] == 0
     assert "same" in found["reason"]
+
+
+@pytest.mark.parametrize("durations", [(10, 10, 10), (15, 10, 12)])
+def test_durations_alone_recommend_no_model(durations: tuple[int, int, int]) -> None:
+    found = recommended(
+        *(head(name, 0.5, 0.5, 0.1, took) for name, took in zip("xyz", durations, strict=True))
+    )
+    assert found["recommended_model"] == ""
+    assert found["reason"] == "there is no difference between the models that these trials can show"
+    assert found["winner_margin_pct"] == 0
 
 
 def test_a_second_with_nothing_makes_no_margin() -> None:
@@ -88,4 +98,4 @@ def test_the_reason_names_what_leads() -> None:
     assert "aggregate score (0.90 against 0.50)" in both
     assert "pass rate (100.0% against 50.0%)" in both
     assert both.endswith("than b")
-    assert "duration" in recommended(head("a", 0.5, 0.5, 0, 1), head("b", 0.5, 0.5, 0, 2))["reason"]
+    assert "more even" in recommended(head("a", 0.5, 0.5, 0, 1), head("b", 0.5, 0.5, 0.1, 2))["reason"]
