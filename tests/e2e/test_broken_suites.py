@@ -130,7 +130,7 @@ def test_a_suite_of_a_newer_version_may_have_keys_that_we_do_not_know(tmp_path: 
         "eval.yaml:1:1: schemaVersion: warning: 1.10 is newer than what this version of waza reads in full; unknown keys are ignored",
         "eval.yaml:5:1: timeout_seconds: warning: unknown key 'timeout_seconds', ignored; it belongs under 'config'",
         "eval.yaml:6:58: graders[0].config.fuzzy: warning: unknown key 'fuzzy', ignored; known: contains, contains_cs, not_contains, not_contains_cs, regex_match, regex_not_match",
-        "eval.yaml:6:72: graders[0].when: warning: unknown key 'when', ignored; known: assertions, config, model, name, ref, rubric, script, type, weight",
+        "eval.yaml:6:72: graders[0].when: warning: unknown key 'when', ignored; known: assertions, config, model, name, override, ref, rubric, script, type, weight",
         "t.yaml:2:22: inputs.budget: warning: unknown key 'budget', ignored; known: context, environment, files, follow_up_prompts, prompt, prompt_file, repos, responder, workdir",
     ]
     assert ended.code == 0
@@ -174,8 +174,8 @@ graders:
     mock_suite(tmp_path, {"t": "inputs: {prompt: hi, files: [{path: a.txt, content: hi}]}"}, head)
     ended = waza("run", "eval.yaml", cwd=tmp_path)
     assert [line for line in ended.err.splitlines() if ": warning: " in line] == [
-        "eval.yaml:7:64: graders[0].config.regex_match[0]: warning: the pattern '(?=x)' cannot be used: look-ahead `(?=` is not available in RE2; match the surrounding text itself, or write two patterns, one that must match and one that must not; until then the check fails",
-        "eval.yaml:8:84: graders[1].config.content_patterns[0].must_match[1]: warning: the pattern '(' cannot be used: a group is not closed; add `)`, or write `\\(` for the sign itself; until then the check fails",
+        "eval.yaml:7:64: graders[0].config.regex_match[0]: warning: the pattern '(?=x)' cannot be used: look-ahead `(?=` is not available in RE2; match the surrounding text itself, or write two patterns, one that must match and one that must not; every run fails this check until the pattern is corrected",
+        "eval.yaml:8:84: graders[1].config.content_patterns[0].must_match[1]: warning: the pattern '(' cannot be used: a group is not closed; add `)`, or write `\\(` for the sign itself; every run fails this check until the pattern is corrected",
     ]
     assert ended.code == 1
     validations = ended.results()["tasks"][0]["runs"][0]["validations"]

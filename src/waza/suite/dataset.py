@@ -151,9 +151,8 @@ def _without_blank(loading: Loading, file: str, rows: list[Row]) -> list[Row]:
     """Return the rows that hold anything, and count the others."""
     blank = [row for row in rows if not any(cell.strip() for cell in row.cells)]
     if blank:
-        what = "1 row is blank and skipped" if len(blank) == 1 else f"{len(blank)} rows are blank and skipped"
-        lines = ", ".join(str(row.line) for row in blank[:10]) + ("" if len(blank) <= 10 else ", ...")
-        _say(loading, file, blank[0].line, f"{what} (line {lines})", severity="warning")
+        what = "1 row is" if len(blank) == 1 else f"{len(blank)} rows are"
+        _say(loading, file, blank[0].line, f"{what} blank and skipped, from this line on", severity="warning")
     return [row for row in rows if any(cell.strip() for cell in row.cells)]
 
 

@@ -181,7 +181,7 @@ class TestRows:
             "1:1: graders: 2 tasks have no check: c, f; without one a task passes whatever the agent does",
             "4:1: tasks: has no effect beside tasks_from",
             "1:1: : the column 'id' stands twice, and the last one counts",
-            "3:1: : 2 rows are blank and skipped (line 3, 4)",
+            "3:1: : 2 rows are blank and skipped, from this line on",
         ]
 
     @pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
