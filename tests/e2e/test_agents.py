@@ -197,13 +197,19 @@ PLACES: dict[str, tuple[dict[str, str], dict[str, Any], str | None]] = {
     ),
     "beside-the-suite": ({"suite/x.agent.md": agent()}, {}, "suite/x.agent.md"),
     "by-file-name": (
-        {"work/reviewer.agent.md": "---\ntools: [view]\n---\nx\n"},
+        {"work/reviewer.agent.md": "---\ndescription: d\ntools: [view]\n---\nx\n"},
         {},
         "work/reviewer.agent.md",
     ),
     "in-any-case": ({"work/x.agent.md": agent(name="Reviewer")}, {}, "work/x.agent.md"),
     "too-deep": ({"work/a/b/x.agent.md": agent()}, {}, None),
-    "hidden": ({"work/.github/x.agent.md": agent(), "work/node_modules/y.agent.md": agent()}, {}, None),
+    "hidden": ({"work/.hidden/x.agent.md": agent(), "work/node_modules/y.agent.md": agent()}, {}, None),
+    "of-github": ({"work/.github/agents/x.agent.md": agent()}, {}, "work/.github/agents/x.agent.md"),
+    "of-claude": (
+        {"suite/.claude/skills/reviewer/SKILL.md": skill("reviewer")},
+        {},
+        "suite/.claude/skills/reviewer/SKILL.md",
+    ),
     "of-another-name": ({"work/x.agent.md": agent(name="other")}, {}, None),
     "one-of-several": (
         {
@@ -214,10 +220,44 @@ PLACES: dict[str, tuple[dict[str, str], dict[str, Any], str | None]] = {
         {},
         "work/b.agent.md",
     ),
-    "first-root-wins": (
+    "the-current-directory-is-last": (
         {"work/agents/x.agent.md": agent(), "suite/x.agent.md": agent()},
         {},
-        "work/agents/x.agent.md",
+        "suite/x.agent.md",
+    ),
+    "listed-before-the-suites-own": (
+        {"lib/x.agent.md": agent(), "suite/x.agent.md": agent()},
+        {"config": ["skill_directories: [../lib]"]},
+        "lib/x.agent.md",
+    ),
+    "found-by-before-the-suites-own": (
+        {"lib/x.agent.md": agent(), "suite/x.agent.md": agent()},
+        {"skill_dir": "lib"},
+        "lib/x.agent.md",
+    ),
+    "the-suites-own-before-the-context": (
+        {"ctx/x.agent.md": agent(), "suite/x.agent.md": agent()},
+        {"context_dir": "../ctx"},
+        "suite/x.agent.md",
+    ),
+    "the-context-before-the-current-directory": (
+        {"ctx/x.agent.md": agent(), "work/x.agent.md": agent()},
+        {"context_dir": "../ctx"},
+        "ctx/x.agent.md",
+    ),
+    "in-a-parent-of-the-project": (
+        {"agents/x.agent.md": agent(), ".git/HEAD": "", "work/x.agent.md": agent()},
+        {},
+        "agents/x.agent.md",
+    ),
+    "not-above-the-project": ({"agents/x.agent.md": agent(), "suite/.git/HEAD": ""}, {}, None),
+    "skills-of-the-project": (
+        {
+            ".waza.yaml": "paths: {skills: deep/own}",
+            "deep/own/x.agent.md": agent(),
+        },
+        {},
+        "deep/own/x.agent.md",
     ),
     "skill-beside-it": (
         {"work/x.agent.md": agent(), "work/SKILL.md": skill("reviewer")},
@@ -247,6 +287,8 @@ def test_where_an_agent_is_found(name: str, tmp_path: Path, monkeypatch: pytest.
     write_tree(tmp_path, {**files, "work/.keep": ""})
     monkeypatch.chdir(tmp_path / "work")
     request = {key: value for key, value in asked.items() if key != "config"}
+    if "skill_dir" in request:
+        request["skill_dir"] = tmp_path / request["skill_dir"]
     suite = loaded(tmp_path / "suite", {"a": task()}, HEAD, *asked.get("config", ()), **request)
     target = suite.tasks[0].target
     found = target and target.path.relative_to(tmp_path).as_posix()
@@ -284,26 +326,39 @@ def test_flags_decide_on_the_implicit_grader(flags: tuple[str, ...], tmp_path: P
 MALFORMED = {
     "never-closed": ("---\nname: reviewer\ntools: [view]\n", "---"),
     "no-yaml": ("---\nname: [reviewer\n---\nx\n", "agent.md:"),
-    "tools-text": ("---\nname: reviewer\ntools: view\n---\nx\n", "tools"),
-    "tools-null": ("---\nname: reviewer\ntools:\n---\nx\n", "all tools or none"),
-    "tools-number": ("---\nname: reviewer\ntools: [1]\n---\nx\n", "not the name of a tool"),
-    "tools-empty-name": ("---\nname: reviewer\ntools: ['']\n---\nx\n", "tools"),
+    "tools-text": ("---\ndescription: d\nname: reviewer\ntools: view\n---\nx\n", "tools"),
+    "tools-null": ("---\ndescription: d\nname: reviewer\ntools:\n---\nx\n", "all tools or none"),
+    "tools-number": ("---\ndescription: d\nname: reviewer\ntools: [1]\n---\nx\n", "not the name of a tool"),
+    "tools-empty-name": ("---\ndescription: d\nname: reviewer\ntools: ['']\n---\nx\n", "tools"),
     "tools-twice": ("---\nname: reviewer\ntools: [view]\ntools: []\n---\nx\n", "tools"),
-    "name-list": ("---\nname: [reviewer]\n---\nx\n", "name"),
+    "tools-misspelt": ("---\ndescription: d\ntols: []\n---\nx\n", "unknown key 'tols'"),
+    "name-list": ("---\ndescription: d\nname: [reviewer]\n---\nx\n", "name"),
+    "no-description": ("---\nname: reviewer\n---\nx\n", "has no description"),
 }
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-@pytest.mark.parametrize("file", ["reviewer.agent.md", "a-neighbour.agent.md"])
-def test_a_malformed_agent_that_is_met_is_refused(file: str, name: str, tmp_path: Path) -> None:
+def test_a_malformed_agent_is_refused(name: str, tmp_path: Path) -> None:
     content, words = MALFORMED[name]
-    write_tree(tmp_path, {"reviewer.agent.md": agent(), file: content})
+    write_tree(tmp_path, {"reviewer.agent.md": content})
     suite = mock_suite(tmp_path, {"a": task(), "b": task()}, head=HEAD)
     with pytest.raises(SuiteError) as raised:
         load(suite)
     assert words in str(raised.value)
-    assert file in str(raised.value)
-    assert len(raised.value.problems) == 1  # once, not once a task
+    [problem] = raised.value.problems  # once, not once a task
+    assert problem.file.endswith("reviewer.agent.md")
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_neighbour_is_warned_of(name: str, tmp_path: Path) -> None:
+    content, words = MALFORMED[name]
+    content = content.replace("reviewer", "another")
+    write_tree(tmp_path, {"reviewer.agent.md": agent(), "neighbour.agent.md": content})
+    suite = load(mock_suite(tmp_path, {"a": task(), "b": task()}, head=HEAD))
+    assert names(suite) == [["allowed_tools"], ["allowed_tools"]]
+    [warning] = suite.warnings
+    assert warning.file.endswith("neighbour.agent.md")
+    assert words in str(warning)
 
 
 def test_a_malformed_agent_ends_the_command_before_anything_runs(tmp_path: Path) -> None:
@@ -311,7 +366,7 @@ def test_a_malformed_agent_ends_the_command_before_anything_runs(tmp_path: Path)
     suite = mock_suite(tmp_path, {"a": task()}, head=HEAD)
     ended = waza("run", suite, cwd=tmp_path)
     assert ended.code == 2
-    assert "reviewer.agent.md:3" in ended.err
+    assert "reviewer.agent.md:4" in ended.err
     assert "Traceback" not in ended.err
     assert not (tmp_path / ".waza").exists()
     # Without skills nobody looks at it.

@@ -78,8 +78,8 @@ class Judge:
         pass
 """
 
-GREETER = "---\nname: greeter\n---\nGreet.\n"
-AGENT = "---\nname: helper\ntools: [view]\n---\nHelp.\n"
+GREETER = "---\nname: greeter\ndescription: d\n---\nGreet.\n"
+AGENT = "---\nname: helper\ndescription: d\ntools: [view]\n---\nHelp.\n"
 SKILLS = ["skill_directories: [skills]"]
 WITH = {"type": "text", "name": "with", "config": {"contains": ['"off": false']}}
 WITHOUT = {"type": "text", "name": "without", "config": {"contains": ['"off": true']}}
@@ -309,7 +309,7 @@ def test_skill_invocations_do_not_count_for_the_status_of_either_arm(tmp_path: P
 @pytest.mark.parametrize(
     ("flags", "config", "words"),
     [
-        (("--baseline",), [], "needs config.skill_directories"),
+        (("--baseline",), [], "needs a skill, config.skill_directories"),
         (("--baseline", "--no-skills"), SKILLS, "all skills are off"),
         (("--baseline",), [*SKILLS, "disabled_skills: ['*']"], "all skills are off"),
     ],

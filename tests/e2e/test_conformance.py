@@ -368,7 +368,7 @@ def test_pairwise_judging_compares_with_the_arm_without_skills(tmp_path: Path) -
         for name, (steps, *_) in PAIRS.items()
     }
     suite = mock_suite(tmp_path, tasks, config=["skill_directories: [skills]"])
-    write_tree(tmp_path, {"skills/greeter/SKILL.md": "---\nname: greeter\n---\nGreet.\n"})
+    write_tree(tmp_path, {"skills/greeter/SKILL.md": "---\nname: greeter\ndescription: d\n---\nGreet.\n"})
     ended = waza("run", suite, "--baseline", cwd=tmp_path)
     for task in ended.results()["tasks"]:
         _, score, passed, winner, consistent = PAIRS[task["test_id"]]

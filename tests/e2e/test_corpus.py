@@ -24,6 +24,7 @@ from waza.suite.loading import Request
 CORPUS = Path(os.environ.get("WAZA_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus") / "suites"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"there are no suites in {CORPUS}")
 
+MOCK = Request(executor="mock")
 SKILL = "---\nname: {name}\ndescription: Use it for {name}, migration, policy and review.\n---\nHelp with {name}.\n"
 
 # The suites that load, with the number of their tasks.
@@ -110,9 +111,11 @@ def documents(folder: Path) -> Iterator[dict[str, Any]]:
 def complete(repository: Path) -> None:
     """Write a stub for everything that the suites of a repository name: only their YAML is there."""
     for folder in [file.parent for file in repository.rglob("eval.yaml")]:
-        own = folder.parent if folder.name == "evals" else folder.parent.parent / "skills" / folder.name
-        put(own / "SKILL.md", SKILL.format(name=own.name))
-        for document in documents(folder):
+        suite, *tasks = documents(folder)
+        beside = folder.name == "evals"
+        own = folder.parent if beside else folder.parent.parent / "skills" / folder.name
+        put(own / "SKILL.md", SKILL.format(name=suite["skill"] if beside else own.name))
+        for document in (suite, *tasks):
             for file in document.get("inputs", {}).get("files", []):
                 put(folder / "fixtures" / file["path"], "stub\n")
             for config in [grader["config"] for grader in document.get("graders", [])]:
@@ -141,14 +144,18 @@ def test_the_table_names_every_suite() -> None:
 
 
 @pytest.mark.parametrize("name", LOADS)
-def test_it_loads_with_no_warning_but_for_metrics_without_data(
+def test_it_loads_with_no_warning_but_for_what_has_no_data(
     corpus: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(corpus / name.partition("/")[0])  # as its owner would run it
-    suite = load(corpus / name / "eval.yaml", Request(executor="mock"))
+    suite = load(corpus / name / "eval.yaml", MOCK)
     assert len(suite.tasks) == LOADS[name]
-    told = [(warning.path.partition("[")[0], warning.message.split("'")[1]) for warning in suite.warnings]
+    unmeasured = [warning for warning in suite.warnings if warning.message.startswith("not measured")]
+    assert len(unmeasured) == (corpus / name / "trigger_tests.yaml").exists()
+    others = [warning for warning in suite.warnings if warning not in unmeasured]
+    told = [(warning.path.partition("[")[0], warning.message.split("'")[1]) for warning in others]
     assert told == [("metrics", label) for label in LABELS.get(name, ())]
+    assert {task.target and task.target.name for task in suite.tasks} == {suite.file.skill}
 
 
 @pytest.mark.parametrize("name", REFUSED)

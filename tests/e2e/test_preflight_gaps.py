@@ -165,7 +165,7 @@ tasks: [t.yaml]
         (
             "command, executor_options: {command: cat}",
             ("unresolved", "unsupported", "verified", "unsupported"),
-            ["mock.mcp", "runtime.availability"],
+            ["mock.mcp", "runtime.availability", "skill.target"],
         ),
         ("copilot-sdk", ("unresolved", "verified", "verified", "unresolved"), ["runtime.availability"]),
         ("nobody", ("invalid", "verified", "verified", "unresolved"), ["runtime.executor"]),
@@ -178,13 +178,12 @@ def test_what_executors_can_do(
     codes_there: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    agent = "---\nname: bot\ntools: [view]\n---\nHelp."
+    agent = "---\nname: bot\ndescription: d\ntools: [view]\n---\nHelp."
     suite = CAPABILITIES.format(executor=executor, more="")
     write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": PLAIN, "bot.agent.md": agent})
     report = report_of(tmp_path, monkeypatch)
     assert tuple(one.state for one in report.capabilities) == states
-    unsupported = ["runtime.tool_boundary"] if "unsupported" in states else []
-    unsupported += ["runtime.mcp"] if executor == "mock" else []
+    unsupported = ["runtime.tool_boundary", "runtime.mcp"] if executor == "mock" else []
     assert [one.code for one in report.diagnostics] == sorted([*codes_there, *unsupported])
     assert not report.complete
 

@@ -104,7 +104,7 @@ def test_a_skill_without_a_suite_is_skipped_and_said(tmp_path: Path):
 @pytest.mark.parametrize(
     ("args", "files", "said"),
     [
-        ([], {}, "there is no skill or agent around here; name a suite file: waza run path/to/eval.yaml"),
+        ([], {}, "there is no skill or agent around here; name a suite file (waza run path/to/eval.yaml), or use --discover"),
         (["ada"], {}, "there is no skill or agent 'ada' around here; name a suite file"),
         (["dan"], THREE, "there is no skill or agent 'dan' around here, only ada, bob, cy"),
         (["cy"], THREE, "no eval.yaml found for cy; put one into evals/<skill>/, or beside SKILL.md"),

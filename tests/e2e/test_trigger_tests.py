@@ -61,7 +61,7 @@ class Session:
             "skills": [path.name for path in self.task.skill_paths],
             "target": self.task.target and self.task.target.name,
             "mocks": [mock.name for mock in (*self.task.command_mocks, *self.task.mcp_mocks)],
-            "limits": [limits.turn, limits.first_event, limits.cancel_on_skill],
+            "limits": [limits.turn, limits.first_event, limits.until_skill],
             "said": prompt,
         }
         call = {"tool_call_id": "c1", "tool_name": "view"}
@@ -89,7 +89,7 @@ class Session:
         pass
 """
 
-GREETER = "---\nname: greeter\n---\nGreet.\n"
+GREETER = "---\nname: greeter\ndescription: d\n---\nGreet.\n"
 
 
 def prompts(*texts: str, **keys: str) -> list[dict[str, str]]:
@@ -137,7 +137,7 @@ def test_what_fires_is_counted(tmp_path: Path) -> None:
     result = run(tmp_path, trigger_file(should, should_not), "--parallel", "--workers", "4").results()
     tp, fn, tn, fp = 2.5, 2, 2.5, 0.5
     assert result["trigger_metrics"] == {
-        "true_positives": 3,  # halves go away from zero
+        "true_positives": 3,  # counts are plain, ratios are weighted
         "false_positives": 1,
         "true_negatives": 3,
         "false_negatives": 2,
@@ -221,7 +221,7 @@ mcp_mocks: [{name: hub, tools: {list: {responses: [{return: {}}]}}}]
         # The suite's roots, and the directory of the skill under test.
         assert one["skills"] == ["skills", "greeter"]
         assert (one["target"], one["mocks"]) == (None, ["az", "hub"])
-        assert one["limits"] == [77, 7, True]
+        assert one["limits"] == [77, 7, "greeter"]
         assert not Path(one["workspace"]).exists()
     assert seen[0]["workspace"] != seen[1]["workspace"]
     assert json.loads(result["tasks"][0]["runs"][0]["final_output"])["target"] == "greeter"
@@ -241,7 +241,7 @@ def test_results_hold_the_transcript_without_secrets_and_usage_is_added(tmp_path
     ]
     assert all("at_ms" not in event for event in found["transcript"])
     assert [(call["name"], call["result"], call["success"]) for call in found["tool_calls"]] == [
-        ("view", "r", True)
+        ("view", {"content": "r"}, True)
     ]
     keys = [
         "prompt",
@@ -297,25 +297,91 @@ def test_accuracy_gates_and_the_other_figures_when_asked_to(
         }
 
 
-def test_the_mock_takes_every_prompt_as_judged_rightly(tmp_path: Path) -> None:
-    should = [*prompts("a"), *prompts("b", confidence="medium")]
-    write_tree(tmp_path, {"trigger_tests.yaml": trigger_file(should, prompts("c", confidence="medium"))})
-    result = waza("run", mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}), cwd=tmp_path).results()
+MOCKED = trigger_file(
+    [*prompts("a"), *prompts("b", confidence="medium")], prompts("c", "d", confidence="medium")
+)
+
+
+def test_the_mock_plays_the_script_of_its_suite(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"trigger_tests.yaml": MOCKED, "SKILL.md": GREETER})
+    script = "mock: {triggers: {a: true, b: false, c: true, d: false}}"
+    result = waza("run", mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}, script), cwd=tmp_path).results()
     assert result["trigger_metrics"] == {
-        "true_positives": 2,
-        "false_positives": 0,
+        "true_positives": 1,
+        "false_positives": 1,
         "true_negatives": 1,
-        "false_negatives": 0,
-        "precision": 1,
-        "recall": 1,
-        "f1": 1,
-        "accuracy": 1,
+        "false_negatives": 1,
+        "precision": round(1 / 1.5, 4),
+        "recall": round(1 / 1.5, 4),
+        "f1": round(2 / 3, 4),
+        "accuracy": round(1.5 / 2.5, 4),
     }
     assert result["trigger_results"] == [
         {"prompt": "a", "should_trigger": True, "did_trigger": True},
-        {"prompt": "b", "confidence": "medium", "should_trigger": True, "did_trigger": True},
-        {"prompt": "c", "confidence": "medium", "should_trigger": False, "did_trigger": False},
+        {"prompt": "b", "confidence": "medium", "should_trigger": True, "did_trigger": False},
+        {"prompt": "c", "confidence": "medium", "should_trigger": False, "did_trigger": True},
+        {"prompt": "d", "confidence": "medium", "should_trigger": False, "did_trigger": False},
     ]
+
+
+@pytest.mark.parametrize("mock", ["", "mock: {output: x}"])
+@pytest.mark.parametrize("flags", [("--executor", "mock"), ()])
+def test_without_a_script_nothing_is_measured_and_no_artifact_shows_an_accuracy(
+    tmp_path: Path, mock: str, flags: tuple[str, ...]
+) -> None:
+    write_tree(tmp_path, {"trigger_tests.yaml": MOCKED, "SKILL.md": GREETER})
+    metric = "metrics: [{name: trigger_accuracy, threshold: 1}]"
+    suite = mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}, f"{metric}\n{mock}")
+    reports = ["--reporter", "junit:j.xml", "--reporter", "markdown:m.md"]
+    ended = waza("run", suite, *flags, *reports, cwd=tmp_path)
+    assert ended.code == 0
+    assert "trigger_tests.yaml:1:1: warning: not measured: " in ended.err
+    result = ended.results()
+    assert "trigger_metrics" not in result
+    assert "trigger_results" not in result
+    assert result["metrics"] == {}
+    comment = waza("run", suite, *flags, "--format", "github-comment", cwd=tmp_path)
+    texts = [ended.out, comment.out, *((tmp_path / name).read_text() for name in ("j.xml", "m.md"))]
+    for text in texts:
+        assert "accuracy" not in text.lower().replace("\\", "").replace("trigger_accuracy", "")
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("{a: true}", "mock.triggers: says nothing of 3 of 4 prompts, such as 'b'"),
+        (
+            "{a: true, b: true, c: true, d: true, e: true}",
+            "mock.triggers.e: is no prompt of trigger_tests.yaml",
+        ),
+        ("{a: maybe, b: true, c: true, d: true}", "mock.triggers.a: "),
+    ],
+)
+def test_a_script_that_does_not_fit_the_prompts_is_refused(script: str, words: str, tmp_path: Path) -> None:
+    write_tree(tmp_path, {"trigger_tests.yaml": MOCKED, "SKILL.md": GREETER})
+    with pytest.raises(SuiteError) as raised:
+        load(mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}, f"mock: {{triggers: {script}}}"))
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("where", ["suite", "task"])
+def test_a_script_without_trigger_tests_is_refused(where: str, tmp_path: Path) -> None:
+    script = "mock: {triggers: {a: true}}"
+    task = "inputs: {prompt: p}\n" + (script if where == "task" else "")
+    with pytest.raises(SuiteError) as raised:
+        load(mock_suite(tmp_path, {"a": task}, script if where == "suite" else ""))
+    assert "triggers" in str(raised.value)
+
+
+def test_other_prompts_make_another_suite(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"SKILL.md": GREETER})
+    digests = set()
+    for prompt in ("a", "b"):
+        write_tree(tmp_path, {"trigger_tests.yaml": trigger_file(prompts(prompt), [])})
+        for did in ("true", "false"):
+            script = f"mock: {{triggers: {{{prompt}: {did}}}}}"
+            digests.add(load(mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}, script)).digest)
+    assert len(digests) == 4
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ inputs: {prompt: p}
 requirements: [{id: R1, category: odd, description: d}]
 """,
     "fixtures/in.txt": "x",
-    "skills/lint/SKILL.md": "---\nname: lint\n---\nLint.",
-    "reviewer.agent.md": "---\nname: reviewer\ntools: [view]\n---\nReview.",
+    "skills/lint/SKILL.md": "---\nname: lint\ndescription: d\n---\nLint.",
+    "reviewer.agent.md": "---\nname: reviewer\ndescription: d\ntools: [view]\n---\nReview.",
 }
 
 

@@ -10,18 +10,16 @@ from waza.cli.outputs import Reporter, check_output, check_target
 from waza.cli.streams import tell
 from waza.cli.suites import Chosen
 from waza.errors import UsageError
-from waza.model.loaded import Project, Suite
+from waza.model.loaded import Suite
 from waza.suite.load import load
 from waza.suite.loading import Request
-from waza.suite.project import default_skill_dirs
 
 if TYPE_CHECKING:
     from waza.cli.running import Arguments
 
 
-def load_suite(chosen: Chosen, given: Arguments, project: Project, reporters: Sequence[Reporter]) -> Suite:
+def load_suite(chosen: Chosen, given: Arguments, reporters: Sequence[Reporter]) -> Suite:
     """Return a suite; warnings go to stderr. Raises SuiteError, and UsageError where a target is one of its files."""
-    own = [chosen.skill_dir] if chosen.skill_dir else []
     suite = load(
         chosen.path,
         Request(
@@ -35,7 +33,7 @@ def load_suite(chosen: Chosen, given: Arguments, project: Project, reporters: Se
             baseline=given.baseline,
             no_skills=given.no_skills,
             context_dir=given.context_dir,
-            default_skill_dirs=tuple(dict.fromkeys([*own, *default_skill_dirs(project)])),
+            skill_dir=chosen.skill_dir,
             tasks=given.tasks,
             tags=given.tags,
             warnings_as_errors=given.warnings_as_errors,

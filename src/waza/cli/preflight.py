@@ -47,14 +47,13 @@ def command(*, suite: Path, form: str, as_json: bool, context_dir: str, strict: 
     from waza.preflight.inventory import inventory
     from waza.report.preflight import lines
     from waza.suite.loading import Request
-    from waza.suite.project import default_skill_dirs, find_project
+    from waza.suite.project import find_project
 
     refuse_document(suite, f"`waza m365 validate {suite}` checks it")
     project = find_project(Path.cwd())
     for warning in project.warnings:
         tell(str(warning))
-    request = Request(context_dir=context_dir, default_skill_dirs=default_skill_dirs(project))
-    report = inventory(suite, request)
+    report = inventory(suite, Request(context_dir=context_dir))
     out = Output()
     if as_json or form == "json":
         out.json([msgspec.json.format(msgspec.json.encode(report), indent=2), b"\n"])

@@ -167,7 +167,7 @@ class _Command:
         loaded: list[tuple[Chosen, Suite]] = []
         for one in chosen:
             try:
-                loaded.append((one, load_suite(one, self.arguments, self.project, self.reporters)))
+                loaded.append((one, load_suite(one, self.arguments, self.reporters)))
             except SuiteError as error:
                 if len(chosen) == 1:
                     raise

@@ -38,6 +38,9 @@ def choose_suites(
         return [Chosen(Path(target))]
     around = detect(Path.cwd(), project.directory / project.keys.paths.skills)
     wanted = [found for found in around if target in (None, found.name)]
+    if target and not wanted:  # anywhere below, as --discover finds it
+        around += discover_tree(Path.cwd(), eval_file, project.keys.paths.evals)
+        wanted = [found for found in around if target in (found.name, found.declared)][:1]
     if wanted:
         return _with_suites(wanted, project, say)
     if directory:
@@ -54,14 +57,14 @@ def _directory(target: str | None) -> Path | None:
 def _nothing(target: str | None, around: list[Found]) -> str:
     what = f"no skill or agent {target!r}" if target else "no skill or agent"
     if around:
-        return f"there is {what} around here, only {', '.join(sorted(found.name for found in around))}"
-    return f"there is {what} around here; name a suite file: waza run path/to/eval.yaml"
+        return f"there is {what} around here, only {', '.join(sorted({found.name for found in around}))}"
+    return f"there is {what} around here; name a suite file (waza run path/to/eval.yaml), or use --discover"
 
 
 def _with_suites(around: list[Found], project: Project, say: Write) -> list[Chosen]:
     keys, chosen, without = project.keys, list[Chosen](), list[str]()
     for found in around:
-        path = eval_for(found, found.root, keys.paths.evals, keys.files.evalFile)
+        path = found.eval or eval_for(found, found.root, keys.paths.evals, keys.files.evalFile)
         if path is None:
             without.append(found.name)
         else:
@@ -80,7 +83,7 @@ def _discovered(root: Path, project: Project, say: Write, *, strict: bool) -> li
     if not root.is_dir():
         raise UsageError(f"there is no directory {root} to discover skills in")
     eval_file = project.keys.files.evalFile
-    skills = discover_tree(root, eval_file)
+    skills = discover_tree(root, eval_file, project.keys.paths.evals)
     say(f"Discovered {counted(len(skills), 'skill')} in {root}")
     for found in skills:
         mark = status_mark("passed" if found.eval else "failed")

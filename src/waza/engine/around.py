@@ -12,6 +12,7 @@ from waza.model.suite import Hook
 from waza.model.task import Task
 from waza.model.trial import Arm
 from waza.suite.discover import required_skills
+from waza.suite.skills import Disabled
 from waza.workspace.hooks import run_hooks
 
 
@@ -67,6 +68,7 @@ class Around:
         names = suite.file.config.required_skills
         if arm != "main" or not names or suite.skills_off or not self.hooks.before_run:
             return
-        missing = required_skills(names, suite.skill_paths).missing
+        disabled = Disabled(suite.file.config.disabled_skills, suite.directory)
+        missing = required_skills(names, suite.skill_paths, disabled).missing
         if missing:
             raise RunError(f"required skills are missing after the before_run hooks: {', '.join(missing)}")

@@ -19,7 +19,7 @@ class Said:
     def __init__(self, capabilities: Capabilities, script: MockScript | None) -> None:
         turns = (script.turns if script else None) or ()  # without a turn it echoes
         scripted = capabilities.scripted
-        self.acts = bool(turns) if scripted else capabilities.tool_calls
+        self.acts = bool(turns) if scripted else True  # what cannot be seen was refused
         self.skills = any(turn.skills is not None for turn in turns) if scripted else capabilities.tool_calls
 
 

@@ -63,10 +63,12 @@ def arms_of(suite: Suite) -> tuple[list[Arm], str]:
         return ["main"], ""
     if suite.skills_off:
         return ["main"], "--baseline compares with and without skills, but all skills are off; running once"
-    if not suite.skill_paths and not suite.file.config.required_skills:
-        return [
-            "main"
-        ], "--baseline needs config.skill_directories or required_skills; running once, with what there is"
+    targets = any(task.target for task in suite.tasks)
+    if not (suite.skill_paths or targets or suite.file.config.required_skills):
+        return (
+            ["main"],
+            "--baseline needs a skill, config.skill_directories or required_skills; running once, with what there is",
+        )
     return (["baseline", "main"] if any(map(has_pairwise, suite.tasks)) else ["main", "baseline"]), ""
 
 

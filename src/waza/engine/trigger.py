@@ -27,40 +27,40 @@ LARGEST_FIXTURE = 1024 * 1024  # bytes; larger files would be copied for every p
 
 
 async def run_trigger_tests(world: World, tests: TriggerTests) -> Triggers:
-    """Run every prompt in a session of its own. The mock executor takes every prompt as judged rightly.
+    """Run every prompt in a session of its own, or take a scripted executor's answers from its script.
 
     A session that breaks before the skill fired counts as the wrong answer, and as an error.
     """
     prompts = [(prompt, True) for prompt in tests.should_trigger_prompts]
     prompts += [(prompt, False) for prompt in tests.should_not_trigger_prompts]
     if world.suite.capabilities.scripted:
-        results = [_result(prompt, should=should, did=should) for prompt, should in prompts]
+        played = world.suite.trigger_script
+        results = [_result(prompt, should=should, did=played[prompt.prompt]) for prompt, should in prompts]
         return Triggers(trigger_metrics(results), tuple(results))
-    task = _task(world.suite, tests.skill)
+    task = _task(world.suite)
+    skill = world.suite.trigger_target.name if world.suite.trigger_target else tests.skill
     gate = asyncio.Semaphore(trigger_workers_of(world.suite, len(prompts)))
 
     async def one(prompt: TriggerPrompt) -> Turn:
         async with gate:
-            return await _ask(world, task, prompt)
+            return await _ask(world, task, skill, prompt)
 
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(one(prompt)) for prompt, _ in prompts]
     turns = [session.result() for session in running]
     results = [
-        _judged(world, tests.skill, prompt, turn, should=should)
+        _judged(world, skill, prompt, turn, should=should)
         for (prompt, should), turn in zip(prompts, turns, strict=True)
     ]
     return Triggers(trigger_metrics(results), tuple(results), tuple(turn.usage for turn in turns))
 
 
-def _task(suite: Suite, skill: str) -> Task:
+def _task(suite: Suite) -> Task:
     """Return what the sessions of all prompts have in common: the skills, fixtures and mocks of the suite.
 
     There is a target only for the routing block: a skill whose body is injected need not fire.
     """
     config = suite.file.config
-    skills = [task.target for task in suite.tasks if task.target and task.target.kind == "skill"]
-    tested = next((target for target in skills if target.name == skill), None)
     return Task(
         id="trigger",
         name="trigger",
@@ -73,7 +73,8 @@ def _task(suite: Suite, skill: str) -> Task:
         inputs=Inputs(files=[InputFile(path=name) for name in _fixtures(suite.fixtures)]),
         instruction_files=tuple(config.instruction_files),
         skill_paths=_skill_paths(suite),
-        target=None if config.inject_skill_body else tested,
+        disabled_skills=suite.disabled_skills,
+        target=None if config.inject_skill_body else suite.trigger_target,
         no_skills=suite.skills_off,
         command_mocks=tuple(suite.file.command_mocks or ()),
         mcp_mocks=tuple(suite.file.mcp_mocks or ()),
@@ -81,8 +82,9 @@ def _task(suite: Suite, skill: str) -> Task:
 
 
 def _skill_paths(suite: Suite) -> tuple[Path, ...]:
-    """Return the suite's skill roots, and the directories of the skills that its tasks found elsewhere."""
-    found = [task.target.directory for task in suite.tasks if task.target and task.target.kind == "skill"]
+    """Return the suite's skill roots, and the directories of the skills that are found elsewhere."""
+    targets = [suite.trigger_target, *(task.target for task in suite.tasks)]
+    found = [target.directory for target in targets if target and target.kind == "skill"]
     return tuple(dict.fromkeys([*suite.skill_paths, *found]))
 
 
@@ -95,11 +97,11 @@ def _fixtures(root: Path) -> Iterator[str]:
                 yield path.relative_to(root).as_posix()
 
 
-async def _ask(world: World, task: Task, prompt: TriggerPrompt) -> Turn:
+async def _ask(world: World, task: Task, skill: str, prompt: TriggerPrompt) -> Turn:
     """Return the turn that a prompt led to; a session that could not be held is a broken one."""
     task = msgspec.structs.replace(task, prompt=prompt.prompt)
     attempt = Attempt(trial=Trial(task=task, number=1), number=1, task=task)
-    limits = msgspec.structs.replace(limits_of(world, task), cancel_on_skill=True)
+    limits = msgspec.structs.replace(limits_of(world, task), until_skill=skill)
     try:
         async with at_place(world.room, world.relay, task, wanted=True) as (place, _):
             session = await world.executor.open(attempt, place)
@@ -150,23 +152,27 @@ def _result(prompt: TriggerPrompt, *, should: bool, did: bool, run: RunResult | 
 
 
 def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
-    """Return the figures over all prompts: medium confidence counts half; ratios to four digits, 0 of nothing."""
+    """Return the figures over all prompts: plain counts, and ratios to four digits, 0 of nothing.
 
-    def weight(*, should: bool, did: bool) -> float:
+    In the ratios a prompt of medium confidence counts half.
+    """
+
+    def weights(*, should: bool, did: bool) -> list[float]:
         hits = [one for one in results if one.should_trigger == should and one.did_trigger == did]
-        return sum(0.5 if one.confidence == "medium" else 1.0 for one in hits)
+        return [0.5 if one.confidence == "medium" else 1.0 for one in hits]
 
-    tp, fn = weight(should=True, did=True), weight(should=True, did=False)
-    tn, fp = weight(should=False, did=False), weight(should=False, did=True)
+    hit, missed = weights(should=True, did=True), weights(should=True, did=False)
+    silent, wrong = weights(should=False, did=False), weights(should=False, did=True)
+    tp, fn, tn, fp = sum(hit), sum(missed), sum(silent), sum(wrong)
 
     def ratio(part: float, whole: float) -> float:
         return number(round_half_away(part / whole, 4)) if whole else 0
 
     return TriggerMetrics(
-        true_positives=int(round_half_away(tp)),
-        false_positives=int(round_half_away(fp)),
-        true_negatives=int(round_half_away(tn)),
-        false_negatives=int(round_half_away(fn)),
+        true_positives=len(hit),
+        false_positives=len(wrong),
+        true_negatives=len(silent),
+        false_negatives=len(missed),
         errors=sum(bool(one.error_msg) for one in results),
         precision=ratio(tp, tp + fp),
         recall=ratio(tp, tp + fn),

@@ -19,7 +19,7 @@ EXTRAS = {"a2a": ("m365", "the A2A SDK"), "copilot-sdk": ("copilot", "the GitHub
 # What each can do and see. They are not in the classes, so that a suite is checked without importing an SDK.
 CAPABILITIES = {
     "a2a": Capabilities(),
-    "command": Capabilities(command_mocks=True, local_program=True),
+    "command": Capabilities(skills=True, command_mocks=True, local_program=True),
     "copilot-sdk": Capabilities(
         judge=True,
         skills=True,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import msgspec
 
 from waza.errors import ExecutorError
+from waza.executors._system import system_text
 from waza.kit import process
+from waza.kit.temporary import OwnDirectory
 from waza.model.agent import Limits, Place, Setup
 from waza.model.base import Keys, NonBlank
 from waza.model.observation import MESSAGE, PROMPT, Event, Turn
@@ -23,30 +27,38 @@ _SHOWN = 500  # characters of a program's complaint
 
 
 class CommandOptions(Keys, frozen=True, kw_only=True):
-    """`config.executor_options`: a shell command, and where it runs: in the workspace, or where waza was started."""
+    """`config.executor_options`: a shell command, and where it runs: in the workspace, or where waza was started.
+
+    With `system: prompt` the system text stands before every prompt; it is in a file in any case.
+    """
 
     strict_keys: ClassVar[bool] = True
     command: NonBlank
     directory: Literal["workspace", "current"] = "workspace"
+    system: Literal["file", "prompt"] = "file"
 
 
 class CommandExecutor:
     """Starts the program. What it writes to stdout is its answer; it works in the attempt's workspace.
 
     `WAZA_CONVERSATION` is the task's id and `WAZA_TURN` counts the prompts of the conversation from 1, so that
-    a program can remember; `WAZA_SUITE_DIR` is the suite's directory. It has the whole environment of waza, and
-    mocked programs in front of its PATH. An exit code other than 0 is a broken turn; 75 says that the program
-    takes no requests for now.
+    a program can remember; `WAZA_SUITE_DIR` is the suite's directory. `WAZA_SKILL_NAME` and `WAZA_SKILL_DIR` are
+    those of the skill or agent under test, and the file `WAZA_SYSTEM_FILE` holds the system text; all three are
+    empty where there is none. It has the whole environment of waza, and mocked programs in front of its PATH. An
+    exit code other than 0 is a broken turn; 75 says that the program takes no requests for now.
     """
 
     Options = CommandOptions
 
     def __init__(self, setup: Setup) -> None:
         self.options = setup.options(CommandOptions)
+        self.config = setup.config
         self.shims = setup.shims
+        self.files: OwnDirectory | None = None
 
     async def start(self) -> None:
-        """Nothing to get ready."""
+        """Make room for the files with system texts, outside of the workspaces."""
+        self.files = OwnDirectory("system")
 
     def works_in(self, task: Task) -> bool:
         """Tell whether the program runs in a workspace."""
@@ -55,24 +67,41 @@ class CommandExecutor:
 
     async def open(self, attempt: Attempt, place: Place) -> CommandSession:
         """Return a conversation in which the program is started anew for every prompt."""
-        return CommandSession(self, attempt.task, place)
+        if self.files is None:
+            raise ExecutorError("the executor was not started")
+        return CommandSession(self, attempt.task, place, self.files.path)
 
     def judge(self, attempt: Attempt) -> None:
         """Return nobody: a program is not asked for verdicts."""
         del attempt
 
     async def aclose(self) -> None:
-        """Nothing to stop."""
+        """Remove what was written."""
+        if self.files is not None:
+            self.files.remove()
+            self.files = None
 
 
 class CommandSession:
     """One conversation."""
 
-    def __init__(self, executor: CommandExecutor, task: Task, place: Place) -> None:
+    def __init__(self, executor: CommandExecutor, task: Task, place: Place, files: Path) -> None:
         self.options = executor.options
         self.cwd = place.workdir if executor.works_in(task) else None
         self.turns = 0
-        own = {"WAZA_CONVERSATION": task.id, "WAZA_SUITE_DIR": str(task.home)}
+        self.system = system_text(executor.config, task, place).strip()
+        handle, name = tempfile.mkstemp(dir=files, suffix=".md")
+        self.file = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as stream:
+            stream.write(f"{self.system}\n" if self.system else "")
+        target = None if task.no_skills else task.target
+        own = {
+            "WAZA_CONVERSATION": task.id,
+            "WAZA_SUITE_DIR": str(task.home),
+            "WAZA_SKILL_NAME": target.name if target else "",
+            "WAZA_SKILL_DIR": str(target.directory) if target else "",
+            "WAZA_SYSTEM_FILE": name,
+        }
         if executor.shims is not None:
             own["PATH"] = f"{executor.shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
             own["WAZA_MOCK_SESSION"] = place.mock_token
@@ -86,7 +115,7 @@ class CommandSession:
         try:
             ended = await process.run(
                 [*shell, self.options.command],
-                stdin=prompt.encode("utf-8", "replace"),
+                stdin=self._said(prompt).encode("utf-8", "replace"),
                 cwd=self.cwd,
                 env={**self.environment, "WAZA_TURN": str(self.turns)},
                 timeout=limits.turn or None,
@@ -96,8 +125,13 @@ class CommandSession:
         turn = _turn(prompt, ended, limits)
         return msgspec.structs.replace(turn, duration_ms=round((time.monotonic() - started) * 1000))
 
+    def _said(self, prompt: str) -> str:
+        before = self.options.system == "prompt" and self.system
+        return f"{self.system}\n\n{prompt}" if before else prompt
+
     async def aclose(self) -> None:
-        """Nothing to end."""
+        """Remove the file with the system text."""
+        self.file.unlink(missing_ok=True)
 
 
 def _turn(prompt: str, ended: process.Finished, limits: Limits) -> Turn:

@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from waza.executors._system import system_text
 from waza.executors.copilot_client import user_agent
-from waza.executors.copilot_servers import mcp_servers
-from waza.model.agent import Instruction, Place, Provider, Setup
+from waza.model.agent import Place, Provider, Setup
 from waza.model.task import Task
 
-
-def system_message(setup: Setup, task: Task, place: Place) -> str:
-    """Return what is added to the runtime's own system message: skill body or routing, instruction files."""
-    config, parts = setup.config, list[str]()
-    if not task.no_skills and task.target is not None:
-        if config.inject_skill_body:
-            parts.append(f"\n<skill_context>\n{task.target.instructions}\n</skill_context>\n")
-        elif config.trigger_skill_routing:
-            parts.append(_routing(setup.skill))
-    if place.instructions:
-        parts.append(_instructions(place.instructions))
-    return "\n".join(parts)
-
-
-def _routing(skill: str) -> str:
-    return (
-        "<skill_routing_control>\n"
-        f'Decide whether the user\'s request is within the scope of the skill "{skill}". If it is, call the skill '
-        f'tool for "{skill}" before anything else. If it is not, answer without that skill.\n'
-        "</skill_routing_control>"
-    )
-
-
-def _instructions(files: tuple[Instruction, ...]) -> str:
-    lines = ["<instruction_files>", "These files hold further instructions for work in this repository."]
-    for file in files:
-        text = file.text if file.text.endswith("\n") else f"{file.text}\n"
-        lines += [
-            "<instruction_file>",
-            f"<path>{file.path}</path>",
-            f"<content>\n{text}</content>",
-            "</instruction_file>",
-        ]
-    return "\n".join([*lines, "</instruction_files>"])
+ALL_TOOLS = ["*"]
 
 
 def agent_options(setup: Setup, task: Task, place: Place, temporary: str) -> dict[str, Any]:
     """Return the options of an agent's session, on create and on resume alike, but for policy and events."""
-    message = system_message(setup, task, place)
+    message = system_text(setup.config, task, place)
     options = common_options(setup.model, setup.config.reasoning_effort or "", setup.provider, temporary)
     options |= {
         "working_directory": str(place.workdir or place.workspace),
@@ -57,6 +25,8 @@ def agent_options(setup: Setup, task: Task, place: Place, temporary: str) -> dic
     }
     if task.no_skills:
         options["enable_skills"] = False
+    elif task.disabled_skills:
+        options["disabled_skills"] = list(task.disabled_skills)
     if message.strip():
         options["system_message"] = {"mode": "append", "content": message}
     return options
@@ -98,3 +68,15 @@ def skill_directories(task: Task) -> list[str]:
     if task.target is not None and task.target.kind == "skill":
         found.append(str(task.target.directory))
     return list(dict.fromkeys(found))
+
+
+def mcp_servers(declared: Mapping[str, Any], mocked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the MCP servers: the declared ones, of which a mock of the same name takes the place."""
+    servers = {name: _server(config) for name, config in declared.items() if isinstance(config, Mapping)}
+    return {**servers, **mocked}
+
+
+def _server(config: Mapping[str, Any]) -> dict[str, Any]:
+    kind = config.get("type") or ("stdio" if config.get("command") else "http")
+    tools = config.get("tools")
+    return {**config, "type": kind, "tools": ALL_TOOLS if tools is None else list(tools)}

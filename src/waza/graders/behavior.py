@@ -13,6 +13,20 @@ from waza.model.verdict import Helpers, Verdict
 
 # What to say of a limit that looks as if it allowed nothing.
 NO_LIMIT = ("0 is no limit", "to allow no tool at all, use a tool_constraint grader with allow_only: []")
+_NEEDS = {
+    "max_tool_calls": "tool_calls",
+    "required_tools": "tool_calls",
+    "forbidden_tools": "tool_calls",
+    "max_tokens": "usage",
+}
+
+
+def needs_of_limits(limits: msgspec.Struct) -> dict[str, str]:
+    """Return the capabilities that limits on behaviour look at, each with the key of one that does.
+
+    The keys of the grader and of `expected.behavior` are the same there.
+    """
+    return {capability: key for key, capability in _NEEDS.items() if getattr(limits, key)}
 
 
 class Behavior(Grader, frozen=True, kw_only=True):
@@ -34,13 +48,7 @@ class Behavior(Grader, frozen=True, kw_only=True):
 
     def needs(self) -> Mapping[str, str]:
         """Say which limits look at reported calls and tokens."""
-        keys = {
-            "max_tool_calls": "tool_calls",
-            "required_tools": "tool_calls",
-            "forbidden_tools": "tool_calls",
-            "max_tokens": "usage",
-        }
-        return {capability: key for key, capability in keys.items() if getattr(self, key)}
+        return needs_of_limits(self)
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing."""

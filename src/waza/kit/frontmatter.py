@@ -43,16 +43,6 @@ def split(data: bytes | str) -> Frontmatter:
     return Frontmatter(meta, text[end + len(_MARKER) :], text.count("\n", 0, end) + 1)
 
 
-def body_of(data: bytes | str) -> str:
-    """Return the body alone, without a look at the YAML; the whole text where frontmatter does not close.
-
-    Raises YamlError for bytes that are not UTF-8.
-    """
-    text = _decoded(data)
-    end = _closing(text) if text.startswith(_MARKER) else -1
-    return text if end < 0 else text[end + len(_MARKER) :]
-
-
 def _closing(text: str) -> int:
     """Return where the closing marker starts, or -1."""
     before = text.find(f"\n{_MARKER}", len(_MARKER))

@@ -26,12 +26,12 @@ READING = ("view", "grep", "rg", "glob")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of one turn, in seconds; 0 switches a limit off."""
+    """The limits of one turn, in seconds; 0 switches a limit off. `until_skill`: the invocation of this skill ends it."""
 
     turn: float = 300
     first_event: float = 0
     idle: float = 0
-    cancel_on_skill: bool = False
+    until_skill: str = ""
 
 
 class Resource(msgspec.Struct, frozen=True):

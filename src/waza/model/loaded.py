@@ -9,6 +9,7 @@ import msgspec
 
 from waza.model.base import CountOrOff, Keys, NonBlank, NonNegative
 from waza.model.capabilities import Capabilities
+from waza.model.skill import Target
 from waza.model.suite import SuiteFile
 from waza.model.task import Task
 from waza.problem import Problem
@@ -159,7 +160,8 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """A suite, ready to be planned: no key of it is unread, and every grader is built.
 
     `capabilities` are those of its executor. `tasks` are those that were selected; `models` the models to run on, one after another. `digest` names
-    everything that may change a verdict, but for the model.
+    everything that may change a verdict, but for the model. `trigger_target` is the skill that the trigger tests are about,
+    where it was found.
     """
 
     path: Path
@@ -170,8 +172,10 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[str, ...]
     capabilities: Capabilities
     trigger_tests: TriggerTests | None = None
+    trigger_target: Target | None = None
     skills_off: bool = False
     skill_paths: tuple[Path, ...] = ()
+    disabled_skills: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     digest: str = ""
     filtered: bool = False
@@ -180,3 +184,8 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The suite's name, else that of its file."""
         return self.file.name or self.path.stem
+
+    @property
+    def trigger_script(self) -> dict[str, bool]:
+        """What a scripted executor does on the prompts of the trigger tests."""
+        return (self.file.mock.triggers if self.file.mock else None) or {}

@@ -101,6 +101,12 @@ class MockBlock(MockTurn, frozen=True, kw_only=True):
     executions: list[MockBlock] | None = None
 
 
+class SuiteMockBlock(MockBlock, frozen=True, kw_only=True):
+    """The `mock` block of a suite: also, by prompt of its trigger tests, whether the skill is invoked."""
+
+    triggers: dict[str, bool] | None = None
+
+
 class MockScript(msgspec.Struct, frozen=True, kw_only=True):
     """A `mock` block made plain: the short form is one turn; None means that the key is not there.
 

@@ -26,7 +26,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """The skill or custom agent under test, as found on disk.
 
     `tools` of an agent: None where the key is absent (no restriction), empty (no tool at all), or a list.
-    `body` is the Markdown without its frontmatter.
+    `body` is the Markdown without its frontmatter. `model_invocable` is false where the frontmatter says
+    `disable-model-invocation: true`.
     """
 
     kind: Literal["skill", "agent"]
@@ -35,6 +36,14 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     body: str = ""
     tools: tuple[str, ...] | None = None
+    model_invocable: bool = True
+
+    @property
+    def why_it_never_fires(self) -> str:
+        """Why an agent can never invoke it of its own accord; an empty text where it can."""
+        if self.kind == "agent":
+            return "it is a custom agent, and only skills are offered to be invoked"
+        return "" if self.model_invocable else "its frontmatter says 'disable-model-invocation: true'"
 
     @property
     def directory(self) -> Path:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from waza.model.base import Count, CountOrOff, Effort, Keys, NonBlank, Seconds, SecondsOrOff, Weight
-from waza.model.mock import MockBlock
+from waza.model.mock import SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 
 SCHEMA_VERSION = "1.4"  # of suites without one, and of the results we write
@@ -41,6 +41,7 @@ class Config(Keys, frozen=True, kw_only=True):
     required_skills: list[str] = []
     disabled_skills: list[str] = []
     instruction_files: list[str] = []
+    skill_required: bool = True
     inject_skill_body: bool = True
     trigger_skill_routing: bool = False
     mcp_servers: dict[str, Any] = {}
@@ -125,4 +126,4 @@ class SuiteFile(Keys, frozen=True, kw_only=True):
     tasks: list[NonBlank] = []
     tasks_from: str = ""
     range: tuple[int, int] | None = None
-    mock: MockBlock | None = None
+    mock: SuiteMockBlock | None = None

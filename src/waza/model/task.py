@@ -150,7 +150,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt`, `follow_ups`, `variables` (the `.Vars` of templates) are unrendered: they are rendered for each
     attempt. `home` is the suite's directory, `fixtures` is the directory of `files` and `instruction_files`. `skill_paths` are the absolute
-    roots that the agent may load skills from; empty with `no_skills`. `graders` are in the order in which
+    roots that the agent may load skills from, but for those with names in `disabled_skills`; empty with `no_skills`. `graders` are in the order in which
     they run: the suite's, the implicit tool constraint, the task's own. With `verbatim` the prompts are no
     templates, and the transcript gets an event `ANSWER` or `FAILURE` after every turn.
     """
@@ -171,6 +171,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     follow_ups: tuple[str, ...] = ()
     instruction_files: tuple[str, ...] = ()
     skill_paths: tuple[Path, ...] = ()
+    disabled_skills: tuple[str, ...] = ()
     no_skills: bool = False
     target: Target | None = None
     expected: Expected = Expected()

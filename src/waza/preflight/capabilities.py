@@ -33,12 +33,11 @@ def capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list[Capab
 def shortcomings(found: Sequence[Capability], suite: Suite, file: str) -> Iterator[Diagnostic]:
     """Yield what is to be said of capabilities; `file` is that of the suite.
 
-    MCP servers that no agent gets are a mistake that the loader reports, except with a scripted executor.
+    What an executor lacks is a mistake that the loader reports, except with a scripted one.
     """
     for one in found:
         state, code, hint = _SAID.get(one.name, ("", "", ""))
-        reported = one.name == "mcp_servers" and not suite.capabilities.scripted
-        if one.state == state and not reported:
+        if one.state == state and suite.capabilities.scripted:
             yield diagnostic(Problem(file=file, message=one.meaning, hint=hint), code, one.state)
 
 

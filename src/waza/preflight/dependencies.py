@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from waza.kit.decode import Document, dotted
 from waza.model.loaded import Suite
 from waza.model.mocks import CommandMock, McpMock
-from waza.model.preflight import Dependency, Diagnostic, Mode, Severity, State
+from waza.model.preflight import Dependency, Diagnostic, Mode, State
 from waza.model.suite import GraderEntry
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
@@ -15,7 +15,7 @@ from waza.preflight.diagnosis import Told, diagnostic
 from waza.problem import Problem
 from waza.suite.discover import required_skills
 from waza.suite.loading import Loading, TaskSource
-from waza.suite.skills import enabled_directories, suite_paths
+from waza.suite.skills import disabled, enabled_directories, suite_paths
 
 Path = tuple[str | int, ...]
 
@@ -45,11 +45,6 @@ _UNCONFIRMED = {
         "dependency.repository",
         "git is not asked whether {!r} has the commit",
         "see to it that the repository and its commit are there",
-    ),
-    "target": (
-        "skill.target",
-        "no skill or agent {!r} is found, so none is put in front of the agent",
-        "put its SKILL.md or .agent.md beside the suite, or list its directory in config.skill_directories",
     ),
 }
 
@@ -137,15 +132,17 @@ class Needs:
         found = {(one.kind, one.name) for task in searching if (one := task.target)}
         for kind, name in sorted(found):
             yield Dependency(kind=kind, name=name, mode="local", state="verified")
-        if self._file.skill and any(task.target is None for task in searching):
-            state: State = "invalid" if self._told.has_broken_definition() else "unresolved"
+        missing = self._file.skill and any(task.target is None for task in searching)
+        if missing and self._file.config.skill_required:
+            state = self._state(self._document, "skill")
+            state = "invalid" if self._told.has_broken_definition() else state
             yield Dependency(kind="target", name=self._file.skill, mode="local", state=state)
 
     def _skills(self) -> Iterator[Dependency]:
         config = self._file.config
         if self._loading.skills_off:
             return
-        enabled = enabled_directories(config)
+        enabled = enabled_directories(config, config.skill_directories)
         for i, entry in enumerate(config.skill_directories):
             if entry not in enabled:
                 continue
@@ -153,7 +150,8 @@ class Needs:
             if state == "verified" and not (self._loading.directory / entry).is_dir():
                 state = "unresolved"  # a hook may make it
             yield Dependency(kind="skill_directory", name=entry, mode="local", state=state)
-        missing = required_skills(config.required_skills, suite_paths(self._loading)).missing
+        roots = suite_paths(self._loading)
+        missing = required_skills(config.required_skills, roots, disabled(self._loading)).missing
         told = self._state(self._document, "config", "required_skills")
         for name in config.required_skills:
             state = told if name in missing else "verified"
@@ -233,9 +231,4 @@ def gaps(dependencies: Sequence[Dependency], loading: Loading) -> Iterator[Diagn
             code, message, hint = _UNCONFIRMED[one.kind]
             file = files.get(one.task_id, loading.document.file)
             problem = Problem(file=file, message=message.format(one.name), hint=hint)
-            yield diagnostic(problem, code, "unresolved", one.task_id, severity=_severity(one))
-
-
-def _severity(dependency: Dependency) -> Severity:
-    """Return `info` for what is no fault of the suite."""
-    return "warning" if dependency.kind == "target" else "info"
+            yield diagnostic(problem, code, "unresolved", one.task_id, severity="info")

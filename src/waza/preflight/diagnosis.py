@@ -38,6 +38,7 @@ _PLACES = (
     ("tasks_from", "tasks.csv"),
     ("range", "tasks.csv"),
     ("tasks", "tasks.pattern"),
+    ("skill", "skill.target"),
     ("id", "task.id"),
 )
 # The same for mistakes in other files than those of the suite and its tasks.

@@ -9,16 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from waza.errors import SuiteError
-from waza.suite.discover import (
-    SKILL_FILE,
-    absolute,
-    definitions,
-    fallback_name,
-    is_searched,
-    read_target,
-    subdirectories,
-)
+from waza.suite.definition import SKILL_FILE, absolute, read_definition
+from waza.suite.discover import definitions, is_searched, subdirectories
 
 EVAL_FILE = "eval.yaml"
 _PARENTS = 10
@@ -29,10 +21,12 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     `directory` holds its `definition`. `owner` is where its source lies: the same directory, except for a
     skill that a build put below `.apm/skills`. `root` is the directory of the workspace. `eval` is its
-    suite, filled by `discover_tree` only.
+    suite, filled by `discover_tree` only, whose names are those of directories; `declared` is the one that its
+    definition gives.
     """
 
     name: str
+    declared: str = ""
     directory: Path
     definition: Path
     owner: Path
@@ -60,23 +54,26 @@ def eval_for(found: Found, root: Path, evals_dir: str | Path, eval_file: str) ->
     """Return the suite of a skill or agent, or None.
 
     `evals_dir` is relative to `root`. In every place `eval_file`, the configured name, comes before
-    `eval.yaml`.
+    `eval.yaml`. The places of `discover_tree` come last.
     """
     around = [place for base in (found.owner, found.directory) for place in (base / "evals", base)]
-    return _first_file([root / evals_dir / found.name, *around], eval_file)
+    return _first_file([root / evals_dir / found.name, *around, *_beside(found.directory)], eval_file)
 
 
-def discover_tree(root: Path, eval_file: str = EVAL_FILE) -> list[Found]:
+def discover_tree(root: Path, eval_file: str = EVAL_FILE, evals_dir: str | Path = "evals") -> list[Found]:
     """Return every skill in a tree, with its suite. The name is that of the directory; the first one keeps it.
 
-    Of hidden directories only the root's own `.github/skills` is looked into, and first.
+    Of hidden directories only the root's own `.github/skills` is looked into, and first. `evals_dir` is relative to
+    the root.
     """
     root = Path(os.path.realpath(root))
     places = chain(_walk(root / ".github" / "skills"), _walk(root))
     skills = (file for place in places for file in definitions(place) if file.name == SKILL_FILE)
     return _first_of_each(
         msgspec.structs.replace(
-            _found(file, root), name=file.parent.name, eval=_eval_beside(file.parent, eval_file)
+            _found(file, root),
+            name=file.parent.name,
+            eval=_first_file([*_beside(file.parent), root / evals_dir / file.parent.name], eval_file),
         )
         for file in skills
     )
@@ -122,21 +119,15 @@ def _all_in(directories: Iterable[Path], root: Path) -> Iterator[Found]:
 
 
 def _found(definition: Path, root: Path, owner: Path | None = None) -> Found:
-    directory = definition.parent
+    directory, name = definition.parent, read_definition(definition).target.name
     return Found(
-        name=_name(definition),
+        name=name,
+        declared=name,
         directory=directory,
         definition=definition,
         owner=owner or directory,
         root=root,
     )
-
-
-def _name(definition: Path) -> str:
-    try:
-        return read_target(definition).target.name
-    except SuiteError:
-        return fallback_name(definition)
 
 
 def _first_of_each(found: Iterable[Found]) -> list[Found]:
@@ -154,9 +145,9 @@ def _walk(top: Path, *, into_skills: bool = True) -> Iterator[Path]:
         yield Path(base)
 
 
-def _eval_beside(skill: Path, eval_file: str) -> Path | None:
-    central = skill.parent.parent / "evals" / skill.name
-    return _first_file([skill / "tests", skill / "evals", skill, central], eval_file)
+def _beside(skill: Path) -> list[Path]:
+    """Return where the suite of a skill may stand, seen from its directory."""
+    return [skill / "tests", skill / "evals", skill, skill.parent.parent / "evals" / skill.name]
 
 
 def _first_file(places: Iterable[Path], eval_file: str) -> Path | None:

@@ -41,6 +41,11 @@ def suite_digest(suite: Suite) -> str:
         "hooks": suite.file.hooks,
         "baseline": suite.file.baseline,
         "programs": _programs(suite),
+        "triggers": [
+            suite.trigger_tests,
+            suite.trigger_target and suite.trigger_target.name,
+            suite.trigger_script,
+        ],
     }
     digest = hashlib.sha256(_encoded(head))
     for task in suite.tasks:

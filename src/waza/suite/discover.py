@@ -1,4 +1,4 @@
-"""Skills and agents on disk: reading their definition files, and finding the one that a suite names.
+"""Finding skills and agents on disk: the one that a suite names, and those that it requires.
 
 A directory is defined by its `SKILL.md`; only without one do its `*.agent.md` files count.
 """
@@ -7,65 +7,62 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import msgspec
 
 from waza.errors import SuiteError
-from waza.kit import frontmatter, yaml
-from waza.kit.decode import Decoder, Document, fields_of
-from waza.model.base import NonBlank
 from waza.model.skill import Target
 from waza.problem import Problem, shown
+from waza.suite.definition import (
+    AGENT_SUFFIX,
+    SKILL_FILE,
+    Definition,
+    absolute,
+    fit,
+    is_agent,
+    is_definition,
+    read_definition,
+)
+from waza.suite.project import FILE as PROJECT_FILE
 
-SKILL_FILE = "SKILL.md"
-AGENT_SUFFIX = ".agent.md"
+_ROOTS = (PROJECT_FILE, ".git")  # what stands in the directory that a project ends at
 _NOT_SEARCHED = {"node_modules", "vendor"}
+_FOLDERS = ("agents", "skills")
+_HIDDEN_FOLDERS = (".github", ".claude", ".agents", ".apm")
 
-T = TypeVar("T", bound=msgspec.Struct)
-Described: TypeAlias = list[str | dict[str, Any]] | dict[str, Any] | str | None
-
-
-class SkillKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """The frontmatter of a SKILL.md, as far as a run needs it; other keys are left alone."""
-
-    name: str = ""
-    description: str = ""
+Hides: TypeAlias = Callable[[Target], bool]
 
 
-class AgentKeys(msgspec.Struct, frozen=True, kw_only=True, rename={"mcp_servers": "mcp-servers"}):
-    """The frontmatter of an agent file; other keys are left alone.
+class Place(msgspec.Struct, frozen=True):
+    """A directory to look in: what it holds itself, then what the directories directly below hold."""
 
-    `tools` is None only where the key is absent. `model` informs and chooses nothing; `mcp-servers`,
-    `handoffs` and `agents` are accepted and not used.
+    path: Path
+    itself: bool = True
+    below: bool = True
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """What a search for a name came to: one definition, none, or several that nothing chooses between.
+
+    `searched` are the places that are there, `names` what was met in them under other names, `hidden` the
+    definitions of the wanted name that are disabled. `problems` are warnings about the neighbours.
     """
 
-    name: str = ""
-    description: str = ""
-    model: str | list[str] = ""
-    tools: list[NonBlank] | None = None
-    mcp_servers: Described = None
-    handoffs: Described = None
-    agents: Described = None
-
-
-class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """A definition file as it was read. `problems` are warnings only.
-
-    `declared_name` is the trimmed `name` of the frontmatter, empty where `target.name` is a fallback.
-    """
-
-    target: Target
-    declared_name: str
+    found: tuple[Definition, ...] = ()
+    searched: tuple[Path, ...] = ()
+    names: tuple[str, ...] = ()
+    hidden: tuple[Path, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 class RequiredSkills(msgspec.Struct, frozen=True, kw_only=True):
     """Which required skills are `missing`, where they were `searched`, and the names `found` there.
 
-    `problems` are warnings: files that could not be read and so count for nothing.
+    `problems` are errors in the definitions of required skills, and warnings about others.
     """
 
     missing: tuple[str, ...]
@@ -74,90 +71,110 @@ class RequiredSkills(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
-def read_target(path: Path) -> Definition:
-    """Read a `*.agent.md` file, or else a SKILL.md.
-
-    Broken frontmatter of a skill is a warning, and the skill goes by the name of its directory. Raises
-    SuiteError for every mistake in an agent, whose tools must not become unrestricted by accident, for an
-    empty skill, and for a file that cannot be read.
-    """
-    path = absolute(path)
-    read = _read_agent if is_agent(path) else _read_skill
-    try:
-        return read(path, _bytes(path))
-    except yaml.YamlError as error:
-        raise SuiteError([_problem(path, error)]) from None
-
-
 def target_at(path: Path) -> Target:
     """Return the skill or agent of a definition file, or of the directory that has one. Raises SuiteError."""
+    return fit(definition_at(path)).target
+
+
+def definition_at(path: Path) -> Definition:
+    """Return the definition in a file, or in the directory that has one. SuiteError: there is no such file."""
     path = absolute(path)
     files = definitions(path) if _is_directory(path) else [path]
     if len(files) != 1:
         found = ", ".join(file.name for file in files) or "none"
-        _refuse(path, f"holds no single SKILL.md or *{AGENT_SUFFIX} (found: {found})", "name the file itself")
-    return read_target(files[0]).target
+        message = f"holds no single {SKILL_FILE} or *{AGENT_SUFFIX} (found: {found})"
+        raise SuiteError([Problem(file=shown(path), message=message, hint="name the file itself")])
+    if not is_definition(files[0]):
+        message = f"is no {SKILL_FILE} and no *{AGENT_SUFFIX}"
+        hint = "agents are defined in files of this ending, skills in files of this name"
+        raise SuiteError([Problem(file=shown(path), message=message, hint=hint)])
+    return read_definition(files[0])
 
 
-def resolve_target(name: str, roots: Sequence[Path]) -> Target | None:
-    """Return the skill or agent of that name (in any case), or None. The first root that has it wins.
+def find(name: str, places: Iterable[Place], hides: Hides = lambda _: False) -> Search:
+    """Look for the skill or agent of that name (in any case). The first place that has it wins.
 
-    A root is searched directly and one level below. A SKILL.md of another name ends the search of its
-    directory, and at the top of a root that of the whole root. Raises SuiteError for a malformed agent
-    that is met on the way, and for a skill that cannot be used in a directory of the wanted name.
+    A SKILL.md of another name ends the search of its directory, and at the top of a place that of the whole
+    place. What `hides` tells is not there.
     """
-    if not name.strip():
-        return None
-    targets = (target for root in roots if (target := _in_root(name, absolute(root))))
-    return next(targets, None)
+    met: list[Definition] = []
+    searched: list[Path] = []
+    hidden: list[Path] = []
+    for place in places:
+        if _is_directory(place.path):
+            searched.append(place.path)
+        for level in _levels(place):
+            read = [read_definition(file) for file in level]
+            met += read
+            named = [one for one in read if same_name(one.target.name, name)]
+            hidden += [one.target.path for one in named if hides(one.target)]
+            found = _distinct(one for one in named if not hides(one.target))
+            if found:
+                return Search(
+                    found=found,
+                    searched=tuple(dict.fromkeys(searched)),
+                    problems=_neighbours(one for one in met if one not in found),
+                )
+    names = dict.fromkeys(one.target.name for one in met if not hides(one.target))
+    return Search(
+        searched=tuple(dict.fromkeys(searched)),
+        names=tuple(names),
+        hidden=tuple(hidden),
+        problems=_neighbours(met),
+    )
 
 
-def target_roots(
-    cwd: Path, context_dir: Path | None, skill_paths: Iterable[Path], eval_dir: Path
-) -> list[Path]:
-    """Return where a target is looked for, in order and without repetition.
+def places_of(directory: Path) -> list[Place]:
+    """Return where a directory keeps skills and agents: itself, the folders for them, any directory below it."""
+    folders = [directory / folder for folder in _FOLDERS]
+    for hidden in _HIDDEN_FOLDERS:
+        folders += [directory / hidden, *(directory / hidden / folder for folder in _FOLDERS)]
+    return [Place(directory, below=False), *map(Place, folders), Place(directory, itself=False)]
 
-    `context_dir` is the one given by hand (None: none was); `skill_paths` are the suite's or the task's
-    skill directories, relative to `eval_dir`, the suite's directory.
+
+def project_directories(start: Path) -> list[Path]:
+    """Return a directory and its parents, up to that of `.waza.yaml` or the root of the git repository.
+
+    Where there is neither, nothing says where the project ends, and the directory stands alone.
     """
-    roots = [cwd, cwd / "agents", cwd / "skills"]
-    if context_dir is not None:
-        roots.append(cwd / context_dir)
-    roots += [eval_dir / path for path in skill_paths]
-    roots.append(eval_dir)
-    return list(dict.fromkeys(absolute(root) for root in roots))
+    upwards = [start, *start.parents]
+    for i, directory in enumerate(upwards):
+        if any(os.path.lexists(directory / name) for name in _ROOTS):
+            return upwards[: i + 1]
+    return [start]
 
 
-def required_skills(names: Iterable[str], directories: Sequence[Path]) -> RequiredSkills:
-    """Look for skills by their declared names, case-sensitively, directly in each of the directories."""
+def required_skills(
+    names: Iterable[str], directories: Sequence[Path], hides: Hides = lambda _: False
+) -> RequiredSkills:
+    """Look for skills by their declared names, case-sensitively, in the directories and one level below."""
+    wanted = list(dict.fromkeys(names))
     found: list[str] = []
     problems: list[Problem] = []
     for directory in directories:
-        for file in definitions(directory)[:1]:
-            try:
-                definition = read_target(file)
-            except SuiteError as error:
-                problems += map(_as_warning, error.problems)
-                continue
-            problems += definition.problems
-            if definition.declared_name:
+        for definition in map(read_definition, chain.from_iterable(_levels(Place(directory)))):
+            required = definition.declared_name in wanted
+            problems += definition.problems if required else definition.warnings
+            if definition.declared_name and not hides(definition.target):
                 found.append(definition.declared_name)
-    missing = [name for name in dict.fromkeys(names) if name not in found]
     return RequiredSkills(
-        missing=tuple(missing),
+        missing=tuple(name for name in wanted if name not in found),
         searched=tuple(directories),
         found=tuple(dict.fromkeys(found)),
         problems=tuple(problems),
     )
 
 
+def targets_in(directories: Iterable[Path]) -> Iterator[Target]:
+    """Yield every skill and agent of directories, in them and one level below, whatever is wrong with it."""
+    for directory in directories:
+        for file in chain.from_iterable(_levels(Place(directory))):
+            yield read_definition(file).target
+
+
 def definitions(directory: Path) -> list[Path]:
     """Return the definition files of a directory: its SKILL.md alone, else its agents by name."""
-    files = [
-        entry
-        for entry in _entries(directory)
-        if (entry.name == SKILL_FILE or is_agent(entry)) and not _is_directory(entry)
-    ]
+    files = [entry for entry in _entries(directory) if is_definition(entry) and not _is_directory(entry)]
     return [file for file in files if file.name == SKILL_FILE] or files
 
 
@@ -171,129 +188,35 @@ def is_searched(name: str) -> bool:
     return not name.startswith(".") and name not in _NOT_SEARCHED
 
 
-def is_agent(path: Path) -> bool:
-    """Tell an agent file by its name."""
-    return path.name.endswith(AGENT_SUFFIX)
-
-
-def fallback_name(path: Path) -> str:
-    """Return the name of a definition (absolute path) that declares none."""
-    stem = path.name.removesuffix(AGENT_SUFFIX) if is_agent(path) else ""
-    return stem or path.parent.name
-
-
-def absolute(path: Path) -> Path:
-    """Return the path from the root of the file system, with `..` worked out and links left as they are."""
-    return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() follows links, which changes names
-
-
-def expanded(path: str) -> Path:
-    """Return the path with `~` as the home directory; as it is where there is no such home."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111  # Path.expanduser raises for an unknown user
-
-
-def _read_agent(path: Path, data: bytes) -> Definition:
-    parts = frontmatter.split(data)
-    keys, problems = _keys(AgentKeys, path, parts.meta)
-    problems += _tool_problems(Document(shown(path), parts.meta)) if parts.meta else []
-    if problems:
-        raise SuiteError(problems)
-    tools = None if keys.tools is None else tuple(tool.strip() for tool in keys.tools)
-    return _definition(path, keys, parts.body, tools=tools)
-
-
-def _read_skill(path: Path, data: bytes) -> Definition:
-    try:
-        parts = frontmatter.split(data)
-        body = parts.body
-        keys, problems = _keys(SkillKeys, path, parts.meta)
-        if parts.meta is None and not body.strip():
-            _refuse(path, "the skill is empty", "write its instructions, below a frontmatter with its name")
-    except yaml.YamlError as error:
-        body = frontmatter.body_of(data)
-        keys, problems = SkillKeys(), [_problem(path, error)]
-    return _definition(path, keys, body, problems=tuple(map(_as_warning, problems)))
-
-
-def _definition(
-    path: Path,
-    keys: SkillKeys | AgentKeys,
-    body: str,
-    tools: tuple[str, ...] | None = None,
-    problems: tuple[Problem, ...] = (),
-) -> Definition:
-    name = keys.name.strip()
-    target = Target(
-        kind="agent" if isinstance(keys, AgentKeys) else "skill",
-        name=name or fallback_name(path),
-        path=path,
-        description=keys.description.strip(),
-        body=body.lstrip("\r\n"),  # a body follows one blank line wherever it is shown
-        tools=tools,
-    )
-    return Definition(target=target, declared_name=name, problems=problems)
-
-
-def _keys(wanted: type[T], path: Path, meta: yaml.Node | None) -> tuple[T, list[Problem]]:
-    """Read the keys that `wanted` has; after a mistake they are those of an empty frontmatter."""
-    if meta is None or (isinstance(meta, yaml.Scalar) and meta.value is None):
-        return wanted(), []
-    if isinstance(meta, yaml.Mapping):
-        known = {field.key for field in fields_of(wanted)}
-        entries = {key: node for key, node in meta.entries.items() if key in known}
-        meta = yaml.Mapping(entries, meta.keys, meta.line, meta.column)
-    decoder = Decoder(Document(shown(path), meta))
-    keys = decoder.read(wanted)
-    return wanted() if keys is None else keys, decoder.problems
-
-
-def _tool_problems(document: Document) -> Iterator[Problem]:
-    """Yield what types cannot say about `tools`: nothing is not a list, and a number is not a name."""
-    meta = document.root
-    tools = meta.entries.get("tools") if isinstance(meta, yaml.Mapping) else None
-    if isinstance(tools, yaml.Scalar) and tools.value is None:
-        yield document.problem(
-            tools,
-            ("tools",),
-            "has no value, which could mean all tools or none",
-            "write 'tools: []' to allow none, or drop the key to allow all",
-        )
-    for number, item in enumerate(tools.items if isinstance(tools, yaml.Sequence) else ()):
-        if isinstance(item, yaml.Scalar) and isinstance(item.value, bool | int | float):
-            yield document.problem(
-                item, ("tools", number), f"{item.text} is not the name of a tool", "put a name in quotes"
-            )
-
-
-def _in_root(name: str, root: Path) -> Target | None:
-    files = definitions(root)
-    target = _matching(name, files)
-    if target or any(not is_agent(file) for file in files):
-        return target
-    below = (found for folder in subdirectories(root) if (found := _matching(name, definitions(folder))))
-    return next(below, None)
-
-
-def _matching(name: str, files: Iterable[Path]) -> Target | None:
-    for file in files:
-        try:
-            target = read_target(file).target
-        except SuiteError:
-            if is_agent(file) or _same(file.parent.name, name):
-                raise
-            continue  # an unusable skill goes by its directory, and that is not the wanted one
-        if _same(target.name, name):
-            return target
-    return None
-
-
-def _same(one: str, other: str) -> bool:
+def same_name(one: str, other: str) -> bool:
     """Compare names in any case, and however their accents are encoded (file systems differ there)."""
-    return _folded(one) == _folded(other)
+    return folded_name(one) == folded_name(other)
 
 
-def _folded(name: str) -> str:
+def folded_name(name: str) -> str:
+    """Return the form in which names are compared."""
     return unicodedata.normalize("NFC", name.strip()).casefold()
+
+
+def _levels(place: Place) -> Iterator[list[Path]]:
+    """Yield the definition files of a place itself, then those of all directories directly below it."""
+    own = definitions(place.path)
+    if place.itself:
+        yield own
+    if place.below and all(is_agent(file) for file in own):
+        yield [file for folder in subdirectories(place.path) for file in definitions(folder)]
+
+
+def _distinct(named: Iterable[Definition]) -> tuple[Definition, ...]:
+    """Return definitions without those that are another one's file under a second path, as links make them."""
+    files: dict[str, Definition] = {}
+    for one in named:
+        files.setdefault(os.path.realpath(one.target.path), one)
+    return tuple(files.values())
+
+
+def _neighbours(definitions: Iterable[Definition]) -> tuple[Problem, ...]:
+    return tuple(chain.from_iterable(one.warnings for one in definitions))
 
 
 def _entries(directory: Path) -> list[Path]:
@@ -306,27 +229,3 @@ def _entries(directory: Path) -> list[Path]:
 
 def _is_directory(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112  # Path.is_dir raises where permission is missing
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        if path.exists() and not path.is_file():
-            _refuse(path, "is not a file")
-        return path.read_bytes()
-    except FileNotFoundError:
-        _refuse(path, "there is no such file")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else ""
-        _refuse(path, f"the file cannot be read ({reason or error})")
-
-
-def _refuse(path: Path, message: str, hint: str = "") -> NoReturn:
-    raise SuiteError([Problem(file=shown(path), message=message, hint=hint)])
-
-
-def _problem(path: Path, error: yaml.YamlError) -> Problem:
-    return Problem(file=shown(path), line=error.line, column=error.column, message=error.message)
-
-
-def _as_warning(problem: Problem) -> Problem:
-    return msgspec.structs.replace(problem, severity="warning")

@@ -14,7 +14,7 @@ from waza.kit.files import inside, safe_join
 from waza.kit.template import check
 from waza.model.task import Inputs, Repo, TaskFile
 from waza.problem import shown
-from waza.suite.discover import expanded
+from waza.suite.definition import expanded
 from waza.suite.loading import RUN_VARIABLES, Loading, Place
 
 MAX_FIXTURE = 256 * 1024 * 1024  # bytes; a larger file is a mistake more often than an input

@@ -24,19 +24,21 @@ from waza.suite import skills
 from waza.suite.agent_tools import check_agent_tools
 from waza.suite.checks import known_metrics, note_unchecked
 from waza.suite.dataset import csv_tasks
+from waza.suite.definition import expanded
 from waza.suite.digest import digested, suite_digest
-from waza.suite.discover import expanded
 from waza.suite.graders import build_graders, check_names, with_names
 from waza.suite.inputs import check_file, check_templates, check_text
 from waza.suite.loading import Loading, Request
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
+from waza.suite.project import project_skills
 from waza.suite.read import Keys, at, child, read_document
 from waza.suite.select import select
 from waza.suite.servers import checked_servers
+from waza.suite.target import forget_targets, target_of, with_name
 from waza.suite.tasks import file_tasks, with_implicit
 from waza.suite.templates import filled
-from waza.suite.trigger_tests import trigger_tests
+from waza.suite.trigger_tests import has_trigger_tests, trigger_tests
 from waza.suite.version import suite_version
 
 
@@ -62,7 +64,7 @@ def examine(path: Path, request: Request) -> tuple[Suite, Loading]:
 
     The Suite lacks what has mistakes. Raises SuiteError where nothing can be read of the suite's own file.
     """
-    skills.forget_targets()
+    forget_targets()
     loading = _start(path.absolute(), request)
     return _load(loading), loading
 
@@ -95,6 +97,10 @@ def _start(path: Path, request: Request) -> Loading:
         problems=[*problems, *decoder.problems],
     )
     loading.fixtures = _fixtures(loading)
+    try:
+        loading.project_skills = project_skills(loading.directory)
+    except SuiteError as error:
+        loading.problems.extend(error.problems)
     return loading
 
 
@@ -154,14 +160,16 @@ def _load(loading: Loading) -> Suite:
     check_names(loading, loading.document, loading.file.graders, ("graders",))
     loading.mock = mock_script(loading, loading.document, loading.file.mock)
     base = _base_task(loading)
-    skills.check_required(loading, () if loading.skills_off else skills.suite_paths(loading))
+    paths = () if loading.skills_off else skills.suite_paths(loading)
+    skills.check_required(loading, paths)
+    _check_skills(loading)
     tasks = csv_tasks(loading, base) if loading.file.tasks_from else file_tasks(loading, base)
     if loading.templates:
         tasks = [filled(loading, task) for task in tasks]
     _check_templates(loading, tasks)
     check_agent_tools(loading, tasks)
-    triggers = trigger_tests(loading)
-    metrics = known_metrics(loading, tasks, triggers=triggers is not None)
+    tests, tested = trigger_tests(loading)
+    metrics = known_metrics(loading, tasks, triggers=has_trigger_tests(loading))
     selected = select(loading, tasks)
     note_unchecked(loading, selected)
     models = loading.request.models or (loading.file.config.model,)
@@ -169,13 +177,15 @@ def _load(loading: Loading) -> Suite:
         path=loading.path,
         directory=loading.directory,
         fixtures=loading.fixtures,
-        file=msgspec.structs.replace(loading.file, metrics=metrics),
+        file=msgspec.structs.replace(with_name(loading), metrics=metrics),
         tasks=tuple(selected),
         models=tuple(models),
         capabilities=loading.capabilities,
-        trigger_tests=triggers,
+        trigger_tests=tests,
+        trigger_target=tested,
         skills_off=loading.skills_off,
-        skill_paths=() if loading.skills_off else skills.suite_paths(loading),
+        skill_paths=paths,
+        disabled_skills=skills.disabled_names(loading, paths),
         filtered=bool(loading.request.tasks or loading.request.tags),
     )
 
@@ -185,7 +195,7 @@ def _base_task(loading: Loading) -> Task:
     config = loading.file.config
     off = skills.task_skills_off(loading, None)
     paths = () if off else skills.suite_paths(loading)
-    target = skills.target(loading, paths) if loading.file.tasks_from and not off else None
+    target = target_of(loading) if loading.file.tasks_from and not off else None
     return Task(
         id="",
         name="",
@@ -198,6 +208,7 @@ def _base_task(loading: Loading) -> Task:
         instruction_files=tuple(config.instruction_files),
         skill_paths=paths,
         no_skills=off,
+        disabled_skills=skills.disabled_names(loading, paths),
         target=target,
         graders=with_implicit(loading.graders, (), target),
         command_mocks=tuple(loading.file.command_mocks or ()),
@@ -289,6 +300,22 @@ def _check_config(loading: Loading, config: Config) -> None:
     skills.check_directories(loading, loading.document, config.skill_directories, where)
     for i, name in enumerate(config.instruction_files):
         check_file(loading, loading.document, loading.fixtures, name, ("config", "instruction_files", i))
+
+
+def _check_skills(loading: Loading) -> None:
+    """Note what needs an executor that hands skills to its agent; a scripted one has no agent."""
+    if loading.capabilities.scripted or loading.skills_off:
+        return
+    config, document = loading.file.config, loading.document
+    if config.required_skills:
+        loading.require(document, ("config", "required_skills"), "skills")
+    if loading.request.baseline and (lack := loading.lack("skills", "leave it out")):
+        loading.problems.append(Problem(file="--baseline", message=lack.message, hint=lack.hint))
+    elif loading.file.baseline:
+        loading.require(document, ("baseline",), "skills")
+    if config.skill_directories and not loading.capabilities.skills:
+        message = f"has no effect with the executor {config.executor!r}, which hands no skills to its agent"
+        loading.say(document, ("config", "skill_directories"), message, warning=True)
 
 
 def _check_head(loading: Loading) -> None:

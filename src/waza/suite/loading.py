@@ -30,7 +30,10 @@ Place: TypeAlias = tuple[str | int, ...]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line asks of a suite, over what its file says. None and empty: nothing asked."""
+    """What the command line asks of a suite, over what its file says. None and empty: nothing asked.
+
+    `skill_dir` is the directory of the skill that the suite was found by.
+    """
 
     executor: str = ""
     models: tuple[str, ...] = ()
@@ -42,7 +45,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     baseline: bool = False
     no_skills: bool = False
     context_dir: str = ""
-    default_skill_dirs: tuple[Path, ...] = ()
+    skill_dir: Path | None = None
     tasks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     warnings_as_errors: bool = False
@@ -84,6 +87,7 @@ class Loading(msgspec.Struct, kw_only=True):
     file: SuiteFile = SuiteFile()
     capabilities: Capabilities = EVERYTHING
     fixtures: Path = Path()
+    project_skills: tuple[Path, ...] = ()
     graders: tuple[BuiltGrader, ...] = ()
     mock: MockScript | None = None
     skills_off: bool = False

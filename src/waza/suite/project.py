@@ -24,8 +24,15 @@ def find_project(start: Path) -> Project:
     return Project(directory=start)
 
 
-def default_skill_dirs(project: Project) -> tuple[Path, ...]:
-    """Return where the agent finds skills if a suite lists no directory: the project's, if it is there."""
+def project_skills(suite: Path) -> tuple[Path, ...]:
+    """Return the skills directory of the project that a suite's directory lies in, if it is there.
+
+    Outside of any project it is that of the project around the current directory. Raises SuiteError for a broken
+    `.waza.yaml`.
+    """
+    project = find_project(suite)
+    if not project.found:
+        project = find_project(Path.cwd())
     skills = (project.directory / project.keys.paths.skills).resolve()
     return (skills,) if project.found and skills.is_dir() else ()
 

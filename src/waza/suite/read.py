@@ -8,7 +8,7 @@ from pathlib import Path
 
 from waza.kit import yaml
 from waza.kit.decode import Document, Unknown, UnknownKey, did_you_mean, fields_of, nearest, struct_keys
-from waza.model.mock import MockBlock
+from waza.model.mock import MockBlock, SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.suite import GraderEntry, SuiteFile
 from waza.model.task import TaskFile
@@ -41,7 +41,8 @@ _CHECKS = frozenset(
     ]
 )
 _CHECKS_HINT = "checks are written as 'graders:' of a suite or task, or under 'expected:' of a task"
-_OWN_WORLDS = frozenset({MockBlock, McpMock, CommandMock})  # their keys mean something only inside them
+# Their keys mean something only inside them.
+_OWN_WORLDS = frozenset({MockBlock, SuiteMockBlock, McpMock, CommandMock})
 
 
 def read_document(path: Path, what: str) -> Document | Problem:

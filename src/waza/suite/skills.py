@@ -1,17 +1,16 @@
-"""Which skills the agent may see in a task, and which skill or agent is under test."""
+"""Which skills the agent may see in a task."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from waza.errors import SuiteError
-from waza.kit.decode import Document
+from waza.kit.decode import Document, nearest
 from waza.model.skill import Target
 from waza.model.suite import Config
 from waza.problem import shown
-from waza.suite.discover import absolute, expanded, required_skills, resolve_target, target_roots
+from waza.suite.definition import absolute, expanded
+from waza.suite.discover import folded_name, required_skills, targets_in
 from waza.suite.inputs import check_text
 from waza.suite.loading import Loading
 
@@ -25,36 +24,75 @@ def all_disabled(loading: Loading) -> bool:
     return loading.request.no_skills or ALL in config.disabled_skills or NONE in config.skill_directories
 
 
+class Disabled:
+    """What `config.disabled_skills` switches off: skills and agents by name, by directory, and all below one."""
+
+    def __init__(self, entries: Iterable[str], base: Path) -> None:
+        self.entries = frozenset(entries)
+        self._names = {folded_name(entry) for entry in self.entries}
+        self._directories = {located(base, entry) for entry in self.entries}
+
+    def __call__(self, target: Target) -> bool:
+        """Tell whether a skill or agent is switched off."""
+        return self.names(target.name) or self.directory(target.directory)
+
+    def names(self, name: str) -> bool:
+        """Tell whether an entry is this name."""
+        return folded_name(name) in self._names
+
+    def directory(self, path: Path) -> bool:
+        """Tell whether what a directory defines is switched off."""
+        near = (path.name, path.parent.name)
+        return any(name in self.entries for name in near) or any(
+            above in self._directories for above in (path, *path.parents)
+        )
+
+
+def disabled(loading: Loading) -> Disabled:
+    """Return what the suite switches off."""
+    return Disabled(loading.file.config.disabled_skills, loading.directory)
+
+
 def suite_paths(loading: Loading) -> tuple[Path, ...]:
-    """Return the skill roots of the suite: those it lists, else the project's."""
-    config = loading.file.config
-    if not config.skill_directories:
-        return loading.request.default_skill_dirs
-    return tuple(_absolute(loading.directory, entry) for entry in enabled_directories(config))
-
-
-def enabled_directories(config: Config) -> list[str]:
-    """Return the skill directories that a suite lists and does not disable by their names."""
-    disabled = set(config.disabled_skills)
-    return [
-        entry
-        for entry in config.skill_directories
-        if entry not in disabled and Path(entry.rstrip("/\\")).name not in disabled
-    ]
+    """Return the skill roots of the suite: those it lists, else that of its skill and the project's."""
+    listed = loading.file.config.skill_directories
+    if listed:
+        return task_paths(loading, listed, ())
+    own = [loading.request.skill_dir] if loading.request.skill_dir else []
+    roots = dict.fromkeys([*own, *loading.project_skills])
+    off = disabled(loading)
+    return tuple(root for root in roots if not off.directory(root))
 
 
 def task_paths(
     loading: Loading, directories: list[str] | None, inherited: tuple[Path, ...]
 ) -> tuple[Path, ...]:
-    """Return the skill roots of a task: its own list replaces the suite's."""
-    if directories:
-        return tuple(_absolute(loading.directory, entry) for entry in directories)
-    return inherited
+    """Return the skill roots of a task: its own list replaces the suite's. Disabled ones are left out."""
+    if not directories:
+        return inherited
+    enabled = enabled_directories(loading.file.config, directories)
+    return tuple(located(loading.directory, entry) for entry in enabled)
+
+
+def enabled_directories(config: Config, directories: Sequence[str]) -> list[str]:
+    """Return the skill directories of a list that the suite does not disable."""
+    off = set(config.disabled_skills)
+    return [entry for entry in directories if entry not in off and Path(entry.rstrip("/\\")).name not in off]
+
+
+def disabled_names(loading: Loading, paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return the names of skills that an agent must not be offered although its skill roots hold them."""
+    off = disabled(loading)
+    if not off.entries:
+        return ()
+    plain = (entry for entry in loading.file.config.disabled_skills if not set(entry) & set("/\\"))
+    hidden = (target.name for target in targets_in(paths) if off(target))
+    return tuple(dict.fromkeys([*plain, *hidden]))
 
 
 def task_skills_off(loading: Loading, directories: list[str] | None) -> bool:
-    """Tell whether a task runs without skills. A scenario has only the skills that it declares."""
-    if loading.skills_off:
+    """Tell whether a task runs without skills: it says so, or a scenario declares none."""
+    if loading.skills_off or NONE in (directories or ()):
         return True
     if not loading.version.scenario:
         return False
@@ -63,36 +101,13 @@ def task_skills_off(loading: Loading, directories: list[str] | None) -> bool:
     return not loading.file.skill and not loading.file.config.skill_directories
 
 
-def target(loading: Loading, paths: tuple[Path, ...]) -> Target | None:
-    """Return the skill or agent under test; mistakes in an agent file are collected."""
-    if not loading.file.skill:
-        return None
-    context = loading.fixtures if loading.request.context_dir else None
-    roots = target_roots(Path.cwd(), context, paths, loading.directory)
-    try:
-        return _resolve(loading.file.skill, tuple(roots))
-    except SuiteError as error:
-        loading.problems.extend(error.problems)
-        return None
-
-
-@lru_cache(maxsize=64)
-def _resolve(name: str, roots: tuple[Path, ...]) -> Target | None:
-    return resolve_target(name, roots)
-
-
-def forget_targets() -> None:
-    """Forget what was found, for a process that loads suites while files change."""
-    _resolve.cache_clear()
-
-
 def check_directories(
     loading: Loading, document: Document, directories: Sequence[str], path: tuple[str, ...]
 ) -> None:
     """Note skill directories that are not there: the agent would run without the skill, and nobody would know."""
     for i, entry in enumerate(directories):
         check_text(loading, document, entry, (*path, i))
-        missing = entry != NONE and not _absolute(loading.directory, entry).is_dir()
+        missing = entry != NONE and not located(loading.directory, entry).is_dir()
         if missing and "\0" not in entry and not loading.hooks_may_create:
             hint = "paths are relative to the suite's directory"
             loading.say(document, (*path, i), f"there is no directory {entry!r}", hint, warning=True)
@@ -112,15 +127,17 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
         if not loading.document.faulty("config", "skill_directories"):
             loading.say(loading.document, where, "needs config.skill_directories to look in")
         return
-    report = required_skills(config.required_skills, paths)
+    report = required_skills(config.required_skills, paths, disabled(loading))
     loading.problems.extend(report.problems)
     if report.missing:
         searched = ", ".join(shown(path) for path in report.searched)
-        found = ", ".join(report.found) or "none"
+        meant = [guess for name in report.missing if (guess := nearest(name, report.found))]
+        found = f"did you mean {', '.join(meant)}?" if meant else f"found {', '.join(report.found) or 'none'}"
         message = f"required skills are missing: {', '.join(report.missing)}"
-        hint = f"searched {searched}; found {found}"
+        hint = f"{found}; searched {searched}, and the directories directly below"
         loading.say(loading.document, where, message, hint, warning=loading.hooks_may_create)
 
 
-def _absolute(base: Path, entry: str) -> Path:
+def located(base: Path, entry: str) -> Path:
+    """Return the path that an entry of a suite means, relative to a directory."""
     return absolute(base / expanded(entry.replace("\\", "/")))

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import msgspec
 
+from waza.graders.behavior import needs_of_limits
 from waza.kit.decode import Decoder, Document
 from waza.kit.files import read_rooted
 from waza.kit.glob import expand
+from waza.model.skill import Target
 from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, shown
 from waza.suite import skills
-from waza.suite.discover import expanded
+from waza.suite.definition import expanded
 from waza.suite.graders import build_graders, build_spec, check_names, names_of, with_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
 from waza.suite.loading import Loading, TaskSource
@@ -22,6 +24,7 @@ from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.policy import implicit_tool_constraint
 from waza.suite.read import at, read_document
+from waza.suite.target import target_of
 from waza.suite.templates import filled_expected
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 
@@ -145,7 +148,8 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
     _check(loading, document, file, fixtures, base)
     off = skills.task_skills_off(loading, file.skill_directories)
     paths = () if off else skills.task_paths(loading, file.skill_directories, base.skill_paths)
-    target = None if off else skills.target(loading, paths)
+    target = None if off else target_of(loading, file.skill_directories or ())
+    _check_expected(loading, document, file, target)
     own = build_graders(loading, document, file.graders, ("graders",))
     check_names(loading, document, file.graders, ("graders",), names_of(loading, loading.file.graders))
     asked = loading.request.timeout
@@ -169,6 +173,7 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
         instruction_files=(*base.instruction_files, *file.instruction_files),
         skill_paths=paths,
         no_skills=off,
+        disabled_skills=skills.disabled_names(loading, paths),
         target=target,
         expected=file.expected,
         graders=with_implicit(_kept(loading, base.graders, file), own, target),
@@ -198,13 +203,13 @@ def _with_expected(loading: Loading, document: Document, task: Task) -> Task:
 
 
 def with_implicit(
-    inherited: tuple[BuiltGrader, ...], own: tuple[BuiltGrader, ...], target: object
+    inherited: tuple[BuiltGrader, ...], own: tuple[BuiltGrader, ...], target: Target | None
 ) -> tuple[BuiltGrader, ...]:
     """Return the graders of a task in their order, with the one that an agent's `tools:` implies."""
     declared = [*inherited, *own]
     has_constraint = any(grader.spec.type == "tool_constraint" for grader in declared)
     names = {grader.spec.name for grader in declared}
-    spec = implicit_tool_constraint(target, names, has_constraint)  # type: ignore[arg-type]  # a Target or None
+    spec = implicit_tool_constraint(target, names, has_constraint)
     if spec is None:
         return tuple(declared)
     from waza.graders.base import Surroundings
@@ -257,6 +262,21 @@ def _check(loading: Loading, document: Document, file: TaskFile, fixtures: Path,
     if file.inputs.responder and file.inputs.follow_up_prompts:
         message = "stands beside follow_up_prompts"
         loading.say(document, ("inputs", "responder"), message, "keep one way to go on with the conversation")
+
+
+def _check_expected(loading: Loading, document: Document, file: TaskFile, target: Target | None) -> None:
+    """Note what is expected of an agent's behaviour and can never be seen."""
+    expected, config = file.expected, loading.file.config
+    if expected.should_trigger and target and target.why_it_never_fires:
+        message = f"{target.name!r} can never be invoked: {target.why_it_never_fires}"
+        loading.say(document, ("expected", "should_trigger"), message, "drop the key", warning=True)
+    if not config.enforce_expected or loading.capabilities.scripted:
+        return
+    if expected.behavior:
+        for capability, key in needs_of_limits(expected.behavior).items():
+            loading.require(document, ("expected", "behavior", key), capability)
+    if expected.should_trigger is not None and not config.inject_skill_body and loading.file.skill:
+        loading.require(document, ("expected", "should_trigger"), "tool_calls")
 
 
 def _checkpoints(loading: Loading, document: Document, file: TaskFile) -> tuple[Checkpoint, ...]:

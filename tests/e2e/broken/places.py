@@ -277,7 +277,7 @@ CASES: list[Case] = [
     case(
         "skills: a required one cannot be read",
         "skills/x/SKILL.md:2:7: warning: not valid YAML: a list in [...] wants a ',' between its items and a ']' at its end",
-        "eval.yaml:6:3: config.required_skills: required skills are missing: x; searched skills/x; found none",
+        "eval.yaml:6:3: config.required_skills: required skills are missing: x; found none; searched skills/x, and the directories directly below",
         suite=config("skill_directories: [skills/x]", "required_skills: [x]"),
         files={"skills/x/SKILL.md": "---\nname: [x\n---\nbody\n"},
     ),
@@ -289,7 +289,7 @@ CASES: list[Case] = [
     ),
     case(
         "skill: empty",
-        "x/SKILL.md: the skill is empty; write its instructions, below a frontmatter with its name",
+        "x/SKILL.md: the skill is empty; write its instructions, below a frontmatter with its name and description",
         suite=config("skill_directories: [x]") + "skill: x\n",
         files={"x/SKILL.md": ""},
     ),
@@ -305,21 +305,21 @@ CASES: list[Case] = [
     ),
     case(
         "skills: required, missing",
-        "eval.yaml:5:3: config.required_skills: required skills are missing: x, y; searched a; found z",
+        "eval.yaml:5:3: config.required_skills: required skills are missing: x, y; found z; searched a, and the directories directly below",
         suite=config("required_skills: [x, y]", "skill_directories: [a]"),
-        files={"a/SKILL.md": "---\nname: z\n---\nText\n"},
+        files={"a/SKILL.md": "---\nname: z\ndescription: d\n---\nText\n"},
     ),
     case(
         "agent: tools are a text",
         "x/a.agent.md:3:8: tools: the text 'bash' stands where a list belongs; start each item with '- '",
         suite=config("skill_directories: [x]") + "skill: a\n",
-        files={"x/a.agent.md": "---\nname: a\ntools: bash\n---\nText\n"},
+        files={"x/a.agent.md": "---\nname: a\ntools: bash\ndescription: d\n---\nText\n"},
     ),
     case(
         "agent: tools without value",
         "x/a.agent.md:3:7: tools: has no value, which could mean all tools or none; write 'tools: []' to allow none, or drop the key to allow all",
         suite=config("skill_directories: [x]") + "skill: a\n",
-        files={"x/a.agent.md": "---\nname: a\ntools:\n---\nText\n"},
+        files={"x/a.agent.md": "---\nname: a\ntools:\ndescription: d\n---\nText\n"},
     ),
     case(
         "agent: open frontmatter",

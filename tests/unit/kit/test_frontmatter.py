@@ -5,7 +5,7 @@ import re
 import pytest
 
 from waza.kit import yaml
-from waza.kit.frontmatter import body_of, split
+from waza.kit.frontmatter import split
 
 
 def meta(data: bytes | str) -> object:
@@ -100,14 +100,3 @@ def test_mistakes_are_placed_in_the_file(data, line, column, words):
     with pytest.raises(yaml.YamlError, match=re.escape(words)) as caught:
         split(data)
     assert (caught.value.line, caught.value.column) == (line, column)
-
-
-def test_body_of_does_not_look_at_the_yaml():
-    assert body_of(b"---\na: b: c\n---\nbody") == "\nbody"
-    assert body_of("---\nnever closed") == "---\nnever closed"
-    assert body_of("no frontmatter\n---\n") == "no frontmatter\n---\n"
-
-
-def test_body_of_refuses_what_is_not_utf8():
-    with pytest.raises(yaml.YamlError):
-        body_of(b"\xff")

@@ -51,7 +51,9 @@ class TestTheDirectoryItself:
         file = skill(deep, "x")
         agent(deep, "hidden")
         skill(deep / "skills" / "y", "y")
-        assert detect(deep) == [Found(name="x", directory=deep, definition=file, owner=deep, root=deep)]
+        assert detect(deep) == [
+            Found(name="x", declared="x", directory=deep, definition=file, owner=deep, root=deep)
+        ]
 
     def test_the_first_agent(self, deep):
         agent(deep, "b")

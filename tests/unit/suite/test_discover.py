@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from waza.errors import SuiteError
-from waza.suite.discover import required_skills, resolve_target, target_roots
+from waza.suite.discover import Place, find, places_of, project_directories, required_skills
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -23,9 +22,16 @@ def agent(directory: Path, stem: str, front: str = "description: d", body: str =
     return write(directory / f"{stem}.agent.md", f"---\n{front}\n---\n{body}\n")
 
 
-def resolved(name: str, *roots: Path) -> Path | None:
-    target = resolve_target(name, roots)
-    return target.path if target else None
+def found(name: str, *places: Path) -> list[Path]:
+    """The files of that name in the first place that has any."""
+    return [one.target.path for one in find(name, map(Place, places)).found]
+
+
+def resolved(name: str, *places: Path) -> Path | None:
+    """The one file of that name, or None."""
+    paths = found(name, *places)
+    assert len(paths) < 2
+    return paths[0] if paths else None
 
 
 class TestResolving:
@@ -66,13 +72,22 @@ class TestResolving:
         assert resolved("x", tmp_path / "1", tmp_path / "2") == first
         assert resolved("x", tmp_path / "2", tmp_path / "1") == second
 
-    def test_agents_and_directories_are_taken_by_name(self, tmp_path):
-        agent(tmp_path, "b", "name: x")
-        first = agent(tmp_path, "a", "name: x")
-        assert resolved("x", tmp_path) == first
-        agent(tmp_path / "zz", "y")
-        nested = agent(tmp_path / "aa", "y")
-        assert resolved("y", tmp_path) == nested
+    def test_two_of_one_name_in_one_place_are_both_told(self, tmp_path):
+        second = agent(tmp_path, "b", "name: x\ndescription: d")
+        first = agent(tmp_path, "a", "name: x\ndescription: d")
+        assert found("x", tmp_path) == [first, second]
+        below = [agent(tmp_path / name, "y") for name in ("aa", "zz")]
+        assert found("y", tmp_path) == below
+
+    def test_one_directly_in_a_place_wins_over_one_below(self, tmp_path):
+        agent(tmp_path / "aa", "x")
+        here = agent(tmp_path, "x")
+        assert found("x", tmp_path) == [here]
+
+    def test_a_link_to_a_definition_is_no_second_one(self, tmp_path):
+        skill(tmp_path / "real", "x")
+        (tmp_path / "also").symlink_to(tmp_path / "real", target_is_directory=True)
+        assert found("x", tmp_path) == [tmp_path / "also" / "SKILL.md"]
 
     @pytest.mark.parametrize("name", [".github", "node_modules", "vendor"])
     def test_directories_that_are_skipped(self, tmp_path, name):
@@ -98,37 +113,45 @@ class TestResolving:
         assert resolved("x", tmp_path) is None
         assert resolved("y", tmp_path) is not None
 
-    def test_a_malformed_agent_on_the_way_is_an_error(self, tmp_path):
-        broken = agent(tmp_path, "b", "tools:")
-        agent(tmp_path, "c")
-        first = agent(tmp_path, "a")
-        with pytest.raises(SuiteError) as caught:
-            resolve_target("c", [tmp_path])
-        assert caught.value.problems[0].file == str(broken)
-        assert resolved("a", tmp_path) == first  # found before the broken one is met
+    @pytest.mark.parametrize("place", [".", "sub"])
+    def test_a_malformed_neighbour_is_warned_of(self, tmp_path, place):
+        broken = agent(tmp_path / place, "b", "tools:\ndescription: d")
+        file = agent(tmp_path / place, "c")
+        search = find("c", [Place(tmp_path)])
+        assert [one.target.path for one in search.found] == [file]
+        assert [(problem.file, problem.severity) for problem in search.problems] == [(str(broken), "warning")]
 
-    def test_a_malformed_agent_below_is_an_error_too(self, tmp_path):
-        agent(tmp_path / "sub", "b", "tools: all")
-        with pytest.raises(SuiteError):
-            resolve_target("c", [tmp_path])
+    def test_a_malformed_definition_of_the_wanted_name_is_unfit(self, tmp_path):
+        agent(tmp_path, "b", "tools: all\ndescription: d")
+        search = find("b", [Place(tmp_path)])
+        assert [one.is_fit for one in search.found] == [False]
+        assert search.problems == ()
 
-    def test_a_dangling_agent_is_an_error(self, tmp_path):
+    def test_a_dangling_neighbour_is_warned_of(self, tmp_path):
         (tmp_path / "a.agent.md").symlink_to(tmp_path / "gone")
-        with pytest.raises(SuiteError, match="no such file"):
-            resolve_target("x", [tmp_path])
+        [problem] = find("x", [Place(tmp_path)]).problems
+        assert (problem.message, problem.severity) == ("there is no such file", "warning")
 
-    def test_a_skill_with_broken_frontmatter_goes_by_its_directory(self, tmp_path):
-        file = write(tmp_path / "x" / "SKILL.md", "---\nname: : y\n---\n")
-        assert resolved("x", tmp_path) == file
-
-    @pytest.mark.parametrize("data", ["  \n", b"---\nname: y\n---\n\xff"])
-    def test_an_unusable_skill_matters_only_in_a_directory_of_the_wanted_name(self, tmp_path, data):
-        write(tmp_path / "placeholder" / "SKILL.md", data)
-        file = skill(tmp_path / "z", "wanted")
-        assert resolved("wanted", tmp_path) == file
-        with pytest.raises(SuiteError):
-            resolve_target("Placeholder", [tmp_path])
+    @pytest.mark.parametrize("data", ["---\nname: : y\n---\n", "  \n", b"---\nname: y\n---\n\xff"])
+    def test_an_unusable_skill_goes_by_its_directory(self, tmp_path, data):
+        file = write(tmp_path / "placeholder" / "SKILL.md", data)
+        other = skill(tmp_path / "z", "wanted")
+        assert resolved("wanted", tmp_path) == other
+        assert resolved("Placeholder", tmp_path) == file
+        assert not find("placeholder", [Place(tmp_path)]).found[0].is_fit
         assert resolved("wanted", tmp_path / "placeholder") is None  # still ends its root
+
+    def test_what_was_met_and_searched_is_told(self, tmp_path):
+        skill(tmp_path / "a", "one")
+        agent(tmp_path / "b", "two")
+        search = find("x", [Place(tmp_path / "gone"), Place(tmp_path / "a"), Place(tmp_path)])
+        assert search.searched == (tmp_path / "a", tmp_path)
+        assert search.names == ("one", "two")
+
+    def test_what_is_hidden_is_not_there(self, tmp_path):
+        file = skill(tmp_path / "a", "x")
+        search = find("x", [Place(tmp_path)], lambda target: target.name == "x")
+        assert (search.found, search.hidden, search.names) == ((), (file,), ())
 
     def test_a_directory_called_like_a_definition_is_none(self, tmp_path):
         (tmp_path / "SKILL.md").mkdir()
@@ -175,36 +198,51 @@ class TestResolving:
         assert resolved("x", tmp_path) == file
         assert resolved("x", closed) is None
 
-    def test_a_blank_name_finds_nothing(self, tmp_path):
-        agent(tmp_path, "a", "tools:")
-        assert resolved("", tmp_path) is None
-        assert resolved(" ", tmp_path) is None
+    def test_no_places(self):
+        assert find("x", []).found == ()
 
-    def test_no_roots(self):
-        assert resolve_target("x", []) is None
-
-    def test_a_relative_root(self, tmp_path, monkeypatch):
-        write(tmp_path / "x" / "SKILL.md", "body")
+    def test_a_relative_place(self, tmp_path, monkeypatch):
+        file = skill(tmp_path / "x", "x")
         monkeypatch.chdir(tmp_path / "x")
-        assert resolved("x", Path()) == tmp_path / "x" / "SKILL.md"
+        assert resolved("x", Path()) == file
 
 
-class TestRoots:
-    def test_order(self, tmp_path):
-        roots = target_roots(
-            tmp_path, Path("ctx"), [Path("skills"), tmp_path / "far"], tmp_path / "evals" / "x"
-        )
-        names = ["", "agents", "skills", "ctx", "evals/x/skills", "far", "evals/x"]
-        assert roots == [tmp_path / name for name in names]
+class TestPlaces:
+    FOLDERS = (
+        "agents", "skills",
+        ".github", ".github/agents", ".github/skills",
+        ".claude", ".claude/agents", ".claude/skills",
+        ".agents", ".agents/agents", ".agents/skills",
+        ".apm", ".apm/agents", ".apm/skills",
+    )  # fmt: skip
 
-    def test_nothing_twice_and_no_context_unless_given(self, tmp_path):
-        roots = target_roots(tmp_path, None, [tmp_path / "skills", tmp_path / "a" / ".."], tmp_path)
-        assert roots == [tmp_path, tmp_path / "agents", tmp_path / "skills"]
+    def test_a_directory_itself_then_its_folders_then_any_below(self, tmp_path):
+        folders = [Place(tmp_path / name) for name in self.FOLDERS]
+        assert places_of(tmp_path) == [
+            Place(tmp_path, below=False),
+            *folders,
+            Place(tmp_path, itself=False),
+        ]
 
-    def test_an_agent_in_the_agents_directory_of_a_nested_layout(self, tmp_path):
-        file = agent(tmp_path / "agents" / "team", "x")
-        assert resolved("x", tmp_path) is None
-        assert resolved("x", *target_roots(tmp_path, None, [], tmp_path / "evals")) == file
+    @pytest.mark.parametrize("name", FOLDERS)
+    def test_a_team_of_agents_in_any_of_the_folders_is_found(self, tmp_path, name):
+        file = agent(tmp_path / name / "team", "x")
+        assert [one.target.path for one in find("x", places_of(tmp_path)).found] == [file]
+
+    def test_a_folder_for_agents_wins_over_another_directory(self, tmp_path):
+        agent(tmp_path / "aaa", "x")
+        file = agent(tmp_path / "agents", "x")
+        assert [one.target.path for one in find("x", places_of(tmp_path)).found] == [file]
+
+    @pytest.mark.parametrize("marker", [".waza.yaml", ".git"])
+    def test_a_project_ends_where_its_file_or_repository_is(self, tmp_path, marker):
+        start = tmp_path / "a" / "b" / "c"
+        start.mkdir(parents=True)
+        assert project_directories(start) == [start]
+        write(tmp_path / marker, "")
+        assert project_directories(start) == [start, start.parent, tmp_path / "a", tmp_path]
+        write(tmp_path / "a" / marker, "")
+        assert project_directories(start) == [start, start.parent, tmp_path / "a"]
 
 
 class TestRequiredSkills:
@@ -226,26 +264,33 @@ class TestRequiredSkills:
         assert report.missing == ("one", "two", "three")
         assert report.found == ("One",)
 
-    def test_only_directly_and_only_the_first_definition(self, tmp_path):
+    def test_directly_and_one_level_below(self, tmp_path):
         skill(tmp_path / "below", "below")
-        agent(tmp_path, "a", "name: first")
-        agent(tmp_path, "b", "name: second")
-        report = required_skills(["below", "first", "second"], [tmp_path])
-        assert report.missing == ("below", "second")
+        skill(tmp_path / "far" / "below", "deep")
+        agent(tmp_path, "a", "name: first\ndescription: d")
+        agent(tmp_path, "b", "name: second\ndescription: d")
+        report = required_skills(["below", "first", "second", "deep"], [tmp_path])
+        assert report.missing == ("deep",)
         skill(tmp_path, "hides")
         assert required_skills(["first"], [tmp_path]).found == ("hides",)
 
+    def test_a_disabled_skill_is_missing(self, tmp_path):
+        skill(tmp_path / "one", "one")
+        report = required_skills(["one"], [tmp_path], lambda target: target.name == "one")
+        assert (report.missing, report.found) == (("one",), ())
+
+    def test_mistakes_in_a_required_skill_are_errors(self, tmp_path):
+        write(tmp_path / "one" / "SKILL.md", "---\nname: one\n---\nb")
+        write(tmp_path / "two" / "SKILL.md", "---\nname: two\n---\nb")
+        report = required_skills(["one"], [tmp_path])
+        told = {(Path(problem.file).parent.name, problem.severity) for problem in report.problems}
+        assert told == {("one", "error"), ("two", "warning")}
+
     @pytest.mark.parametrize("front", ["name: x\ntools:", "name: : x"])
     def test_what_cannot_be_read_is_a_warning(self, tmp_path, front):
-        file = agent(tmp_path / "a", "a", front)
+        file = agent(tmp_path / "a", "a", f"{front}\ndescription: d")
         skill(tmp_path / "b", "y")
-        report = required_skills(["x", "y"], [tmp_path / "a", tmp_path / "b"])
-        assert report.missing == ("x",)
+        report = required_skills(["z", "y"], [tmp_path / "a", tmp_path / "b"])
+        assert report.missing == ("z",)
         [problem] = report.problems
         assert (problem.file, problem.severity) == (str(file), "warning")
-
-    def test_warnings_of_a_skill_are_passed_on(self, tmp_path):
-        write(tmp_path / "SKILL.md", "---\nname: : x\n---\nb")
-        report = required_skills(["x"], [tmp_path])
-        assert report.missing == ("x",)
-        assert [problem.line for problem in report.problems] == [2]

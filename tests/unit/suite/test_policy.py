@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from waza.model.skill import Target
-from waza.suite.discover import read_target
+from waza.suite.definition import read_definition
 from waza.suite.policy import implicit_tool_constraint
 
 
@@ -57,6 +57,6 @@ def test_a_taken_name_gets_a_number(taken, name):
 def test_from_the_file_to_the_grader(tmp_path):
     file = tmp_path / "x.agent.md"
     file.write_text("---\ntools: [' codeSearch ', fileRead]\n---\n", encoding="utf-8")
-    spec = implicit_tool_constraint(read_target(file).target, set(), False)
+    spec = implicit_tool_constraint(read_definition(file).target, set(), False)
     assert spec is not None
     assert spec.config == {"allow_only": [{"tool": "codeSearch"}, {"tool": "fileRead"}]}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from waza.errors import SuiteError
-from waza.suite.discover import read_target
+from waza.suite.definition import Definition, fit, read_definition
 
 FULL_AGENT = """\
 ---
@@ -54,15 +54,25 @@ def skill(directory: Path, name: str, body: str = "Do it.") -> Path:
     return write(directory / "SKILL.md", f"---\nname: {name}\ndescription: d\n---\n{body}\n")
 
 
-def agent(directory: Path, stem: str, front: str = "description: d", body: str = "You are.") -> Path:
-    return write(directory / f"{stem}.agent.md", f"---\n{front}\n---\n{body}\n")
+def agent(directory: Path, stem: str, front: str = "") -> Path:
+    return write(directory / f"{stem}.agent.md", f"---\n{front}\n---\nYou are.\n")
+
+
+def described(directory: Path, stem: str, front: str = "") -> Path:
+    return agent(directory, stem, f"{front}\ndescription: d")
+
+
+def read_target(path: Path) -> Definition:
+    """A definition that can be the target of a suite."""
+    return fit(read_definition(path))
 
 
 def mistakes(path: Path) -> list[str]:
-    """The messages of a file that is refused, without the directory in front."""
+    """The messages of a file that is refused, without the directory in front; descriptions are left out of account."""
     with pytest.raises(SuiteError) as caught:
         read_target(path)
-    return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
+    found = [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
+    return [message for message in found if "has no description" not in message]
 
 
 class TestReadingSkills:
@@ -79,13 +89,15 @@ class TestReadingSkills:
         assert target.instructions == f"Base directory for this skill: {tmp_path / 'dir'}\n\n# Explain\n\n"
 
     def test_without_frontmatter_the_directory_names_it(self, tmp_path):
-        read = read_target(write(tmp_path / "dir" / "SKILL.md", "# Only a body\n"))
+        read = read_definition(write(tmp_path / "dir" / "SKILL.md", "# Only a body\n"))
         assert (read.target.name, read.declared_name) == ("dir", "")
         assert read.target.body == "# Only a body\n"
-        assert read.problems == ()
+        assert [str(problem).partition(": ")[2] for problem in read.problems] == [
+            "has no description, by which an agent knows when to use it; write 'description:' in its frontmatter"
+        ]
 
     def test_a_relative_path_is_made_absolute(self, tmp_path, monkeypatch):
-        write(tmp_path / "dir" / "SKILL.md", "body")
+        write(tmp_path / "dir" / "SKILL.md", "---\ndescription: d\n---\nbody")
         (tmp_path / "dir" / "sub").mkdir()
         monkeypatch.chdir(tmp_path / "dir")
         assert read_target(Path("SKILL.md")).target.name == "dir"
@@ -111,24 +123,40 @@ class TestReadingSkills:
             ("name: x\nname: x", ":3:1"),
         ],
     )
-    def test_broken_frontmatter_is_a_warning(self, tmp_path, front, place):
+    def test_broken_frontmatter_makes_a_skill_unfit_and_a_neighbour_warned_of(self, tmp_path, front, place):
         file = write(tmp_path / "dir" / "SKILL.md", f"---\n{front}\n---\nDo it.\n")
-        read = read_target(file)
-        assert read.target.name == "dir"
-        assert read.declared_name == ""
-        assert read.target.body == "Do it.\n"
-        [problem] = read.problems
-        assert problem.severity == "warning"
-        assert str(problem).startswith(f"{file}{place}: warning: ")
+        [message] = mistakes(file)
+        assert message.startswith(f"{place}: ")
+        read = read_definition(file)
+        assert (read.target.name, read.declared_name, read.is_fit) == ("dir", "", False)
+        assert str(next(iter(read.warnings))).startswith(f"{file}{place}: warning: ")
 
-    def test_frontmatter_that_never_closes_stays_in_the_body(self, tmp_path):
-        read = read_target(write(tmp_path / "dir" / "SKILL.md", "---\nname: x\nDo it.\n"))
-        assert read.target.name == "dir"
-        assert read.target.body == "---\nname: x\nDo it.\n"
-        assert len(read.problems) == 1
+    @pytest.mark.parametrize("name", ["SKILL.md", "a.agent.md"])
+    def test_frontmatter_that_never_closes_is_an_error(self, tmp_path, name):
+        [message] = mistakes(write(tmp_path / name, "---\nname: x\nDo it.\n"))
+        assert message.startswith(":1:1: the frontmatter has no end")
+
+    @pytest.mark.parametrize("name", ["SKILL.md", "a.agent.md"])
+    @pytest.mark.parametrize(
+        ("front", "hint"),
+        [
+            ("name: x", "write 'description:'"),
+            ("name: x\ndescription: '  '", "write 'description:'"),
+            ("name: x\ndesciption: d", "'desciption' is probably meant to be 'description'"),
+        ],
+    )
+    def test_a_missing_description_is_an_error(self, tmp_path, name, front, hint):
+        with pytest.raises(SuiteError, match="has no description") as caught:
+            read_target(write(tmp_path / name, f"---\n{front}\n---\nb\n"))
+        assert hint in str(caught.value)
+
+    @pytest.mark.parametrize(("value", "invocable"), [("true", False), ("false", True)])
+    def test_the_model_may_be_kept_from_invoking_it(self, tmp_path, value, invocable):
+        front = f"---\ndescription: d\ndisable-model-invocation: {value}\n---\nb"
+        assert read_target(write(tmp_path / "SKILL.md", front)).target.model_invocable is invocable
 
     def test_keys_of_no_concern_are_left_alone(self, tmp_path):
-        front = "---\nname: x\nlicense: MIT\nallowed-tools: 7\ntools: null\nmetadata: {version: 1}\n---\nb"
+        front = "---\nname: x\ndescription: d\nlicense: MIT\nallowed-tools: 7\ntools: null\nmetadata: {version: 1}\n---\nb"
         read = read_target(write(tmp_path / "SKILL.md", front))
         assert read.problems == ()
         assert (read.target.name, read.target.tools) == ("x", None)
@@ -139,7 +167,7 @@ class TestReadingSkills:
         assert message.startswith(": the skill is empty; write its instructions")
 
     def test_frontmatter_without_a_body_is_no_blank_skill(self, tmp_path):
-        assert read_target(write(tmp_path / "SKILL.md", "---\nname: x\n---\n")).target.body == ""
+        assert read_target(write(tmp_path / "SKILL.md", "---\ndescription: d\n---\n")).target.body == ""
 
 
 class TestReadingAgents:
@@ -166,14 +194,14 @@ class TestReadingAgents:
     @pytest.mark.parametrize(
         ("front", "tools", "policy"),
         [
-            ("description: d", None, "unrestricted"),
+            ("", None, "unrestricted"),
             ("tools: []", (), "deny_all"),
             ("tools: [view, 'mcp:db-x', custom:Y]", ("view", "mcp:db-x", "custom:Y"), "allow_list"),
             ("tools:\n  - on\n  - '7'", ("on", "7"), "allow_list"),
         ],
     )
     def test_tools_have_three_states(self, tmp_path, front, tools, policy):
-        target = read_target(agent(tmp_path, "a", front)).target
+        target = read_target(described(tmp_path, "a", front)).target
         assert target.tools == tools
         assert target.policy == policy
 
@@ -216,9 +244,22 @@ class TestReadingAgents:
         found = mistakes(agent(tmp_path, "a", "name: {}\ntools: [1, 2]\nagents: 3"))
         assert [message.split(": ")[1] for message in found] == ["name", "agents", "tools[0]", "tools[1]"]
 
-    def test_frontmatter_that_never_closes(self, tmp_path):
-        [message] = mistakes(write(tmp_path / "a.agent.md", "---\ntools: []\n"))
-        assert message.startswith(":1:1: the frontmatter has no end")
+    @pytest.mark.parametrize(
+        "key", ["tols", "tool", "Tools", "TOOLS", "allowed-tools", "allowedTools", "disallowedTools"]
+    )
+    def test_an_unknown_key_that_may_limit_tools_is_an_error(self, tmp_path, key):
+        [message] = mistakes(described(tmp_path, "a", f"{key}: []"))
+        assert message.startswith(
+            f":2:1: {key}: unknown key {key!r}; an agent's tools are listed under 'tools'"
+        )
+
+    @pytest.mark.parametrize(
+        ("key", "hint"), [("handofs", "; did you mean 'handoffs'?"), ("x-own-thing", "")]
+    )
+    def test_another_unknown_key_is_a_warning(self, tmp_path, key, hint):
+        file = described(tmp_path, "a", f"{key}: 1")
+        [problem] = read_target(file).problems
+        assert str(problem) == f"{file}:2:1: {key}: warning: unknown key {key!r}, ignored{hint}"
 
     @pytest.mark.parametrize(
         "front",
@@ -234,15 +275,16 @@ class TestReadingAgents:
         ],
     )
     def test_other_keys_take_texts_and_objects(self, tmp_path, front):
-        read = read_target(agent(tmp_path, "a", front))
+        read = read_target(described(tmp_path, "a", front))
         assert read.target.name == "a"
         assert read.target.tools is None
 
     def test_names(self, tmp_path):
-        assert read_target(agent(tmp_path, "by-file")).target.name == "by-file"
-        assert read_target(agent(tmp_path, "by-file", "name: ' told '")).target.name == "told"
-        assert read_target(agent(tmp_path / "dir", "")).target.name == "dir"
-        assert read_target(write(tmp_path / "bare.agent.md", "No frontmatter.")).target.name == "bare"
+        assert read_target(described(tmp_path, "by-file")).target.name == "by-file"
+        assert read_target(described(tmp_path, "by-file", "name: ' told '")).target.name == "told"
+        assert read_target(described(tmp_path / "dir", "")).target.name == "dir"
+        bare = read_definition(write(tmp_path / "bare.agent.md", "No frontmatter."))
+        assert (bare.target.name, bare.is_fit) == ("bare", False)
 
 
 class TestFilesThatCannotBeRead:

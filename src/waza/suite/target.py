@@ -1,0 +1,170 @@
+"""The skill or agent under test: finding what `skill:` names, and saying what keeps it from being tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from waza.errors import SuiteError
+from waza.kit.decode import Document, did_you_mean
+from waza.model.skill import Target
+from waza.model.suite import SuiteFile
+from waza.problem import shown
+from waza.suite.definition import Definition, absolute, read_definition
+from waza.suite.discover import (
+    Place,
+    Search,
+    definition_at,
+    definitions,
+    find,
+    places_of,
+    project_directories,
+)
+from waza.suite.loading import Loading
+from waza.suite.loading import Place as At
+from waza.suite.skills import Disabled, disabled, enabled_directories, located
+
+_SHOWN = 8  # places that a message lists
+
+
+def target_of(loading: Loading, directories: Sequence[str] = ()) -> Target | None:
+    """Return the skill or agent under test of a task that lists these directories. Mistakes are collected."""
+    config, able = loading.file.config, loading.capabilities
+    wanted = loading.file.skill.strip()
+    handed = able.skills or able.scripted
+    if not wanted or not (handed or config.skill_required):
+        return None
+    found = sought(loading, loading.document, ("skill",), wanted, directories)
+    if not handed:
+        message = (
+            f"the executor {config.executor!r} hands no skill to its agent, so {wanted!r} is not under test"
+        )
+        hint = "set config.skill_required: false if the agent has it of its own"
+        loading.say(loading.document, ("skill",), message, hint, warning=True)
+    if found is not None and found.tools is not None and not able.scripted:
+        hint = "drop 'tools' from the agent's frontmatter"
+        loading.require(loading.document, ("skill",), "tool_policy", hint)
+    return found
+
+
+def sought(
+    loading: Loading, document: Document, path: At, wanted: str, directories: Sequence[str] = ()
+) -> Target | None:
+    """Return the skill or agent that stands for a name or path at a place of a document; None after a mistake."""
+    if names_a_file(wanted):
+        return _at(loading, document, path, wanted)
+    places = tuple(_places(loading, directories))
+    config = loading.file.config
+    search = _search(wanted, places, tuple(config.disabled_skills), loading.directory)
+    loading.problems.extend(search.problems)
+    if not search.found:
+        _say_none(loading, document, path, wanted, search)
+        return None
+    if len(search.found) > 1:
+        files = " and ".join(shown(one.target.path) for one in search.found)
+        hint = "rename one of them, or write the path of the one that is meant"
+        loading.say(document, path, f"{wanted!r} is defined twice in one place: {files}", hint)
+        return None
+    return _used(loading, search.found[0])
+
+
+def names_a_file(skill: str) -> bool:
+    """Tell a path to a skill or agent from a name."""
+    return any(sign in skill for sign in "/\\") or skill in (".", "..") or skill.lower().endswith(".md")
+
+
+def with_name(loading: Loading) -> SuiteFile:
+    """Return the suite's keys with the name of its skill or agent where they have its path."""
+    file = loading.file
+    place = _located(loading, file.skill.strip()) if names_a_file(file.skill.strip()) else None
+    files = definitions(place) if place is not None and place.is_dir() else [place] if place else []
+    if len(files) != 1:
+        return file
+    return msgspec.structs.replace(file, skill=read_definition(files[0]).target.name)
+
+
+def forget_targets() -> None:
+    """Forget what was found, for a process that loads suites while files change."""
+    _search.cache_clear()
+
+
+@lru_cache(maxsize=64)
+def _search(wanted: str, places: tuple[Place, ...], entries: tuple[str, ...], base: Path) -> Search:
+    return find(wanted, places, Disabled(entries, base))
+
+
+def _places(loading: Loading, directories: Sequence[str]) -> dict[Place, None]:
+    """Return where a name is looked for, in order. The current directory, which chooses nothing else, is last."""
+    config, request = loading.file.config, loading.request
+    listed = [
+        *enabled_directories(config, directories),
+        *enabled_directories(config, config.skill_directories),
+    ]
+    places = [Place(located(loading.directory, entry)) for entry in listed]
+    if request.skill_dir:
+        places.append(Place(absolute(request.skill_dir)))
+    for directory in project_directories(absolute(loading.directory)):
+        places += places_of(directory)
+    places += map(Place, loading.project_skills)
+    if request.context_dir:
+        places.append(Place(absolute(loading.fixtures)))
+    return dict.fromkeys([*places, *places_of(Path.cwd())])
+
+
+def _located(loading: Loading, wanted: str) -> Path | None:
+    """Return the file or directory that a path means: relative to the suite, else to the current directory."""
+    candidates = (located(base, wanted) for base in (loading.directory, Path.cwd()))
+    return next((path for path in candidates if path.exists()), None)
+
+
+def _at(loading: Loading, document: Document, path: At, wanted: str) -> Target | None:
+    place = _located(loading, wanted)
+    if place is None:
+        bases = " and ".join(dict.fromkeys(map(shown, (loading.directory, Path.cwd()))))
+        _say_missing(loading, document, path, f"there is no {wanted!r}", f"looked in {bases}")
+        return None
+    try:
+        definition = definition_at(place)
+    except SuiteError as error:
+        loading.problems.extend(error.problems)
+        return None
+    if disabled(loading)(definition.target):
+        _say_disabled(loading, document, path, wanted)
+        return None
+    return _used(loading, definition)
+
+
+def _used(loading: Loading, definition: Definition) -> Target | None:
+    loading.problems.extend(definition.problems)
+    return definition.target if definition.is_fit else None
+
+
+def _say_none(loading: Loading, document: Document, path: At, wanted: str, search: Search) -> None:
+    if search.hidden:
+        _say_disabled(loading, document, path, wanted)
+        return
+    searched = [shown(place) for place in search.searched]
+    more = f" and {len(searched) - _SHOWN} more" if len(searched) > _SHOWN else ""
+    names = did_you_mean(wanted, search.names) if search.names else "there is none"
+    hint = f"{names}; looked in {', '.join(searched[:_SHOWN])}{more}"
+    _say_missing(loading, document, path, f"no skill or agent {wanted!r} was found", hint)
+
+
+def _say_missing(loading: Loading, document: Document, path: At, message: str, hint: str) -> None:
+    """Note that the target is not there: the agent would run without it, and the results would not show it."""
+    if not loading.file.config.skill_required:
+        return
+    able = loading.capabilities
+    warning = able.scripted or not able.skills
+    message += ", so none is under test" if warning else ""
+    hint += "; where the name is only a label, set config.skill_required: false"
+    loading.say(document, path, message, hint, warning=warning)
+
+
+def _say_disabled(loading: Loading, document: Document, path: At, wanted: str) -> None:
+    message = f"{wanted!r} is under test, and config.disabled_skills switches it off"
+    hint = "remove one of the two; --no-skills and disabled_skills: ['*'] run without any skill"
+    loading.say(document, path, message, hint)
