@@ -25,6 +25,7 @@ HELP = {
     *VERSION,
     "waza.cli",
     "waza.cli.app",
+    "waza.cli.spelling",
     "waza.cli.standard",
     "waza.errors",
 }

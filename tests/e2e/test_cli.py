@@ -302,3 +302,35 @@ def test_numbers_that_are_none_are_told_with_what_is_wanted(tmp_path: Path, word
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
     assert ended.err.count("\n") == 1
+
+
+def test_options_are_taken_as_other_programs_spell_them(tmp_path: Path):
+    suite = mock_suite(tmp_path, {"a": "inputs: {prompt: p}\nmock: {output: hello}"})
+    write_tree(tmp_path, {".waza.yaml": "defaults: {parallel: true, workers: 2, verbose: true}\n"})
+    ended = waza(
+        "run",
+        suite,
+        "-o=x.json",
+        "--output",
+        "",
+        "--debug",
+        "--no-update-check",
+        "--no-save=true",
+        cwd=tmp_path,
+    )
+    assert ended.code == 0, ended.err
+    assert "Parallel: 2 workers" in ended.err
+    assert (tmp_path / "x.json").exists()
+    assert not (tmp_path / ".waza").exists()
+    for off, quiet in (("--parallel=false", "--verbose=false"), ("--no-parallel", "--no-verbose")):
+        ended = waza("run", suite, off, quiet, "--no-session-log", "--no-save", cwd=tmp_path)
+        assert ended.code == 0, ended.err
+        assert "Parallel" not in ended.err
+        assert "[PROMPT]" not in ended.err
+
+
+def test_a_suite_that_is_parallel_can_be_run_in_order(tmp_path: Path):
+    tasks = dict.fromkeys("ab", "inputs: {prompt: p}\nmock: {output: hello}")
+    suite = mock_suite(tmp_path, tasks, config=["parallel: true", "workers: 2"])
+    assert "Parallel: 2 workers" in waza("run", suite, "--no-save", cwd=tmp_path).err
+    assert "Parallel" not in waza("run", suite, "--no-save", "--parallel=false", cwd=tmp_path).err

@@ -9,7 +9,8 @@ from typing import NoReturn
 
 import click
 
-from waza.cli.standard import prepare_streams, silence
+from waza.cli.spelling import normalized
+from waza.cli.standard import debugging, prepare_streams, silence
 from waza.errors import (
     EXIT_ERROR,
     EXIT_INTERRUPTED,
@@ -119,6 +120,7 @@ def run() -> NoReturn:
 
 def _invoke() -> int:
     try:
+        sys.argv[1:] = normalized(cli, sys.argv[1:])
         code = cli.main(prog_name="waza", standalone_mode=False)
     except click.exceptions.Exit as done:
         code = done.exit_code
@@ -141,7 +143,7 @@ def _fail_on_files(error: OSError) -> NoReturn:
 
 def _trace() -> None:
     """With `--debug`, show where the error at hand comes from."""
-    if "--debug" in sys.argv:
+    if debugging():
         from traceback import format_exc
 
         from waza.cli.streams import tell

@@ -37,7 +37,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @click.option(
     "-c", "--context-dir", default="", metavar="DIR", help="Fixtures directory [default: fixtures]."
 )
-@click.option("--parallel", is_flag=True, help="Run tasks at the same time.")
+@click.option("--parallel/--no-parallel", default=None, help="Run trials at the same time, or not.")
 @click.option(
     "-w", "--workers", type=COUNT_OR_NONE, default=0, metavar="N", help="How many at once [0: automatic]."
 )
@@ -70,11 +70,13 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 )
 @click.option("--reporter", "reporters", multiple=True, help="json, json:PATH, junit:PATH or markdown:PATH.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, same as --reporter json.")
-@click.option("-v", "--verbose", is_flag=True, help="Show prompts, responses, tools and graders.")
+@click.option(
+    "-v", "--verbose/--no-verbose", default=None, help="Show prompts, responses, tools and graders."
+)
 @click.option("--interpret", is_flag=True, help="Say in plain words what the figures mean.")
 @click.option("--recommend", is_flag=True, help="Recommend one of several models.")
 @click.option("--transcript-dir", type=click.Path(path_type=Path), help="Write a transcript of each task.")
-@click.option("--session-log", is_flag=True, help="Write what happens as NDJSON.")
+@click.option("--session-log/--no-session-log", default=None, help="Write what happens as NDJSON.")
 @click.option(
     "--session-dir", type=click.Path(path_type=Path), default=Path(), help="Where the session log goes."
 )

@@ -56,7 +56,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     tags: tuple[str, ...]
     context_dir: str
-    parallel: bool
+    parallel: bool | None
     workers: int
     baseline: bool
     no_skills: bool
@@ -74,11 +74,11 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     form: str
     reporters: tuple[str, ...]
     as_json: bool
-    verbose: bool
+    verbose: bool | None
     interpret: bool
     recommend: bool
     transcript_dir: Path | None
-    session_log: bool
+    session_log: bool | None
     session_dir: Path
     discover: bool
     strict: bool
@@ -115,6 +115,10 @@ def run_command(arguments: Arguments) -> int:
     return asyncio.run(command.run(command.load_all(chosen)))
 
 
+def _given(option: bool | None, default: bool | None) -> bool | None:  # a pair of values
+    return default if option is None else option
+
+
 def with_defaults(arguments: Arguments, project: Project) -> Arguments:
     """Fill options that were not given from `.waza.yaml`."""
     keys = project.keys
@@ -127,11 +131,11 @@ def with_defaults(arguments: Arguments, project: Project) -> Arguments:
     return msgspec.structs.replace(
         arguments,
         judge_model=arguments.judge_model or keys.defaults.judgeModel,
-        parallel=arguments.parallel or keys.defaults.parallel,
+        parallel=_given(arguments.parallel, keys.defaults.parallel or None),
         workers=arguments.workers or keys.defaults.workers,
-        verbose=arguments.verbose or keys.defaults.verbose,
-        session_log=arguments.session_log or keys.defaults.sessionLog,
-        cache=keys.cache.enabled if arguments.cache is None else arguments.cache,
+        verbose=_given(arguments.verbose, keys.defaults.verbose),
+        session_log=_given(arguments.session_log, keys.defaults.sessionLog),
+        cache=_given(arguments.cache, keys.cache.enabled),
         cache_dir=str(cache_dir),
         output_dir=output_dir,
     )
@@ -226,7 +230,7 @@ class _Command:
         given, job = self.arguments, self.jobs[place]
         job.listeners = Listeners.of(
             redactor_of(job.suite, self.project),
-            verbose=given.verbose,
+            verbose=bool(given.verbose),
             keep_workspace=given.keep_workspace,
             session_dir=given.session_dir if given.session_log else None,
         )
@@ -278,7 +282,7 @@ class _Command:
         report(
             done.outcome,
             self.out.draw,
-            verbose=self.arguments.verbose,
+            verbose=bool(self.arguments.verbose),
             interpret=self.arguments.interpret,
             snapshots=self.arguments.update_snapshots,
         )

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
+def debugging() -> bool:
+    """Tell whether a command was called with `--debug`, which may stand anywhere."""
+    return "--debug" in sys.argv
+
+
 def prepare_streams() -> None:
     """Open streams that are closed (`2>&-`), and make the output patient.
 

@@ -136,7 +136,9 @@ def _overridden(file: SuiteFile, request: Request) -> SuiteFile:
         "parallel": request.parallel,
         "workers": request.workers,
     }
-    config = msgspec.structs.replace(file.config, **{key: value for key, value in changes.items() if value})
+    config = msgspec.structs.replace(
+        file.config, **{key: value for key, value in changes.items() if value or value is False}
+    )
     if executor:
         config = msgspec.structs.replace(config, executor_options=options)
     if config.max_attempts == 0:

@@ -40,7 +40,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     judge_model: str = ""
     trials: int | None = None
     timeout: int | None = None
-    parallel: bool = False
+    parallel: bool | None = None
     workers: int = 0
     baseline: bool = False
     no_skills: bool = False

@@ -60,7 +60,7 @@ def test_an_option_wins_over_the_project(home: Path, words: list[str], expected:
 
 def test_without_a_project_the_defaults_are_those_of_the_help(tmp_path: Path):
     found = decided(tmp_path)
-    assert (found.parallel, found.workers, found.cache, found.output_dir) == (False, 0, False, None)
+    assert (found.parallel, found.workers, found.cache, found.output_dir) == (None, 0, False, None)
     assert found.cache_dir == str(tmp_path / ".waza-cache")
     assert decided(tmp_path, "--cache").cache is True
 
