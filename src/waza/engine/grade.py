@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from waza.engine.seals import Seals
-from waza.errors import GraderError
+from waza.errors import GraderError, is_outside
 from waza.graders.base import Grader
 from waza.model.observation import Observation
 from waza.model.result import Validation, number
@@ -21,10 +21,14 @@ LARGE = 256 * 1024  # characters of output from which on a grader is run in a th
 
 
 class Grading(msgspec.Struct, frozen=True):
-    """What all graders said, by name; `errors` names those that reached no verdict, and why."""
+    """What all graders said, by name; `errors` names those that reached no verdict, and why.
+
+    `outside`: one of them did not for a cause outside of the agent, such as a full disk.
+    """
 
     validations: dict[str, Validation]
     errors: tuple[str, ...] = ()
+    outside: bool = False
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -40,13 +44,14 @@ async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Help
     """
     if seen.error:
         graders = [built for built in graders if not getattr(built.grader, "needs_answer", False)]
-    said: list[tuple[Validation, str]] = []
+    said: list[tuple[Validation, Verdict]] = []
     for batch in _batches(graders):
         answers = [_said(built, seen, helpers) for built in batch]
         # Most graders are plain functions, and a task of its own costs more than many of them.
         said += await asyncio.gather(*answers) if len(answers) > 1 else [await answers[0]]
-    errors = tuple(f"{found.identifier}: {error}" for found, error in said if error)
-    return Grading({found.identifier: found for found, _ in said}, errors)
+    errors = tuple(f"{found.identifier}: {verdict.error}" for found, verdict in said if verdict.error)
+    outside = any(verdict.outside for _, verdict in said)
+    return Grading({found.identifier: found for found, _ in said}, errors, outside)
 
 
 def _batches(graders: Sequence[BuiltGrader]) -> Iterator[list[BuiltGrader]]:
@@ -62,12 +67,12 @@ def _batches(graders: Sequence[BuiltGrader]) -> Iterator[list[BuiltGrader]]:
         yield batch
 
 
-async def _said(built: BuiltGrader, seen: Observation, helpers: Helpers) -> tuple[Validation, str]:
-    """Return what a grader says, and its error if it reached no verdict."""
+async def _said(built: BuiltGrader, seen: Observation, helpers: Helpers) -> tuple[Validation, Verdict]:
+    """Return what a grader says, in the form of the results file and in its own."""
     started = time.monotonic()
     verdict = await _ask(built, seen, helpers)
     took = round((time.monotonic() - started) * 1000)
-    return validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took), verdict.error
+    return validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took), verdict
 
 
 def validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took: int = 0) -> Validation:
@@ -91,9 +96,11 @@ async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdi
     try:
         return _checked(await _call(built, seen, helpers))
     except GraderError as error:
-        return Verdict.errored(str(error) or "the grader did not say why it reached no verdict")
+        verdict = Verdict.errored(str(error) or "the grader did not say why it reached no verdict")
+        return msgspec.structs.replace(verdict, outside=is_outside(error))
     except Exception as error:  # noqa: BLE001 - graders are other people's code: whatever they raise is their error
-        return Verdict.errored(f"the grader broke: {type(error).__name__}: {error}")
+        broke = Verdict.errored(f"the grader broke: {type(error).__name__}: {error}")
+        return msgspec.structs.replace(broke, outside=is_outside(error))
 
 
 async def _call(built: BuiltGrader, seen: Observation, helpers: Helpers) -> object:

@@ -223,7 +223,8 @@ async def _in_place(
         await session.aclose()
     run = _record(world, attempt, talk, seen, graded)
     sittings = [sitting_digest(one) for one in (judge.sittings if judge else ())]
-    return Ran(msgspec.structs.replace(run, grader_sessions=sittings), talk.outside)
+    outside = talk.outside or (graded is not None and graded.outside)
+    return Ran(msgspec.structs.replace(run, grader_sessions=sittings), outside)
 
 
 async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:

@@ -181,9 +181,10 @@ class A2ASession:
             except (A2AError, httpx.HTTPError, *_MALFORMED) as error:
                 response = _response(error)
                 if response is None or response.status_code not in _LATER:
-                    return Turn(error=_fault(error))
+                    return Turn(error=_fault(error), outside=_is_outside(error))
                 if wait is None:
-                    return Turn(error=_fault(error), throttled=response.status_code == _THROTTLED)
+                    throttled = response.status_code == _THROTTLED
+                    return Turn(error=_fault(error), throttled=throttled, outside=True)
                 await asyncio.sleep(_wait(response, wait))
             else:
                 self.context_id = answer.context_id or self.context_id
@@ -322,6 +323,14 @@ def _fault(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {CARD_LIMIT:g} s"
     return " ".join(str(error)[:_SHOWN].split()) or type(error).__name__
+
+
+def _is_outside(error: Exception) -> bool:
+    """Tell whether an answer failed for a cause outside of the agent: a lost connection, a broken or closed server."""
+    response = _response(error)
+    if response is not None:
+        return response.status_code in _DENIED or response.status_code >= 500
+    return isinstance(_cause(error), httpx.TransportError)
 
 
 def _away(cause: BaseException | None) -> TypeGuard[httpx.ConnectError]:

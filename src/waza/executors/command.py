@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from waza.errors import ExecutorError
+from waza.errors import ExecutorError, is_outside
 from waza.executors._system import system_text
 from waza.kit import process
 from waza.kit.temporary import OwnDirectory
@@ -140,7 +140,10 @@ def _turn(prompt: str, ended: process.Finished, limits: Limits) -> Turn:
     if ended.truncated:
         return Turn(error=f"the command wrote more than {process.MAX_OUTPUT:,} bytes")
     if not ended.ok:
-        return Turn(error=_complaint(ended), throttled=ended.returncode == TRY_LATER)
+        throttled = ended.returncode == TRY_LATER
+        return Turn(
+            error=_complaint(ended), throttled=throttled, outside=throttled or is_outside(ended.cause)
+        )
     output = ended.stdout.decode("utf-8", "replace").rstrip("\r\n")
     return Turn(
         output=output, events=(Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))

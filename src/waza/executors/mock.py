@@ -109,6 +109,7 @@ class MockSession:
             diagnostics=turn.diagnostics,
             error=turn.error or "",
             throttled=turn.throttled,
+            outside=turn.throttled,
             session_id=self.session_id,
         )
 

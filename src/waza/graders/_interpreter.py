@@ -74,7 +74,7 @@ class Interpreters:
                 f"the {language} assertions did not end within {timeout:g} s; simplify them or raise the timeout"
             ) from None
         except ProcessDied as error:
-            raise GraderError(f"the {language} interpreter failed: {error}") from None
+            raise GraderError(f"the {language} interpreter failed: {error}") from error
         return [text if text is None else encodable(text) for text in answer.results]
 
     async def aclose(self) -> None:

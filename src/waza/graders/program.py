@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import msgspec
 
+from waza.errors import GraderError, is_outside
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import process
 from waza.kit.files import inside
@@ -66,6 +67,8 @@ class Program(Grader, frozen=True, kw_only=True):
             timeout=limit,
             max_output=_KEPT_BYTES,
         )
+        if is_outside(finished.cause):
+            raise GraderError(finished.start_error) from finished.cause
         stdout, stderr = _text(finished.stdout), _text(finished.stderr)
         details = {
             "command": self.command,

@@ -43,7 +43,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """How a child ended.
 
     `returncode` is None when it never started or was ended by a signal, whose name is in `signal`.
-    `truncated` says that it wrote more than was kept; `start_error` why it could not be started.
+    `truncated` says that it wrote more than was kept; `start_error` why it could not be started, and `cause`
+    is the exception behind that.
     """
 
     returncode: int | None = None
@@ -53,6 +54,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool = False
     truncated: bool = False
     start_error: str = ""
+    cause: Exception | None = None
 
     @property
     def ok(self) -> bool:
@@ -94,7 +96,7 @@ async def run(
             argv, lambda fd, data: outputs[fd].add(data), stdin=PIPE if stdin else DEVNULL, cwd=cwd, env=env
         )
     except ProcessDied as error:
-        return Finished(start_error=str(error))
+        return Finished(start_error=str(error), cause=error)
     try:
         if on_start:
             on_start(child.pid)
@@ -163,7 +165,7 @@ async def start(
                 await _kill_started(starting, number)
         raise
     except (OSError, ValueError) as error:
-        raise ProcessDied(why_not_started(error, argv[0], cwd)) from None
+        raise ProcessDied(why_not_started(error, argv[0], cwd)) from error
     return child
 
 

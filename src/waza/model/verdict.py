@@ -12,13 +12,17 @@ from waza.model.observation import Observation
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One grader's answer. `error` non-empty: it could not reach a verdict, which is never a pass."""
+    """One grader's answer. `error` non-empty: it could not reach a verdict, which is never a pass.
+
+    `outside`: it could not for a cause outside of the agent and of itself, such as a full disk; the engine finds out.
+    """
 
     score: float
     passed: bool
     feedback: str = ""
     details: dict[str, Any] = {}
     error: str = ""
+    outside: bool = False
 
     @classmethod
     def of_checks(
