@@ -10,7 +10,7 @@ import pytest
 from tests.support.live import Project, lasting
 from tests.support.program import Ended, mock_suite, newest_results, write_tree
 
-from waza.suite.digest import cache_key
+from waza.suite.digest import cache_key, folder_digest
 from waza.suite.load import load
 from waza.suite.loading import Request
 
@@ -129,7 +129,7 @@ def everything(project: Project) -> Project:
         "skill: a\ninputs: {x: '1'}\nhooks: {after_task: [{command: 'true'}]}\n"
         "mcp_mocks: [{name: m, fixtures: mcp, tools: {t: {description: d, responses: [{return: 1}]}}}]\n"
         "command_mocks: [{name: gh, responses: [{args: [x], fixture: gh.out, exit_code: 0}]}]\n"
-        f"{COUNTED[:-1]}, {{type: program, name: judge, config: {{command: sh, args: [judge.sh]}}}}]"
+        f"{COUNTED[:-1]}, {{type: program, name: judge, config: {{command: sh, args: [judge.sh], cache_inputs: [judge.sh]}}}}]"
     )
     text = (
         "inputs: {prompt: p, files: [{path: given.txt}], context: {fixture: ctx}, environment: {HUE: red}}\n"
@@ -148,7 +148,9 @@ def everything(project: Project) -> Project:
 
 def key(project: Project) -> str:
     suite = load(project.home / "eval.yaml", Request(executor="mock"))
-    return cache_key(suite, suite.tasks[0], "test-model", "main")
+    return cache_key(
+        suite, suite.tasks[0], "test-model", "main", [folder_digest(project.home / "judge.sh", Path())]
+    )
 
 
 @pytest.mark.parametrize(("name", "change"), CHANGES)
@@ -206,7 +208,6 @@ def test_another_version_is_a_miss(project: Project, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("grader", "kind"),
     [
-        ("{type: behavior, name: b, config: {max_tool_calls: 3}}", "behavior"),
         ("{type: prompt, name: j, config: {prompt: Is it good?}}", "prompt"),
     ],
 )
@@ -216,7 +217,7 @@ def test_graders_that_are_no_matter_of_inputs_switch_it_off_and_that_is_told(
     mock = "mock: {output: x, judge: {j: [{pass: fine}]}}"
     mock_suite(project.home, {"t": "inputs: {prompt: p}"}, f"{COUNTED[:-1]}, {grader}]\n{mock}")
     for times in (1, 2):
-        ended = run(project, "-v")
+        ended = run(project)
         assert ended.code == 0, ended.err
         assert executed(project) == times
         assert "cached" not in tasks_of(project)["t"]
@@ -226,8 +227,8 @@ def test_graders_that_are_no_matter_of_inputs_switch_it_off_and_that_is_told(
 
 
 def test_such_a_grader_of_one_task_switches_it_off_for_that_task(project: Project):
-    own = "graders: [{type: behavior, name: b, config: {max_tool_calls: 3}}]"
-    plain = "inputs: {prompt: p}\nmock: {output: x}"
+    own = "graders: [{type: prompt, name: j, config: {prompt: Is it good?}}]"
+    plain = "inputs: {prompt: p}\nmock: {output: x, judge: {j: [{pass: fine}, {pass: fine}]}}"
     tasks = {"plain": plain, "own": f"{plain}\n{own}"}
     mock_suite(project.home, tasks, COUNTED, ["trials_per_task: 2"])
     for _ in range(2):
@@ -328,3 +329,74 @@ def test_a_cache_that_cannot_be_written_is_a_warning(project: Project):
     ended = run(project)
     assert ended.code == 0
     assert "is not cached" in ended.err
+
+
+def test_the_verdict_of_a_behavior_grader_comes_with_its_answer(project: Project):
+    grader = "{type: behavior, name: b, config: {max_tool_calls: 3}}"
+    mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: x}"}, f"{COUNTED[:-1]}, {grader}]")
+    assert run(project).code == 0
+    first = tasks_of(project)["t"]["runs"]
+    assert run(project).code == 0
+    assert tasks_of(project)["t"] | {"cached": True} == tasks_of(project)["t"]
+    assert tasks_of(project)["t"]["runs"] == first
+
+
+def graded_by_a_program(
+    project: Project, command: str = "python3", script: str = "tools/grade.py", more: str = ""
+) -> None:
+    write_tree(
+        project.home,
+        {
+            "suite/tools/grade.py": "import helper, pathlib, sys\nsys.exit(helper.CODE)\n",
+            "suite/tools/helper.py": "CODE = 0\n",
+            "suite/tools/data/words.txt": "one\n",
+            "suite/data.txt": "one\n",
+            "outside/grade.py": "",
+        },
+    )
+    grader = f"{{type: program, name: g, config: {{command: {command}, args: [{script}]{more}}}}}"
+    mock_suite(
+        project.home / "suite", {"t": "inputs: {prompt: p}\nmock: {output: x}"}, f"graders: [{grader}]"
+    )
+
+
+def run_suite(project: Project) -> tuple[Ended, bool]:
+    ended = project.run(
+        "run", "suite/eval.yaml", "--cache", "--cache-dir", "shelf", "-o", "suite/tools/out.json"
+    )
+    return ended, newest_results(project.home)["tasks"][0].get("cached", False)
+
+
+@pytest.mark.parametrize("name", ["helper.py", "data/words.txt"])
+def test_what_lies_beside_the_program_of_a_grader_counts(project: Project, name: str):
+    graded_by_a_program(project)
+    assert [run_suite(project)[1] for _ in range(2)] == [False, True], "results that lie there do not count"
+    path = project.home / "suite/tools" / name
+    path.write_text("CODE = 1\n", encoding="utf-8")
+    ended, cached = run_suite(project)
+    assert not cached
+    assert ended.code == (1 if name == "helper.py" else 0)
+
+
+def test_what_cache_inputs_lists_counts_instead(project: Project):
+    graded_by_a_program(project, more=", cache_inputs: [data.txt, tools/helper.py]")
+    assert [run_suite(project)[1] for _ in range(2)] == [False, True]
+    for name, still in (("tools/data/words.txt", True), ("data.txt", False), ("tools/helper.py", False)):
+        (project.home / "suite" / name).write_text("CODE = 0 # changed\n", encoding="utf-8")
+        assert run_suite(project)[1] == still, name
+
+
+def test_cache_inputs_that_are_not_there_are_refused(project: Project):
+    graded_by_a_program(project, more=", cache_inputs: [nothing.txt]")
+    ended = project.run("run", "suite/eval.yaml")
+    assert ended.code == 2
+    assert "there is no 'nothing.txt' beside the suite" in ended.err
+
+
+def test_a_program_outside_of_the_suite_is_not_cached_and_that_is_said(project: Project):
+    graded_by_a_program(project, script="../outside/grade.py")
+    for _ in range(2):
+        ended, cached = run_suite(project)
+        assert ended.code == 0, ended.err
+        assert not cached
+        assert "not cached: 1 task, because a program grader is outside of the suite's folder" in ended.err

@@ -101,6 +101,8 @@ async def run_model(
         if warning:
             emit(Warned(message=warning))
         run = _Run(suite, model, options, emit, control, engine, store, share)
+        for note in run.cache.notes() if run.cache else ():
+            emit(Warned(message=note))
         status = await run.go(arms)
     except BaseException:
         store.discard_if_empty()
@@ -244,8 +246,6 @@ class _Run:
 
     def _suite_started(self, running: ArmRun) -> SuiteStarted:
         config = self.suite.file.config
-        off = self.cache.why_off() if self.cache else ""
-        notes = [note for note in (self.notice, off and f"the cache is not used: {off}") if note]
         return SuiteStarted(
             suite=self.suite.name,
             path=str(self.suite.path),
@@ -259,7 +259,7 @@ class _Run:
             arm=running.arm,
             run_id=self.world.run_id,
             resumed=self.store.past.trials,
-            notes=tuple(notes),
+            notes=(self.notice,) if self.notice else (),
             selected=tuple((task.name, task.id) for task in running.tasks) if self.suite.filtered else (),
         )
 

@@ -41,11 +41,6 @@ class Behavior(Grader, frozen=True, kw_only=True):
     required_tools: list[NonBlank] = []
     forbidden_tools: list[NonBlank] = []
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether the same answer always gets the same verdict: tokens and time differ from run to run."""
-        return False
-
     def needs(self) -> Mapping[str, str]:
         """Say which limits look at reported calls and tokens."""
         return needs_of_limits(self)

@@ -30,12 +30,15 @@ class Program(Grader, frozen=True, kw_only=True):
     The program gets the agent's output on stdin, the task's environment and `WAZA_WORKSPACE_DIR`; it
     runs in the current directory. `command` and `args` that are files beside the suite (or in the current
     directory) are handed over as absolute paths. `timeout` is in seconds; 0: the project's limit.
+    `cache_inputs` are files and folders beside the suite that its verdict depends on, for the result cache; by default
+    the whole folder of the program.
     """
 
     reads_workspace: ClassVar[bool] = True
     command: NonBlank
     args: list[str] = []
     timeout: SecondsOrOff = 0
+    cache_inputs: list[NonBlank] = []
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse what no system can pass to a program, and a module's command that is not in the module."""
@@ -51,11 +54,21 @@ class Program(Grader, frozen=True, kw_only=True):
         for index, arg in enumerate(self.args):
             if "\0" in arg:
                 yield Finding(path=("args", index), message="holds a NUL character", hint="remove it")
+        for index, name in enumerate(self.cache_inputs):
+            if "\0" in name or not (around.base / name).exists():
+                yield Finding(path=("cache_inputs", index), message=f"there is no {name!r} beside the suite")
 
     def placed(self, around: Surroundings) -> Program:
         """Make those words absolute paths that are files near the suite."""
         command, *args = [_placed(word, around) for word in (self.command, *self.args)]
-        return msgspec.structs.replace(self, command=command, args=args)
+        inputs = [str((around.base / name).absolute()) for name in self.cache_inputs]
+        return msgspec.structs.replace(self, command=command, args=args, cache_inputs=inputs)
+
+    def reads(self) -> list[Path]:
+        """Return what the verdict may depend on besides what is seen: `cache_inputs`, else the program's folder."""
+        if self.cache_inputs:
+            return [Path(name) for name in self.cache_inputs]
+        return [Path(word).parent for word in (self.command, *self.args) if _is_placed(word)]
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Run the program and judge by its end, never by what it prints."""
@@ -102,6 +115,11 @@ def _found(command: str) -> bool:
         return shutil.which(command) is not None or Path(command).is_file()
     except (OSError, ValueError):
         return False  # no program can have such a name
+
+
+def _is_placed(word: str) -> bool:
+    """Tell the absolute path of a file from any other word, which may be a whole script."""
+    return os.path.isabs(word) and os.path.isfile(word)  # noqa: PTH113, PTH117 - as above
 
 
 def _is_path(command: str) -> bool:

@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,11 @@ def suite_digest(suite: Suite) -> str:
     return digest.hexdigest()
 
 
-def cache_key(suite: Suite, task: Task, model: str, arm: str) -> str:
-    """Return the key under which the result of a task is cached, as hex."""
+def cache_key(suite: Suite, task: Task, model: str, arm: str, inputs: Sequence[str] = ()) -> str:
+    """Return the key under which the result of a task is cached, as hex.
+
+    `inputs` are digests of what its graders may read besides the files that they name.
+    """
     own = [
         __version__,
         suite.file.name,
@@ -65,6 +68,7 @@ def cache_key(suite: Suite, task: Task, model: str, arm: str) -> str:
         suite.file.hooks,
         _programs(suite),
         [repo.commit for repo in task.inputs.repos],
+        list(inputs),
         task.digest,
     ]
     return hashlib.sha256(_encoded(own)).hexdigest()
@@ -206,6 +210,39 @@ def _skills(task: Task) -> list[str]:
     if task.target is not None:
         found.append(content(task.target.path).hex())
     return found
+
+
+def folder_digest(root: Path, besides: Path) -> str:
+    """Return the digest of a file, or of what a program in this folder may read, as hex.
+
+    Left out are `besides`, what is hidden, what package managers and Python put there, and results of waza, which
+    may be written into the same folder.
+    """
+    if root.is_file():
+        return content(root).hex()
+    digest = hashlib.sha256()
+    for directory, names, files in os.walk(root):
+        names[:] = sorted(
+            name
+            for name in names
+            if name not in _SKIPPED and not name.startswith(".") and Path(directory, name) != besides
+        )
+        for path in (Path(directory, file) for file in sorted(files) if not file.startswith(".")):
+            if not _is_results(path):
+                name = str(path.relative_to(root)).encode("utf-8", "surrogateescape")
+                digest.update(name + b"\0" + content(path))
+    return digest.hexdigest()
+
+
+def _is_results(path: Path) -> bool:
+    """Tell a results file, by how waza begins it, and a session log."""
+    if path.suffix == ".ndjson":
+        return path.name.startswith("session-")
+    if path.suffix != ".json" or not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        start = stream.read(200)
+    return start.startswith(b'{\n  "schemaVersion": ') and b'"eval_id": ' in start
 
 
 def _tree(root: Path) -> bytes:
