@@ -183,3 +183,13 @@ graders:
         "g": (0.5, False),
         "f": (2 / 3, False),
     }
+
+
+def test_a_suite_with_warnings_runs_unless_these_are_errors(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"eval.yaml": SUITE, "t.yaml": "id: t\ninputs: {prompt: hi}\n"})
+    strict = waza("run", "eval.yaml", "--warnings-as-errors", cwd=tmp_path)
+    assert (strict.code, strict.out) == (2, "")
+    assert "1 task has no check: t" in strict.err
+    assert strict.err.endswith("1 mistake; nothing was run\n")
+    assert not (tmp_path / ".waza").exists()
+    assert waza("run", "eval.yaml", "--no-save", cwd=tmp_path).code == 0
