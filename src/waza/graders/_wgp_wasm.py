@@ -8,16 +8,22 @@ A module may import three functions of `waza_host` (or `env`), and nothing else:
 
 It exports its `memory` and an entry point without parameters, whose result, if any, is an i32: 0 is well.
 There is no WASI, no file, no clock and no network, and every grading has an instance of its own.
+
+A small module can need any memory and time to be compiled, so that happens in a child process, when it is first
+asked; before, only its header is read (`_wgp_module`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import sys
 import threading
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import cast
+from weakref import WeakValueDictionary
 
 import msgspec
 from wasmtime import (
@@ -26,10 +32,8 @@ from wasmtime import (
     Engine,
     Func,
     FuncType,
-    ImportType,
     Instance,
     Memory,
-    MemoryType,
     Module,
     Store,
     Trap,
@@ -37,20 +41,31 @@ from wasmtime import (
     WasmtimeError,
 )
 
+from waza.graders._wgp_module import Imported, Signature, read_header
+from waza.kit import process
 from waza.model.wgp import MAX_LOG, MAX_RESPONSE, Answer
 
 _MODULES = ("waza_host", "env")
 _READ, _WRITE, _LOG = "waza_host_read_input", "waza_host_write_result", "waza_host_log"
-_RESULTS = {_READ: ["i32"], _WRITE: [], _LOG: []}  # of functions that all take (i32, i32)
+_PARAMS = ("i32", "i32")  # of all of them
+_RESULTS: dict[str, tuple[str, ...]] = {_READ: ("i32",), _WRITE: (), _LOG: ()}
 _TABLE_ELEMENTS = 100_000  # 8 bytes each
 # wasmtime before 46 keeps the host functions of all threads in one list and guards it by nothing.
 _functions = threading.Lock()
 
+COMPILE_MB = 2048  # of address space
+COMPILE_SECONDS = 30  # of computing, and on the clock
+_INVALID = 3  # exit status of the child
+_MOST_CODE = 256 * 1024 * 1024  # bytes
+_COMPILER = (sys.executable, "-I", "-c", "from waza.graders._wgp_wasm import compile_stdin; compile_stdin()")
 
-class Compiled(msgspec.Struct, frozen=True):
-    """A module in machine code, the host functions that it imports, in order, and its possible entry points."""
+_compiled: dict[str, bytes | ValueError] = {}  # machine code, or why there is none, by the module's digest
+_compiling: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
-    code: bytes
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a module needs and offers: the host functions that it imports, in order, and its possible entry points."""
+
     imports: tuple[str, ...]
     entrypoints: tuple[str, ...]
 
@@ -60,40 +75,94 @@ def digest_of(artifact: Path) -> str:
     return hashlib.sha256(artifact.read_bytes()).hexdigest()
 
 
-@lru_cache(maxsize=64)
-def compiled(artifact: Path, digest: str) -> Compiled:
-    """Return the module in a file compiled; each one is compiled once a process.
-
-    (Not kept on disk: machine code is believed as it stands, so whoever can write the file would be out of
-    the sandbox.) Raises OSError, and ValueError with a sentence: the file has another digest, is no module,
-    or imports or lacks what a grader must not.
-    """
-    binary = artifact.read_bytes()
-    if hashlib.sha256(binary).hexdigest() != digest:
-        raise ValueError(f"{artifact} was changed after the suite was loaded")
+def wanted(binary: bytes) -> Wanted:
+    """Look at a module, without compiling it. ValueError: it is none, or imports or lacks what a grader must not."""
     try:
-        module = Module(Engine(_config()), binary)
+        Module.validate(Engine(_config()), binary)
     except WasmtimeError as error:
         raise ValueError(f"the module cannot be compiled: {_reason(error)}") from None
-    exports = {export.name: export.type for export in module.exports}
-    if not isinstance(exports.get("memory"), MemoryType):
-        raise ValueError("the module does not export its memory under the name 'memory'")  # noqa: TRY004 - of a file
-    return Compiled(
-        code=bytes(module.serialize()),
-        imports=tuple(_host_function(wanted) for wanted in module.imports),
-        entrypoints=tuple(name for name, kind in exports.items() if _is_entrypoint(kind)),
+    header = read_header(binary)
+    if not header.memory:
+        raise ValueError("the module does not export its memory under the name 'memory'")
+    return Wanted(
+        imports=tuple(map(_host_function, header.imports)),
+        entrypoints=tuple(
+            name
+            for name, kind in header.functions.items()
+            if kind in (Signature((), ()), Signature((), ("i32",)))
+        ),
     )
 
 
-async def ask(module: Compiled, entrypoint: str, request: bytes, *, limit: int, memory_mb: int) -> Answer:
-    """Run a module in a thread, in a fresh instance, at most `limit` seconds.
+def read_artifact(artifact: Path, digest: str) -> bytes:
+    """Return a module as it was when the suite was loaded. Raises OSError, and ValueError if it was changed."""
+    binary = artifact.read_bytes()
+    if hashlib.sha256(binary).hexdigest() != digest:
+        raise ValueError(f"{artifact} was changed after the suite was loaded")
+    return binary
+
+
+async def machine_code(binary: bytes, digest: str) -> bytes:
+    """Return a module compiled; each one is compiled once a process, in a child. Raises ValueError.
+
+    (Not kept on disk: machine code is believed as it stands, so whoever can write the file would be out of
+    the sandbox.)
+    """
+    key = (id(asyncio.get_running_loop()), digest)
+    async with _compiling.setdefault(key, asyncio.Lock()):
+        if digest not in _compiled:
+            _compiled[digest] = await _compile(binary)
+    found = _compiled[digest]
+    if isinstance(found, ValueError):
+        raise found
+    return found
+
+
+async def _compile(binary: bytes) -> bytes | ValueError:
+    argv = [*_COMPILER, str(COMPILE_MB), str(COMPILE_SECONDS)]
+    done = await process.run(argv, stdin=binary, timeout=COMPILE_SECONDS, max_output=_MOST_CODE)
+    if done.ok and not done.truncated:
+        return done.stdout
+    if done.returncode == _INVALID:
+        return ValueError(f"the module cannot be compiled: {done.stderr.decode('utf-8', 'replace').strip()}")
+    limits = f"{COMPILE_SECONDS} s and {COMPILE_MB} MB are allowed"
+    return ValueError(f"the module cannot be compiled ({done.ending}); {limits}")
+
+
+def compile_stdin() -> None:
+    """Write the machine code of the module at stdin to stdout, within limits: the work of the child."""
+    megabytes, seconds = map(int, sys.argv[1:])
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        code = bytes(Module(Engine(_config()), sys.stdin.buffer.read()).serialize())
+    except WasmtimeError as error:
+        sys.stderr.write(_reason(error))
+        sys.stderr.flush()
+        os._exit(_INVALID)
+    sys.stdout.buffer.write(code)
+    sys.stdout.flush()
+
+
+async def ask(
+    artifact: Path, digest: str, entrypoint: str, request: bytes, *, limit: int, memory_mb: int
+) -> Answer:
+    """Run the module in a file in a thread, in a fresh instance, at most `limit` seconds.
 
     A module cannot wait for anything, so that seconds on the clock also bound its CPU time. `memory_mb`
-    bounds its memory: growing beyond is refused to it. A cancelled grading stops at once.
+    bounds its memory: growing beyond is refused to it. A cancelled grading stops at once. Raises OSError
+    and ValueError: the file cannot be read, was changed, or cannot be compiled.
     """
+    binary = read_artifact(artifact, digest)
+    imports = wanted(binary).imports
+    code = await machine_code(binary, digest)
     host = _Host(request, memory_mb)
     try:
-        return await asyncio.to_thread(_run, host, module, entrypoint, limit)
+        return await asyncio.to_thread(_run, host, code, imports, entrypoint, limit)
     finally:
         host.stop("cancelled")
 
@@ -127,7 +196,7 @@ class _Host:
         log = self.log.decode("utf-8", "replace").strip()
         return Answer(data=self.result or b"", log=log, fault=self.fault or fault)
 
-    def instance(self, module: Compiled) -> Instance:
+    def instance(self, code: bytes, wanted: tuple[str, ...]) -> Instance:
         """Make an instance; its start function runs."""
         functions = {_READ: self._read_input, _WRITE: self._write_result, _LOG: self._log}
         i32 = ValType.i32()
@@ -139,9 +208,9 @@ class _Host:
                     functions[name],
                     access_caller=True,
                 )
-                for name in module.imports
+                for name in wanted
             ]
-        return Instance(self.store, Module.deserialize(self._engine, module.code), imports)
+        return Instance(self.store, Module.deserialize(self._engine, code), imports)
 
     def close(self) -> None:
         """Free the memory."""
@@ -180,13 +249,13 @@ class _Host:
         return memory, start, end
 
 
-def _run(host: _Host, module: Compiled, entrypoint: str, limit: int) -> Answer:
+def _run(host: _Host, code: bytes, imports: tuple[str, ...], entrypoint: str, limit: int) -> Answer:
     """Run the module to its end in this thread."""
     timer = threading.Timer(limit, partial(host.stop, f"the time limit of {limit} s was reached"))
     timer.daemon = True
     timer.start()
     try:
-        function = cast("Func", host.instance(module).exports(host.store)[entrypoint])
+        function = cast("Func", host.instance(code, imports).exports(host.store)[entrypoint])
         status = function(host.store)
     except Trap as trap:
         return host.answer(f"the module trapped: {_trap(trap)}")
@@ -208,25 +277,18 @@ def _config() -> Config:
     return config
 
 
-def _host_function(wanted: ImportType) -> str:
+def _host_function(imported: Imported) -> str:
     """Return the name of a host function that a module imports. Raises ValueError if there is none such."""
-    name = wanted.name or ""
-    if wanted.module not in _MODULES or name not in _RESULTS:
+    name = imported.name
+    if imported.module not in _MODULES or name not in _RESULTS:
         known = ", ".join(_RESULTS)
-        raise ValueError(f"the module imports {wanted.module}.{name}; a grader gets {known} and nothing else")
-    kind = wanted.type
-    if not isinstance(kind, FuncType) or _signature(kind) != (["i32", "i32"], _RESULTS[name]):
+        raise ValueError(
+            f"the module imports {imported.module}.{name}; a grader gets {known} and nothing else"
+        )
+    if imported.signature != Signature(_PARAMS, _RESULTS[name]):
         result = " -> i32" if _RESULTS[name] else ""
         raise ValueError(f"the module imports {name} as something else than (i32, i32){result}")
     return name
-
-
-def _is_entrypoint(kind: object) -> bool:
-    return isinstance(kind, FuncType) and _signature(kind) in (([], []), ([], ["i32"]))
-
-
-def _signature(kind: FuncType) -> tuple[list[str], list[str]]:
-    return [str(one) for one in kind.params], [str(one) for one in kind.results]
 
 
 def _trap(trap: Trap) -> str:

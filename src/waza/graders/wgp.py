@@ -12,13 +12,13 @@ import msgspec
 
 from waza.errors import GraderError
 from waza.graders import _wgp_program
+from waza.graders._wgp_module import MAGIC
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.model.base import Keys, NonBlank, Seconds
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 from waza.model.wgp import Answer, decode_response, encode_request
 
-_MAGIC = b"\0asm"
 _WASM_MEMORY_MB = 256
 _SHOWN_LOG = 2000  # characters of the log that stand in an error
 
@@ -99,29 +99,27 @@ class Wgp(Grader, frozen=True, kw_only=True):
     async def _ask_module(self, seen: Observation) -> Answer:
         wasm = _wasm()
         try:
-            module = wasm.compiled(Path(self.artifact), self._digest)
+            answer: Answer = await wasm.ask(
+                Path(self.artifact),
+                self._digest,
+                self.entrypoint,
+                encode_request(seen, self.config),
+                limit=min(self.limits.cpu_seconds, self.limits.wall_seconds),
+                memory_mb=self.limits.memory_mb or _WASM_MEMORY_MB,
+            )
         except (OSError, ValueError) as error:
             raise GraderError(str(error)) from error
-        answer: Answer = await wasm.ask(
-            module,
-            self.entrypoint,
-            encode_request(seen, self.config),
-            limit=min(self.limits.cpu_seconds, self.limits.wall_seconds),
-            memory_mb=self.limits.memory_mb or _WASM_MEMORY_MB,
-        )
         return answer
 
     def _module_findings(self, file: Path) -> Iterator[Finding]:
         try:
-            with file.open("rb") as stream:
-                magic = stream.read(len(_MAGIC))
-            if magic != _MAGIC:
+            binary = file.read_bytes()
+            if not binary.startswith(MAGIC):
                 yield _finding(
                     f"{self.artifact!r} is not a WASM module", "compile it, or say runtime: program"
                 )
                 return
-            wasm = _wasm()
-            module = wasm.compiled(file.absolute(), wasm.digest_of(file))
+            module = _wasm().wanted(binary)
         except OSError as error:
             yield _finding(f"{self.artifact!r} cannot be read: {error.strerror}")
         except GraderError as error:

@@ -255,13 +255,47 @@ def test_no_memory_is_left(tmp_path: Path):
     assert process.memory_info().rss - before < 64 * MIB
 
 
-def test_a_module_is_compiled_once(tmp_path: Path):
+def test_a_module_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    times = []
+    real = _wgp_wasm._compile
+
+    async def counted(binary: bytes) -> bytes | ValueError:
+        times.append(1)
+        return await real(binary)
+
+    monkeypatch.setattr(_wgp_wasm, "_compile", counted)
     one = grader(module(tmp_path / "m.wasm", ANSWERS, answer=response(rationale=str(tmp_path))))
-    before = _wgp_wasm.compiled.cache_info()
-    for _ in range(3):
-        graded(one)
-    after = _wgp_wasm.compiled.cache_info()
-    assert (after.misses - before.misses, after.hits - before.hits) == (0, 3)
+
+    async def several() -> None:
+        await asyncio.gather(*(asked(one) for _ in range(3)))
+
+    asyncio.run(several())
+    graded(one)
+    assert times == [1]
+
+
+LOCALS = 2_000  # each block keeps all of them
+
+
+def bomb(path: Path, blocks: int) -> Path:
+    """A small module whose compilation needs memory and time in proportion to blocks x locals."""
+    body = "".join(
+        f"(block (br_if 0 (local.get {n % LOCALS})) (local.set {n % LOCALS} (local.get {n * 7 % LOCALS})))"
+        for n in range(blocks)
+    )
+    return module(path, f"(local {'i32 ' * LOCALS}) {body}")
+
+
+@pytest.mark.parametrize(("megabytes", "seconds"), [(300, 60), (8192, 1)], ids=["memory", "time"])
+def test_a_module_that_takes_too_much_to_compile_is_a_grader_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, megabytes: int, seconds: int
+):
+    monkeypatch.setattr(_wgp_wasm, "COMPILE_MB", megabytes)
+    monkeypatch.setattr(_wgp_wasm, "COMPILE_SECONDS", seconds)
+    one = grader(bomb(tmp_path / f"{seconds}.wasm", 8_000 + seconds))  # only the header is read here
+    said = error_of(one)
+    assert said.startswith("the module cannot be compiled (")
+    assert said.endswith(f"); {seconds} s and {megabytes} MB are allowed")
 
 
 def _no_timers() -> None:
