@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from waza.errors import GraderError
+from waza.graders._validating import Validators, is_foreseeable
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.schema import Schema, compile_schema, extract_json, strict_json
 from waza.model.observation import Observation
@@ -39,7 +40,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
         if self.schema is not None and self.schema_file:
             yield Finding(path=("schema_file",), message="is not used, because schema is given", warning=True)
         try:
-            _compiled(*self._source(around), around.module)
+            compiled_text(*self._source(around), around.module)
         except ValueError as error:
             key = "schema_file" if self.schema is None else "schema"
             yield Finding(path=(key,), message=str(error))
@@ -49,16 +50,19 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
         text, file = self._source(around)
         return msgspec.structs.replace(self, _text=text, _file=file, _root=around.module)
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Read the output as JSON, then hold it against the schema."""
-        del helpers
         try:
             value = self._value(seen.output)
         except ValueError as error:
             return Verdict.failed(f"the output is not JSON: {error}", error=str(error))
         try:
             text, file = (self._text, self._file) if self._text else self._source(Surroundings())
-            errors = _compiled(text, file, self._root).errors(value)
+            if is_foreseeable(text, seen.output):
+                errors = compiled_text(text, file, self._root).errors(value)
+            else:
+                children = helpers.shared.get(Validators)
+                errors = await children.errors(text, file, self._root, value, helpers.code_timeout)
         except ValueError as error:
             raise GraderError(str(error)) from error
         if errors:
@@ -96,11 +100,12 @@ _PLACES = "beside the suite, then in the current directory"
 
 def compiled(schema: dict[str, Any]) -> Schema:
     """Return a schema compiled; equal ones are compiled once. Raises ValueError with a sentence."""
-    return _compiled(json.dumps(schema), None, None)
+    return compiled_text(json.dumps(schema), None, None)
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: str, file: Path | None, root: Path | None) -> Schema:
+def compiled_text(text: str, file: Path | None, root: Path | None) -> Schema:
+    """Return a schema compiled that was read from `file` of the module at `root`. Raises ValueError with a sentence."""
     try:
         schema = strict_json(text)
     except ValueError as error:

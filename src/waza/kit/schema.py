@@ -22,6 +22,7 @@ from urllib.request import url2pathname
 
 import jsonschema_rs
 
+from waza.kit._schema_work import MOST_WORK, too_much_work
 from waza.kit.files import inside
 
 MAX_DEPTH = 200  # levels of nesting; the engine itself would crash somewhere above 10,000
@@ -88,6 +89,11 @@ def compile_schema(schema: object, *, file: Path | None = None, root: Path | Non
         raise SchemaError(f"a JSON Schema is an object or true or false, not {_kind(schema)}")
     if not _shallow(schema):
         raise SchemaError(f"the JSON Schema is nested deeper than {MAX_DEPTH} levels; use $defs and $ref")
+    if too_much_work(schema):
+        raise SchemaError(
+            f"alternatives and references of the JSON Schema multiply to more than {MOST_WORK:,} checks of one "
+            "value; simplify it"
+        )
     try:
         return Schema(
             jsonschema_rs.validator_for(

@@ -1,19 +1,34 @@
+import asyncio
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.graders._configs import errors, findings, read, refused, warnings
 
 from waza.errors import GraderError
+from waza.graders.argument import Matcher
 from waza.graders.base import Surroundings
 from waza.graders.json_schema import JsonSchema
 from waza.model.observation import Observation
-from waza.model.verdict import Helpers, Verdict
+from waza.model.verdict import Helpers, Shared, Verdict
 
 
 def graded(grader: JsonSchema, output: str) -> Verdict:
-    return grader.grade(Observation(output=output), Helpers())
+    async def alone() -> Verdict:
+        shared = Shared()
+        try:
+            return await grader.grade(
+                Observation(output=output), Helpers(shared=shared, code_timeout=TIMEOUT)
+            )
+        finally:
+            await shared.aclose()
+
+    return asyncio.run(alone())
+
+
+TIMEOUT = 30
 
 
 RECORD = """
@@ -189,3 +204,49 @@ def test_configs_that_are_refused():
     assert errors(JsonSchema(schema={})) == []  # any JSON at all
     assert refused(JsonSchema, "schema: [1]")
     assert refused(JsonSchema, "{schema: {}, strict: true}")
+
+
+def multiplying(levels: int, reference: str = "#/$defs/d{}", name: str = "{{}}") -> dict[str, Any]:
+    """A schema whose every level has four times the next one as its alternatives."""
+    defs: dict[str, Any] = {
+        f"d{n}": {**json.loads(name.format(n)), "anyOf": [{"$ref": reference.format(n + 1)}] * 4}
+        for n in range(levels)
+    }
+    last = {**json.loads(name.format(levels)), "type": "string"}
+    return {"$defs": {**defs, f"d{levels}": last}, "$ref": reference.format(0)}
+
+
+@pytest.mark.parametrize(
+    ("reference", "name"),
+    [("#/$defs/d{}", "{{}}"), ("#a{}", '{{"$anchor": "a{}"}}'), ("urn:x:{}", '{{"$id": "urn:x:{}"}}')],
+    ids=["pointer", "anchor", "id"],
+)
+def test_a_schema_whose_alternatives_multiply_is_refused_when_the_suite_is_loaded(reference: str, name: str):
+    grader = JsonSchema(schema=multiplying(12, reference, name))
+    (found,) = grader.check(Surroundings())
+    assert "multiply to more than 1,000,000 checks of one value" in found.message
+    assert errors(JsonSchema(schema=multiplying(6, reference, name))) == []
+
+
+def test_in_the_matchers_of_tool_graders_too():
+    matcher = Matcher(json_schema=multiplying(12))
+    assert "multiply to more than" in next(matcher.check(("args",))).message
+
+
+RECURSIVE = {"anyOf": [{"properties": {"a": {"$ref": "#"}}, "required": [str(n)]} for n in range(4)]}
+
+
+def test_a_recursive_schema_that_an_output_makes_endless_is_a_grader_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tests.unit.graders.test_json_schema.TIMEOUT", 1)
+    with pytest.raises(GraderError, match="cannot be held against the schema"):
+        graded(JsonSchema(schema=RECURSIVE), '{"a": ' * 60 + "1" + "}" * 60)
+
+
+def test_schemas_with_references_are_checked_by_a_child_as_by_ourselves():
+    tree = {"type": "object", "properties": {"left": {"$ref": "#"}, "name": {"type": "string"}}}
+    grader = JsonSchema(schema=tree)
+    assert graded(grader, '{"left": {"left": {"name": "x"}}}').passed
+    verdict = graded(grader, '{"left": {"left": {"name": "\\ud800", "left": 7}}}')
+    assert (
+        verdict.feedback == 'the output does not fit the schema: /left/left/left: 7 is not of type "object"'
+    )
