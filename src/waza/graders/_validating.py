@@ -77,6 +77,7 @@ def serve() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    answers = sys.stdout.buffer
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         file, root = (asked[key] and Path(asked[key]) for key in ("file", "root"))
@@ -84,5 +85,5 @@ def serve() -> None:
             answer = _Answer(errors=compiled_text(asked["schema"], file, root).errors(asked["value"]))
         except ValueError as error:
             answer = _Answer(fault=str(error))
-        sys.stdout.buffer.write(json.dumps(msgspec.to_builtins(answer)).encode("ascii") + b"\n")
-        sys.stdout.buffer.flush()
+        answers.write(json.dumps(msgspec.to_builtins(answer)).encode("ascii") + b"\n")
+        answers.flush()

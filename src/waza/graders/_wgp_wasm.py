@@ -141,11 +141,10 @@ def compile_stdin() -> None:
     try:
         code = bytes(Module(Engine(_config()), sys.stdin.buffer.read()).serialize())
     except WasmtimeError as error:
-        sys.stderr.write(_reason(error))
-        sys.stderr.flush()
+        os.write(2, _reason(error).encode())
         os._exit(_INVALID)
-    sys.stdout.buffer.write(code)
-    sys.stdout.flush()
+    with open(1, "wb") as parent:
+        parent.write(code)
 
 
 async def ask(
