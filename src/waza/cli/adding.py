@@ -18,6 +18,7 @@ from waza.cli.text import require_utf8
 from waza.errors import EXIT_OK, UsageError
 from waza.kit import yaml
 from waza.kit.decode import dotted
+from waza.kit.exclusive import exclusive
 from waza.kit.files import write_atomic
 from waza.model.suite import GraderEntry
 from waza.registry.build import read_preset
@@ -56,8 +57,14 @@ async def add_grader(addition: Addition) -> int:
 
     Raises UsageError when its program is not trusted, or the suite cannot be edited; nothing is changed then.
     """
-    suite = addition.suite.absolute()
-    entry = entry_of(addition)
+    entry, suite = entry_of(addition), addition.suite.absolute()
+    if not suite.is_file():
+        raise UsageError(f"there is no suite {addition.suite}; name its file with --eval")
+    with exclusive(suite.parent):
+        return await _add(addition, suite, entry)
+
+
+async def _add(addition: Addition, suite: Path, entry: dict[str, Any]) -> int:
     before, edited = _edited(suite, addition, entry)
     known = read_lock(suite.parent) or LockFile()
     got = await Getter(known, find_project(Path.cwd()).keys.hosts).get(addition.ref)
@@ -76,8 +83,6 @@ async def add_grader(addition: Addition) -> int:
 
 def _edited(suite: Path, addition: Addition, entry: dict[str, Any]) -> tuple[bytes, bytes]:
     """Return the suite's file as it is, and as it shall be."""
-    if not suite.is_file():
-        raise UsageError(f"there is no suite {addition.suite}; name its file with --eval")
     refuse_document(addition.suite, "name a suite, such as eval.yaml, with --eval")
     before = suite.read_bytes()
     if addition.bare and addition.ref in suite_refs(suite):

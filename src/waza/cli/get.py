@@ -42,6 +42,7 @@ async def _get_suite(suite: Path) -> tuple[list[Got], int, Path]:
     """Pin all refs of a suite in a fresh lock, which a broken one cannot prevent."""
     from waza.cli.streams import tell
     from waza.errors import SuiteError, UsageError
+    from waza.kit.exclusive import exclusive
     from waza.registry.get import Getter, suite_refs
     from waza.registry.lock import read_lock, write_lock
     from waza.suite.project import find_project
@@ -49,36 +50,41 @@ async def _get_suite(suite: Path) -> tuple[list[Got], int, Path]:
     refs = suite_refs(suite)
     if not refs:
         raise UsageError(f"{suite.name} has no graders with 'ref'; there is nothing to get")
-    try:
-        known = read_lock(suite.parent)
-    except SuiteError as error:
-        tell(f"warning: {error}\nwarning: the lock is written anew; what it trusted must be trusted again")
-        known = None
-    getter = Getter(known, find_project(Path.cwd()).keys.hosts)
-    got = [await getter.get(ref) for ref in refs]
-    return got, len(got), write_lock(suite.parent, [one.entry for one in got])
+    with exclusive(suite.parent):
+        try:
+            known = read_lock(suite.parent)
+        except SuiteError as error:
+            tell(
+                f"warning: {error}\nwarning: the lock is written anew; what it trusted must be trusted again"
+            )
+            known = None
+        getter = Getter(known, find_project(Path.cwd()).keys.hosts)
+        got = [await getter.get(ref) for ref in refs]
+        return got, len(got), write_lock(suite.parent, [one.entry for one in got])
 
 
 async def _get_ref(ref: str) -> tuple[list[Got], int, Path]:
     """Pin one ref in the lock of the current directory."""
+    from waza.kit.exclusive import exclusive
     from waza.registry.get import Getter
     from waza.registry.lock import LockFile, read_lock, write_lock
     from waza.suite.project import find_project
 
-    known = read_lock(Path.cwd()) or LockFile()
-    got = await Getter(known, find_project(Path.cwd()).keys.hosts).get(ref)
-    lock = known.with_entry(got.entry)
-    return [got], len(lock.graders), write_lock(Path.cwd(), lock.graders)
+    with exclusive(Path.cwd()):
+        known = read_lock(Path.cwd()) or LockFile()
+        got = await Getter(known, find_project(Path.cwd()).keys.hosts).get(ref)
+        lock = known.with_entry(got.entry)
+        return [got], len(lock.graders), write_lock(Path.cwd(), lock.graders)
 
 
 def told(got: Got, suite: Path | None) -> list[str]:
     """Return what to say of a ref that was fetched: what it is now, what it was, and what it still needs."""
     entry, before = got.entry, got.before
     lines = [f"{entry.ref}: commit {entry.commit[:12]}, {entry.digest}"]
-    if before and before.digest != entry.digest:
+    if before and before.commit != entry.commit:
         lines.append(f"  changed: it was commit {before.commit[:12]}; look at what changed")
         if before.trusted:
-            lines.append("  its trust is revoked, because it was given to the content before")
+            lines.append("  its trust is revoked, because it was given to the commit before")
     if got.preset.needs_trust and not entry.trusted:
         lines.append(f"  it runs a program; look at {got.preset.module}, then trust it with:")
         where = f" --eval {shlex.quote(str(suite))}" if suite else ""

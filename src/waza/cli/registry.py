@@ -106,12 +106,12 @@ def _table(hits: Sequence[Hit]) -> str:
 @command.command(epilog="Example: waza registry verify evals/my-skill/eval.yaml")
 @click.argument("suite", default="eval.yaml", type=click.Path(path_type=Path))
 def verify(suite: Path) -> int:
-    """Recompute the digest of every module in the suite's lock. Exit code 1 when one is missing or changed."""
+    """Recompute digest and tree of every module in the suite's lock. Exit code 1 when one is missing or changed."""
     import os
 
     from waza.cli.streams import say
     from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
-    from waza.registry.cache import ModuleError, cache_root, digest_of, module_directory
+    from waza.registry.cache import ModuleError, cache_root, is_intact, module_directory
     from waza.registry.lock import FILE, read_lock
     from waza.registry.ref import RefError, parse_ref
     from waza.report.words import FAILED, PASSED
@@ -124,7 +124,7 @@ def verify(suite: Path) -> int:
         try:
             directory = module_directory(cache_root(os.environ), parse_ref(entry.ref), entry.commit)
             said = "" if directory.is_dir() else "not in the cache; run `waza get`"
-            if not said and digest_of(directory) != entry.digest:
+            if not said and not is_intact(directory, entry.digest, entry.tree):
                 said = f"changed; remove {directory} and run `waza get`"
         except (ModuleError, RefError) as error:
             said = str(error)

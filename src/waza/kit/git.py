@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from asyncio.subprocess import DEVNULL
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -37,19 +37,73 @@ _INHERITED = frozenset(
 _locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 
+_OWN_SCOPES = (b"local", b"worktree")  # of configuration: it stands in the repository
+
+
 class GitError(WazaError):
     """Git refused, could not be started or did not end; the message carries what git said."""
 
 
-async def worktree_add(source: Path, target: Path, commit: str | None = None) -> None:
+async def worktree_add(
+    source: Path, target: Path, commit: str | None = None, *, filters: Sequence[str] = ()
+) -> None:
     """Check out `commit` (hash, branch or tag; None: HEAD) of the repository `source` into `target`.
 
     The worktree is detached and shares the objects of the repository. It is locked, so that no other `git
-    worktree prune` forgets it while it is in use. `target` is new or an empty directory. Raises GitError.
+    worktree prune` forgets it while it is in use. `target` is new or an empty directory.
+
+    Nothing that the repository's own configuration names is run, and nothing is fetched: a repository may
+    come from anywhere. Of its filters those in `filters` work; files that need another one are an error.
+    Raises GitError.
     """
     revision = "HEAD" if commit is None else _revision(commit)
     async with _alone(source):
-        await _git(source, "worktree", "add", "--lock", "--detach", _place(target), revision)
+        await _git(source, "worktree", "add", "--lock", "--no-checkout", "--detach", _place(target), revision)
+        off = await _own_filters(target) - set(filters)
+        await _git(target, *_without(off), "reset", "--hard", "--quiet", "--no-recurse-submodules")
+        if off and (needed := await _filtered(target, off)):
+            raise GitError(
+                f"{needed[0]} and other files of {source} go through a filter of its own configuration "
+                f"({', '.join(sorted(off))}), a program that is not run; let it run with filters: [NAME] beside "
+                "the source of the worktree, or configure it for all repositories (git config --global)"
+            )
+
+
+async def _own_filters(target: Path) -> set[str]:
+    """Return the filters that the configuration of a repository itself names. Those of the user are trusted."""
+    try:
+        listed = await _git_bytes(
+            target,
+            "config",
+            "--null",
+            "--show-scope",
+            "--get-regexp",
+            r"^filter\..*\.(clean|smudge|process)$",
+        )
+    except GitError:  # there are none
+        return set()
+    parts = listed.split(b"\0")
+    own = [key for scope, key in zip(parts[::2], parts[1::2], strict=False) if scope in _OWN_SCOPES]
+    names = (key.partition(b"\n")[0].partition(b".")[2].rpartition(b".")[0] for key in own)
+    return {os.fsdecode(name) for name in names}
+
+
+def _without(filters: Iterable[str]) -> list[str]:
+    """Return the options with which git does not run filters."""
+    settings = [
+        f"filter.{name}.{key}"
+        for name in filters
+        for key in ("clean=", "smudge=", "process=", "required=false")
+    ]
+    return [part for setting in settings for part in ("-c", setting)]
+
+
+async def _filtered(target: Path, filters: set[str]) -> list[str]:
+    """Return the files of a worktree that go through one of the filters."""
+    files = await _git_bytes(target, "ls-files", "-z")
+    told = await _git_bytes(target, "check-attr", "--stdin", "-z", "filter", stdin=files) if files else b""
+    parts = [os.fsdecode(part) for part in told.split(b"\0")]
+    return [name for name, value in zip(parts[::3], parts[2::3], strict=False) if value in filters]
 
 
 async def worktree_remove(source: Path, target: Path) -> None:
@@ -80,6 +134,11 @@ async def rev_parse(path: Path, rev: str) -> str:
     return await _git(path, "rev-parse", "--verify", f"{_revision(rev)}^{{commit}}")
 
 
+async def tree_of(path: Path, commit: str) -> str:
+    """Return the id of the tree of a commit. Raises GitError."""
+    return await _git(path, "rev-parse", "--verify", f"{_revision(commit)}^{{tree}}")
+
+
 class TreeEntry(msgspec.Struct, frozen=True):
     """A file of a commit: its mode as git writes it, the id of its content, its size, its path with slashes."""
 
@@ -93,7 +152,7 @@ async def clone_bare(url: str, target: Path) -> None:
     """Clone a repository without a checkout, all branches and tags. Raises GitError, without the URL's secrets."""
     if url.startswith("-"):
         raise GitError(f"{url!r} is no address of a repository")
-    await _git(target.parent, "clone", "--quiet", "--mirror", "--", url, _place(target))
+    await _git(target.parent, "clone", "--quiet", "--mirror", "--", url, _place(target), fetches=True)
 
 
 async def list_tree(repository: Path, commit: str, most: int) -> list[TreeEntry]:
@@ -176,32 +235,46 @@ def _revision(text: str) -> str:
     return text
 
 
-async def _git(directory: Path, *args: str) -> str:
+async def _git(directory: Path, *args: str, fetches: bool = False) -> str:
     """Run git and return its stdout as text, stripped."""
-    return (await _git_bytes(directory, *args)).decode("utf-8", "replace").strip()
+    return (await _git_bytes(directory, *args, fetches=fetches)).decode("utf-8", "replace").strip()
 
 
-async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"") -> bytes:
+async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"", fetches: bool = False) -> bytes:
     """Run git; return its stdout."""
     finished = await process.run(
-        _argv(*args), cwd=directory, env=_environment(), timeout=_LIMIT, stdin=stdin, max_output=_MOST
+        _argv(*args),
+        cwd=directory,
+        env=_environment(fetches=fetches),
+        timeout=_LIMIT,
+        stdin=stdin,
+        max_output=_MOST,
     )
     if not finished.ok:
         said = finished.stderr.decode("utf-8", "replace").strip() or finished.ending
-        raise GitError(f"git {' '.join(args[:2])} in {directory}: {said}")
+        raise GitError(f"git {_named(args)} in {directory}: {said}")
     if finished.truncated:
-        raise GitError(
-            f"git {' '.join(args[:2])} in {directory}: its output is larger than {_MOST // 2**20} MB"
-        )
+        raise GitError(f"git {_named(args)} in {directory}: its output is larger than {_MOST // 2**20} MB")
     return finished.stdout
 
 
+def _named(args: Sequence[str]) -> str:
+    """Return the command of a call, without the settings before it."""
+    words = [arg for arg, before in zip(args, ("", *args), strict=False) if "-c" not in (arg, before)]
+    return " ".join(words[:2])
+
+
 def _argv(*args: str) -> list[str]:
-    """Return the call of git that runs none of the hooks of a repository."""
-    return ["git", "-c", f"core.hooksPath={os.devnull}", *args]
+    """Return the call of git that runs no hook and no other program that a repository names."""
+    safe = (f"core.hooksPath={os.devnull}", "core.fsmonitor=false", "protocol.ext.allow=never")
+    return ["git", *(part for setting in safe for part in ("-c", setting)), *args]
 
 
-def _environment() -> dict[str, str]:
-    """Return the environment in which git asks nothing, and works on the repository that we say."""
+def _environment(*, fetches: bool = False) -> dict[str, str]:
+    """Return the environment in which git asks nothing, and works on the repository that we say.
+
+    Unless it is told to, it fetches nothing either: a partial clone names the programs that it fetches with.
+    """
     own = {name: value for name, value in os.environ.items() if name not in _INHERITED}
-    return {**own, "GIT_TERMINAL_PROMPT": "0"}
+    local = {} if fetches else {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    return {**own, **local, "GIT_TERMINAL_PROMPT": "0"}

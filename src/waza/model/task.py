@@ -23,12 +23,16 @@ class InputFile(Keys, frozen=True, kw_only=True):
 
 
 class Repo(Keys, frozen=True, kw_only=True):
-    """A git worktree in the workspace; without `dest` it is the workspace's root."""
+    """A git worktree in the workspace; without `dest` it is the workspace's root.
+
+    `filters` are those of the repository's own configuration that may run, such as `lfs`.
+    """
 
     type: Literal["worktree"]
     source: NonBlank
     commit: str = ""
     dest: str = ""
+    filters: list[NonBlank] = []
 
 
 class Responder(Keys, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -53,6 +54,43 @@ def digest_of(directory: Path) -> str:
                 total.update(block)
         total.update(b"\0")
     return f"sha256:{total.hexdigest()}"
+
+
+def tree_of(directory: Path) -> str:
+    """Return the id that git gives to the tree of a directory's files, with their modes. Raises OSError.
+
+    Unlike the digest it keeps names and contents apart. (Empty directories do not count.)
+    """
+    entries: list[tuple[bytes, bytes]] = []
+    with os.scandir(directory) as found:
+        for entry in found:
+            name = os.fsencode(entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                below = tree_of(Path(entry))
+                if below != _EMPTY_TREE:
+                    entries.append((name + b"/", b"40000 " + name + b"\0" + bytes.fromhex(below)))
+            else:
+                mode = b"100755" if entry.stat().st_mode & stat.S_IXUSR else b"100644"
+                content = _git_id(b"blob", Path(entry).read_bytes())
+                entries.append((name, mode + b" " + name + b"\0" + bytes.fromhex(content)))
+    return _git_id(b"tree", b"".join(data for _, data in sorted(entries)))
+
+
+def _git_id(kind: bytes, data: bytes) -> str:
+    return hashlib.sha1(kind + b" %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+_EMPTY_TREE = _git_id(b"tree", b"")
+
+
+def is_intact(directory: Path, digest: str, tree: str) -> bool:
+    """Tell whether a module's directory holds what its digest and, where that is known, its git tree stand for.
+
+    Windows keeps no modes, which belong to a tree, so that only the digest counts there. Raises ModuleError.
+    """
+    if digest_of(directory) != digest:
+        return False
+    return not tree or sys.platform == "win32" or tree_of(directory) == tree
 
 
 def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:

@@ -13,7 +13,7 @@ import msgspec
 
 from waza.kit import git
 from waza.kit.files import safe_join
-from waza.registry.cache import MAX_BYTES, MAX_FILES, ModuleError, digest_of, module_directory
+from waza.registry.cache import MAX_BYTES, MAX_FILES, ModuleError, digest_of, is_intact, module_directory
 from waza.registry.ref import Ref
 
 _REGULAR = ("100644", "100755")
@@ -30,6 +30,7 @@ class Module(msgspec.Struct, frozen=True):
 
     directory: Path
     commit: str
+    tree: str
     digest: str
     url: str
 
@@ -45,6 +46,7 @@ async def fetch(ref: Ref, root: Path, hosts: Mapping[str, str]) -> Module:
     repository, files = work / "repository", work / "files"
     try:
         commit = await _clone(ref, f"{base}/{ref.owner}/{ref.repo}.git", repository)
+        tree = await git.tree_of(repository, commit)
         await _export(repository, commit, files)
         digest = digest_of(files)
         target = module_directory(root, ref, commit)
@@ -54,12 +56,12 @@ async def fetch(ref: Ref, root: Path, hosts: Mapping[str, str]) -> Module:
         raise ModuleError(f"{ref} cannot be fetched: {error}") from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    if digest_of(target) != digest:
+    if not is_intact(target, digest, tree):
         raise ModuleError(
             f"{target} does not hold the files of commit {commit[:12]}: it was changed. Look at what "
             "changed, remove the directory, and run `waza get` again"
         )
-    return Module(target, commit, digest, ref.url)
+    return Module(target, commit, tree, digest, ref.url)
 
 
 async def _clone(ref: Ref, address: str, repository: Path) -> str:

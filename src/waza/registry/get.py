@@ -37,7 +37,8 @@ class Getter:
     async def get(self, text: str) -> Got:
         """Fetch the module of a ref, and see that it holds what the ref names. Raises ModuleError.
 
-        Trust that the lock gave to the same content is kept; other content has to be trusted anew.
+        Trust that the lock gave to the same commit is kept; any other has to be trusted anew. Other files
+        that have the digest of the lock are refused: somebody has made them so.
         """
         try:
             ref = parse_ref(text)
@@ -49,10 +50,18 @@ class Getter:
         module = self._fetched[place]
         preset = load_preset(module.directory, ref)
         before = self._known.find(text)
-        trusted = before is not None and before.trusted and before.digest == module.digest
+        same = before is not None and (before.commit, before.digest) == (module.commit, module.digest)
+        if before and before.digest == module.digest and before.tree not in ("", module.tree):
+            raise ModuleError(
+                f"{text} is now at commit {module.commit[:12]}, whose files differ from those of "
+                f"{before.commit[:12]} but have the same digest: they were made to pass for them, and are refused",
+                "cache_integrity",
+            )
+        trusted = before is not None and before.trusted and same
         entry = Entry(
             ref=text,
             commit=module.commit,
+            tree=module.tree,
             digest=module.digest,
             url=module.url,
             trusted=trusted,

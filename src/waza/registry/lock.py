@@ -24,12 +24,16 @@ _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One ref, pinned. Trust is given to a digest: another digest has to be trusted anew."""
+    """One ref, pinned. Trust is given to one commit, git tree and digest together: others are trusted anew.
+
+    `tree` is empty in locks that were written before it was kept.
+    """
 
     ref: NonBlank
     commit: str
     digest: str
     url: NonBlank
+    tree: str = ""
     trusted: bool = False
     trust_reason: str = ""
 
@@ -81,6 +85,7 @@ def write_lock(directory: Path, entries: Iterable[Entry]) -> Path:
     lines = [f"schema_version: {VERSION}", "graders:"]
     for entry in sorted(entries, key=lambda entry: entry.ref):
         lines += [f"  - ref: {scalar(entry.ref)}", f"    commit: {scalar(entry.commit)}"]
+        lines += [f"    tree: {scalar(entry.tree)}"] if entry.tree else []
         lines += [f"    digest: {scalar(entry.digest)}", f"    url: {scalar(entry.url)}"]
         if entry.trusted:
             lines += ["    trusted: true", f"    trust_reason: {scalar(entry.trust_reason)}"]
@@ -110,6 +115,9 @@ def _faults(document: Document, lock: LockFile) -> Iterator[tuple[yaml.Node, tup
                 (*path, "commit"),
                 f"{entry.commit!r} is no commit of 40 hexadecimal digits",
             )
+        if entry.tree and not _COMMIT.fullmatch(entry.tree):
+            message = f"{entry.tree!r} is no git tree of 40 hexadecimal digits"
+            yield keys["tree"], (*path, "tree"), message
         if not _DIGEST.fullmatch(entry.digest):
             message = f"{entry.digest!r} is no digest of the form sha256:<64 hexadecimal digits>"
             yield keys["digest"], (*path, "digest"), message

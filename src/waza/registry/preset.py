@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 MANIFEST = "waza.registry.yaml"
 _ENDINGS = ("", ".yaml", ".yml")
-# The types that start no program of their module. Others, and those of other packages, need trust.
+# The types that run no program of their module. Others, and those of other packages, need trust.
 _FREE = frozenset(
     {
-        *("action_sequence", "behavior", "code", "diff", "file", "json_schema", "prompt"),
+        *("action_sequence", "behavior", "diff", "file", "json_schema", "prompt"),
         *("skill_invocation", "text", "tool_calls", "tool_constraint", "trigger"),
     }
 )

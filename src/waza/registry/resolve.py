@@ -9,7 +9,7 @@ import msgspec
 
 from waza.kit import yaml
 from waza.model.suite import GraderEntry
-from waza.registry.cache import ModuleError, cache_root, digest_of, module_directory
+from waza.registry.cache import ModuleError, cache_root, is_intact, module_directory
 from waza.registry.lock import FILE, Entry, LockFile
 from waza.registry.preset import Preset, load_preset, merged
 from waza.registry.ref import Ref, RefError, parse_ref
@@ -22,7 +22,7 @@ class Modules:
 
     def __init__(self, lock: LockFile | None, environ: Mapping[str, str]) -> None:
         self._lock, self._root = lock, cache_root(environ)
-        self._digests: dict[Path, str] = {}
+        self._intact: dict[tuple[Path, str, str], bool] = {}
 
     def grader(self, entry: GraderEntry, node: yaml.Mapping) -> Preset:
         """Return the grader that an entry's ref stands for, with what the entry says on top.
@@ -59,14 +59,14 @@ class Modules:
         directory = module_directory(self._root, ref, pinned.commit)
         if not directory.is_dir():
             raise ModuleError(f"{text!r} is not available offline; {_GET}", "cache_missing")
-        if directory not in self._digests:
-            self._digests[directory] = digest_of(directory)
-        found = self._digests[directory]
-        if found != pinned.digest:
+        wanted = (directory, pinned.digest, pinned.tree)
+        if wanted not in self._intact:
+            self._intact[wanted] = is_intact(*wanted)
+        if not self._intact[wanted]:
             raise ModuleError(
-                f"the files of {text!r} are not those of {FILE} (digest {found[:19]}..., wanted "
-                f"{pinned.digest[:19]}...): the cache or the lock was changed. Look at what changed, remove "
-                f"{directory}, and {_GET}",
+                f"the files of {text!r} are not those of {FILE} (wanted: digest {pinned.digest[:19]}..., tree "
+                f"{pinned.tree[:12] or 'not known'}): the cache or the lock was changed. Look at what changed, "
+                f"remove {directory}, and {_GET}",
                 "cache_integrity",
             )
         return directory

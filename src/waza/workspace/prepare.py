@@ -64,7 +64,8 @@ async def _filled(
     room: Room, root: Path, task: Task, items: Sequence[Item], instructions: Sequence[Item]
 ) -> Place:
     for repo in task.inputs.repos:
-        await room.add_worktree(repository(task, repo), _inside(root, repo.dest), repo.commit or None)
+        target = _inside(root, repo.dest)
+        await room.add_worktree(repository(task, repo), target, repo.commit or None, filters=repo.filters)
     resources = [_put(root, item) for item in [*items, *instructions]]
     return Place(
         workspace=root,

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -68,7 +69,9 @@ class Room:
         self._used = True
         return directory
 
-    async def add_worktree(self, source: Path, target: Path, commit: str | None) -> None:
+    async def add_worktree(
+        self, source: Path, target: Path, commit: str | None, *, filters: Sequence[str] = ()
+    ) -> None:
         """Check out `commit` (default: HEAD) of the repository at `source`, an absolute path. Raises ExecutorError."""
         tree = Worktree(str(source), str(target))
         own = self._opened()
@@ -78,7 +81,7 @@ class Room:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             async with self._git:
-                await git.worktree_add(Path(tree.source), target, commit)
+                await git.worktree_add(Path(tree.source), target, commit, filters=filters)
         except WazaError as error:
             raise ExecutorError(f"the worktree of {source} cannot be made: {error}") from error
 

@@ -85,12 +85,13 @@ def test_worktrees_of_a_repository_are_changed_one_at_a_time(repo: Path, tmp_pat
     slow.write_text(f"#!/bin/sh\necho begin >> '{log}'\nsleep 0.1\necho end >> '{log}'\n", encoding="utf-8")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", str(slow.parent), prepend=os.pathsep)
+    (tmp_path / "a").mkdir()
 
     async def scenario() -> None:
         await asyncio.gather(worktree_add(repo, tmp_path / "a"), worktree_remove(repo, tmp_path / "b"))
 
     asyncio.run(scenario())
-    assert log.read_text(encoding="utf-8").split() == ["begin", "end"] * 2
+    assert log.read_text(encoding="utf-8").split() == ["begin", "end"] * 4
 
 
 def test_remove_although_it_was_changed(repo: Path, tmp_path: Path):
@@ -193,6 +194,70 @@ def test_hooks_of_the_repository_are_not_run(repo: Path, tmp_path: Path):
     assert not (tmp_path / "hooked").exists()
     git(repo, "checkout", "--detach", "v1")
     assert (tmp_path / "hooked").exists()  # the hook itself works
+
+
+def program(tmp_path: Path) -> tuple[Path, Path]:
+    """A program that a repository names, and the file that says that it ran."""
+    script, ran = tmp_path / "program.sh", tmp_path / "ran"
+    script.write_text(f"#!/bin/sh\ntouch '{ran}'\ncat\n", encoding="utf-8")
+    script.chmod(0o755)
+    return script, ran
+
+
+def test_a_program_that_watches_files_is_not_run(repo: Path, tmp_path: Path):
+    script, ran = program(tmp_path)
+    git(repo, "config", "core.fsmonitor", str(script))
+    asyncio.run(worktree_add(repo, tmp_path / "tree"))
+    asyncio.run(worktree_remove(repo, tmp_path / "tree"))
+    assert not ran.exists()
+    git(repo, "status")
+    assert ran.exists()
+
+
+@pytest.mark.parametrize("key", ["smudge", "process"])
+@pytest.mark.parametrize("included", [False, True])
+def test_filters_of_the_repository_are_not_run_and_files_that_need_them_are_an_error(
+    repo: Path, tmp_path: Path, key: str, included: bool
+):
+    script, ran = program(tmp_path)
+    config = tmp_path / "more config"
+    if included:  # read in worktrees only
+        git(repo, "config", f"includeIf.gitdir:{repo}/.git/worktrees/**.path", str(config))
+    where = ["--file", str(config)] if included else []
+    git(repo, "config", *where, f"filter.odd.name.{key}", str(script))
+    asyncio.run(worktree_add(repo, tmp_path / "unused"))  # no file goes through it
+    assert note(tmp_path / "unused") == "two"
+    (repo / ".git" / "info").mkdir(exist_ok=True)
+    (repo / ".git" / "info" / "attributes").write_text("*.txt filter=odd.name\n", encoding="utf-8")
+    with pytest.raises(GitError, match=r"note ü\.txt .* filter .*\(odd\.name\)"):
+        asyncio.run(worktree_add(repo, tmp_path / "tree"))
+    assert not ran.exists()
+
+
+def test_filters_that_are_declared_or_configured_by_the_user_are_run(repo: Path, tmp_path: Path, monkeypatch):
+    script, ran = program(tmp_path)
+    (repo / ".git" / "info").mkdir(exist_ok=True)
+    (repo / ".git" / "info" / "attributes").write_text("*.txt filter=odd\n", encoding="utf-8")
+    git(repo, "config", "filter.odd.smudge", str(script))
+    asyncio.run(worktree_add(repo, tmp_path / "tree", filters=["odd"]))
+    assert ran.exists()
+    ran.unlink()
+    git(repo, "config", "--unset", "filter.odd.smudge")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "global"))
+    git(repo, "config", "--global", "filter.odd.smudge", str(script))
+    asyncio.run(worktree_add(repo, tmp_path / "other"))
+    assert ran.exists()
+    assert note(tmp_path / "other") == "two"
+
+
+def test_what_a_partial_clone_lacks_is_not_fetched(repo: Path, tmp_path: Path):
+    script, ran = program(tmp_path)
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--no-checkout", "--filter=blob:none", repo.as_uri(), "partial")
+    git(tmp_path / "partial", "config", "remote.origin.uploadpack", str(script))
+    with pytest.raises(GitError):
+        asyncio.run(worktree_add(tmp_path / "partial", tmp_path / "tree"))
+    assert not ran.exists()
 
 
 def test_repository_of_a_surrounding_hook_is_not_taken(repo: Path, tmp_path: Path, monkeypatch):

@@ -189,7 +189,7 @@ def test_merging(below: str, above: str, both: dict[str, Any]):
     ("preset", "needed"),
     [
         ("type: text", False),
-        ("type: code", False),
+        ("type: code", True),
         ("type: prompt", False),
         ("type: program", True),
         ("{type: wgp, config: {runtime: program}}", True),
