@@ -35,6 +35,7 @@ class Repeater(AgentExecutor):
         self.streaming = streaming
         self.counts = Counter[str]()
         self.prompts: list[str] = []
+        self.metadata: dict[str, Any] = {}  # of every answer
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Answer a prompt; FAIL makes the task fail."""
@@ -43,9 +44,9 @@ class Repeater(AgentExecutor):
         self.counts[context.context_id or ""] += 1
         number = self.counts[context.context_id or ""]
         if not self.streaming and prompt != "FAIL":
-            await event_queue.enqueue_event(
-                new_text_message(f"{number}: {prompt}", context_id=context.context_id)
-            )
+            message = new_text_message(f"{number}: {prompt}", context_id=context.context_id)
+            message.metadata.update(self.metadata)
+            await event_queue.enqueue_event(message)
             return
         if context.message is None:
             raise ValueError("there is no message")
@@ -59,7 +60,11 @@ class Repeater(AgentExecutor):
             )
             return
         await updater.add_artifact(
-            [new_text_part(f"{number}: ")], artifact_id="a", append=False, last_chunk=False
+            [new_text_part(f"{number}: ")],
+            artifact_id="a",
+            metadata=self.metadata,
+            append=False,
+            last_chunk=False,
         )
         await updater.add_artifact([new_text_part(prompt)], artifact_id="a", append=True, last_chunk=True)
         await updater.complete()

@@ -37,7 +37,7 @@ from waza.m365.ready import start_evaluators
 from waza.m365.resolve import Resolved, resolve
 from waza.m365.standin import Runtime
 from waza.m365.status import status_of
-from waza.m365.suite import Agent, agent_named, suite_of
+from waza.m365.suite import RECORDED, Agent, agent_named, suite_of
 from waza.model.event import RunEvent, Warned
 from waza.model.loaded import Suite
 from waza.model.verdict import Shared
@@ -211,8 +211,12 @@ class _Run:
         }
         outcomes = [found.get(name) or outcomes_of(own, None) for name, own in evaluators.items()]
         now = datetime.now(UTC)
+        card = next((turn.agent for item in outcomes for turn in item if turn.agent), "")
         facts = RunFacts(
-            evaluated_at=now, agent_name=self.redactor.text(self.arguments.agent), judge=agent.judge
+            evaluated_at=now,
+            agent_name=self.redactor.text(card or self.arguments.agent),
+            judge=agent.judge,
+            recorded=agent.executor == RECORDED,
         )
         result = result_document(self.document, outcomes, facts)
         paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
@@ -238,7 +242,7 @@ class _Run:
         trouble = []
         for path in paths:
             try:
-                write_result(path, result)
+                write_result(path, result, self.document.name)
             except WazaError as error:
                 trouble.append(str(error))
             else:
@@ -316,5 +320,6 @@ def _positive(name: str, default: float) -> float:
     except ValueError:
         number = 0
     if not 0 < number < 86_400:
-        raise UsageError(f"the variable {name} is {text!r}, but must be a number above 0")
+        tell(f"warning: the variable {name} is {text!r}, which is no number above 0; {default:g} is used")
+        return default
     return number

@@ -60,7 +60,9 @@ class Conversation:
         self.events += turn.events
         told = self.task.verbatim or turn.citations or turn.diagnostics
         if told and not (turn.error or turn.denials):
-            said = {"citations": turn.citations, "diagnostics": turn.diagnostics}
+            said: dict[str, Any] = {"citations": turn.citations, "diagnostics": turn.diagnostics}
+            known = {"session_id": turn.session_id, "agent": turn.agent}
+            said |= {key: value for key, value in known.items() if value}
             self.events.append(Event(type=ANSWER, content=turn.output, message=said))
         self.skills += turn.skills
         self.usages.append(turn.usage)

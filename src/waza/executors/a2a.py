@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, TypeGuard
+from typing import Annotated, Any, ClassVar, TypeGuard
 from uuid import uuid4
 
 import httpx
@@ -25,12 +25,19 @@ from a2a.types.a2a_pb2 import (
     Role,
     SendMessageRequest,
     StreamResponse,
+    TaskArtifactUpdateEvent,
     TaskState,
     TaskStatus,
+    TaskStatusUpdateEvent,
+)
+from a2a.types.a2a_pb2 import (
+    Task as A2ATask,
 )
 from a2a.utils.errors import A2AError
+from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]  # it has no types
 
 from waza.errors import ExecutorError
+from waza.executors.telemetry import CITATIONS, DIAGNOSTICS, SEARCHES, said_with
 from waza.kit import http
 from waza.model.agent import Limits, Place, Setup
 from waza.model.base import Keys, NonBlank
@@ -98,6 +105,7 @@ class A2AExecutor:
             event_hooks={"request": [self._let_out], "response": [http.bound_async]},
         )
         self.client: Client | None = None
+        self.name = ""  # as the card says
 
     async def start(self) -> None:
         """Read the agent's card. ExecutorError: there is none, or a key is missing, or we do not speak its ways."""
@@ -109,6 +117,7 @@ class A2AExecutor:
         try:
             async with asyncio.timeout(CARD_LIMIT):
                 card = await A2ACardResolver(self.http, url).get_agent_card()
+            self.name = card.name
             if key:
                 self.secrets[_key_header(card)] = key
             self._check_servers(card)
@@ -142,7 +151,7 @@ class A2AExecutor:
         del attempt, place
         if self.client is None:
             raise ExecutorError("the agent was not started")
-        return A2ASession(self.client, self.options.attempts)
+        return A2ASession(self.client, self.name, self.options.attempts)
 
     def judge(self, attempt: Attempt) -> None:
         """Return nobody: an agent elsewhere is not asked for verdicts."""
@@ -158,8 +167,8 @@ class A2AExecutor:
 class A2ASession:
     """One conversation."""
 
-    def __init__(self, client: Client, attempts: int) -> None:
-        self.client, self.attempts = client, attempts
+    def __init__(self, client: Client, agent: str, attempts: int) -> None:
+        self.client, self.agent, self.attempts = client, agent, attempts
         self.context_id = self.task_id = ""
 
     async def send(self, prompt: str, limits: Limits) -> Turn:
@@ -189,7 +198,7 @@ class A2ASession:
             else:
                 self.context_id = answer.context_id or self.context_id
                 self.task_id = answer.open_task
-                return answer.turn(prompt)
+                return msgspec.structs.replace(answer.turn(prompt), agent=self.agent)
         raise AssertionError("unreachable: the last attempt returns")
 
     def _request(self, prompt: str) -> SendMessageRequest:
@@ -242,6 +251,7 @@ class _Answer:
         self.state = TaskState.TASK_STATE_UNSPECIFIED
         self.artifacts: dict[str, Artifact] = {}
         self.message: str | None = None
+        self.metadata: dict[str, Any] = {}
 
     @property
     def open_task(self) -> str:
@@ -251,22 +261,41 @@ class _Answer:
     def take(self, part: StreamResponse) -> None:
         """Take in one part."""
         if part.HasField("message"):
+            self._said(part.message)
             self.message = get_message_text(part.message)
             self.context_id = part.message.context_id
         elif part.HasField("task"):
             self.task_id, self.context_id = part.task.id, part.task.context_id
             self.artifacts = {one.artifact_id: one for one in part.task.artifacts}
+            self._note(part.task)
             self._status(part.task.status)
         elif part.HasField("status_update"):
             update = part.status_update
             self.task_id, self.context_id = update.task_id, update.context_id
+            self._note(update)
             self._status(update.status)
         elif part.HasField("artifact_update"):
+            self._note(part.artifact_update)
             self._artifact(part.artifact_update.artifact, append=part.artifact_update.append)
 
     def _status(self, status: TaskStatus) -> None:
         self.state = status.state
         self.said = get_message_text(status.message) if status.HasField("message") else ""
+        if status.HasField("message"):
+            self._said(status.message)
+
+    def _said(self, what: Message | Artifact) -> None:
+        """Keep what is said besides a text: metadata, and what parts with data tell of searches and citations."""
+        self._note(what)
+        for part in what.parts:
+            data = MessageToDict(part.data) if part.HasField("data") else None
+            if isinstance(data, dict):
+                self.metadata |= {key: data[key] for key in (CITATIONS, DIAGNOSTICS, SEARCHES) if key in data}
+
+    def _note(
+        self, what: Message | Artifact | A2ATask | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
+    ) -> None:
+        self.metadata |= MessageToDict(what.metadata)
 
     def _artifact(self, artifact: Artifact, *, append: bool) -> None:
         known = self.artifacts.get(artifact.artifact_id)
@@ -282,11 +311,19 @@ class _Answer:
             return Turn(error=f"the agent's task ended as {name}{': ' if self.said else ''}{self.said}")
         # A streamed text comes in pieces, and what stands between them is part of them.
         texts = [get_artifact_text(one, "") for one in self.artifacts.values()]
-        output = self.message
+        for artifact in self.artifacts.values():
+            self._said(artifact)
+        said, output = said_with(self.metadata), self.message
         if output is None:
             output = "\n".join(text for text in texts if text) or self.said
         events = (Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))
-        return Turn(output=output, events=events, session_id=self.context_id)
+        return Turn(
+            output=output,
+            events=events,
+            session_id=self.context_id,
+            citations=said.citations,
+            diagnostics=said.diagnostics,
+        )
 
 
 def _key_header(card: AgentCard) -> str:

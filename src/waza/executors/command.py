@@ -14,6 +14,7 @@ import msgspec
 
 from waza.errors import ExecutorError, is_outside
 from waza.executors._system import system_text
+from waza.executors.telemetry import Said, said_in
 from waza.kit import process
 from waza.kit.temporary import OwnDirectory
 from waza.model.agent import Limits, Place, Setup
@@ -30,12 +31,14 @@ class CommandOptions(Keys, frozen=True, kw_only=True):
     """`config.executor_options`: a shell command, and where it runs: in the workspace, or where waza was started.
 
     With `system: prompt` the system text stands before every prompt; it is in a file in any case.
+    `answer: json` reads an answer that is an object with `response` and perhaps `citations` and `diagnostics`.
     """
 
     strict_keys: ClassVar[bool] = True
     command: NonBlank
     directory: Literal["workspace", "current"] = "workspace"
     system: Literal["file", "prompt"] = "file"
+    answer: Literal["text", "json"] = "text"
 
 
 class CommandExecutor:
@@ -122,7 +125,7 @@ class CommandSession:
             )
         except ValueError as error:
             raise ExecutorError(f"the command cannot be started: {error}") from error
-        turn = _turn(prompt, ended, limits)
+        turn = _turn(prompt, ended, limits, as_json=self.options.answer == "json")
         return msgspec.structs.replace(turn, duration_ms=round((time.monotonic() - started) * 1000))
 
     def _said(self, prompt: str) -> str:
@@ -134,7 +137,7 @@ class CommandSession:
         self.file.unlink(missing_ok=True)
 
 
-def _turn(prompt: str, ended: process.Finished, limits: Limits) -> Turn:
+def _turn(prompt: str, ended: process.Finished, limits: Limits, *, as_json: bool) -> Turn:
     if ended.timed_out:
         return Turn(error=f"the command did not end within {limits.turn:g} s", timed_out=True)
     if ended.truncated:
@@ -145,8 +148,15 @@ def _turn(prompt: str, ended: process.Finished, limits: Limits) -> Turn:
             error=_complaint(ended), throttled=throttled, outside=throttled or is_outside(ended.cause)
         )
     output = ended.stdout.decode("utf-8", "replace").rstrip("\r\n")
+    try:
+        said = said_in(output) if as_json else Said(response=output)
+    except ValueError as error:
+        return Turn(error=f"the command's answer in JSON cannot be read: {error}")
     return Turn(
-        output=output, events=(Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))
+        output=said.response,
+        events=(Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=said.response)),
+        citations=said.citations,
+        diagnostics=said.diagnostics,
     )
 
 

@@ -17,13 +17,13 @@ _FORMULA = ("=", "+", "-", "@", "\t")  # a cell that begins so would be computed
 _TURN = ("status", "prompt", "response", "expected_response", "context", "error")
 
 
-def document(result: dict[str, Any]) -> str:
+def document(result: dict[str, Any], title: str = "") -> str:
     """Return a result document as CSV: lines that begin with `#`, then up to three tables with heads of their own.
 
     Besides the `scores` as JSON, every evaluator has a column with its value. A cell that a spreadsheet
     would compute begins with an apostrophe. Texts are made harmless.
     """
-    seen = overview(result)
+    seen = overview(result, title)
     names = [total.evaluator for total in seen.totals]
     singles = [item for item in seen.items if not item.thread]
     threads = [item for item in seen.items if item.thread]
@@ -35,9 +35,9 @@ def document(result: dict[str, Any]) -> str:
     if seen.totals:
         _table(writer, ["evaluator", "evaluated", "passed", "failed", "errors", "mean"], _totals(seen))
     if singles:
-        _table(writer, ["item", *_TURN, *names, "scores"], _singles(singles, names))
+        _table(writer, ["item", "id", *_TURN, *names, "scores"], _singles(singles, names))
     if threads:
-        head = ["item", "conversation", "conversation_status", "turn", *_TURN, *names, "scores"]
+        head = ["item", "id", "conversation", "conversation_status", "turn", *_TURN, *names, "scores"]
         _table(writer, head, _threads(threads, names))
     return file.getvalue()
 
@@ -66,13 +66,13 @@ def _totals(seen: Overview) -> Iterator[list[str]]:
 
 def _singles(items: list[ItemRow], names: list[str]) -> Iterator[list[str]]:
     for item in items:
-        yield [str(item.number), *_turn(item.turns[0], names)]
+        yield [str(item.number), item.id, *_turn(item.turns[0], names)]
 
 
 def _threads(items: list[ItemRow], names: list[str]) -> Iterator[list[str]]:
     for item in items:
         for turn in item.turns:
-            yield [str(item.number), item.name, item.status, str(turn.number), *_turn(turn, names)]
+            yield [str(item.number), item.id, item.name, item.status, str(turn.number), *_turn(turn, names)]
 
 
 def _turn(turn: TurnRow, names: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ from waza.kit.decode import Document
 from waza.kit.decode import Path as Place
 from waza.kit.json_nodes import JsonError, load
 from waza.m365.check import close
+from waza.m365.ids import item_id
 from waza.m365.model import Thread, Turn
 from waza.m365.options import Evaluators
 from waza.m365.part import typed
@@ -66,13 +67,31 @@ class EvalDocument(msgspec.Struct, frozen=True, kw_only=True):
 def read_document(path: Path) -> EvalDocument:
     """Read a document, older forms included. Raises SuiteError with every mistake in it."""
     upgraded = upgrade(read_nodes(path)[1])
-    document = upgraded.document
+    document = _without_summaries(upgraded.document)
     found = [*upgraded.problems, *(validate(document) if not upgraded.problems else ())]
     if any(problem.severity == "error" for problem in found):
         raise SuiteError([problem for problem in found if problem.severity == "error"])
     moved = [change for change in upgraded.changes if change.kind == "moved"]
     warnings = [document.problem(one.node, one.path, one.message, severity="warning") for one in moved]
     return of_nodes(document, path.stem, (*warnings, *found))
+
+
+def _without_summaries(document: Document) -> Document:
+    """Return a document without the summaries of its conversations: a run writes new ones, so old ones may be wrong."""
+    root = document.root
+    found = root.entries.get("items") if isinstance(root, yaml.Mapping) else None
+    if not (isinstance(root, yaml.Mapping) and isinstance(found, yaml.Sequence)):
+        return document
+    items = yaml.Sequence([_without(one, "summary") for one in found.items], found.line, found.column)
+    entries = {**root.entries, "items": items}
+    return Document(document.file, yaml.Mapping(entries, root.keys, root.line, root.column))
+
+
+def _without(node: yaml.Node, key: str) -> yaml.Node:
+    if not (isinstance(node, yaml.Mapping) and "turns" in node.entries and key in node.entries):
+        return node
+    entries = {name: value for name, value in node.entries.items() if name != key}
+    return yaml.Mapping(entries, node.keys, node.line, node.column)
 
 
 def of_nodes(document: Document, stem: str, warnings: tuple[Problem, ...] = ()) -> EvalDocument:
@@ -172,19 +191,9 @@ def _items(entries: list[dict[str, Any]]) -> tuple[Item, ...]:
 
 def _item(number: int, entry: dict[str, Any], taken: set[str]) -> Item:
     thread = typed(Thread, entry) if "turns" in entry else None
-    own = entry.get("extensions", {}).get("id")
-    wanted = str(own) if isinstance(own, str | int) and own != "" else (thread.name if thread else "")
     return Item(
         number=number,
-        id=_unused(wanted or f"item-{number}", taken),
+        id=item_id(number, entry, taken),
         turns=tuple(thread.turns) if thread else (typed(Turn, entry),),
         thread=thread,
     )
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    unique, number = name, 2
-    while unique in taken:
-        unique, number = f"{name}-{number}", number + 1
-    taken.add(unique)
-    return unique

@@ -156,7 +156,11 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     def _case(self, seen: Observation) -> Case:
         searches = seen.diagnostics.get("retrieval_executions")
         try:
-            known = None if searches is None else msgspec.convert(searches, tuple[RetrievalExecution, ...])
+            known = (
+                None
+                if searches is None
+                else msgspec.convert(searches, tuple[RetrievalExecution, ...], strict=False)
+            )
         except msgspec.ValidationError as error:
             raise GraderError(f"what is known of the agent's searches cannot be read: {error}") from error
         return Case(

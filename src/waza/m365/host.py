@@ -26,7 +26,7 @@ from waza.m365.standin import Runtime
 from waza.problem import Problem
 
 TIMEOUT = 300.0  # seconds for one call, and for the import of an evaluator
-CHILDREN = 4  # of one evaluator at the same time
+CHILDREN = 5  # as many as items run at the same time at most; of one evaluator at the same time
 
 _log = logging.getLogger(__name__)
 

@@ -37,9 +37,9 @@ _NOT_PASSED = ("fail", "error")
 _ORDERS = {"": "Document order", "worst": "Worst first"}
 
 
-def document(result: dict[str, Any]) -> str:
-    """Return a result document as an HTML page."""
-    seen = overview(result)
+def document(result: dict[str, Any], title: str = "") -> str:
+    """Return a result document as an HTML page; `title` is that of one without a name of its own."""
+    seen = overview(result, title)
     unwell = len(seen.items) - seen.counts["pass"]
     items = [_item(item, unfold=item.status != "pass" and unwell <= _MOST_OPEN) for item in seen.items]
     parts = [*_totals(seen), _element("h2", "Items"), _tools(seen), _element("div", *items, id="items")]
@@ -199,7 +199,7 @@ def _item(item: ItemRow, *, unfold: bool) -> str:
     summary = _element(
         "summary",
         _element("span", str(item.number), class_="quiet"),
-        _element("h3", text(_title(item))),
+        _element("h3", *_id(item), text(_title(item))),
         _element("span", *_gist(item), class_="gist"),
         _badge(item.status),
     )
@@ -217,6 +217,12 @@ def _item(item: ItemRow, *, unfold: bool) -> str:
 
 def _title(item: ItemRow) -> str:
     return shortened(item.name, _LONGEST_TITLE)
+
+
+def _id(item: ItemRow) -> Iterator[str]:
+    """Yield the id that the document gives an item; numbers and titles are shown besides."""
+    if item.named and item.id != _title(item):
+        yield _element("code", text(item.id), class_="id")
 
 
 def _gist(item: ItemRow) -> Iterator[str]:

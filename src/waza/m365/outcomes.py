@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+import msgspec
+
 from waza.m365.case import EvaluatorResult
 from waza.m365.options import Evaluators
+from waza.m365.scores import UNREADABLE, Citation, Diagnostics
 from waza.m365.status import (
     AGENT_REQUEST_FAILED,
     AGENT_THROTTLED,
@@ -46,9 +49,28 @@ def answered(event: Event | None, own: Evaluators, said: Mapping[str, Validation
     return TurnOutcome(
         response=str(event.content) if event else "",
         results=tuple(result_of(name, said[name]) for name in own if name in said),
-        citations=about.get("citations", []),
-        diagnostics=about.get("diagnostics", {}),
+        session_id=about.get("session_id", ""),
+        agent=about.get("agent", ""),
+        **_telemetry(about),
     )
+
+
+def _telemetry(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the citations and diagnostics of an answer. What a document cannot hold is said instead."""
+    citations, diagnostics = about.get("citations", []), about.get("diagnostics", {})
+    unreadable = {}
+    try:
+        msgspec.convert(citations, list[Citation], strict=False)
+    except msgspec.ValidationError as error:
+        citations, unreadable = [], {"citations": str(error)}
+    try:
+        msgspec.convert(diagnostics, Diagnostics, strict=False)
+    except msgspec.ValidationError as error:
+        diagnostics, unreadable = {}, {**unreadable, "diagnostics": str(error)}
+    return {
+        "citations": citations,
+        "diagnostics": diagnostics | ({UNREADABLE: unreadable} if unreadable else {}),
+    }
 
 
 def result_of(name: str, said: Validation) -> EvaluatorResult:

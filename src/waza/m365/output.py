@@ -19,21 +19,24 @@ from waza.m365.status import TurnOutcome, error_of, scores_of, status_of, summar
 from waza.version import __version__
 
 _OF_TURN = frozenset({"response", "citations", "scores", "diagnostics", "status", "error"})
-_OF_THREAD = frozenset({"conversation_id", "summary"})
 
-_FORMATS: Mapping[str, Callable[[dict[str, Any]], str]] = {
-    ".json": dump,
+_FORMATS: Mapping[str, Callable[[dict[str, Any], str], str]] = {
+    ".json": lambda result, _: dump(result),
     ".csv": csv_report.document,
     ".html": html_report.document,
 }
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """When, by which agent and judge, the document was evaluated; empty names are left out."""
+    """When, by which agent and judge, the document was evaluated; empty names are left out.
+
+    `recorded`: the responses are those of the document, and so are the conversations.
+    """
 
     evaluated_at: datetime
     agent_name: str = ""
     judge: str = ""
+    recorded: bool = False
 
 
 def result_document(
@@ -44,6 +47,8 @@ def result_document(
     `outcomes` has an entry for every item, and in it one for every turn (else ValueError).
     """
     items = document.data["items"]
+    if facts.recorded:
+        outcomes = [[msgspec.structs.replace(one, session_id="") for one in turns] for turns in outcomes]
     results = [_item(item, turns) for item, turns in zip(items, outcomes, strict=True)]
     metadata = {**document.data.get("metadata", {}), **_metadata(facts)}
     rest = {key: value for key, value in document.data.items() if key != "items"}
@@ -57,10 +62,13 @@ def check_format(path: Path) -> None:
         raise UsageError(f"{path} has no known format; end its name with one of {names}")
 
 
-def write_result(path: Path, result: dict[str, Any]) -> None:
-    """Write a result document in the format of the file's name. Raises UsageError, or WazaError for trouble."""
+def write_result(path: Path, result: dict[str, Any], title: str = "") -> None:
+    """Write a result document in the format of the file's name. Raises UsageError, or WazaError for trouble.
+
+    `title` is that of reports on documents without a name of their own.
+    """
     check_format(path)
-    write_atomic(path, _FORMATS[path.suffix.lower()](result).encode("utf-8", "replace"))
+    write_atomic(path, _FORMATS[path.suffix.lower()](result, title).encode("utf-8", "replace"))
 
 
 def _metadata(facts: RunFacts) -> dict[str, str]:
@@ -75,7 +83,9 @@ def _item(item: dict[str, Any], outcomes: Sequence[TurnOutcome]) -> dict[str, An
         (only,) = outcomes
         return _turn(item, only)
     turns = [_turn(turn, outcome) for turn, outcome in zip(item["turns"], outcomes, strict=True)]
-    rest = {key: value for key, value in item.items() if key not in _OF_THREAD}
+    rest = {key: value for key, value in item.items() if key != "summary"}
+    if known := next((outcome.session_id for outcome in outcomes if outcome.session_id), ""):
+        rest["conversation_id"] = known
     return {**rest, "turns": turns, "summary": summary_of([status_of(outcome) for outcome in outcomes])}
 
 

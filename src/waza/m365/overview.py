@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from waza.m365.ids import item_id, own_id
 from waza.m365.model import Status
 from waza.m365.scores import (
     SCORES,
@@ -68,9 +69,11 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One item; `thread` tells conversations from single questions."""
+    """One item; `thread` tells conversations from single questions, `named` whether the document has its `id`."""
 
     number: int
+    id: str
+    named: bool
     name: str
     status: Status
     thread: bool
@@ -109,13 +112,14 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
         return sum(len(item.turns) for item in self.items)
 
 
-def overview(result: Mapping[str, Any]) -> Overview:
-    """Return the overview of a valid document with results."""
+def overview(result: Mapping[str, Any], title: str = "") -> Overview:
+    """Return the overview of a valid document with results; `title` is its name if it has none of its own."""
     metadata = result.get("metadata", {})
-    items = tuple(_item(number, item) for number, item in enumerate(result["items"], 1))
+    taken = set[str]()
+    items = tuple(_item(number, item, taken) for number, item in enumerate(result["items"], 1))
     counts = Counter(item.status for item in items)
     return Overview(
-        name=metadata.get("name") or "Evaluation",
+        name=metadata.get("name") or title or "Evaluation",
         description=metadata.get("description", ""),
         facts=tuple((label, str(metadata[key])) for key, label in FACTS.items() if metadata.get(key)),
         items=items,
@@ -124,12 +128,21 @@ def overview(result: Mapping[str, Any]) -> Overview:
     )
 
 
-def _item(number: int, item: Mapping[str, Any]) -> ItemRow:
+def _item(number: int, item: Mapping[str, Any], taken: set[str]) -> ItemRow:
     thread = "turns" in item
     turns = tuple(_turn(i, turn) for i, turn in enumerate(item["turns"] if thread else [item], 1))
     status = item.get("summary", {}).get("overall_status") or overall_status([turn.status for turn in turns])
     name = item.get("name") or turns[0].data["prompt"]
-    return ItemRow(number=number, name=name, status=status, thread=thread, turns=turns, data=item)
+    return ItemRow(
+        id=item_id(number, item, taken),
+        named=bool(own_id(item)),
+        number=number,
+        name=name,
+        status=status,
+        thread=thread,
+        turns=turns,
+        data=item,
+    )
 
 
 def _turn(number: int, turn: Mapping[str, Any]) -> TurnRow:

@@ -33,12 +33,13 @@ class RetrievalQuery:
         """Check the queries. Upper and lower case are the same; filters are not looked at."""
         if case.retrieval is None:
             return EvaluatorResult(name="RetrievalQuery", error=NO_TELEMETRY)
-        return self._result(_of_capability(case.retrieval, self.options.capability))
+        known = _of_capability(case.retrieval, self.options.capability)
+        return self._result([one for one in known if not _failed(one)], len(known))
 
-    def _result(self, executions: Sequence[RetrievalExecution]) -> EvaluatorResult:
+    def _result(self, executions: Sequence[RetrievalExecution], tried: int) -> EvaluatorResult:
         options = self.options
         if not executions:
-            reason = f"the agent ran no search with {options.capability}"
+            reason = _none_succeeded(options.capability, tried)
             return _query_result("retrieval_failure", reason)
         queries = [query.queryString or "" for execution in executions for query in execution.queries]
         matched = [query for query in queries if holds(query, options.selector)]
@@ -93,7 +94,11 @@ class RetrievalResult:
         """
         if case.retrieval is None:
             return EvaluatorResult(name="RetrievalResult", error=NO_TELEMETRY)
-        hits = self._hits(case.retrieval)
+        known = _of_capability(case.retrieval, self.options.capability)
+        succeeded = [one for one in known if not _failed(one)]
+        if known and not succeeded:
+            return self._broken(_none_succeeded(self.options.capability, len(known)))
+        hits = self._hits(succeeded)
         try:
             return self._result(hits, [await self._look(claim, hits) for claim in self._claims()])
         except NoJudgement as error:
@@ -106,10 +111,21 @@ class RetrievalResult:
                 url=hit.webUrl or "",
                 texts=tuple(extract.text for extract in hit.extracts),
             )
-            for execution in _of_capability(executions, self.options.capability)
+            for execution in executions
             for place, hit in enumerate(execution.retrievalHits, 1)
         ]
         return [hit for hit in found if hit.rank <= self.options.max_rank]
+
+    def _broken(self, reason: str) -> EvaluatorResult:
+        """Return the result where every search failed: nothing was found, and nothing is known of what there is."""
+        missing = [Finding(claim, reason).item() for claim in self._claims()]
+        extra = {
+            "diagnostic_code": "error",
+            "results_evaluated": 0,
+            "matched_items": [],
+            "missing_items": missing,
+        }
+        return _result("RetrievalResult", 0.0, passed=False, reason=reason, extra=extra)
 
     def _claims(self) -> list[str]:
         expected = self.options.expected_items
@@ -151,6 +167,16 @@ def _result_reason(hits: int, least: int, matched: int, phrases: int) -> str:
 
 def _of_capability(executions: Sequence[RetrievalExecution], capability: str) -> list[RetrievalExecution]:
     return [execution for execution in executions if execution.capability == capability]
+
+
+def _failed(execution: RetrievalExecution) -> bool:
+    return (execution.status or "").casefold() in ("failure", "failed", "error")
+
+
+def _none_succeeded(capability: str, tried: int) -> str:
+    if not tried:
+        return f"the agent ran no search with {capability}"
+    return f"every search with {capability} failed: {tried} of {tried}"
 
 
 def _held(texts: Iterable[str], term: str) -> bool:

@@ -129,6 +129,9 @@ SCORES: dict[str, type[Part]] = {
 }
 
 
+UNREADABLE = "unreadable"
+"""Key of ours in `diagnostics`: why citations or diagnostics of the agent could not be kept."""
+
 TRACEBACKS = "evaluator_tracebacks"
 """Key of ours in `diagnostics`: tracebacks of evaluators that raised an exception, by their names."""
 

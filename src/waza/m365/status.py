@@ -33,6 +33,7 @@ class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     `failure` or `skipped` (an earlier turn of the thread failed): there is no response, and nothing was
     evaluated. Both `citations` and `diagnostics` have the shape of the document; empty ones are left out.
+    `session_id` is the agent's own name of the conversation, `agent` that of itself, where they are known.
     """
 
     response: str = ""
@@ -41,6 +42,8 @@ class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[EvaluatorResult, ...] = ()
     citations: list[dict[str, Any]] = []
     diagnostics: dict[str, Any] = {}
+    session_id: str = ""
+    agent: str = ""
 
     @property
     def answered(self) -> bool:

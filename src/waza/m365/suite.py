@@ -58,7 +58,7 @@ def agent_named(text: str) -> tuple[str, dict[str, Any]]:
     if (executor not in TYPES and executor != RECORDED) or (executor in SHORT and not options):
         raise UsageError(f"there is no agent {text!r}; {_meant(text)}known: {', '.join(AGENTS)}")
     if executor == "command":
-        options["directory"] = "current"
+        options |= {"directory": "current", "answer": "json"}
     return executor, options
 
 

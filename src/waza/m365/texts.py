@@ -21,6 +21,7 @@ from waza.m365.scores import Citation
 
 NO_EXPECTATION = "there is no expected_response to compare with; write one"
 
+_SHOWN, _BEFORE = 200, 40  # characters of a text that a reason shows, and of them before the difference
 _TOKEN = re.compile(r"[^\W_]+")
 _OAI = re.compile("\ue200[a-z]*cite((?:\ue202[^\ue200-\ue202]+)+)\ue201")
 _BRACKET = re.compile(r"\[([0-9]{1,9})\](?!\()")
@@ -42,11 +43,27 @@ class ExactMatch:
         if not case.expected_response.strip():
             return EvaluatorResult(name="ExactMatch", error=NO_EXPECTATION)
         response, expected = case.response.strip(), case.expected_response.strip()
+        shown = _difference(expected, response)
         if not self.options.case_sensitive:
             response, expected = response.casefold(), expected.casefold()
         match = response == expected
-        reason = "the response equals the expected one" if match else "the response is not the expected one"
+        reason = "the response equals the expected one" if match else shown
         return EvaluatorResult(name="ExactMatch", score=float(match), passed=match, reason=reason)
+
+
+def _difference(expected: str, response: str) -> str:
+    """Return both texts; long ones from shortly before the place where they begin to differ."""
+    at = next((i for i, (a, b) in enumerate(zip(expected, response, strict=False)) if a != b), 0)
+    start = max(0, at - _BEFORE) if max(len(expected), len(response)) > _SHOWN else 0
+    texts = [
+        repr(
+            ("..." if start else "")
+            + text[start : start + _SHOWN]
+            + ("..." if text[start + _SHOWN :] else "")
+        )
+        for text in (expected, response)
+    ]
+    return f"expected {texts[0]}, but the response is {texts[1]}"
 
 
 class PartialMatch:

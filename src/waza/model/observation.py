@@ -108,7 +108,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     `throttled`: the agent takes no requests for now, but may later. `outside`: it broke for a cause outside of the
     agent (its server, the disk, a runtime that died), so a resumed run repeats the trial.
     `citations` and `diagnostics` are what the agent's platform says of the answer, in the form of evaluation
-    documents; empty where it says nothing.
+    documents; empty where it says nothing. `agent` is the name that the agent gives itself.
     """
 
     output: str = ""
@@ -125,6 +125,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()  # what should be known, such as a server that did not start
     citations: list[dict[str, Any]] = []
     diagnostics: dict[str, Any] = {}
+    agent: str = ""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):

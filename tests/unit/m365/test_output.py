@@ -108,7 +108,7 @@ def test_results_replace_those_that_the_document_came_with(result: dict[str, Any
     assert (single["response"], single["status"]) == ("Form T-2 [1]", "pass")
     assert list(single["scores"]) == ["relevance", "citations", "exactMatch", "own_check"]
     thread = result["items"][1]
-    assert "conversation_id" not in thread
+    assert thread["conversation_id"] == "old"  # it is the document's own
     assert [turn["status"] for turn in thread["turns"]] == ["fail", "error", "error"]
     assert [turn["response"] for turn in thread["turns"]] == ["Sorry.", "", ""]
     assert thread["turns"][1]["error"]["message"] == "Agent request failed: HTTP 503"
