@@ -37,7 +37,7 @@ from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]  # it has no types
 
 from waza.errors import ExecutorError
-from waza.executors.telemetry import CITATIONS, DIAGNOSTICS, SEARCHES, said_with
+from waza.executors._telemetry import CITATIONS, DIAGNOSTICS, SEARCHES, said_with
 from waza.kit import http
 from waza.model.agent import Limits, Place, Setup
 from waza.model.base import Keys, NonBlank

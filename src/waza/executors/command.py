@@ -14,7 +14,7 @@ import msgspec
 
 from waza.errors import ExecutorError, is_outside
 from waza.executors._system import system_text
-from waza.executors.telemetry import Said, said_in
+from waza.executors._telemetry import Said, said_in
 from waza.kit import process
 from waza.kit.temporary import OwnDirectory
 from waza.model.agent import Limits, Place, Setup

@@ -46,7 +46,10 @@ def main() -> None:
             else:
                 answer = encoded(question, called(evaluator, question))
         except BaseException as error:  # noqa: BLE001 - also SystemExit is an answer, and not the end of this child
-            failed = {"failed": described(error, with_class=evaluator is None), **traced(error, folder)}
+            said = described(error, with_class=evaluator is None)
+            if isinstance(error, json.JSONDecodeError) and "model_config" in question.get("settings", {}):
+                said = f"could not parse score: the model did not answer well-formed JSON: {said}"
+            failed = {"failed": said, **traced(error, folder)}
             answer = encoded(question, failed)
         for stream in (
             sys.stdout,
@@ -85,8 +88,23 @@ def load(question: dict[str, Any]) -> type:
     for name in question["classes"]:
         found = getattr(module, name, None)
         if isinstance(found, type):
+            check_callable(found, [getattr(module, other, None) for other in question["classes"]])
             return found
     raise AttributeError(f"after its import there is no class {' or '.join(question['classes'])}")
+
+
+def check_callable(evaluator: type, others: Sequence[object]) -> None:
+    """Raise AttributeError for a class without `__call__` that stands before one that has it."""
+    able = [one.__name__ for one in others if isinstance(one, type) and is_callable(one)]
+    if able and not is_callable(evaluator):
+        name = evaluator.__name__
+        advice = f"put {able[0]} before it, or move {name} into a module beside it"
+        raise AttributeError(f"the class {name}, the first one, has no method __call__; {advice}")
+
+
+def is_callable(kind: type) -> bool:
+    """Tell whether the instances of a class can be called."""
+    return any("__call__" in vars(base) for base in kind.__mro__)
 
 
 def imported(wrapper: Path) -> ModuleType:

@@ -29,6 +29,7 @@ from waza.problem import Problem, shown
 FOLDER = "custom-evaluators"
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
+_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _LOADER = "load_flow"
 _MACHINERY = (_LOADER, "promptflow", "model_config", ".prompty")  # what only judges have use for
 
@@ -37,7 +38,8 @@ class CustomEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """A custom evaluator that can be started.
 
     `wrapper` is the absolute path of its Python file. `classes` are the names of the classes stated there,
-    in the order of the file; the first is the evaluator.
+    in the order of the file; the first is the evaluator. Where none is stated, they are the names that may be
+    classes: those from a module beside it, and results of calls, such as of `type`.
     """
 
     name: str
@@ -116,7 +118,7 @@ def _read(folder: Path, name: str, found: Discovery) -> None:
     if isinstance(tree, Problem):
         found.problems.append(tree)
         return
-    classes = tuple(dict.fromkeys(_class_names(tree)))
+    classes = tuple(dict.fromkeys(_class_names(tree))) or tuple(dict.fromkeys(_made_elsewhere(tree, folder)))
     if not classes:
         message = f"Custom evaluator '{name}' has no class"
         hint = "write a class with the methods __init__ and __call__"
@@ -172,12 +174,37 @@ def _class_names(node: ast.AST) -> Iterator[str]:
             yield from _class_names(child)
 
 
+def _made_elsewhere(tree: ast.Module, folder: Path) -> Iterator[str]:
+    """Yield the names of a module that may be classes, though it states none, in the order of the file."""
+    beside = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in beside:
+            yield from (name.asname or name.name for name in node.names)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.Attribute):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def _calls(tree: ast.Module) -> set[str]:
+    """Return the classes of a module that surely can be called or may be, since they have bases."""
+    stated = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return {
+        node.name
+        for node in stated
+        if node.bases or any(isinstance(one, _FUNCTION) and one.name == "__call__" for one in node.body)
+    }
+
+
 def _warnings(evaluator: CustomEvaluator, tree: ast.Module) -> Iterator[Problem]:
     name, file = evaluator.name, shown(evaluator.wrapper)
-    if len(evaluator.classes) > 1:
+    if len(evaluator.classes) > 1 and any(_class_names(tree)):
         first, *others = evaluator.classes
         message = f"Custom evaluator '{name}' has several classes; '{first}', the first, is the evaluator"
         hint = f"move the others ({', '.join(others)}) into a module beside it"
+        able = _calls(tree)
+        if first not in able and (meant := [other for other in others if other in able]):
+            hint = (
+                f"it has no __call__; put '{meant[0]}' before it, or move '{first}' into a module beside it"
+            )
         yield Problem(file=file, message=message, hint=hint, severity="warning")
     words = _machinery(tree)
     if evaluator.kind == "judge" and _LOADER in words:

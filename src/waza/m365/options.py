@@ -120,7 +120,8 @@ def taken_name(name: str) -> Taken | None:
         hint = "in a suite, the graders tool_calls and tool_constraint look at tool calls"
         return Taken(f"the evaluator {RETIRED} is not available in this program", hint)
     if reserved:
-        return Taken(f"there is no evaluator {name!r}; names are case-sensitive", f"write {reserved!r}")
+        message = f"there is no evaluator {name!r}; names are case-sensitive, and this one is reserved"
+        return Taken(message, f"write {reserved!r}, or name an evaluator of your own domain_{name}")
     return None
 
 

@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 
 from waza.kit import yaml
 from waza.m365 import prompty_messages, prompty_model
+from waza.m365.prompty_configuration import as_mapping
 
 _FENCE = re.compile(r"^-{3,}[^\S\n]*(?:\n|\Z)", re.MULTILINE)
 _REFERENCE = re.compile(r"\$\{(env|file):(.*)\}", re.DOTALL)
@@ -243,7 +244,8 @@ def _read(path: Path) -> tuple[dict[str, Any], str, int]:
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Lay one mapping over another, mapping by mapping."""
     merged = dict(below)
-    for key, value in above.items():
+    for key, given in above.items():
+        value = as_mapping(given)
         under = merged.get(key)
         both = isinstance(under, Mapping) and isinstance(value, Mapping)
         merged[key] = _merged(under, value) if both else value  # type: ignore[arg-type]  # `both` says so

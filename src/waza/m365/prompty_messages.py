@@ -27,7 +27,7 @@ _OPEN, _CLOSE = f"\ufdd0{_SECRET}\ufdd1", f"\ufdd1{_SECRET}\ufdd0"
 _MARK = re.compile(f"{_OPEN}|{_CLOSE}")
 
 _ROLE_LINE = re.compile(rf"\s*#?\s*({'|'.join(ROLES + _UNSUPPORTED)})\s*:[^\S\n]*\n", re.IGNORECASE)
-_IMAGE = re.compile(r"^\s*!\[\s*image\s*\]\(", re.IGNORECASE | re.MULTILINE)
+_IMAGE = re.compile(r"!\[\s*image\s*\]\(\s*\{\{")  # any other reference is text for promptflow, too
 
 
 class TemplateError(Exception):

@@ -26,7 +26,7 @@ QUIET: Mapping[str, str] = {"APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED": "true"}
 _OFFERED: Mapping[str, Sequence[str]] = {
     "promptflow": (),
     "promptflow.client": ("load_flow",),
-    "promptflow.core": ("Prompty",),
+    "promptflow.core": ("Prompty", "AzureOpenAIModelConfiguration", "OpenAIModelConfiguration"),
 }
 _NEEDED = ("jinja2", "httpx")
 
@@ -81,11 +81,12 @@ class _Loader(Loader):
         lacking = [name for name in _NEEDED if find_spec(name) is None]
         if lacking:
             raise ImportError(f"judge prompts need {' and '.join(lacking)}: pip install 'waza[m365]'")
-        from waza.m365 import prompty
+        from waza.m365 import prompty, prompty_configuration
 
         if self._retry_waits is not None:
             prompty.Prompty.retry_waits = tuple(self._retry_waits)
-        vars(module).update({name: getattr(prompty, name) for name in offered})
+        parts = {**vars(prompty_configuration), **vars(prompty)}
+        vars(module).update({name: parts[name] for name in offered})
 
 
 def _missing(module: str, name: str) -> Any:

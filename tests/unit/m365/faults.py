@@ -293,7 +293,7 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         evaluated(relevance={}),
-        "items[0].evaluators.relevance: warning: there is no evaluator 'relevance'; names are case-sensitive; write 'Relevance'",
+        "items[0].evaluators.relevance: warning: there is no evaluator 'relevance'; names are case-sensitive, and this one is reserved; write 'Relevance', or name an evaluator of your own domain_relevance",
     ),
     (
         evaluated(ToolCallAccuracy={}),

@@ -122,8 +122,20 @@ def test_nothing_to_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("relevance", "there is no evaluator 'relevance'; names are case-sensitive; write 'Relevance'"),
-        ("EXACTMATCH", "there is no evaluator 'EXACTMATCH'; names are case-sensitive; write 'ExactMatch'"),
+        (
+            "relevance",
+            (
+                "there is no evaluator 'relevance'; names are case-sensitive, and this one is reserved; write 'Relevance', or "
+                "name an evaluator of your own domain_relevance"
+            ),
+        ),
+        (
+            "EXACTMATCH",
+            (
+                "there is no evaluator 'EXACTMATCH'; names are case-sensitive, and this one is reserved; write 'ExactMatch', or "
+                "name an evaluator of your own domain_EXACTMATCH"
+            ),
+        ),
         (
             "ToolCallAccuracy",
             RETIRED,
