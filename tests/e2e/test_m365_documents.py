@@ -42,7 +42,7 @@ def test_valid_documents_are_0_and_warnings_do_not_count(tmp_path: Path) -> None
         "✓ good.json: valid",
         (
             "odd.json:1:69: items[0].evaluators.relevance: warning: there is no evaluator 'relevance';"
-            " names are case-sensitive, and this one is reserved; write 'Relevance', or name an evaluator of your own"
+            " names are case-sensitive, and this one is reserved; write 'Relevance', or name an evaluator of your own domain_relevance"
         ),
         "✓ odd.json: valid",
     ]

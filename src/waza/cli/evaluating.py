@@ -29,7 +29,7 @@ from waza.m365.case import Judge
 from waza.m365.console import Lines, summarise
 from waza.m365.document import EvalDocument, find_document, read_document
 from waza.m365.host import TIMEOUT as TIMEOUT_OF_EVALUATORS
-from waza.m365.judge import LIMIT, judge_for
+from waza.m365.judge import LIMIT, is_configured, judge_for
 from waza.m365.outcomes import outcomes_of
 from waza.m365.output import RunFacts, check_format, result_document, write_result
 from waza.m365.panel import Panels
@@ -92,17 +92,22 @@ def run_command(arguments: Arguments) -> int:
     if arguments.no_save and arguments.resume is not None:
         raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
     _check_installed(arguments.load_flow)
-    if arguments.log_level:
-        handler = _Told()
-        handler.setFormatter(_Clean("%(levelname)s %(name)s: %(message)s"))
-        logger = logging.getLogger("waza")  # what others log buries what is wanted
-        logger.addHandler(handler)
-        logger.setLevel(arguments.log_level.upper())
+    start_logging(arguments.log_level)
     source = arguments.document or find_document(Path.cwd())
     for path in arguments.output:
         check_target(path, [source])
     document = read_document(source)
     return asyncio.run(_Run(arguments, document, resolve(document)).go())
+
+
+def start_logging(level: str) -> None:
+    """Log to stderr from this level on, without secrets; an empty level logs nothing."""
+    if level:
+        handler = _Told()
+        handler.setFormatter(_Clean("%(levelname)s %(name)s: %(message)s"))
+        logger = logging.getLogger("waza")  # what others log buries what is wanted
+        logger.addHandler(handler)
+        logger.setLevel(level.upper())
 
 
 class _Run:
@@ -164,12 +169,12 @@ class _Run:
         """Get the evaluators ready, and the judge. Raises SuiteError, JudgeError before anybody is asked."""
         panel, used = self.panels.at(Path.cwd()), list(itertools.chain(*self.resolved.items))
         started = await start_evaluators(self.document, self.resolved, panel)
-        _stop_at([*self.document.warnings, *started])
+        stop_at([*self.document.warnings, *started])
         asking = panel.judges(used)
         self.panels.judge = self._judge(asking)
-        panel.check_judge(self.panels.judge, used)
         if asking:
             await self.panels.check_judge()
+        panel.check_judge(self.panels.judge, used)
 
     def _judge(self, asking: Sequence[str]) -> Judge | None:
         """Return the judge that some evaluators ask, or that the command line names; None: nobody asks."""
@@ -223,7 +228,7 @@ class _Run:
         if self.arguments.as_json:
             self.out.json([dump(result).encode()])
         else:
-            summarise(self.out.line, self.document, outcomes)
+            summarise(self.out.line, self.document, outcomes, could_judge=self._could_judge_retrieval())
         trouble = self._write(paths, result)
         if run.interrupted is not None:
             self.resumable.tell_again()
@@ -236,6 +241,10 @@ class _Run:
             return run.interrupted
         statuses = {status_of(outcome) for item in outcomes for outcome in item}
         return EXIT_OK if statuses <= {"pass"} else EXIT_FAILED
+
+    def _could_judge_retrieval(self) -> bool:
+        """Tell whether a judge could say what search results support, and is not asked."""
+        return not self.arguments.judge_retrieval and bool(self.arguments.judge or is_configured(os.environ))
 
     def _write(self, paths: Sequence[Path], result: dict[str, Any]) -> list[str]:
         """Write the results into each file, and say so; return why some could not be written."""
@@ -292,7 +301,7 @@ def _new_files(stamp: str) -> tuple[Path, ...]:
     raise AssertionError("unreachable: counting does not end")
 
 
-def _stop_at(problems: Sequence[Problem]) -> None:
+def stop_at(problems: Sequence[Problem]) -> None:
     """Tell warnings; raise SuiteError with all errors, if there are any."""
     for problem in problems:
         if problem.severity == "warning":

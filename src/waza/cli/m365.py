@@ -7,13 +7,18 @@ from typing import Any
 
 import click
 
-from waza.cli.numbers import COUNT, PARTS_OF_SECONDS
+from waza.cli.numbers import COUNT, FINITE, PARTS_OF_SECONDS
 from waza.cli.resumable import ResumableCommand
 
 
-@click.group()
-def command() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
     """Work with evaluation documents of Microsoft 365 Copilot agents."""
+    if context.invoked_subcommand is None:
+        from waza.cli.streams import say
+
+        say(context.get_help())
 
 
 RUN_EPILOG = """
@@ -109,6 +114,54 @@ def run(**options: Any) -> int:
     from waza.cli.evaluating import Arguments, run_command
 
     return run_command(Arguments(**{**options, "log_level": options["log_level"] or ""}))
+
+
+TRY_EPILOG = """
+\b
+Examples:
+  waza m365 try max_words --response "Lima is in Peru." --options '{"words": 3}'
+  waza m365 try Groundedness --prompt "Where is Lima?" --response "In Peru." --context "Lima, Peru" --judge azure
+  my-agent "Where is Lima?" | waza m365 try ExactMatch --response - --expected "Lima is in Peru."
+
+Exit codes: 0 it passes, 1 it does not, 2 bad configuration.
+"""
+
+
+@command.command("try", epilog=TRY_EPILOG)
+@click.argument("name")
+@click.option("--response", required=True, help="The response to judge; - reads it from stdin.")
+@click.option("--prompt", default="", help="The prompt that it answers.")
+@click.option("--expected", default="", help="The expected response.")
+@click.option("--context", default="", help="What the response should be grounded on.")
+@click.option("--threshold", type=FINITE, help="Threshold, instead of the default.")
+@click.option("--options", default="", metavar="JSON", help="Options of the evaluator, as a JSON object.")
+@click.option("--judge", default="", metavar="NAME", help="azure, openai, copilot or mock:FILE.")
+@click.option("--judge-timeout", type=PARTS_OF_SECONDS, default=180, metavar="S", help="Seconds a judge has.")
+@click.option(
+    "--evaluator-timeout",
+    type=PARTS_OF_SECONDS,
+    default=300,
+    metavar="S",
+    help="Seconds a custom evaluator has.",
+)
+@click.option(
+    "--load-flow", type=click.Choice(["auto", "builtin", "promptflow"]), default="auto", help="As for run."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the entry as results have it.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default=None,
+    help="Log to stderr.",
+)
+def try_(**options: Any) -> int:
+    """Ask one evaluator about one response, without a document or an agent.
+
+    NAME is a built-in evaluator, or a folder in custom-evaluators/ of the current directory.
+    """
+    from waza.cli.trying import Trial, try_evaluator
+
+    return try_evaluator(Trial(**{**options, "log_level": options["log_level"] or ""}))
 
 
 @command.command(epilog="Example: waza m365 validate evals/evals.json")

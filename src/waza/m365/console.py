@@ -76,8 +76,13 @@ def _named(one: EvaluatorResult) -> str:
     return one.name if one.name == COMPARES else f"{one.name} {one.score:.4g}"
 
 
-def summarise(say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome]) -> None:
-    """Say how many turns ended how, and what each evaluator said of all of them."""
+def summarise(
+    say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome], *, could_judge: bool = False
+) -> None:
+    """Say how many turns ended how, what each evaluator said of all of them, and what may be done about it.
+
+    `could_judge`: there is a judge that could say whether search results support what is expected.
+    """
     every = [outcome for item in outcomes for outcome in item]
     turns = [outcome for outcome in every if not _is_unasked(outcome)]
     statuses = [status_of(outcome) for outcome in turns]
@@ -93,6 +98,25 @@ def summarise(say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome
         passed = sum(result.passed for result in own if not is_error(result))
         errors = f", {counted(broken, 'error')}" if broken else ""
         say(f"  {name}: {passed} of {len(own)} passed{errors}")
+    for note in _notes(turns, could_judge=could_judge):
+        say(f"Note: {note}")
+
+
+def _notes(turns: Sequence[TurnOutcome], *, could_judge: bool) -> Iterator[str]:
+    """Yield what is true of the document as a whole."""
+    errors = [[one for one in turn.results if is_error(one)] for turn in turns]
+    reasons = {(one.name, entry_of(one)["error"]) for found in errors for one in found}
+    if len(turns) > 1 and all(errors) and len(reasons) == 1:
+        ((name, reason),) = reasons
+        yield f"every turn is partial for one reason, {name}: {one_line(reason)}"
+    missed = any(
+        one.extra.get("diagnostic_code") == "not_retrieved" for turn in turns for one in turn.results
+    )
+    if could_judge and missed:
+        yield (
+            "RetrievalResult looked for texts as they stand; with --judge-retrieval, the judge says whether results "
+            "support them"
+        )
 
 
 def _is_unasked(outcome: TurnOutcome) -> bool:

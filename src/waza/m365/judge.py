@@ -6,13 +6,16 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from waza.errors import WazaError
 from waza.kit import json_nodes, yaml
 from waza.m365.case import Judge, Message
+
+if TYPE_CHECKING:
+    from waza.m365.judge_endpoint import Endpoint
 
 AZURE, OPENAI, COPILOT, MOCK = "azure", "openai", "copilot", "mock:"
 PROJECT = "AZURE_AI_PROJECT_ENDPOINT"
@@ -125,7 +128,8 @@ class Scripted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class MockJudge:
     """Replies as a file says: a list of `{match: text, reply: object or text}` in JSON or YAML.
 
-    The first entry whose `match` is in the user message counts; one without `match` fits all messages.
+    The first entry whose `match` is in the user message counts; one without `match` fits all messages. Custom judges,
+    which have clients of their own, reach it by an address of this machine.
     """
 
     def __init__(self, file: Path) -> None:
@@ -134,9 +138,15 @@ class MockJudge:
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         self.name = f"{MOCK}{file.name} ({content[:8]})"
         self.model_config: Mapping[str, str] = {}
+        self._endpoint: Endpoint | None = None
 
     async def check(self) -> None:
-        """Do nothing; the script was read."""
+        """Become reachable for custom judges; the script was read."""
+        from waza.m365.judge_endpoint import Endpoint
+
+        if self._endpoint is None:
+            self._endpoint = Endpoint(self)
+            self.model_config = await self._endpoint.start()
 
     async def complete(self, messages: Sequence[Message]) -> str:
         """Return the reply. JudgeError: no entry fits."""
@@ -147,7 +157,10 @@ class MockJudge:
         raise JudgeError(f"no entry of {self.file} fits this question; add one without 'match'")
 
     async def aclose(self) -> None:
-        """Do nothing; there is nothing to close."""
+        """Close the endpoint for custom judges."""
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            await endpoint.aclose()
 
 
 def _script(file: Path) -> list[Scripted]:

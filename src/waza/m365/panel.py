@@ -98,7 +98,7 @@ class Panel:
         judges = sorted({name for evaluators in used for name in evaluators if self.is_judge(name)})
         if judges and (judge is None or not judge.model_config):
             raise JudgeError(
-                f"the custom judge {', '.join(judges)} needs a model behind HTTP; use the judge azure or openai"
+                f"the custom judge {', '.join(judges)} needs a model behind HTTP; use the judge azure, openai or mock:FILE"
             )
 
     async def start(self, names: Iterable[str]) -> list[Problem]:

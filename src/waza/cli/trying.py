@@ -1,0 +1,109 @@
+"""What `waza m365 try` does: one evaluator on one response."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.cli.evaluating import start_logging, stop_at
+from waza.cli.streams import say, say_json
+from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
+from waza.kit.redact import Redactor
+from waza.m365.case import Case, EvaluatorResult
+from waza.m365.contract import off_scale
+from waza.m365.host import TIMEOUT
+from waza.m365.judge import LIMIT, judge_for
+from waza.m365.options import BUILT_IN, options_of, taken_name
+from waza.m365.panel import Panels
+from waza.m365.standin import Runtime
+from waza.m365.status import entry_of, is_error
+from waza.report.words import ERROR, FAILED, PASSED, one_line
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `waza m365 try`, named as in `waza.cli.m365`."""
+
+    name: str
+    response: str
+    prompt: str = ""
+    expected: str = ""
+    context: str = ""
+    threshold: float | None = None
+    options: str = ""
+    judge: str = ""
+    judge_timeout: float = LIMIT
+    evaluator_timeout: float = TIMEOUT
+    load_flow: Runtime = "auto"
+    as_json: bool = False
+    log_level: str = ""
+
+
+def try_evaluator(trial: Trial) -> int:
+    """Ask the evaluator, print what it says, and return 0 where it passes, else 1. Raises SuiteError, JudgeError."""
+    start_logging(trial.log_level)
+    entry = _entry(trial)
+    result = asyncio.run(_asked(trial, entry))
+    clean = Redactor.for_environment(os.environ)
+    if trial.as_json:
+        say_json(clean.value({trial.name: entry_of(result)}))
+    else:
+        say(clean.text(_line(result)))
+        if result.traceback and is_error(result):
+            say(clean.text(result.traceback.rstrip()))
+    return EXIT_OK if result.passed and not is_error(result) else EXIT_FAILED
+
+
+def _entry(trial: Trial) -> dict[str, Any]:
+    """Return the options as a document has them. UsageError: the evaluator does not have such."""
+    try:
+        given = msgspec.json.decode(trial.options or "{}", type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UsageError(f'--options is no JSON object such as {{"words": 150}}: {error}') from error
+    threshold = {} if trial.threshold is None else {"threshold": trial.threshold}
+    if taken := taken_name(trial.name):
+        raise UsageError(f"{taken.message}; {taken.hint}")
+    if trial.name not in BUILT_IN:
+        return {**threshold, **({"options": given} if given else {})}
+    try:
+        options_of(trial.name, {**given, **threshold})
+    except msgspec.ValidationError as error:
+        raise UsageError(f"these options do not fit {trial.name}: {error}") from error
+    return {**given, **threshold}
+
+
+async def _asked(trial: Trial, entry: dict[str, Any]) -> EvaluatorResult:
+    panels = Panels(timeout=trial.evaluator_timeout, runtime=trial.load_flow)
+    try:
+        panel, used = panels.at(Path.cwd()), [{trial.name: entry}]
+        stop_at(panel.find([trial.name]))
+        if panel.is_judge(trial.name) and (wrong := off_scale(entry)):
+            raise UsageError(f"--threshold: {wrong}")
+        stop_at(await panel.start([trial.name]))
+        if asking := panel.judges(used):
+            panels.judge = judge_for(asking, trial.judge, os.environ, trial.judge_timeout)
+            await panels.check_judge()
+        panel.check_judge(panels.judge, used)
+        evaluator = panel.make(trial.name, entry, panels.judge)
+        return await evaluator(
+            Case(
+                prompt=trial.prompt,
+                response=sys.stdin.read() if trial.response == "-" else trial.response,
+                expected_response=trial.expected,
+                context=trial.context,
+            )
+        )
+    finally:
+        await panels.aclose()
+
+
+def _line(result: EvaluatorResult) -> str:
+    if is_error(result):
+        return f"{ERROR} {result.name}: {one_line(entry_of(result)['error'])}"
+    mark = PASSED if result.passed else FAILED
+    reason = f": {one_line(result.reason)}" if result.reason else ""
+    return f"{mark} {result.name} {result.score:.4g}, threshold {result.threshold:.4g}{reason}"
