@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -37,12 +40,24 @@ def run(
 
     `executor`, `models` and `trials` override the suite, `save` keeps a run directory below `.waza`, and
     `listener` is told what happens. Raises SuiteError for mistakes in files, RunError when a run could not go
-    on. Call it outside of an event loop.
+    on. It may be called anywhere: where an event loop runs (a notebook), the run has a thread of its own, and
+    whoever calls waits. Signals are only taken in the main thread.
     """
     request = Request(executor=executor, models=tuple(models), trials=trials)
     suite = load_suite(Path(path), request)
     options = RunOptions(project=find_project(Path.cwd()), save=save)
-    return [asyncio.run(_run(suite, model, options, listener or (lambda _: None))) for model in suite.models]
+    emit = listener or (lambda _: None)
+    return [_waited_for(partial(_run, suite, model, options, emit)) for model in suite.models]
+
+
+def _waited_for(work: Callable[[], Coroutine[Any, Any, SuiteResult]]) -> SuiteResult:
+    """Run a coroutine to its end, in a thread where this one has a running event loop already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()
 
 
 async def _run(

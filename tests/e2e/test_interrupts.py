@@ -255,6 +255,7 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order(project: Project, kind: s
     }[kind]
     child, terminal = pty.fork()
     if child == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup make test` ignores it
         os.chdir(project.home)
         argv, env = command(*asked), environment({"TMPDIR": str(project.temp)})
         os.execve(argv[0], argv, env)  # noqa: S606 - the child of a fork becomes the program

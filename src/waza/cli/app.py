@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from importlib import import_module
@@ -119,6 +120,10 @@ def run() -> NoReturn:
 
 
 def _invoke() -> int:
+    try:
+        os.getcwd()  # noqa: PTH109 - one import less at the start
+    except FileNotFoundError:
+        _complain("the current directory was deleted; change to one that exists", EXIT_ERROR)
     try:
         sys.argv[1:] = normalized(cli, sys.argv[1:])
         code = cli.main(prog_name="waza", standalone_mode=False)
