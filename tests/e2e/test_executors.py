@@ -268,3 +268,20 @@ def test_a_record_of_another_program_with_events_of_our_names_can_be_graded(tmp_
     ]
     (tmp_path / "r.json").write_text(json.dumps(results), encoding="utf-8")
     assert waza("grade", "eval.yaml", "--results", "r.json", cwd=tmp_path).code == 0
+
+
+def test_the_last_line_of_a_long_error_is_shown_everywhere(tmp_path: Path):
+    bot = "import sys\nsys.stderr.write('Traceback: starts here\\n' + '  a frame of it\\n' * 2000)\nraise ValueError('the reason')\n"
+    write_tree(tmp_path, {"bot.py": bot})
+    suite(tmp_path, "{executor: command, executor_options: {command: 'python3 \"$WAZA_SUITE_DIR/bot.py\"'}}")
+    ended = waza("run", "eval.yaml", "--reporter", "junit:j.xml", "--reporter", "markdown:m.md", cwd=tmp_path)
+    assert ended.code == 1
+    places = [
+        ended.out,
+        ended.err,
+        *((tmp_path / name).read_text(encoding="utf-8") for name in ("j.xml", "m.md")),
+    ]
+    for text in places:
+        assert "Traceback: starts here" in text
+        assert "ValueError: the reason" in text
+        assert len(text) < 20_000

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_origin
 import msgspec
 
 from waza.kit.redact import Redactor
-from waza.kit.text import encodable
+from waza.kit.text import encodable, ends
 from waza.model.agent import Sitting
 from waza.model.loaded import Project, Suite
 from waza.model.observation import ANSWER, Denial, Event, ToolEvent, Usage
@@ -301,7 +301,7 @@ def _triage(status: str, names: Sequence[str], patterns: Sequence[str], error: s
     lines += [f"- failed grader: {name}" for name in names]
     lines += [f"- seen in the output: {pattern}" for pattern in patterns[:5]]
     if error:
-        lines += ["", f"**Last error:** {error[:500]}"]
+        lines += ["", f"**Last error:** {ends(error, 500)}"]
     advice = "look at the error first; graders may have judged a partial output" if error else ""
     lines += ["", f"**Next:** {advice or 'compare the output with what these graders expect; run with -v'}"]
     return "\n".join(lines)

@@ -17,6 +17,7 @@ from waza.executors._system import system_text
 from waza.executors._telemetry import Said, said_in
 from waza.kit import process
 from waza.kit.temporary import OwnDirectory
+from waza.kit.text import ends
 from waza.model.agent import Limits, Place, Setup
 from waza.model.base import Keys, NonBlank
 from waza.model.observation import MESSAGE, PROMPT, Event, Turn
@@ -24,7 +25,7 @@ from waza.model.task import Task
 from waza.model.trial import Attempt
 
 TRY_LATER = 75  # EX_TEMPFAIL of sysexits.h
-_SHOWN = 500  # characters of a program's complaint
+_SHOWN = 2000  # characters of a program's complaint
 
 
 class CommandOptions(Keys, frozen=True, kw_only=True):
@@ -161,5 +162,5 @@ def _turn(prompt: str, ended: process.Finished, limits: Limits, *, as_json: bool
 
 
 def _complaint(ended: process.Finished) -> str:
-    said = ended.stderr.decode("utf-8", "replace").strip()[-_SHOWN:]
+    said = ends(ended.stderr.decode("utf-8", "replace").strip(), _SHOWN)
     return f"the command ended with {ended.ending}{': ' if said else ''}{said}"

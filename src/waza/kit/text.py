@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_LEFT_OUT = " … "
+_WORD = 100  # characters of a word that is left out as a whole
+
 
 def encodable(text: str) -> str:
     """Return the text with `?` for every half of a surrogate pair, which no UTF-8 file or request can hold."""
@@ -33,3 +36,22 @@ class _Simple(dict[int, str]):
 
 
 _SIMPLE = _Simple()
+
+
+def ends(text: str, limit: int) -> str:
+    """Return at most `limit` characters of an error: its head and more of its tail, ` … ` between them.
+
+    The last line of an error says the most. Words are not cut apart where blanks are near, so that no half of a
+    secret is left, which nobody would recognise.
+    """
+    if len(text) <= limit:
+        return text
+    tail = max(1, (limit - len(_LEFT_OUT)) * 2 // 3)
+    first, last = text[: max(0, limit - len(_LEFT_OUT) - tail)], text[-tail:]
+    head, blank, word = first.rpartition(" ")
+    if blank and len(word) <= _WORD:
+        first = head
+    word, blank, rest = last.partition(" ")
+    if blank and len(word) <= _WORD:
+        last = rest
+    return f"{first}{_LEFT_OUT}{last}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from waza.kit.share import decimal, differs, percent
-from waza.kit.text import counted
+from waza.kit.text import counted, ends
 from waza.model.observation import Usage, add_usage
 from waza.model.result import Interval, SuiteResult, TriggerResult
 from waza.report.interpret import interpretation
 from waza.report.rows import Row, Run, rows
 from waza.report.section import Draw, Part, Table, facts
-from waza.report.words import BULLET, duration, grouped, indented, one_line, shortened, status_mark
+from waza.report.words import BULLET, duration, grouped, indented, one_line, status_mark
 from waza.results.outcome import Outcome
 from waza.results.verdict import COMPLETE, verdict_of
 
@@ -171,14 +171,14 @@ def _reasons(row: Row, limit: int) -> Iterator[str]:
         note = f" [trial {run.number} of {row.runs}]" if row.runs > 1 else ""
         if run.error:
             if run.error not in seen:
-                yield f"  {BULLET} error: {indented(shortened(run.error, limit), '      ')}{note}"
+                yield f"  {BULLET} error: {indented(ends(run.error, limit), '      ')}{note}"
                 yield from _followed(run)
             seen.add(run.error)
             continue
         for check in run.misses:
             if check.label not in seen:
                 seen.add(check.label)
-                feedback = indented(shortened(check.feedback, limit), "      ")
+                feedback = indented(ends(check.feedback, limit), "      ")
                 yield f"  {BULLET} {check.label} {decimal(check.score)}: {feedback}{note}"
                 yield from (f"      {name}: {value}" for name, value in check.told)
     output = next((run.output for run in row.bad_runs if run.output), "")

@@ -8,7 +8,7 @@ from html import escape
 
 from waza.kit.foreign import harmless
 from waza.kit.share import decimal, percent
-from waza.kit.text import counted
+from waza.kit.text import counted, ends
 from waza.model.result import SuiteResult
 from waza.report.console import rates, trigger_failures
 from waza.report.rows import Row, Run, rows
@@ -33,7 +33,7 @@ def text(value: str, limit: int = 200) -> str:
 
 def code(value: str, limit: int = 500) -> str:
     """Return any text as a code span of one line. Not for cells of tables: a `|` would end them."""
-    plain = one_line(harmless(value), limit)
+    plain = ends(one_line(harmless(value)), limit)
     if not plain:
         return ""
     ticks = "`" * (max((len(run) for run in _TICKS.findall(plain)), default=0) + 1)

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from waza.kit.text import ends
 from waza.model.observation import Usage, add_usage
 from waza.model.result import RunResult, SkillImpact, TaskResult, TaskStats, Validation
-from waza.report.words import CUT_OFF, one_line, shortened
+from waza.report.words import CUT_OFF, one_line
 from waza.results.outcome import Outcome
 from waza.results.verdict import COMPLETE
 
@@ -175,7 +176,7 @@ def _run(run: RunResult) -> Run:
         number=run.run_number,
         status=run.status,
         attempts=run.attempts,
-        error=shortened(run.error_msg, LONGEST),
+        error=ends(run.error_msg, LONGEST),
         output=one_line(run.final_output[: 2 * EXCERPT], EXCERPT),
         checks=tuple(checks),
     )
@@ -189,7 +190,7 @@ def _checks(validations: Mapping[str, Validation], after_turn: int = 0) -> Itera
             type=said.type,
             score=said.score,
             passed=said.passed,
-            feedback=shortened(said.feedback, LONGEST),
+            feedback=ends(said.feedback, LONGEST),
             after_turn=after_turn,
             expected=_first(said.details, _EXPECTED),
             found=_first(said.details, _FOUND),

@@ -217,7 +217,7 @@ def test_errors_are_told_and_tasks_that_did_not_run() -> None:
     assert lines_of_tasks(text)[2] == ["○ S", "skipped", "-", "-", "-"]
 
 
-@pytest.mark.parametrize(("verbose", "shown"), [(False, 499), (True, 3000)])
+@pytest.mark.parametrize(("verbose", "shown"), [(False, 497), (True, 3000)])
 def test_long_feedback_is_cut_unless_verbose(verbose: bool, shown: int) -> None:
     long = task("T", run(1, "failed", [verdict(passed=False, feedback="ø" * 3000)]))
     assert told(outcome(long), verbose=verbose).count("ø") == shown

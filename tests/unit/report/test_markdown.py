@@ -41,7 +41,7 @@ def test_text_is_cut_and_controls_are_visible() -> None:
         ("a`b", "``a`b``"),
         ("``a", "``` ``a ```"),
         ("a\n\nb", "`a b`"),
-        ("x" * 600, "`" + "x" * 499 + "…`"),
+        ("x" * 600, "`" + "x" * 166 + " … " + "x" * 331 + "`"),
     ],
 )
 def test_code_spans_hold_any_text(given: str, span: str) -> None:
