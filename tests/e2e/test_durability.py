@@ -160,7 +160,7 @@ def test_a_finished_run_is_only_reported_again(project: Project):
     head = (
         "hooks: {before_task: [{command: 'test \"{{.Vars.fine}}\" = yes || exit 3', error_on_fail: true}]}\n"
     )
-    env = counting_suite(project, 2, 2, head=head + "inputs: {fine: 'yes'}")
+    env = counting_suite(project, 2, 2, head=head + "mock: {triggers: {p: true}}\ninputs: {fine: 'yes'}")
     write_tree(project.home, {"trigger_tests.yaml": "skill: s\nshould_trigger_prompts: [{prompt: p}]\n"})
     first = project.run("run", "eval.yaml", env=env)
     assert first.code == 0

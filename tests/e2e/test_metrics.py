@@ -158,6 +158,7 @@ def test_trigger_accuracy_gates_always(tmp_path: Path) -> None:
         {"trigger_tests.yaml": "skill: s\nshould_trigger_prompts: [{prompt: p}]\n"},
     )
     head = "metrics: [{name: trigger_accuracy, threshold: 1}, {name: trigger_precision, threshold: 1}]"
+    head += "\nmock: {triggers: {p: true}}"
     ended = waza("run", mock_suite(tmp_path, {"a": text(mock={"output": "x"})}, head=head), cwd=tmp_path)
     assert ended.code == 0
     assert {name: one["passed"] for name, one in ended.results()["metrics"].items()} == {

@@ -105,5 +105,6 @@ def test_one_trial_of_one_task_has_no_intervals(tmp_path: Path) -> None:
 
 def test_trigger_tests_stand_behind_the_tasks(tmp_path: Path) -> None:
     write_tree(tmp_path, {"trigger_tests.yaml": "skill: s\nshould_trigger_prompts: [{prompt: p}]\n"})
-    result = waza("run", mock_suite(tmp_path, {"a": text(mock={"output": "ok"})}), cwd=tmp_path).results()
+    suite = mock_suite(tmp_path, {"a": text(mock={"output": "ok"})}, head="mock: {triggers: {p: true}}")
+    result = waza("run", suite, cwd=tmp_path).results()
     assert list(result) == [*TOP, "trigger_metrics", "trigger_results", "metadata"]

@@ -202,7 +202,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     mock_suite(
         root,
         tasks,
-        head,
+        f"{head}\nmock: {{triggers: {{p: true, q: false}}}}",
         ["trials_per_task: 2", "max_attempts: 2", "group_by: tags", "skill_directories: [s]"],
     )
     write_tree(root, {

@@ -157,10 +157,22 @@ def test_servers_of_the_suite_reach_the_agent(tmp_path: Path):
     assert seen.run("a")["status"] == "passed"
 
 
+def test_a_skill_that_is_switched_off_is_not_offered(tmp_path: Path):
+    names = ("alpha", "beta", "gamma")
+    write_tree(tmp_path, {f"skills/{name}/SKILL.md": definition(name) for name in names})
+    config = {"skill_directories": ["skills"], "disabled_skills": ["alpha", "skills/gamma"]}
+    seen = run(
+        write_suite(tmp_path, {"a": task("HELLO")}, config=config, skill="beta"), {"": [Reply("fine")]}
+    )
+    (turn,) = seen.asked("HELLO")
+    assert listed(turn) == ["beta"]
+
+
 PROMPTS = {
     "should_trigger_prompts": [
         {"prompt": "FIRES at once"},
         {"prompt": "LOOKS first"},
+        {"prompt": "DETOURS"},
         {"prompt": "SLEEPS", "confidence": "medium"},
     ],
     "should_not_trigger_prompts": [
@@ -173,7 +185,7 @@ PROMPTS = {
 
 @pytest.fixture(scope="module")
 def triggered(tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    """Trigger tests; a model that has called a skill never answers again."""
+    """Trigger tests; a model that has called the tested skill never answers again."""
     root = tmp_path_factory.mktemp("triggers")
     files = {
         "skills/greeter/SKILL.md": definition("greeter", body=BODY),
@@ -191,7 +203,8 @@ def triggered(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     scripts = {
         "FIRES": call("greeter"),
         "LOOKS": [Reply(calls=[look]), *call("greeter")],
-        "TAKES": call("other"),
+        "DETOURS": [Reply(calls=[Call("skill", {"skill": "other"})]), *call("greeter")],
+        "TAKES": [Reply(calls=[Call("skill", {"skill": "other"})]), Reply("fine")],
         "": [Reply("fine")],
     }
     config = {"skill_directories": ["skills"], "timeout_seconds": 90, "mcp_servers": tools_server(root)}
@@ -209,6 +222,7 @@ def test_a_skill_fires_or_not_and_its_session_ends_there(triggered: Seen):
     assert fired == {
         "FIRES at once": True,
         "LOOKS first": True,
+        "DETOURS": True,
         "SLEEPS": False,
         "STAYS calm": False,
         "FIRES too": True,
@@ -216,11 +230,12 @@ def test_a_skill_fires_or_not_and_its_session_ends_there(triggered: Seen):
     }
     assert not any(one.get("error_msg") for one in found.values())
     assert found["SLEEPS"]["final_output"] == "fine"
+    assert found["TAKES another"]["final_output"] == "fine"  # another skill does not end the prompt
     metrics = triggered.results["trigger_metrics"]
     assert {name: metrics[name] for name in ("true_positives", "false_positives", "accuracy")} == {
-        "true_positives": 2,
+        "true_positives": 3,
         "false_positives": 1,
-        "accuracy": 0.7273,
+        "accuracy": 0.7692,
     }
     paid = {session["session_id"] for session in triggered.results["evaluation_usage"]["sessions"]}
     assert {one["session_id"] for one in found.values()} <= paid
