@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,42 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 129, 130 and 14
 """
 
 
-@command.command(cls=ResumableCommand, epilog=RUN_EPILOG)
+OF_RUNEVALS = {
+    "--prompts": "write the prompts into a document; `waza m365 init` makes one",
+    "--expected": "write 'expected_response' beside each prompt of a document",
+    "-i": "write the prompts into a document; `waza m365 init` makes one",
+    "--interactive": "write the prompts into a document; `waza m365 init` makes one",
+    "--m365-agent-id": "agents are reached by --agent a2a:URL, command:CMD or copilot-sdk",
+    "--account": "agents are reached by --agent a2a:URL, with --bearer-env VAR for a token",
+    "--azure-ai-auth-mode": "with AZURE_AI_API_KEY set that key is used, without it who is signed in",
+    "--no-judge-auto-fallback": "no other judge is ever taken; leave it out",
+    "--init-only": "nothing is to be prepared; leave it out",
+}
+"""Options of runevals that run does not have, and what to do instead."""
+
+
+class RunCommand(ResumableCommand):
+    """The command that people know by its name of another program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; options of runevals that are not ours are named with what stands for them."""
+        options = itertools.takewhile(lambda word: word != "--", args)
+        for name in (word.partition("=")[0] for word in options):
+            if name in OF_RUNEVALS:
+                raise click.UsageError(f"{name} is an option of runevals; here, {OF_RUNEVALS[name]}", ctx)
+        return super().parse_args(ctx, args)
+
+
+@command.command(cls=RunCommand, epilog=RUN_EPILOG)
 @click.argument("document", required=False, type=click.Path(path_type=Path), metavar="[DOC]")
+@click.option("--prompts-file", type=click.Path(path_type=Path), hidden=True, help="DOC, as runevals has it.")
+@click.option(
+    "--env",
+    "env_name",
+    default="",
+    metavar="NAME",
+    help="Read variables from .env, .env.local, .env.local.user and env/.env.NAME.",
+)
 @click.option(
     "--agent",
     default="",
@@ -47,6 +82,8 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 129, 130 and 14
 )
 @click.option(
     "--judge",
+    "--judge-backend",
+    "judge",
     default="",
     metavar="NAME",
     help="azure, openai, copilot or mock:FILE [default: what the environment configures].",
@@ -111,8 +148,14 @@ def run(**options: Any) -> int:
     Without a DOC, the document that is found here or in evals/. Custom evaluators are those in
     custom-evaluators/ of the current directory; they run with all rights of this program.
     """
+    from waza.cli.environment_files import load_variables
     from waza.cli.evaluating import Arguments, run_command
 
+    named = options.pop("prompts_file")
+    if named and options["document"]:
+        raise click.UsageError("--prompts-file names a document, and so does DOC; give one of them")
+    options["document"] = named or options["document"]
+    load_variables(options.pop("env_name"))
     return run_command(Arguments(**{**options, "log_level": options["log_level"] or ""}))
 
 
