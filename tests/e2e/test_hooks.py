@@ -260,3 +260,12 @@ def test_huge_and_many_values_do_not_keep_hooks_from_running(project: Project):
     ended = project.run("run", suite)
     assert ended.code == 0, ended.err
     assert said(project) == ["here"]
+
+
+def test_the_last_line_of_a_failed_hook_is_cut(project: Project):
+    hook = "{command: \"head -c 3000000 /dev/zero | tr '\\\\0' x; echo end; exit 1\", error_on_fail: true}"
+    suite = mock_suite(project.home, {"a": "inputs: {prompt: p}"}, f"hooks: {{before_run: [{hook}]}}")
+    ended = project.run("run", suite)
+    assert ended.code == 2
+    assert "xxxend" in ended.err
+    assert len(ended.err) < 20_000

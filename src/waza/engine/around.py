@@ -15,6 +15,8 @@ from waza.suite.discover import required_skills
 from waza.suite.skills import Disabled
 from waza.workspace.hooks import run_hooks
 
+_LONGEST_LINE = 1000  # characters of a failed hook's last line; its end says most
+
 
 class Around:
     """The hooks of one run. Those before raise RunError when one failed that matters; those after warn."""
@@ -59,7 +61,7 @@ class Around:
                 continue
             message = f"the {point} hook `{run.command}` failed ({run.reason})"
             if run.fatal and point.startswith("before"):
-                last = clean(run.output).strip().splitlines()[-1:]
+                last = [line[-_LONGEST_LINE:] for line in clean(run.output).strip().splitlines()[-1:]]
                 raise RunError(": ".join([clean(message), *last]))
             self.world.emit(Warned(message=clean(message)))
 

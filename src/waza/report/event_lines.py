@@ -74,6 +74,9 @@ def brief(event: RunEvent, clean: Clean) -> Iterator[str]:
             yield f"{ERROR} stopped: {clean(event.reason)}"
 
 
+_HOOK_LINE = 2000  # characters of a line that a hook wrote
+
+
 class Detailed:
     """What is told with `--verbose`: every event, indented under its task.
 
@@ -160,7 +163,8 @@ def _error(event: TrialFinished, clean: Clean) -> str:
 def _hook(event: HookRan, clean: Clean) -> Iterator[str]:
     ending = "" if event.ok else " failed"
     yield f"[hook:{event.point}]{ending} {clean(event.command)}"
-    yield from (f"[hook:{event.point}] {line}" for line in clean(event.output).splitlines())
+    for line in clean(event.output).splitlines():
+        yield f"[hook:{event.point}] {shortened(line, _HOOK_LINE)}"
 
 
 def _graders(validations: Mapping[str, Validation], clean: Clean) -> Iterator[str]:
