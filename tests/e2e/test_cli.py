@@ -305,7 +305,7 @@ def test_numbers_that_are_none_are_told_with_what_is_wanted(tmp_path: Path, word
 
 
 def test_options_are_taken_as_other_programs_spell_them(tmp_path: Path):
-    suite = mock_suite(tmp_path, {"a": "inputs: {prompt: p}\nmock: {output: hello}"})
+    suite = mock_suite(tmp_path, dict.fromkeys("ab", "inputs: {prompt: p}\nmock: {output: hello}"))
     write_tree(tmp_path, {".waza.yaml": "defaults: {parallel: true, workers: 2, verbose: true}\n"})
     ended = waza(
         "run",

@@ -123,6 +123,7 @@ def test_every_step_with_verbose(mixed: Path):
         "    [PROMPT] p\n"
         "    [RESPONSE] bye and good night\n"
         "    [TOOLS] 1 call\n"
+        "    [TOOL] ✓ view (T)\n"
         "    [GRADER] ✗ order 0.67 (T): missing: edit\n"
         "    [GRADER] ✗ says 0.00 (T): no 'hello' in the output\n"
     )

@@ -182,3 +182,78 @@ def test_verdicts_of_other_packages_are_checked(tmp_path: Path) -> None:
         wanted = ("passed", 0.5, True) if kind in GOOD else ("error", 0, False)
         assert (run["status"], verdict["score"], verdict["passed"]) == wanted, kind
         assert ("error" in verdict.get("details", {})) == (kind not in GOOD), kind
+
+
+def test_a_broken_grader_shows_where_and_its_whole_traceback_with_debug(tmp_path: Path) -> None:
+    package = write_tree(
+        tmp_path / "package",
+        {
+            "told.py": PLUGIN,
+            "told-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: told\nVersion: 1.0\n",
+            "told-1.0.dist-info/entry_points.txt": "[waza.graders]\ntold = told:Told\n",
+        },
+    )
+    task = "inputs: {prompt: go}\ngraders: [{type: told, name: g, config: {kind: raises}}]"
+    suite = mock_suite(tmp_path, {"a": task})
+    where = f"{package / 'told.py'}:"
+    plain = waza("run", suite, cwd=tmp_path, env=importable(package))
+    assert f"the grader broke: KeyError: 'k' ({where}" in plain.out
+    assert ', in grade: raise KeyError("k"))' in plain.out
+    assert "Traceback" not in plain.out + plain.err
+    said = plain.results()["tasks"][0]["runs"][0]["validations"]["g"]["details"]
+    assert said["traceback"].startswith("Traceback (most recent call last):")
+    assert said["traceback"].endswith("KeyError: 'k'\n")
+    assert "waza/engine" not in said["traceback"]
+    for words in (("--debug", "run", suite), ("run", suite, "--debug")):
+        assert (
+            said["traceback"].rstrip() in waza(*words, "--no-save", cwd=tmp_path, env=importable(package)).err
+        )
+
+
+BOT = """
+from waza.model.capabilities import Capabilities
+class Bot:
+    capabilities = Capabilities()
+    def __init__(self, setup): pass
+    async def start(self): pass
+    async def open(self, attempt, place): return {}["session"]
+    async def aclose(self): pass
+    def works_in(self, task): return False
+    def judge(self, attempt): return None
+"""
+
+
+def test_a_broken_executor_shows_where_and_its_whole_traceback_with_debug(tmp_path: Path) -> None:
+    package = write_tree(
+        tmp_path / "package",
+        {
+            "bot.py": BOT,
+            "bot-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: bot\nVersion: 1.0\n",
+            "bot-1.0.dist-info/entry_points.txt": "[waza.executors]\nbot = bot:Bot\n",
+        },
+    )
+    suite = mock_suite(tmp_path, {"a": "inputs: {prompt: go}"})
+    plain = waza("run", suite, "--executor", "bot", "--no-save", cwd=tmp_path, env=importable(package))
+    assert plain.code == 1, plain.err
+    assert f"the executor broke: KeyError: 'session' ({package / 'bot.py'}:7, in open: " in plain.out
+    assert "Traceback" not in plain.err
+    debug = waza(
+        "run", suite, "--executor", "bot", "--no-save", "--debug", cwd=tmp_path, env=importable(package)
+    )
+    assert "Traceback (most recent call last):\n" in debug.err
+
+
+def test_an_executor_that_cannot_be_made_is_no_defect_of_waza(tmp_path: Path) -> None:
+    package = write_tree(
+        tmp_path / "package",
+        {
+            "bot.py": BOT.replace("setup): pass", "setup): raise KeyError('token')"),
+            "bot-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: bot\nVersion: 1.0\n",
+            "bot-1.0.dist-info/entry_points.txt": "[waza.executors]\nbot = bot:Bot\n",
+        },
+    )
+    suite = mock_suite(tmp_path, {"a": "inputs: {prompt: go}"})
+    ended = waza("run", suite, "--executor", "bot", "--no-save", cwd=tmp_path, env=importable(package))
+    assert ended.code == 2
+    assert f"the executor bot broke: KeyError: 'token' ({package / 'bot.py'}:5, in __init__: " in ended.err
+    assert "defect" not in ended.err

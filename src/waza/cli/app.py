@@ -80,7 +80,7 @@ class Commands(click.Group):
     epilog="Example: waza run examples/code-explainer/eval.yaml -v",
 )
 @click.version_option(__version__, "-v", "--version", message="waza version %(version)s")
-@click.option("--debug", is_flag=True, help="Show tracebacks of unexpected errors.")
+@click.option("--debug", is_flag=True, help="Show tracebacks of errors, also of graders and executors.")
 @click.option("--no-update-check", is_flag=True, hidden=True, help="Accepted; there is no update check.")
 @click.pass_context
 def cli(ctx: click.Context, *, debug: bool, no_update_check: bool) -> None:

@@ -8,7 +8,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from waza.cli.standard import silence
+from waza.cli.standard import debugging, silence
 from waza.cli.streams import tell
 from waza.kit.redact import Redactor
 from waza.model.event import RunEvent, TaskStarted
@@ -40,6 +40,7 @@ class Listeners:
         progress = Progress(
             sys.stderr,
             verbose=verbose,
+            debug=debugging(),
             keep_workspace=keep_workspace,
             live=is_live(sys.stderr, os.environ),
             colour=has_colour(sys.stderr, os.environ),

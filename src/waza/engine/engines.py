@@ -9,8 +9,9 @@ import msgspec
 
 from waza.engine.place import open_relay
 from waza.engine.provider import find_provider, secret_variables
-from waza.errors import ExecutorError, RunError
+from waza.errors import ExecutorError, RunError, WazaError
 from waza.executors import EXTRAS
+from waza.kit.fault import fault_of
 from waza.model.agent import Executor, Setup
 from waza.model.loaded import Project, Suite
 from waza.plugins import load as load_plugin
@@ -46,6 +47,9 @@ async def start_engine(suite: Suite, model: str, project: Project) -> Engine:
             await relay.aclose()
         if isinstance(error, ExecutorError):
             raise RunError(str(error)) from error
+        if isinstance(error, Exception) and not isinstance(error, WazaError | OSError):
+            name = suite.file.config.executor
+            raise RunError(f"the executor {name} broke: {fault_of(error).text}") from error
         raise
     return Engine(executor, relay)
 

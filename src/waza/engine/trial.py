@@ -18,11 +18,13 @@ from waza.engine.responder import Responding
 from waza.engine.witness import Witness
 from waza.errors import ExecutorError, is_outside
 from waza.graders.base import Grader
+from waza.kit.fault import fault_of
 from waza.kit.redact import Redactor
 from waza.kit.template import fill, render
 from waza.model.agent import Executor, Judge, Limits, Place
 from waza.model.event import (
     AttemptRetried,
+    Broke,
     CheckpointGraded,
     PromptSent,
     ResponseSeen,
@@ -31,7 +33,7 @@ from waza.model.event import (
     Warned,
 )
 from waza.model.loaded import Suite
-from waza.model.observation import Observation, Turn
+from waza.model.observation import Observation, Turn, tool_events
 from waza.model.result import AttemptRecord, CheckpointRecord, RunResult, RunStatus, SessionDigest
 from waza.model.task import Checkpoint, Task
 from waza.model.trial import Attempt, Trial
@@ -155,7 +157,9 @@ async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | No
     except ExecutorError as error:
         return Ran(_unseen(world, attempt, error, started), is_outside(error))
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        broke = ExecutorError(f"the executor broke: {type(error).__name__}: {error}")
+        fault = fault_of(error)
+        world.emit(Broke(task_id=attempt.task.id, name=attempt.task.name, traceback=fault.traceback))
+        broke = ExecutorError(f"the executor broke: {fault.text}")
         return Ran(_unseen(world, attempt, broke, started), is_outside(error))
 
 
@@ -252,14 +256,13 @@ def _teller(world: World, task: Task) -> Callable[[int, str, Turn | None], None]
         if turn is None:
             world.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt))
             return
-        calls = sum(event.type == "tool.execution_start" for event in turn.events)
         world.emit(
             ResponseSeen(
                 task_id=task.id,
                 name=task.name,
                 turn=number,
                 text=turn.output,
-                tool_calls=calls,
+                calls=tool_events(turn.events),
                 error=turn.error,
             )
         )

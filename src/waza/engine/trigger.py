@@ -14,6 +14,7 @@ from waza.engine.plan import trigger_workers_of
 from waza.engine.record import digest, stored
 from waza.engine.trial import World, limits_of
 from waza.errors import ExecutorError
+from waza.kit.fault import fault_of
 from waza.kit.stats import round_half_away
 from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
 from waza.model.observation import Turn, tool_events
@@ -112,7 +113,7 @@ async def _ask(world: World, task: Task, skill: str, prompt: TriggerPrompt) -> T
     except ExecutorError as error:
         return Turn(error=str(error))
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a prompt
-        return Turn(error=f"the executor broke: {type(error).__name__}: {error}")
+        return Turn(error=f"the executor broke: {fault_of(error).text}")
 
 
 def _judged(world: World, skill: str, prompt: TriggerPrompt, turn: Turn, *, should: bool) -> TriggerResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from waza.model.observation import ToolEvent
 from waza.model.result import CheckpointRecord, RunResult, TaskStatus
 
 
@@ -61,14 +62,22 @@ class PromptSent(RunEvent, frozen=True, kw_only=True):
 
 
 class ResponseSeen(RunEvent, frozen=True, kw_only=True):
-    """The agent's turn ended."""
+    """The agent's turn ended; `calls` are the tool calls that were seen in it."""
 
     task_id: str
     name: str
     turn: int
     text: str
-    tool_calls: int
+    calls: tuple[ToolEvent, ...] = ()
     error: str = ""
+
+
+class Broke(RunEvent, frozen=True, kw_only=True):
+    """An executor raised what it should not; the trial ends with an error."""
+
+    task_id: str
+    name: str
+    traceback: str
 
 
 class CheckpointGraded(RunEvent, frozen=True, kw_only=True):

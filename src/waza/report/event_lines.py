@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
 
 from waza.kit.share import decimal
 from waza.kit.text import counted
 from waza.model.event import (
     AttemptRetried,
+    Broke,
     CheckpointGraded,
     HookRan,
     PromptSent,
@@ -23,11 +27,12 @@ from waza.model.event import (
     TrialStarted,
     Warned,
 )
-from waza.model.observation import CommandInvocation
+from waza.model.observation import CommandInvocation, ToolEvent
 from waza.model.result import Validation
 from waza.report.words import BULLET, ERROR, duration, indented, one_line, shortened, status_mark
 
 RESPONSE = 200  # characters of a response that are shown
+ARGUMENTS = 120  # characters of the arguments of a tool call, or of its result
 _NAME = 60  # characters of a task's name before a line of its own
 _DEEP = "        "  # before the second and later lines of a text
 
@@ -125,8 +130,9 @@ class Detailed:
             case ResponseSeen():
                 if event.text:
                     yield f"[RESPONSE] {shortened(one_line(self._clean(event.text)), RESPONSE)}"
-                if event.tool_calls:
-                    yield f"[TOOLS] {counted(event.tool_calls, 'call')}"
+                if event.calls:
+                    yield f"[TOOLS] {counted(len(event.calls), 'call')}"
+                    yield from (f"[TOOL] {_call(call, self._clean)}" for call in event.calls)
             case CheckpointGraded():
                 checkpoint = event.checkpoint
                 yield f"[CHECKPOINT] after turn {checkpoint.after_turn}: {checkpoint.status}"
@@ -148,6 +154,31 @@ class Detailed:
             yield f"{start}[WORKSPACE] kept: {run.workspace_dir}"
         ending = f"{run.status} ({duration(run.duration_ms)})"
         yield f"{self._at(event.name, 1)}Run {run.run_number}/{event.trials}: {ending}"
+
+
+def tracebacks(event: RunEvent, clean: Clean) -> Iterator[str]:
+    """Yield the tracebacks of executors and graders that broke (`--debug`)."""
+    match event:
+        case Broke():
+            yield clean(event.traceback).rstrip()
+        case TrialFinished():
+            points = [event.run.validations or {}, *(point.validations for point in event.run.checkpoints)]
+            for name, said in (pair for point in points for pair in point.items()):
+                if "traceback" in said.details:
+                    yield f"{name}: {clean(str(said.details['traceback'])).rstrip()}"
+
+
+def _call(call: ToolEvent, clean: Clean) -> str:
+    """Return a tool call in one line: whether it went well, its name, arguments and duration, and what it said if not."""
+    arguments = "" if call.args in (None, {}, "") else f" {_short(call.args, clean)}"
+    said = "" if call.success or call.result is None else f": {_short(call.result, clean)}"
+    mark = status_mark("passed" if call.success else "failed")
+    return f"{mark} {one_line(call.tool_name, _NAME)}{arguments} ({duration(call.duration_ms)}){said}"
+
+
+def _short(value: Any, clean: Clean) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+    return one_line(clean(text), ARGUMENTS)
 
 
 def _finished(event: TaskFinished, clean: Clean) -> str:

@@ -15,7 +15,7 @@ from waza.model.event import (
     TrialStarted,
 )
 from waza.report.bar import Bar
-from waza.report.event_lines import Detailed, brief
+from waza.report.event_lines import Detailed, brief, tracebacks
 from waza.report.terminal import Console
 from waza.report.words import printer
 
@@ -25,7 +25,7 @@ class Progress:
 
     Without `verbose` it writes one line a finished task, and errors and warnings. `live` adds a bar; see
     `waza.report.terminal` for where that can be. `keep_workspace`: with `verbose`, say where each workspace
-    is. `redact` takes a text and returns it with the secrets taken out. `lines` says something else of
+    is. `debug` shows the tracebacks of executors and graders that broke. `redact` takes a text and returns it with the secrets taken out. `lines` says something else of
     events. The lines of one event are written by one call, so those of parallel tasks do not mix.
     """
 
@@ -34,6 +34,7 @@ class Progress:
         stream: Console,
         *,
         verbose: bool = False,
+        debug: bool = False,
         live: bool = False,
         colour: bool = False,
         keep_workspace: bool = False,
@@ -42,6 +43,7 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._bar = Bar(stream, clock) if live else None
+        self._debug, self._redact = debug, redact
         self._trials, self._seen = 1, dict[str, int]()
         self._say = printer(self._bar or stream, colour=colour)
         self._redact = redact
@@ -53,6 +55,8 @@ class Progress:
         if self._bar:
             self._move(self._bar, event)
         lines = list(self._lines(event))
+        if self._debug:
+            lines += tracebacks(event, self._redact)
         if lines:
             self._say(self._redact("\n".join(lines)))
 

@@ -62,8 +62,11 @@ def test_one_that_raises_is_an_error_and_the_others_are_kept(kind):
     assert list(found.validations) == ["a", "b", "c", "d"]
     passed = {name: (one.passed, one.score) for name, one in found.validations.items()}
     assert passed == {"a": (True, 1), "b": (False, 0), "c": (False, 0), "d": (True, 1)}
-    assert found.errors == ("b: no judge", "c: the grader broke: ZeroDivisionError: oh")
-    assert found.validations["c"].details["error"] == "the grader broke: ZeroDivisionError: oh"
+    said = found.validations["c"].details["error"]
+    assert said.startswith(f"the grader broke: ZeroDivisionError: oh ({__file__}:")
+    assert said.endswith(", in grade: raise self.answer)")
+    assert found.errors == ("b: no judge", f"c: {said}")
+    assert "waza/engine" not in found.validations["c"].details["traceback"], "our own frames are left out"
     assert found.failed == ("b", "c")
 
 

@@ -183,7 +183,8 @@ def test_an_executor_that_breaks_costs_the_run_alone(ran, monkeypatch: pytest.Mo
         "c": "passed",
     }
     broken = done.of("b")
-    assert broken.error_msg == "the executor broke: KeyError: 'session'"
+    assert broken.error_msg.startswith(f"the executor broke: KeyError: 'session' ({__file__}:")
+    assert broken.error_msg.endswith(', in breaking: raise KeyError("session"))')
     assert (broken.prompt, broken.validations, broken.final_output) == ("p", None, "")
     assert broken.failure_artifacts is not None
 
@@ -257,6 +258,6 @@ def test_a_mean_hides_no_dead_task(tmp_path: Path):
         mock_suite(root, tasks, f"{GRADERS}\n{metric}", ["trials_per_task: 10"])
         ended = waza("run", "eval.yaml", cwd=root)
         assert ended.code == 1  # though the metric is above its threshold
-        assert "NEVER PASSED" in ended.out
-        named = {line.split(":")[0].strip("• ") for line in ended.out.splitlines() if "0 of 10 runs" in line}
+        never = [line for line in ended.out.splitlines() if "none of its 10 trials passed" in line]
+        named = {line.split(" [")[0].strip("✗ ") for line in never}
         assert named == dead

@@ -25,7 +25,7 @@ from waza.model.event import (
     TrialStarted,
     Warned,
 )
-from waza.model.observation import CommandInvocation
+from waza.model.observation import CommandInvocation, ToolEvent
 from waza.model.result import RunResult, TaskStatus
 from waza.report.bar import INTERVAL
 from waza.report.progress import Progress
@@ -89,6 +89,14 @@ def trial(result: RunResult, name: str = "Greets") -> TrialFinished:
     return TrialFinished(task_id="t", name=name, trials=2, run=result)
 
 
+CALLS = (
+    ToolEvent(turn=1, sequence=1, tool_name="view", args={"path": "a.py"}, success=True, duration_ms=40),
+    ToolEvent(
+        turn=1, sequence=2, tool_name="github-list_issues", args={"q": "x" * 200}, success=False,
+        result="exit\n2", duration_ms=3,
+    ),
+    ToolEvent(turn=1, sequence=3, tool_name="quiet", success=False),
+)  # fmt: skip
 FINISHED = SuiteFinished(total=2, passed=1, failed=1, errors=0, skipped=0, duration_ms=1234)
 PROMPT = PromptSent(task_id="t", name="Greets", turn=1, text="Say\nhello")
 
@@ -193,7 +201,7 @@ def test_verbose_tells_of_every_event() -> None:
         TaskStarted(task_id="t", name="Greets", index=1, total=2),
         TrialStarted(task_id="t", name="Greets", trial=1, trials=2),
         PROMPT,
-        ResponseSeen(task_id="t", name="Greets", turn=1, text="r" * 300, tool_calls=3),
+        ResponseSeen(task_id="t", name="Greets", turn=1, text="r" * 300, calls=CALLS),
         CheckpointGraded(task_id="t", name="Greets", checkpoint=checkpoint(1, verdict("c"))),
         AttemptRetried(task_id="t", name="Greets", attempt=1, attempts=3, failed_graders=("a", "b")),
         trial(result),
@@ -211,6 +219,9 @@ def test_verbose_tells_of_every_event() -> None:
         "        hello",
         "    [RESPONSE] " + "r" * 199 + "…",
         "    [TOOLS] 3 calls",
+        '    [TOOL] ✓ view {"path":"a.py"} (40ms)',
+        '    [TOOL] ✗ github-list_issues {"q":"' + "x" * 113 + "… (3ms): exit 2",
+        "    [TOOL] ✗ quiet (0s)",
         "    [CHECKPOINT] after turn 1: passed",
         "    [GRADER] ✓ c 1.00 (2ms): all checks passed",
         "    [RETRY] attempt 1 of 3 failed (a, b), trying again",
@@ -251,7 +262,7 @@ def test_secrets_are_taken_out_before_texts_are_cut() -> None:
     secret = "x" * 195 + "hunter2"
     events: list[RunEvent] = [
         PromptSent(task_id="t", name="T", turn=1, text=secret),
-        ResponseSeen(task_id="t", name="T", turn=1, text=secret, tool_calls=0),
+        ResponseSeen(task_id="t", name="T", turn=1, text=secret),
         trial(run(1, "error", [verdict(feedback=secret)], error_msg=secret)),
         HookRan(point="before_run", command=secret, output=secret, ok=False),
         Warned(message=secret),
