@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from typing import Any
+from uuid import uuid4
 
 from copilot import CopilotClient, CopilotSession
 
@@ -15,6 +16,7 @@ from waza.executors.copilot_judge import CopilotJudge
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import agent_options
 from waza.executors.copilot_policy import ToolPolicy, agent_policy
+from waza.executors.copilot_servers import Servers, start_limits
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.kit.text import encodable
 from waza.model.agent import Limits, Place, Setup
@@ -75,15 +77,15 @@ class CopilotAgent:
     ) -> None:
         self.executor, self.client, self.attempt, self.place = executor, client, attempt, place
         self.task = attempt.task
-        self.session_id = ""
+        self.session_id = self._made = ""
         setup = executor.setup
         self.meter = Meter(setup.provider.host if setup.provider else "", custom=setup.provider is not None)
 
     async def send(self, prompt: str, limits: Limits) -> Turn:
         """Send a prompt and wait for the end of the turn. ExecutorError: there is no session to send it to."""
-        servers = {*self.executor.setup.config.mcp_servers, *self.place.mock_servers}
+        servers = start_limits(self.executor.setup.config.mcp_servers, self.place.mock_servers)
         policy = agent_policy(None if self.task.no_skills else self.task.target, servers)
-        watch = TurnWatch(limits)
+        watch = TurnWatch(limits, Servers(servers, fresh=not self.session_id))
         session = await self._session(policy, watch)
         metrics = await take_turn(
             watch, session, self.client, self.executor.clients, lambda: session.send(encodable(prompt))
@@ -98,19 +100,26 @@ class CopilotAgent:
             self.executor.setup, self.task, self.place, str(self.executor.clients.temporary(self.client))
         )
         options |= policy.options(self.place.mock_token)
+        opening = self._resuming if self.session_id else self._creating
         try:
-            if self.session_id:
-                session = await self.client.resume_session(self.session_id, on_event=watch.take, **options)
-                # A judge may have gone on in this session meanwhile; what it spent is not the agent's.
-                self.meter.turn(Collector(), await session_metrics(session))
-                return session
-            session = await self.client.create_session(on_event=watch.take, **options)
+            session = await watch.opened(opening(on_event=watch.take, **options))
+        except ExecutorError:
+            raise  # a server did not come up
         except Exception as error:
             await self.executor.clients.forget_if_dead(self.client)
             what = f"resume the session {self.session_id}" if self.session_id else "create a session"
             raise ExecutorError(f"the Copilot runtime could not {what}: {error}") from error
+        if self.session_id:  # a judge may have gone on in it meanwhile; what it spent is not the agent's
+            self.meter.turn(Collector(), await session_metrics(session))
         self.session_id = session.session_id
         return session
+
+    async def _creating(self, **options: Any) -> CopilotSession:
+        self._made = str(uuid4())  # known beforehand, so that one that is never ready is deleted, too
+        return await self.client.create_session(session_id=self._made, **options)
+
+    async def _resuming(self, **options: Any) -> CopilotSession:
+        return await self.client.resume_session(self.session_id, **options)
 
     def _turn(self, policy: ToolPolicy, watch: TurnWatch, metrics: dict[str, Any] | None) -> Turn:
         seen = watch.collector
@@ -126,7 +135,7 @@ class CopilotAgent:
             timed_out=watch.timed_out,
             session_id=self.session_id,
             denials=tuple(policy.denials),
-            warnings=tuple(seen.warnings),
+            warnings=tuple(f"stopped what still ran after the answer: {what}" for what in watch.stopped),
         )
 
     def _end_commands(self) -> None:
@@ -135,9 +144,9 @@ class CopilotAgent:
 
     async def aclose(self) -> None:
         """Delete the session, if it can still be reached, and stop a runtime that nobody shares."""
-        if self.session_id:
+        if self._made:
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(DELETE_LIMIT):
-                    await self.client.delete_session(self.session_id)
+                    await self.client.delete_session(self._made)
         self._end_commands()
         await self.executor.clients.leave(self.attempt)

@@ -33,7 +33,6 @@ class Collector:
         self.tokens = _Tokens()
         self.error = ""
         self.throttled = False
-        self.warnings: list[str] = []
         self._dropped: set[str] = set()
 
     def add(self, event: Any) -> None:
@@ -62,12 +61,6 @@ class Collector:
         elif kind == "session.error" and not of_sub_agent:
             self.error = str(data.get("message") or "the session ended in an error without a message")
             self.throttled = data.get("statusCode") == TOO_MANY_REQUESTS
-        elif kind == "session.mcp_servers_loaded":
-            self.warnings += [
-                f"the MCP server {server.get('name')!r} did not start: {server.get('error') or server.get('status')}"
-                for server in data.get("servers", [])
-                if server.get("status") == "failed"
-            ]
 
     @property
     def text(self) -> str:

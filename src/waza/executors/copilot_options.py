@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from waza.executors._system import system_text
 from waza.executors.copilot_client import user_agent
+from waza.executors.copilot_servers import mcp_servers
 from waza.model.agent import Place, Provider, Setup
 from waza.model.task import Task
-
-ALL_TOOLS = ["*"]
 
 
 def agent_options(setup: Setup, task: Task, place: Place, temporary: str) -> dict[str, Any]:
@@ -68,15 +66,3 @@ def skill_directories(task: Task) -> list[str]:
     if task.target is not None and task.target.kind == "skill":
         found.append(str(task.target.directory))
     return list(dict.fromkeys(found))
-
-
-def mcp_servers(declared: Mapping[str, Any], mocked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the MCP servers: the declared ones, of which a mock of the same name takes the place."""
-    servers = {name: _server(config) for name, config in declared.items() if isinstance(config, Mapping)}
-    return {**servers, **mocked}
-
-
-def _server(config: Mapping[str, Any]) -> dict[str, Any]:
-    kind = config.get("type") or ("stdio" if config.get("command") else "http")
-    tools = config.get("tools")
-    return {**config, "type": kind, "tools": ALL_TOOLS if tools is None else list(tools)}

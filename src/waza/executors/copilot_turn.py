@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from copilot import CopilotClient, CopilotSession
+from copilot.rpc import TasksCancelRequest, TaskShellInfo, TaskStatus
 
+from waza.errors import ExecutorError
 from waza.executors.copilot_client import Clients, is_alive
 from waza.executors.copilot_events import Collector
+from waza.executors.copilot_servers import Servers
 from waza.model.agent import Limits
 
 BEAT = 0.5  # seconds between looks at the clocks and at the runtime's process
@@ -19,21 +22,27 @@ BEAT = 0.5  # seconds between looks at the clocks and at the runtime's process
 ABORT_LIMIT = 2.0
 SETTLE_LIMIT = 1.0
 LEAVE_LIMIT = 30.0  # seconds for the usage of a session, and as many to disconnect
+# Commands in the background may end this long after the answer, and the agent go on; then they are stopped.
+REST_LIMIT = 5.0
 GONE = "the Copilot runtime ended in the middle of the turn"
 
 
 class TurnWatch:
     """Collects the events of a turn and says when, and how, it is over."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, servers: Servers | None = None) -> None:
         self.limits = limits
+        self.servers = servers or Servers({}, fresh=True)
         self.collector = Collector()
         self.error = ""
         self.timed_out = False
         self.lost = False
+        self.stopped: list[str] = []  # commands that went on after the answer
         self.seconds = 0.0  # how long the turn went on
         self._over = asyncio.Event()
         self._started = self._latest = time.monotonic()
+        self._cut = False
+        self._answered: float | None = None
         self._any = False
         self._loop = asyncio.get_running_loop()
 
@@ -42,11 +51,16 @@ class TurnWatch:
         self._loop.call_soon_threadsafe(self._take, event)
 
     def _take(self, event: Any) -> None:
-        self._latest, self._any = time.monotonic(), True
+        kind = event.type.value
+        self._latest = time.monotonic()
+        self._any = self._any or _is_of_model(kind)
         self.collector.add(event)
+        if kind.startswith("session.mcp_server"):
+            self.servers.take(kind, event.data.to_dict())
         if getattr(event, "agent_id", None):
             return
-        kind = event.type.value
+        if kind.startswith("assistant."):
+            self._answered = self._latest if kind == "assistant.idle" else None
         if kind == "session.error":
             self.error = self.collector.error
         if kind in ("session.idle", "session.error"):
@@ -55,13 +69,22 @@ class TurnWatch:
         if wanted and any(skill.name == wanted for skill in self.collector.skills):
             self._over.set()
 
-    async def run(self, send: Callable[[], Any], client: CopilotClient, abort: Callable[[], Any]) -> None:
-        """Send, and wait for the end: idle, an error, a limit, or the end of the runtime's process."""
+    async def run(
+        self,
+        send: Callable[[], Any],
+        client: CopilotClient,
+        abort: Callable[[], Any],
+        stop_commands: Callable[[], Awaitable[list[str]]] | None = None,
+    ) -> None:
+        """Send, and wait for the end: idle, an error, a limit, or the end of the runtime's process.
+
+        `stop_commands` stops what still runs after the answer, if these are commands only, and names them.
+        """
         self._started = self._latest = time.monotonic()
         self._any = False  # what the session told when it was made is not of this turn
         sending = asyncio.ensure_future(send())
         try:
-            await self._wait(sending, client)
+            await self._wait(sending, client, stop_commands)
         except asyncio.CancelledError:
             sending.cancel()
             await self._abort(abort)
@@ -71,30 +94,60 @@ class TurnWatch:
             sending.cancel()
         with contextlib.suppress(asyncio.CancelledError, Exception):
             await sending
-        if self.timed_out or self.limits.until_skill:
+        if self._cut or self.limits.until_skill:
             await self._abort(abort)
 
-    async def _wait(self, sending: asyncio.Future[Any], client: CopilotClient) -> None:
+    async def _wait(
+        self,
+        sending: asyncio.Future[Any],
+        client: CopilotClient,
+        stop_commands: Callable[[], Awaitable[list[str]]] | None,
+    ) -> None:
         while not self._over.is_set() and not self.error:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), BEAT)
             alive = self._over.is_set() or await is_alive(client)
             unsent = sending.exception() if sending.done() and not sending.cancelled() else None
             if self._over.is_set():
-                return
+                break
             if not alive:
                 self._end(GONE, lost=True)
             elif unsent is not None:
                 self._end(f"the prompt could not be sent: {unsent}")
+            elif reason := self.servers.fault():
+                self._end(reason, cut=True)
             elif reason := self._overdue():
-                self._end(reason, timed_out=True)
+                self._end(reason, timed_out=True, cut=True)
+            elif stop_commands is not None and self._rests():
+                self.stopped += await stop_commands()
+        self.error = self.error or self.servers.fault()  # it may have failed just before the turn's end
+
+    async def opened(self, opening: Coroutine[Any, Any, CopilotSession]) -> CopilotSession:
+        """Return the session that is being opened. ExecutorError: a server that it needs does not come up.
+
+        The runtime makes no session before its servers came up or failed, for which it takes a minute.
+        """
+        session = asyncio.ensure_future(opening)
+        try:
+            while not session.done() and not (reason := self.servers.fault()):
+                await asyncio.wait([session], timeout=BEAT)
+        finally:
+            if not session.done():
+                session.cancel()
+        if reason := self.servers.fault():
+            raise ExecutorError(reason)
+        return await session
+
+    def _rests(self) -> bool:
+        """Tell whether the agent has answered, and only waits for what runs in the background."""
+        return self._answered is not None and time.monotonic() - self._answered > REST_LIMIT
 
     def _overdue(self) -> str:
         now, limits = time.monotonic(), self.limits
         if limits.first_event and not self._any and now - self._started > limits.first_event:
             return (
-                f"the session did not start: no event came within {limits.first_event:g} s "
-                "(first_event_timeout_seconds). The Copilot runtime was started, but does nothing"
+                f"the session did not start: nothing came from the model within {limits.first_event:g} s "
+                "(first_event_timeout_seconds)"
             )
         if limits.turn and now - self._started > limits.turn:
             return f"the turn did not end within {limits.turn:g} s"
@@ -102,8 +155,8 @@ class TurnWatch:
             return f"the session fell silent: no event came for {limits.idle:g} s (idle_timeout_seconds)"
         return ""
 
-    def _end(self, reason: str, *, timed_out: bool = False, lost: bool = False) -> None:
-        self.error, self.timed_out, self.lost = reason, timed_out, lost
+    def _end(self, reason: str, *, timed_out: bool = False, lost: bool = False, cut: bool = False) -> None:
+        self.error, self.timed_out, self.lost, self._cut = reason, timed_out, lost, cut
 
     async def _abort(self, abort: Callable[[], Any]) -> None:
         """Stop the agent, so that it changes nothing any more while it is graded. A runtime that cannot is lost."""
@@ -116,6 +169,26 @@ class TurnWatch:
         with contextlib.suppress(TimeoutError):  # a command in the background keeps a session from its end
             async with asyncio.timeout(SETTLE_LIMIT):
                 await self._over.wait()
+
+
+def _is_of_model(kind: str) -> bool:
+    """Tell whether an event says that the model, and not only the runtime, did something."""
+    said = ("assistant.", "tool.", "skill.", "session.error", "model.call_f")
+    return kind.startswith(said) and kind not in ("assistant.turn_start", "assistant.idle")
+
+
+async def _stop_commands(session: CopilotSession) -> list[str]:
+    """Stop the commands that an agent left running, unless a sub-agent runs as well; return what they were."""
+    stopped: list[str] = []
+    with contextlib.suppress(Exception):  # a runtime that cannot is seen by its limits
+        async with asyncio.timeout(ABORT_LIMIT):
+            tasks = (await session.rpc.tasks.list()).tasks
+            running = [task for task in tasks if task.status is TaskStatus.RUNNING]
+            if all(isinstance(task, TaskShellInfo) for task in running):
+                for task in running:
+                    await session.rpc.tasks.cancel(TasksCancelRequest(id=task.id))
+                    stopped.append(task.description or task.id)
+    return stopped
 
 
 async def take_turn(
@@ -131,7 +204,7 @@ async def take_turn(
     """
     metrics: dict[str, Any] | None = None
     try:
-        await watch.run(send, client, session.abort)
+        await watch.run(send, client, session.abort, lambda: _stop_commands(session))
         if not watch.lost:
             metrics = await session_metrics(session)
     finally:

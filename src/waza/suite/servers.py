@@ -34,6 +34,7 @@ class Server(Keys, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     tools: list[str] | None = None
     timeout: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    start_timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] | None = None
 
     @property
     def remote(self) -> bool:

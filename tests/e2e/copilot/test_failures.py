@@ -54,12 +54,14 @@ SCRIPTS: dict[str, list[Step]] = {
     "silent": [Reply("Looking.", calls=[bash("echo seen before")]), Reply(hang=True)],
     "working": [Reply("Working.", calls=[bash(stubborn(SLEEP))]), Reply("all is fine")],
     "late": [Reply("all is fine", delay=2)],
+    "mute": [Reply(hang=True)],
     "judged": [Reply("all is fine")],
 }
 KEYS: dict[str, dict[str, Any]] = {
     "hangs": {"timeout_seconds": 4},
     "working": {"timeout_seconds": 4},
-    "late": {"first_event_timeout_seconds": 1},
+    "late": {"first_event_timeout_seconds": 60},
+    "mute": {"first_event_timeout_seconds": 2},
     "judged": {"graders": [JUDGE]},
 }
 REASONS = {
@@ -72,9 +74,10 @@ REASONS = {
     "hangs": "the turn did not end within 4 s",
     "working": "the turn did not end within 4 s",
     "silent": "the session fell silent: no event came for 5 s",
+    "mute": "the session did not start: nothing came from the model within 2 s (first_event_timeout_seconds)",
 }
 REQUESTS = {"good": 1, "bad-request": 1, "unauthorised": 3, "busy": 6, "broken": 6, "dropped": 6, "hangs": 2}
-CUT_SHORT = {"hangs", "silent", "working"}
+CUT_SHORT = {"hangs", "silent", "working", "mute"}
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +263,6 @@ def test_an_interrupt_in_the_middle_of_a_turn_leaves_nothing(tmp_path: Path, *, 
 
 # --- the clocks of a turn ---
 #
-# The real runtime tells of a turn before its model is asked, so no scripted model can keep it from a first event.
 # Here a turn is watched without a runtime, in a real event loop.
 
 FOREVER = 60.0
@@ -268,7 +270,8 @@ FOREVER = 60.0
 
 def event(kind: str) -> SessionEvent:
     stamp = {"id": str(uuid4()), "timestamp": "2026-01-02T03:04:05.678Z", "parentId": None}
-    return SessionEvent.from_dict({"type": kind, "data": {"content": "go"}, **stamp})
+    data = {"content": "go", "messageId": "m", "turnId": "1", "role": "system"}
+    return SessionEvent.from_dict({"type": kind, "data": data, **stamp})
 
 
 class Runtime:
@@ -319,14 +322,23 @@ async def nothing(watch: TurnWatch) -> None:
 
 
 async def one_event(watch: TurnWatch) -> None:
-    watch.take(event("user.message"))
+    watch.take(event("assistant.message"))
 
 
-@pytest.mark.parametrize("before", ["", "user.message"])
-def test_a_session_that_tells_nothing_of_a_turn_did_not_start(before: str):
+async def told_of(watch: TurnWatch) -> None:
+    """The runtime tells of a turn before its model is asked."""
+    for kind in ("user.message", "system.message", "assistant.turn_start"):
+        watch.take(event(kind))
+
+
+@pytest.mark.parametrize("before", ["", "user.message", "assistant.message"])
+@pytest.mark.parametrize("send", [nothing, told_of])
+def test_a_session_whose_model_says_nothing_did_not_start(
+    before: str, send: Callable[[TurnWatch], Awaitable[None]]
+):
     runtime = Runtime()
-    watch = watched(Limits(turn=FOREVER, first_event=0.05), nothing, runtime, before)
-    assert watch.error.startswith("the session did not start: no event came within 0.05 s")
+    watch = watched(Limits(turn=FOREVER, first_event=0.05), send, runtime, before)
+    assert watch.error.startswith("the session did not start: nothing came from the model within 0.05 s")
     assert watch.timed_out
     assert runtime.aborted
     assert not watch.lost
@@ -335,7 +347,7 @@ def test_a_session_that_tells_nothing_of_a_turn_did_not_start(before: str):
 def test_a_first_event_is_enough_for_that_limit_but_not_for_the_others():
     watch = watched(Limits(turn=FOREVER, first_event=0.05, idle=0.2), one_event, Runtime())
     assert "fell silent: no event came for 0.2 s" in watch.error
-    assert [one.type for one in watch.collector.events] == ["user.message"]
+    assert [one.type for one in watch.collector.events] == ["assistant.message"]
     watch = watched(Limits(turn=0.2, first_event=0.05, idle=FOREVER), one_event, Runtime())
     assert watch.error == "the turn did not end within 0.2 s"
 
