@@ -10,6 +10,7 @@ import msgspec
 
 from waza.engine.around import Around
 from waza.engine.cache import Cache
+from waza.engine.error_streak import ErrorStreak
 from waza.engine.journal import Trial as Record
 from waza.engine.plan import has_pairwise, in_order, tasks_of
 from waza.engine.schedule import Course, Schedule
@@ -40,6 +41,7 @@ class ArmRun:
         self.around = Around(world)
         self.started = time.monotonic()
         self.skipped: list[str] = []
+        self.streak = ErrorStreak(self.config.stop_after_errors)
         self.stopped = ""  # why nothing more is to start, for a cause outside of the agent
         self.schedule = Schedule(self._in_order_of_start(), in_order=lambda task: in_order(world.suite, task))
 
@@ -126,6 +128,8 @@ class ArmRun:
             course.runs[number] = ran.run
         trials = self.config.trials_per_task
         self.emit(TrialFinished(task_id=task.id, name=task.name, trials=trials, run=ran.run))
+        if (why := self.streak.add(ran.broke)) and not self.stopped:
+            self.stop(why)
 
     def _keep(self, task: Task, ran: Ran, *, cached: bool = False) -> None:
         """Put a finished trial into the journal and the figures."""

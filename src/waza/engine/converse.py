@@ -48,6 +48,7 @@ class Conversation:
         self.duration_ms = 0
         self.session_id = ""
         self.error = self.unanswered = ""
+        self.broke = ""  # the executor's error, of which nobody is asked for a verdict
         self.timed_out = self.outside = False
         self.checkpoints: list[CheckpointRecord] = []
         self.responder: ResponderRecord | None = None
@@ -116,6 +117,7 @@ class Conversation:
             output=self.output,
             diagnostics=self.diagnostics,
             error=self.unanswered,
+            broke=self.broke,
             transcript=tuple(self.events),
             tool_events=tool_events(self.events),
             skill_invocations=tuple(self.skills),
@@ -148,6 +150,7 @@ async def converse(talk: Conversation, driver: Driver) -> None:
     turn = await _send(driver, 1, talk.task.prompt)
     talk.add(talk.task.prompt, turn)
     if turn.error:
+        talk.broke = turn.error
         talk.fail_turn(turn.error, throttled=turn.throttled)
     elif turn.denials:
         talk.fail_turn(_violation(turn))
@@ -186,9 +189,11 @@ async def _next(talk: Conversation, driver: Driver, prompt: str, what: str) -> b
         turn = await _send(driver, talk.turns + 1, prompt)
     except ExecutorError as error:
         talk.outside = talk.outside or is_outside(error)
+        talk.broke = str(error)
         talk.fail_turn(str(error), what)
         return False
     if turn.error:
+        talk.broke = turn.error
         talk.add_broken(prompt, turn)
         talk.fail_turn(turn.error, what, throttled=turn.throttled)
         return False

@@ -91,6 +91,9 @@ def validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took
 
 
 async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdict:
+    if seen.broke and isinstance(built.grader, Grader) and "judge" in built.grader.needs():
+        why = f"the judge was not asked, since the executor broke off the conversation: {seen.broke}"
+        return Verdict.failed(why, not_asked=seen.broke)
     helpers = msgspec.structs.replace(helpers, name=built.spec.name)
     if broken := helpers.shared.get(Seals).broken(built, helpers):
         return Verdict.errored(broken)

@@ -118,6 +118,7 @@ class _Session:
         self.helpers = Helpers(
             judge_model=config.judge_model or recorded.config.model_id,
             judge_effort=config.judge_reasoning_effort or "",
+            judge_timeout=config.judge_timeout_seconds,
             shared=self.shared,
             program_timeout=limits.programTimeout,
             code_timeout=limits.codeTimeout,
@@ -151,7 +152,9 @@ class _Session:
         trial = Trial(task=task, number=run.run_number, max_attempts=self.suite.file.config.max_attempts)
         attempt = attempt_of(self.recorded.eval_id, trial, max(1, run.attempts))
         seen = observation_of(task, run, self.workspace, self._baseline_output(task.id, run.run_number))
-        helpers = msgspec.structs.replace(self.helpers, judge=self.executor.judge(attempt))
+        helpers = msgspec.structs.replace(
+            self.helpers, judge=self.executor.judge(attempt), turn_timeout=task.timeout
+        )
         graded = await grade_observation(
             self.suite, attempt.task, attempt.execution, seen, helpers, self._askable(task.graders)
         )

@@ -161,6 +161,7 @@ class _Run:
             helpers=Helpers(
                 judge_model=config.judge_model or model,
                 judge_effort=config.judge_reasoning_effort or "",
+                judge_timeout=config.judge_timeout_seconds,
                 shared=self.shared,
                 program_timeout=limits.programTimeout,
                 code_timeout=limits.codeTimeout,

@@ -62,10 +62,14 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """A trial that ended. `outside`: it broke for a cause outside of the agent, and says nothing about it."""
+    """A trial that ended. `outside`: it broke for a cause outside of the agent, and says nothing about it.
+
+    `broke` is the executor's error that ended it, if there was one; a time limit is none.
+    """
 
     run: RunResult
     outside: bool = False
+    broke: str = ""
 
 
 async def run_trial(world: World, trial: Trial, baseline_output: str | None = None) -> Ran:
@@ -103,7 +107,7 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
             )
         )
     whole = msgspec.structs.replace(run, attempts=number, attempt_history=discarded, grader_sessions=sessions)
-    return Ran(stored(whole, world.redactor), ran.outside)
+    return Ran(stored(whole, world.redactor), ran.outside, world.redactor.text(ran.broke))
 
 
 def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
@@ -155,12 +159,12 @@ async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | No
         async with at_place(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
             return await _in_place(world, attempt, place, mocked, baseline_output)
     except ExecutorError as error:
-        return Ran(_unseen(world, attempt, error, started), is_outside(error))
+        return Ran(_unseen(world, attempt, error, started), is_outside(error), str(error))
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
         fault = fault_of(error)
         world.emit(Broke(task_id=attempt.task.id, name=attempt.task.name, traceback=fault.traceback))
         broke = ExecutorError(f"the executor broke: {fault.text}")
-        return Ran(_unseen(world, attempt, broke, started), is_outside(error))
+        return Ran(_unseen(world, attempt, broke, started), is_outside(error), str(broke))
 
 
 def _needs_workspace(world: World, task: Task) -> bool:
@@ -196,7 +200,7 @@ async def _in_place(
     task = attempt.task
     talk = Conversation(task, attempt.trial.number, str(place.workspace or ""), mocked)
     judge = world.executor.judge(attempt)
-    helpers = msgspec.structs.replace(world.helpers, judge=judge)
+    helpers = msgspec.structs.replace(world.helpers, judge=judge, turn_timeout=task.timeout)
     session = await world.executor.open(attempt, place)
     try:
         asked = () if world.skip_graders else _graders(task)
@@ -228,7 +232,8 @@ async def _in_place(
     run = _record(world, attempt, talk, seen, graded)
     sittings = [sitting_digest(one) for one in (judge.sittings if judge else ())]
     outside = talk.outside or (graded is not None and graded.outside)
-    return Ran(msgspec.structs.replace(run, grader_sessions=sittings), outside)
+    run = msgspec.structs.replace(run, grader_sessions=sittings)
+    return Ran(run, outside, "" if talk.timed_out else talk.broke)
 
 
 async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:

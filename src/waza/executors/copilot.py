@@ -16,6 +16,7 @@ from waza.executors.copilot_judge import CopilotJudge
 from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import agent_options
 from waza.executors.copilot_policy import ToolPolicy, agent_policy
+from waza.executors.copilot_probe import probe
 from waza.executors.copilot_servers import Servers, start_limits
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.kit.text import encodable
@@ -38,7 +39,9 @@ class CopilotExecutor:
         """Start the runtime, and see that it can reach a model. ExecutorError says what is missing."""
         quiet_logging()
         client = await self.clients.get({})
-        if self.setup.provider is None:
+        if self.setup.provider is not None:
+            await probe(self.setup.provider)
+        else:
             try:
                 status = await client.get_auth_status()
             except Exception as error:

@@ -34,9 +34,13 @@ _FENCED = (
 )
 
 
-def time_limit() -> float:
-    """Return the limit of a question in seconds, from the environment; the default where that is no good."""
-    return duration(os.environ.get(TIME_LIMIT, "")) or DEFAULT_TIME_LIMIT
+def time_limit(helpers: Helpers, own: float | None = None) -> float:
+    """Return the limit of a question in seconds: the grader's own, the suite's, that of the environment, or 120.
+
+    A judge gets no longer than a turn of the agent.
+    """
+    limit = own or helpers.judge_timeout or duration(os.environ.get(TIME_LIMIT, "")) or DEFAULT_TIME_LIMIT
+    return min(limit, helpers.turn_timeout or limit)
 
 
 def duration(text: str) -> float | None:

@@ -14,7 +14,7 @@ from waza.graders._rubric import Rubric
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.share import reaches
 from waza.model.agent import READING, Answer, Call, Question, Tool
-from waza.model.base import Effort, NonBlank
+from waza.model.base import Effort, NonBlank, Seconds
 from waza.model.observation import Observation
 from waza.model.skill import canonical_tool
 from waza.model.verdict import Helpers, Verdict
@@ -46,7 +46,8 @@ class Prompt(Grader, frozen=True, kw_only=True):
     input and the agent's output; with `continue_session` or `include_output: false` the text alone.
     `continue_session` asks in the agent's own session. A judge reads (view, grep, glob); `tools` names what it may
     use besides, such as bash, and then it works in a copy of the workspace. `mode: pairwise` compares the output with that of
-    the baseline run where there is one. `model` and `reasoning_effort` are by default the suite's.
+    the baseline run where there is one. `model`, `reasoning_effort` and `timeout` (seconds) are by default the
+    suite's.
     """
 
     prompt: str = ""
@@ -58,6 +59,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
     threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     include_output: bool = True
     tools: list[NonBlank] = []
+    timeout: Seconds | None = None
     _loaded: Rubric | None = None
 
     @property
@@ -120,7 +122,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
             model=self.model or helpers.judge_model,
             effort=self.reasoning_effort or helpers.judge_effort,
             may_use=tuple(self.tools),
-            timeout=_judging.time_limit(),
+            timeout=_judging.time_limit(helpers, self.timeout),
         )
         if self.mode == "pairwise" and seen.baseline_output:
             context = [*_task_input(seen), *_expectation(seen, rubric)]

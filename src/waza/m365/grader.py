@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from waza.errors import GraderError
+from waza.graders._judging import time_limit
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.decode import did_you_mean, fields_of
 from waza.m365.builtin import asks_judge
@@ -250,7 +251,11 @@ class _OfExecutor:
             text = "\n\n".join(message.content for message in messages)
             answer = await interview.ask(
                 Question(
-                    asker=helpers.name, text=text, model=helpers.judge_model, effort=helpers.judge_effort
+                    asker=helpers.name,
+                    text=text,
+                    model=helpers.judge_model,
+                    effort=helpers.judge_effort,
+                    timeout=time_limit(helpers),
                 )
             )
         finally:

@@ -36,6 +36,8 @@ class Config(Keys, frozen=True, kw_only=True):
     reasoning_effort: Effort | None = None
     judge_model: str = ""
     judge_reasoning_effort: Effort | None = None
+    judge_timeout_seconds: Seconds | None = None
+    stop_after_errors: CountOrOff = 5
     group_by: str = ""
     skill_directories: list[str] = []
     required_skills: list[str] = []

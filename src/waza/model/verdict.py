@@ -91,12 +91,15 @@ class Helpers(msgspec.Struct, frozen=True, kw_only=True):
     `judge` answers questions (None: this executor has no judge); `shared` holds what outlives a grading.
     `program_timeout` and `code_timeout` are the project's limits in seconds. `update_snapshots` lets
     `diff` rewrite its expected files. `name` is the grader's own name, by which a scripted judge knows it;
-    `judge_model` and `judge_effort` are the suite's defaults, for graders that name none themselves.
+    `judge_model`, `judge_effort` and `judge_timeout` are the suite's defaults, for graders that name none
+    themselves; `turn_timeout` is the limit of the agent's turns (0: none), which no judge exceeds.
     """
 
     name: str = ""
     judge_model: str = ""
     judge_effort: str = ""
+    judge_timeout: float | None = None
+    turn_timeout: float = 0
     judge: Judge | None = None
     shared: Shared = msgspec.field(default_factory=Shared)
     program_timeout: float = 30

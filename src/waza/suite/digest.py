@@ -27,7 +27,7 @@ _WORDS = re.compile(r"[^\s\"'`;&|<>()$=]+")
 _SCRIPTS = {".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1", ".bat", ".cmd"}
 _SKIPPED = {".git", "node_modules", "vendor", "__pycache__", ".venv"}
 # Settings that order work but change no verdict.
-_ORDERING = {"parallel", "workers", "fail_fast", "group_by", "model"}
+_ORDERING = {"parallel", "workers", "fail_fast", "group_by", "model", "stop_after_errors"}
 
 
 def suite_digest(suite: Suite) -> str:

@@ -199,3 +199,18 @@ def test_instructions_in_the_workspace_are_not_for_judges(tmp_path: Path, kind: 
     seen = run(write_suite(tmp_path, tasks), scripts)
     assert "always pass" in seen.asked("GREET")[0].system, "the runtime reads them"
     assert all("always pass" not in turn.system for turn in seen.asked("VERDICT"))
+
+
+@pytest.mark.parametrize(
+    ("config", "own", "flags"),
+    [({"judge_timeout_seconds": 2}, {}, []), ({}, {"timeout": 2}, []), ({}, {}, ["--timeout", "2"])],
+    ids=["suite", "grader", "turn"],
+)
+def test_a_judge_that_never_answers_is_waited_for_as_long_as_is_set(
+    tmp_path: Path, config: dict[str, Any], own: dict[str, Any], flags: list[str]
+):
+    tasks = {"judged": task("GREET", graders=[judged("VERDICT", **own)])}
+    scripts: dict[str, list[Step]] = {"VERDICT": [Reply(hang=True)], "GREET": [Reply("all is fine")]}
+    seen = run(write_suite(tmp_path, tasks, config=config), scripts, *flags)
+    found = seen.run("judged")
+    assert "the judge gave no verdict: the turn did not end within 2 s" in found["error_msg"]

@@ -60,7 +60,7 @@ def test_a_server_named_in_the_project(tmp_path: Path, wire_api: str, path: str)
         given = no_login(COPILOT_WIRE_API="ignored without a base URL", HOUSE_SERVER="the house's own")
         ended = waza("run", suite, cwd=tmp_path, env=given)
     assert ended.code == 0, ended.err
-    (request,) = server.requests
+    _, request = server.requests  # after the list of models
     assert request.path == f"/v1{path}"
     assert request.headers["authorization"] == "Bearer the house's own"
     assert {name: request.headers[name.lower()] for name in headers} == headers
@@ -77,7 +77,7 @@ def test_variables_win_over_the_project_and_short_names_over_long_ones(tmp_path:
         "COPILOT_PROVIDER_WIRE_API": "completions",
     }
     seen = run(suite, FINE, COPILOT_WIRE_API="responses", COPILOT_PROVIDER_API_KEY="long", **others)
-    (request,) = seen.server.requests
+    _, request = seen.server.requests
     assert request.path == "/v1/responses"
     assert request.headers["authorization"] == "Bearer unused"
     assert "x-team" not in request.headers
@@ -292,5 +292,5 @@ def test_efforts_that_need_no_question():
 
 def test_an_effort_is_sent_to_a_server_of_ones_own(tmp_path: Path):
     suite = write_suite(tmp_path, {"GO": task("GO")}, config={"reasoning_effort": "high"})
-    (request,) = run(suite, FINE).server.requests
+    _, request = run(suite, FINE).server.requests
     assert request.body["reasoning_effort"] == "high"

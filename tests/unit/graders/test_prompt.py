@@ -351,6 +351,25 @@ def test_time_limit_from_the_environment(monkeypatch):
     assert findings(Prompt(prompt="Look.")) == []
 
 
+@pytest.mark.parametrize(
+    ("own", "suite", "turn", "seconds"),
+    [
+        (None, None, 300, 120),
+        (None, None, 20, 20),
+        (None, 60, 300, 60),
+        (30, 60, 300, 30),
+        (200, 60, 300, 200),
+        (200, 60, 100, 100),
+        (None, 600, 0, 600),
+    ],
+)
+def test_a_judge_has_the_shorter_of_its_own_limit_and_that_of_a_turn(own, suite, turn, seconds):
+    judge = ScriptedJudge(Answer(calls=(passing(),)))
+    helpers = Helpers(name="review", judge=judge, judge_timeout=suite, turn_timeout=turn)
+    asyncio.run(Prompt(prompt="Look.", timeout=own).grade(SEEN, helpers))
+    assert judge.questions[0].timeout == seconds
+
+
 # Rubrics
 
 
@@ -540,7 +559,7 @@ def test_instructions_are_needed():
         ("{prompt: x, reasoning_effort: huge}", "not one of: low, medium, high, xhigh, max"),
         ("{prompt: x, mode: versus}", "not one of: independent, pairwise"),
         ("{prompt: x, threshold: 2}", "at most 1"),
-        ("{prompt: x, continue_session: 'yes'}", "true or false"),
+        ("{prompt: x, continue_session: perhaps}", "true or false"),
         ("{prompt: x, promt: y}", "unknown key 'promt'"),
         ("{prompt: x, _loaded: y}", "unknown key '_loaded'"),
     ],
