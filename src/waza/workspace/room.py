@@ -145,11 +145,13 @@ async def _remove_worktree(tree: Worktree) -> list[str]:
     The directory goes first: git refuses one whose `.git` an agent has changed.
     """
     source, target = Path(tree.source), Path(tree.target)
+    known = (target / ".git").exists()
     await asyncio.to_thread(remove_tree, target)
     try:
         await git.worktree_remove(source, target)
     except WazaError as error:
-        with contextlib.suppress(WazaError):  # a repository that is gone knows nothing
-            if target in await git.worktrees(source):
-                return [f"the worktree {target} of {source} could not be removed: {error}"]
+        with contextlib.suppress(WazaError):  # the repository is gone
+            known = target in await git.worktrees(source)
+        if known:
+            return [f"the worktree {target} of {source} could not be removed: {error}"]
     return []
