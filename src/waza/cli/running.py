@@ -39,7 +39,7 @@ from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
 from waza.report.console import report
 from waza.results.recommend import recommend
-from waza.results.verdict import NotStarted
+from waza.results.verdict import COMPLETE, NotStarted
 from waza.results.write import encode
 from waza.suite.project import find_project
 
@@ -199,8 +199,11 @@ class _Command:
         finally:
             for run in self.runs:
                 run.store.close()
-        if self.control.exit_code is not None:
+        if self.not_started or any(
+            one.outcome.head.metadata.get("run_status") != COMPLETE for one in self.done
+        ):
             self.resumable.tell_again()
+        if self.control.exit_code is not None:
             return self.control.exit_code
         if self.broken:
             return EXIT_ERROR

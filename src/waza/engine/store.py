@@ -92,7 +92,7 @@ class Store:
 
     def discard_if_empty(self) -> None:
         """Close the run, and remove it if nothing finished in it."""
-        empty = self.journal.trials == 0 and self.past.trials == 0
+        empty = self.journal.trials == 0 and not self.resumed
         self.close()
         if empty and self.temporary is None:
             shutil.rmtree(self.journal.directory, ignore_errors=True)

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from copilot import CopilotClient, CopilotSession
 
-from waza.errors import ExecutorError
+from waza.errors import ExecutorError, OutsideError
 from waza.executors.copilot_client import LOGIN, Clients, quiet_logging
 from waza.executors.copilot_events import Collector, Meter
 from waza.executors.copilot_judge import CopilotJudge
@@ -111,7 +111,7 @@ class CopilotAgent:
         except Exception as error:
             await self.executor.clients.forget_if_dead(self.client)
             what = f"resume the session {self.session_id}" if self.session_id else "create a session"
-            raise ExecutorError(f"the Copilot runtime could not {what}: {error}") from error
+            raise OutsideError(f"the Copilot runtime could not {what}: {error}") from error
         if self.session_id:  # a judge may have gone on in it meanwhile; what it spent is not the agent's
             self.meter.turn(Collector(), await session_metrics(session))
         self.session_id = session.session_id
@@ -135,6 +135,7 @@ class CopilotAgent:
             duration_ms=round(watch.seconds * 1000),
             error=watch.error,
             throttled=seen.throttled,
+            outside=watch.outside,
             timed_out=watch.timed_out,
             session_id=self.session_id,
             denials=tuple(policy.denials),

@@ -13,7 +13,7 @@ from typing import Any
 
 from copilot import CopilotClient, RuntimeConnection
 
-from waza.errors import ExecutorError
+from waza.errors import ExecutorError, OutsideError
 from waza.executors.copilot_home import Surroundings, agent_environment, shared_cache, unpacked
 from waza.kit.marks import MARK, brand, new_mark
 from waza.kit.process import sweep
@@ -132,9 +132,9 @@ class Clients:
             brand(mark)
             sweep(mark)
             if isinstance(error, TimeoutError):
-                raise ExecutorError(f"the Copilot runtime did not start within {START_LIMIT:g} s") from None
+                raise OutsideError(f"the Copilot runtime did not start within {START_LIMIT:g} s") from None
             if isinstance(error, Exception):  # the SDK raises bare exceptions and its own
-                raise ExecutorError(f"the Copilot runtime failed to start: {_reason(error)}") from error
+                raise OutsideError(f"the Copilot runtime failed to start: {_reason(error)}") from error
             raise
         brand(mark)  # before any agent starts something
         return client

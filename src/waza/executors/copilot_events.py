@@ -20,6 +20,7 @@ _UNSEEN = (
 )
 _NANO = 1e9
 TOO_MANY_REQUESTS = 429
+OF_THE_REQUEST = {400, 404, 413, 422}  # these blame what was asked; any other is the server's matter
 
 
 class Collector:
@@ -32,7 +33,7 @@ class Collector:
         self.turns = 0
         self.tokens = _Tokens()
         self.error = ""
-        self.throttled = False
+        self.throttled = self.outside = False
         self._dropped: set[str] = set()
 
     def add(self, event: Any) -> None:
@@ -61,6 +62,7 @@ class Collector:
         elif kind == "session.error" and not of_sub_agent:
             self.error = str(data.get("message") or "the session ended in an error without a message")
             self.throttled = data.get("statusCode") == TOO_MANY_REQUESTS
+            self.outside = data.get("statusCode") not in OF_THE_REQUEST
 
     @property
     def text(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from copilot import CopilotClient, CopilotSession
 from copilot.rpc import TasksCancelRequest, TaskShellInfo, TaskStatus
 
-from waza.errors import ExecutorError
+from waza.errors import OutsideError
 from waza.executors.copilot_client import Clients, is_alive
 from waza.executors.copilot_events import Collector
 from waza.executors.copilot_servers import Servers
@@ -37,6 +37,7 @@ class TurnWatch:
         self.error = ""
         self.timed_out = False
         self.lost = False
+        self.outside = False  # the runtime, or a server, broke the turn
         self.stopped: list[str] = []  # commands that went on after the answer
         self.seconds = 0.0  # how long the turn went on
         self._over = asyncio.Event()
@@ -62,7 +63,7 @@ class TurnWatch:
         if kind.startswith("assistant."):
             self._answered = self._latest if kind == "assistant.idle" else None
         if kind == "session.error":
-            self.error = self.collector.error
+            self.error, self.outside = self.collector.error, self.collector.outside
         if kind in ("session.idle", "session.error"):
             self._over.set()
         wanted = self.limits.until_skill
@@ -111,11 +112,11 @@ class TurnWatch:
             if self._over.is_set():
                 break
             if not alive:
-                self._end(GONE, lost=True)
+                self._end(GONE, lost=True, outside=True)
             elif unsent is not None:
-                self._end(f"the prompt could not be sent: {unsent}")
+                self._end(f"the prompt could not be sent: {unsent}", outside=True)
             elif reason := self.servers.fault():
-                self._end(reason, cut=True)
+                self._end(reason, cut=True, outside=True)
             elif reason := self._overdue():
                 self._end(reason, timed_out=True, cut=True)
             elif stop_commands is not None and self._rests():
@@ -123,7 +124,7 @@ class TurnWatch:
         self.error = self.error or self.servers.fault()  # it may have failed just before the turn's end
 
     async def opened(self, opening: Coroutine[Any, Any, CopilotSession]) -> CopilotSession:
-        """Return the session that is being opened. ExecutorError: a server that it needs does not come up.
+        """Return the session that is being opened. OutsideError: a server that it needs does not come up.
 
         The runtime makes no session before its servers came up or failed, for which it takes a minute.
         """
@@ -135,7 +136,7 @@ class TurnWatch:
             if not session.done():
                 session.cancel()
         if reason := self.servers.fault():
-            raise ExecutorError(reason)
+            raise OutsideError(reason)
         return await session
 
     def _rests(self) -> bool:
@@ -155,8 +156,17 @@ class TurnWatch:
             return f"the session fell silent: no event came for {limits.idle:g} s (idle_timeout_seconds)"
         return ""
 
-    def _end(self, reason: str, *, timed_out: bool = False, lost: bool = False, cut: bool = False) -> None:
-        self.error, self.timed_out, self.lost, self._cut = reason, timed_out, lost, cut
+    def _end(
+        self,
+        reason: str,
+        *,
+        timed_out: bool = False,
+        lost: bool = False,
+        cut: bool = False,
+        outside: bool = False,
+    ) -> None:
+        self.error, self.timed_out, self.lost = reason, timed_out, lost
+        self._cut, self.outside = cut, outside
 
     async def _abort(self, abort: Callable[[], Any]) -> None:
         """Stop the agent, so that it changes nothing any more while it is graded. A runtime that cannot is lost."""
