@@ -43,7 +43,7 @@ def test_a_run_that_was_ended_goes_on_where_it_was(tmp_path: Path, number: signa
             "message": "Turn not attempted: the run was interrupted",
         }
         assert "3 items, 4 turns: 1 fail, 3 not asked: the run was interrupted" in ended.out
-        assert "--resume=run-" in ended.err
+        assert "--resume=inv-" in ended.err
     (project.home / "go").touch()
     resumed = project.run(*asked, "--resume")
     whole = strict_json((project.home / "result.json").read_text(encoding="utf-8"))
@@ -105,3 +105,18 @@ def test_a_run_with_evaluators_that_changed_is_not_gone_on_with(tmp_path: Path):
         ended = waza(*asked, "--resume", cwd=tmp_path)
         assert (ended.code, "cannot be resumed" in ended.err) == (2, True), new
         (folder / new).rename(folder / old)
+
+
+def test_items_whose_evaluators_gave_no_result_are_repeated_and_no_others(tmp_path: Path):
+    before = "if prompt == 'b' and not __import__('os').path.exists('up'): raise OSError('the judge is away')"
+    write_evaluator(tmp_path, "check", code_only("{'score': int(prompt != 'c')}", before=before))
+    text = document({"prompt": "a"}, {"prompt": "b"}, {"prompt": "c"}, default_evaluators={"check": {}})
+    agent = 'command:cat; echo "$WAZA_CONVERSATION" >> asked.txt'
+    first, result = run(tmp_path, text, "--agent", agent)
+    assert (first.code, statuses(result)) == (1, ["pass", "partial", "fail"])
+    (tmp_path / "up").touch()
+    second, result = run(tmp_path, text, "--agent", agent, "--resume")
+    assert (second.code, statuses(result)) == (1, ["pass", "pass", "fail"]), second.err
+    assert (tmp_path / "asked.txt").read_text().split() == ["item-1", "item-2", "item-3", "item-2"]
+    third, _ = run(tmp_path, text, "--agent", agent, "--resume")
+    assert "is finished" in third.err

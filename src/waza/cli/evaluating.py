@@ -184,7 +184,9 @@ class _Run:
 
     async def _run(self, suite: Suite, shared: Shared) -> ModelRun:
         given = self.arguments
-        options = RunOptions(project=self.project, save=not given.no_save, resume=given.resume, shared=shared)
+        options = RunOptions(
+            project=self.project, save=not given.no_save, resume=given.resume, shared=shared, repeat="errors"
+        )
         lines = Lines(self.document, self.resolved.items, self.redactor.text)
         progress = Progress(
             sys.stderr,
