@@ -239,6 +239,23 @@ def test_results_are_not_written_under_a_name_that_says_something_else(suite: Pa
     assert not (suite / ".waza").exists()
 
 
+def test_a_regrade_is_not_written_under_such_a_name_either(suite: Path):
+    waza("run", "eval.yaml", "-o", "r.json", cwd=suite)
+    ended = waza("grade", "eval.yaml", "--results", "r.json", "-o", "again.html", cwd=suite)
+    assert ended.code == 2
+    assert "again.html: results are written as JSON; " in ended.err
+
+
+def test_a_report_that_cannot_be_written_keeps_no_other_from_it(suite: Path):
+    (suite / "taken").write_text("", encoding="utf-8")
+    reporters = ("--reporter", "junit:taken/j.xml", "--reporter", "markdown:m.md")
+    ended = waza("run", "eval.yaml", *reporters, "-o", "r.json", "--no-save", cwd=suite)
+    assert ended.code == 2
+    assert "taken/j.xml" in ended.err
+    assert (suite / "m.md").exists()
+    assert (suite / "r.json").exists()
+
+
 # --- secrets ---
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ0aB2cD4eF6"

@@ -154,7 +154,7 @@ def test_what_fires_is_counted(tmp_path: Path) -> None:
     assert result["trigger_results"][0]["session_id"] == "s-fire"
 
 
-def test_sessions_that_break_count_as_wrong_and_as_errors(tmp_path: Path) -> None:
+def test_sessions_that_break_are_errors_and_make_no_ratio_better(tmp_path: Path) -> None:
     should, should_not = (
         prompts("closed", "raise", "break", "late", "fire"),
         prompts("closed", "crash", "break"),
@@ -182,8 +182,8 @@ def test_sessions_that_break_count_as_wrong_and_as_errors(tmp_path: Path) -> Non
     metrics = result["trigger_metrics"]
     assert metrics["errors"] == 8
     assert list(metrics)[3:6] == ["false_negatives", "errors", "precision"]
-    assert (metrics["true_positives"], metrics["false_negatives"]) == (2, 3)
-    assert (metrics["true_negatives"], metrics["false_positives"]) == (1, 4)
+    assert (metrics["true_positives"], metrics["false_negatives"]) == (2, 0)
+    assert (metrics["true_negatives"], metrics["false_positives"]) == (1, 0)
     assert metrics["accuracy"] == 0.3
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.cli.outputs import check_output
 from waza.cli.refusing import refuse_document
 from waza.cli.streams import say_json, tell
 from waza.cli.text import require_utf8
@@ -49,6 +50,8 @@ def grade_command(arguments: Arguments) -> int:
     workspace = arguments.workspace
     if workspace is not None and not workspace.is_dir():
         raise UsageError(f"there is no directory {workspace} (--workspace)")
+    if arguments.output:
+        check_output(arguments.output, [arguments.suite_path])
     require_utf8("--judge-model", arguments.judge_model)
     project = find_project(Path.cwd())
     for warning in project.warnings:

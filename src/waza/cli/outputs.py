@@ -199,24 +199,20 @@ def _new_folder(directory: Path, now: datetime) -> Path:
             return folder
 
 
-def write_reports(reporters: Sequence[Reporter], results: Results) -> list[Path]:
-    """Write the reports that go to files; return the paths.
+def write_report(reporter: Reporter, results: Results) -> list[Path]:
+    """Write a report that goes to files; return the paths.
 
     JUnit and Markdown are one file, JSON one a model; in a directory there is a file each, also for what did not
     start, save JSON.
     """
-    written = []
-    for reporter in reporters:
-        if reporter.path is None:
-            continue
-        if reporter.folder:
-            written += _write_folder(reporter.kind, reporter.path, results)
-        elif reporter.kind == JSON:
-            written += write_results(reporter.path, results, summary=False)
-        else:
-            write_atomic(reporter.path, _MAKERS[reporter.kind](results.invocation))
-            written.append(reporter.path)
-    return written
+    if reporter.path is None:
+        return []
+    if reporter.folder:
+        return _write_folder(reporter.kind, reporter.path, results)
+    if reporter.kind == JSON:
+        return write_results(reporter.path, results, summary=False)
+    write_atomic(reporter.path, _MAKERS[reporter.kind](results.invocation))
+    return [reporter.path]
 
 
 def _write_folder(kind: str, folder: Path, results: Results) -> list[Path]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from waza.cli.outputs import (
     Results,
     json_documents,
     parse_reporter,
-    write_reports,
+    write_report,
     write_results,
     write_tree,
 )
@@ -32,7 +33,7 @@ from waza.engine.invocation import Invocation
 from waza.engine.record import redactor_of
 from waza.engine.run import Emit, ModelRun, RunOptions
 from waza.engine.together import Job, Result, run_all
-from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.files import write_atomic
 from waza.kit.text import counted
 from waza.model.loaded import Project, Suite
@@ -340,15 +341,24 @@ class _Command:
             tell(f"Not run: {one.name}: {one.why}")
 
     def _write_files(self, results: Results) -> None:
-        """Write every file that was asked for."""
-        given, written = self.arguments, list[Path]()
+        """Write every file that was asked for. Raises WazaError, at the end, for those that could not be written."""
+        given, trouble = self.arguments, list[str]()
+        writers: list[Callable[[], list[Path]]] = []
         if given.output:
-            written += write_results(given.output, results, summary=not given.no_summary)
+            file = given.output
+            writers.append(lambda: write_results(file, results, summary=not given.no_summary))
         if given.output_dir and results.done:
-            written += write_tree(given.output_dir, results, datetime.now().astimezone())
-        written += write_reports(self.reporters, results)
-        for path in written:
-            tell(f"Written: {path}")
+            folder = given.output_dir
+            writers.append(lambda: write_tree(folder, results, datetime.now().astimezone()))
+        writers += [partial(write_report, reporter, results) for reporter in self.reporters]
+        for write in writers:
+            try:
+                for path in write():
+                    tell(f"Written: {path}")
+            except (WazaError, OSError) as error:
+                trouble.append(str(error))
+        if trouble:
+            raise WazaError("; ".join(trouble))
 
 
 def _name(chosen: Chosen) -> str:

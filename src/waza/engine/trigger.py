@@ -155,8 +155,13 @@ def _result(prompt: TriggerPrompt, *, should: bool, did: bool, run: RunResult | 
 def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
     """Return the figures over all prompts: plain counts, and ratios to four digits, 0 of nothing.
 
-    In the ratios a prompt of medium confidence counts half.
+    In the ratios a prompt of medium confidence counts half, and a session that broke counts as wrong, so that no
+    gate passes by breakdowns. It showed nothing of the skill, though, so it is counted as an error only.
     """
+
+    def answered(*, should: bool, did: bool) -> int:
+        seen = (one for one in results if not one.error_msg or one.should_trigger == one.did_trigger)
+        return sum(one.should_trigger == should and one.did_trigger == did for one in seen)
 
     def weights(*, should: bool, did: bool) -> list[float]:
         hits = [one for one in results if one.should_trigger == should and one.did_trigger == did]
@@ -170,10 +175,10 @@ def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
         return number(round_half_away(part / whole, 4)) if whole else 0
 
     return TriggerMetrics(
-        true_positives=len(hit),
-        false_positives=len(wrong),
-        true_negatives=len(silent),
-        false_negatives=len(missed),
+        true_positives=answered(should=True, did=True),
+        false_positives=answered(should=False, did=True),
+        true_negatives=answered(should=False, did=False),
+        false_negatives=answered(should=True, did=False),
         errors=sum(bool(one.error_msg) for one in results),
         precision=ratio(tp, tp + fp),
         recall=ratio(tp, tp + fn),
