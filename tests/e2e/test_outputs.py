@@ -121,14 +121,14 @@ def test_two_programs_at_once_overwrite_nothing(suite: Path):
     assert len(list((suite / ".waza" / "runs").glob("*/results.json"))) == 4
 
 
-SKILLS = {"one": "the/first", "two": "the:first", "three": "summary", "four": ".."}
+SKILLS = {"one": "the/first", "two": "the:first", "three": "summary", "four": "last one"}
 
 
 def test_several_skills_and_models_and_their_summary(tmp_path: Path):
     skills(tmp_path, SKILLS)
     ended = waza("run", "-m", "x", "-m", "y", "-o", "o/r.json", "--no-save", cwd=tmp_path)
     assert ended.code == 1, ended.err
-    stems = {"the/first": "the-first", "the:first": "the-first", "summary": "summary", "..": "--"}
+    stems = {"the/first": "the-first", "the:first": "the-first", "summary": "summary", "last one": "last-one"}
     expected = [f"r_{stems[name]}_{model}{'-2' if name == 'the:first' else ''}.json" for name in SKILLS.values() for model in "xy"]  # fmt: skip
     assert files(tmp_path / "o") == sorted([*expected, "r_summary.json"])
     summary = strict_json((tmp_path / "o" / "r_summary.json").read_bytes())
@@ -161,10 +161,10 @@ def test_a_skill_whose_name_is_that_of_the_summary(tmp_path: Path):
 
 
 def test_a_folder_of_several_skills(tmp_path: Path):
-    skills(tmp_path, {"one": "a/b", "two": ".."})
+    skills(tmp_path, {"one": "a/b", "two": "c d"})
     waza("run", "-d", "o", "--model", "m", "--no-save", cwd=tmp_path)
     (folder,) = (tmp_path / "o").iterdir()
-    assert files(folder) == ["--/m.json", "a-b/m.json"]
+    assert files(folder) == ["a-b/m.json", "c-d/m.json"]
 
 
 # --- JSON on standard output ---
