@@ -65,7 +65,7 @@ def judged(
     result = root / "result.json"
     assert result.exists(), ended.out + ended.err
     scores = [item["scores"] for item in strict_json(result.read_bytes())["items"]]
-    return Judged(ended, scores, server.requests)
+    return Judged(ended, scores, [request for request in server.requests if request.turn])
 
 
 def judge_variables(judge: str, server: ModelServer) -> dict[str, str]:
