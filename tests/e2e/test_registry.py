@@ -240,9 +240,9 @@ TAMPERINGS: dict[str, tuple[Callable[[Place], Any], str]] = {
         lambda place: _edited(place, "trusted: true", "trusted: false"),
         "runs a program, and waza.lock does not trust it; look at",
     ),
-    "trust in other words": (
-        lambda place: _edited(place, "trusted: true", "trusted: 'yes'"),
-        "the text 'yes'",
+    "trust in words that are no boolean": (
+        lambda place: _edited(place, "trusted: true", "trusted: 'sure'"),
+        "the text 'sure'",
     ),
     "trust left out": (lambda place: _edited(place, "    trusted: true\n", ""), "does not trust it"),
 }
@@ -269,6 +269,16 @@ def test_a_trusted_program_runs_from_the_cache_and_leaves_it_as_it_is(trusted: P
         assert trusted.marker.exists()
         trusted.marker.unlink()
     assert trusted.waza("registry", "verify").out.startswith(f"✓ {REF}#check@v1: sha256:")
+
+
+def test_trust_is_read_like_every_other_boolean(trusted: Place):
+    _edited(trusted, "trusted: true", "trusted: 'yes'")
+    trusted.waza("run", "eval.yaml")
+    assert trusted.marker.exists()
+    trusted.marker.unlink()
+    _edited(trusted, "trusted: 'yes'", "trusted: 'no'")
+    assert "does not trust it" in trusted.waza("run", "eval.yaml", code=2).err
+    assert not trusted.marker.exists()
 
 
 @pytest.mark.parametrize("what", TAMPERINGS)

@@ -141,8 +141,9 @@ async def start(
     if not argv:
         raise ProcessDied("no program was given")
     number, marks = new_mark()
-    starting = asyncio.ensure_future(
-        asyncio.get_running_loop().subprocess_exec(
+    loop = asyncio.get_running_loop()
+    starting = loop.create_task(
+        loop.subprocess_exec(
             lambda: Child(number, keep),
             *argv,
             stdin=stdin,
@@ -158,10 +159,13 @@ async def start(
         _, child = await asyncio.shield(starting)
     except asyncio.CancelledError:
         try:
-            with contextlib.suppress(OSError, ValueError):
-                await end((await asyncio.shield(starting))[1])
+            if not starting.cancelling():
+                with contextlib.suppress(OSError, ValueError):
+                    await end((await asyncio.shield(starting))[1])
         finally:
-            if not starting.done():  # cancelled once more, while it was being started
+            if starting.cancelling():
+                await _abandon(starting, number)
+            elif not starting.done():  # cancelled once more, while it was being started
                 await _kill_started(starting, number)
         raise
     except (OSError, ValueError) as error:
@@ -169,7 +173,7 @@ async def start(
     return child
 
 
-async def _kill_started(starting: asyncio.Future[tuple[Any, Child]], number: int) -> None:
+async def _kill_started(starting: asyncio.Task[tuple[Any, Child]], number: int) -> None:
     """Kill a child without grace as soon as it has started, and wait until it is gone."""
     try:
         with contextlib.suppress(asyncio.CancelledError, OSError, ValueError):
@@ -178,7 +182,22 @@ async def _kill_started(starting: asyncio.Future[tuple[Any, Child]], number: int
             sweep(number)
             await within(_REAP, child.over)
     finally:
+        if starting.cancelling():
+            await _abandon(starting, number)
         sweep(number)
+
+
+async def _abandon(starting: asyncio.Task[tuple[Any, Child]], number: int) -> None:
+    """Kill a child whose start was cancelled itself, as `asyncio.run` does with every task when it is left.
+
+    That cancels asyncio's task that opens the pipes as well. Without it (CPython issue 103847) the start would wait
+    for ever to hear of the end of its process, so it is cancelled again once that had its time.
+    """
+    await asyncio.wait([starting], timeout=_GRACE)
+    sweep(number)
+    while not starting.done():
+        starting.cancel()
+        await asyncio.sleep(0)
 
 
 async def end(child: Child) -> None:

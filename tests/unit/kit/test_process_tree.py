@@ -236,6 +236,38 @@ def test_cancelling_during_the_start(ticks, twice):
     assert survivors(duration) == []
 
 
+LEFT_WHILE_STARTING = """
+import asyncio, sys
+from waza.kit.process import leftovers, run
+
+async def fail(ticks):
+    started = asyncio.create_task(run(["sleep", sys.argv[1]], stdin=b"x"))
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    raise KeyError
+
+for ticks in range(12):
+    try:
+        asyncio.run(fail(ticks))
+    except KeyError:
+        print(ticks, leftovers())
+"""
+
+
+def test_leaving_the_event_loop_during_the_start_ends_the_child_and_does_not_hang():
+    duration = nap()
+    left = subprocess.run(  # in a process of its own: here a hang would take all tests with it
+        [sys.executable, "-c", LEFT_WHILE_STARTING, duration],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert left.stdout.splitlines() == [f"{ticks} []" for ticks in range(12)]
+    assert left.stderr == ""
+    assert survivors(duration) == []
+
+
 def test_an_outer_time_limit_kills_the_tree():
     duration = nap()
 
