@@ -152,7 +152,10 @@ def test_it_loads_with_no_warning_but_for_what_has_no_data(
     assert len(suite.tasks) == LOADS[name]
     unmeasured = [warning for warning in suite.warnings if warning.message.startswith("not measured")]
     assert len(unmeasured) == (corpus / name / "trigger_tests.yaml").exists()
-    others = [warning for warning in suite.warnings if warning not in unmeasured]
+    injected = [warning for warning in suite.warnings if warning.path == "expected.should_trigger"]
+    expecting = {task.file for task in suite.tasks if task.expected.should_trigger is not None}
+    assert len(injected) == len(expecting) * suite.file.config.inject_skill_body
+    others = [warning for warning in suite.warnings if warning not in (*unmeasured, *injected)]
     told = [(warning.path.partition("[")[0], warning.message.split("'")[1]) for warning in others]
     assert told == [("metrics", label) for label in LABELS.get(name, ())]
     assert {task.target and task.target.name for task in suite.tasks} == {suite.file.skill}

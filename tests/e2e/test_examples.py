@@ -128,6 +128,8 @@ def test_exit_code_and_statuses(ran: Ran, suite: str) -> None:
 def test_same_results_when_run_again(ran: Ran, suite: str) -> None:
     first, second = ran(suite).results
     assert first["eval_id"] != second["eval_id"]
+    for one in (first, second) if suite == "repo-worktree/eval.yaml" else ():
+        one["metadata"].pop("warnings", None)  # its hook made the repository, which is there the second time
     assert lasting(first) == lasting(second)
 
 
@@ -214,7 +216,7 @@ def test_code_explainer_second_attempt_is_flaky(ran: Ran) -> None:
     failed = late["attempt_history"][0]["failed_graders"]
     assert failed == ["quotes_the_code", "right_size", "three_parts"]
     assert {name for name, task in done.tasks.items() if task["stats"]["flaky"]} == {"explain-sql"}
-    assert "pass@1=50.0%" in done.first.out
+    assert "pass@1 50%" in done.first.out
 
 
 def test_code_explainer_trigger_accuracy(ran: Ran) -> None:
@@ -396,7 +398,8 @@ def test_missing_skills_are_refused(ran: Ran) -> None:
     assert done.results == [None, None]
     message = next(line for line in done.first.err.splitlines() if "required skills are missing" in line)
     assert message.startswith(str(Path("examples", "required-skills", "missing.yaml:15:")))
-    missing, searched = message.split("; searched ")
+    missing, found, searched = message.split("; ")
     assert missing.endswith("missing: house-style, translation")
-    directories, found = (part.split(", ") for part in searched.split("; found "))
-    assert [Path(name).name for name in directories] == found == ["meeting-notes", "old-notes"]
+    assert found == "found meeting-notes, old-notes"
+    directories = searched.removeprefix("searched ").removesuffix(", and the directories directly below")
+    assert [Path(name).name for name in directories.split(", ")] == ["meeting-notes", "old-notes"]

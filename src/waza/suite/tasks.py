@@ -270,6 +270,10 @@ def _check_expected(loading: Loading, document: Document, file: TaskFile, target
     if expected.should_trigger and target and target.why_it_never_fires:
         message = f"{target.name!r} can never be invoked: {target.why_it_never_fires}"
         loading.say(document, ("expected", "should_trigger"), message, "drop the key", warning=True)
+    if expected.should_trigger is not None and config.enforce_expected and config.inject_skill_body:
+        message = "is not checked: the body of the skill is injected, so it need not be invoked"
+        hint = "set config.inject_skill_body: false, or drop the key"
+        loading.say(document, ("expected", "should_trigger"), message, hint, warning=True)
     if not config.enforce_expected or loading.capabilities.scripted:
         return
     if expected.behavior:

@@ -99,3 +99,12 @@ def test_warnings_are_errors_where_that_is_asked_for(tmp_path: Path) -> None:
         load(suite, Request(warnings_as_errors=True))
     assert [problem.severity for problem in error.value.problems] == ["error"]
     assert load(mock_suite(tmp_path, {"t": PROMPT + MARKED}), Request(warnings_as_errors=True)).warnings == ()
+
+
+def test_an_expected_invocation_is_warned_of_where_the_body_is_injected(tmp_path: Path) -> None:
+    task = f"{PROMPT}expected: {{should_trigger: true, output_contains: [a]}}\n"
+    suite = mock_suite(tmp_path, {"a": task})
+    (warning,) = load(suite).warnings
+    assert (warning.path, "is not checked" in warning.message) == ("expected.should_trigger", True)
+    for line in ("inject_skill_body: false", "enforce_expected: false"):
+        assert load(mock_suite(tmp_path, {"a": task}, config=[line])).warnings == ()

@@ -123,7 +123,7 @@ def test_a_mistake_that_is_no_matter_of_the_task_is_told_once(tmp_path: Path) ->
 
 def test_expectations_and_checkpoints_of_a_task_file(tmp_path: Path) -> None:
     task = (
-        "name: n\ntriggers: [one, two]\nexpected: {output_contains: ['{{.Vars.who}} {{.TaskName}}'], should_trigger: true}\n"
+        "name: n\ntriggers: [one, two]\nexpected: {output_contains: ['{{.Vars.who}} {{.TaskName}}']}\n"
         "checkpoints: [{after_turn: 1, graders: [{type: text, config: {contains: ['{{.Vars.who}}']}}]}]\n"
     )
     write_tree(tmp_path, {"eval.yaml": f"{HEAD}tasks: [t.yaml]\ninputs: {{who: me}}\n", "t.yaml": task})
