@@ -142,8 +142,10 @@ def _fail_on_files(error: OSError) -> NoReturn:
     """End after trouble with a file or a stream."""
     _trace()
     silence(sys.stdout)
+    from waza.kit.descriptors import in_words
+
     where = error.filename or "the output"
-    _complain(f"Error: cannot write or read {where}: {error.strerror or error}", EXIT_ERROR)
+    _complain(f"Error: cannot write or read {where}: {in_words(error)}", EXIT_ERROR)
 
 
 def _trace() -> None:

@@ -9,7 +9,7 @@ _SHOWN = 300  # characters of a cause
 
 
 class ErrorStreak:
-    """Counts trials in a row that the executor broke off for one cause; `most` of them are enough, 0 never."""
+    """Counts trials in a row that broke for one cause, in the executor or outside; `most` of them are enough, 0 never."""
 
     def __init__(self, most: int) -> None:
         self.most = most

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 
 import msgspec
 
+from waza.kit.descriptors import most_open_files
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.trial import Arm
 
 AUTOMATIC = 8  # workers at most, when their number is left to us
+_FILES_OF_OURS = 32  # that may be open besides those of the workers: journals, locks, shared processes
+_FILES_OF_A_WORKER = 10  # while it starts a process, or copies a file beside a connection
 PAIRWISE = "pairwise"
 
 
@@ -22,20 +26,38 @@ def workers_of(suite: Suite) -> tuple[int, str]:
         return 1, ""
     if config.workers > jobs:
         said = "no more trials can run at once"
-        return jobs, f"{config.workers} workers were asked for, {jobs} are used: {said}"
-    return min(_asked(suite), jobs), ""
+        return min(jobs, _affordable()), f"{config.workers} workers were asked for, {jobs} are used: {said}"
+    return min(_asked(suite), jobs, _affordable()), ""
+
+
+def fewer_workers(suites: Sequence[Suite]) -> str:
+    """Return a notice if the limit on open files allows fewer workers than suites would use, else nothing."""
+    parallel = [suite for suite in suites if suite.file.config.parallel]
+    wanted = max((min(_asked(suite), _trials_at_once(suite)) for suite in parallel), default=1)
+    if wanted <= _affordable():
+        return ""
+    return (
+        f"{_affordable()} of {wanted} workers are used: no more than {most_open_files()} files may be open "
+        "(ulimit -n); raise that limit for more"
+    )
 
 
 def shared_workers(suites: Sequence[Suite]) -> int:
     """Return how many trials of suites that run at the same time may run at once."""
     if not all(suite.file.config.parallel for suite in suites):
         return 1
-    return min(max(map(_asked, suites)), sum(map(_trials_at_once, suites)))
+    return min(max(map(_asked, suites)), sum(map(_trials_at_once, suites)), _affordable())
 
 
 def _asked(suite: Suite) -> int:
     workers = suite.file.config.workers
     return workers if workers > 0 else min(os.cpu_count() or 1, AUTOMATIC)
+
+
+def _affordable() -> int:
+    """Return how many workers the limit on open files allows."""
+    limit = most_open_files()
+    return sys.maxsize if limit is None else max(1, (limit - _FILES_OF_OURS) // _FILES_OF_A_WORKER)
 
 
 def _trials_at_once(suite: Suite) -> int:
@@ -51,7 +73,7 @@ def in_order(suite: Suite, task: Task) -> bool:
 
 def trigger_workers_of(suite: Suite, prompts: int) -> int:
     """Return how many trigger tests run at once: they share nothing, so `parallel` is not asked."""
-    return max(1, min(_asked(suite), prompts))
+    return max(1, min(_asked(suite), prompts, _affordable()))
 
 
 def arms_of(suite: Suite) -> tuple[list[Arm], str]:

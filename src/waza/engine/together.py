@@ -17,7 +17,7 @@ import msgspec
 
 from waza.engine.control import Control
 from waza.engine.invocation import Invocation
-from waza.engine.plan import shared_workers
+from waza.engine.plan import fewer_workers, shared_workers
 from waza.engine.run import Emit, ModelRun, RunOptions, Share, run_model
 from waza.errors import WazaError
 from waza.kit.process import kill_leftovers, leftovers
@@ -77,6 +77,8 @@ async def run_all(
     invocation = _invocation(jobs, options, audience.warn, unread)
     try:
         audience.begun(invocation)
+        if notice := fewer_workers([job.suite for job in jobs]):
+            audience.warn(notice)
         with control.signals():
             await clear_stale_rooms()
             await _All(jobs, options, control, audience, invocation).run()

@@ -16,8 +16,9 @@ from waza.engine.place import at_place
 from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
 from waza.engine.responder import Responding
 from waza.engine.witness import Witness
-from waza.errors import ExecutorError, is_outside
+from waza.errors import ExecutorError, OutsideError, is_outside
 from waza.graders.base import Grader
+from waza.kit.descriptors import in_words
 from waza.kit.fault import fault_of
 from waza.kit.redact import Redactor
 from waza.kit.template import fill, render
@@ -64,7 +65,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 class Ran(msgspec.Struct, frozen=True):
     """A trial that ended. `outside`: it broke for a cause outside of the agent, and says nothing about it.
 
-    `broke` is the executor's error that ended it, if there was one; a time limit is none.
+    `broke` is the executor's error that ended it, or that of graders for such a cause, if there was one; a time
+    limit is none.
     """
 
     run: RunResult
@@ -160,11 +162,21 @@ async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | No
             return await _in_place(world, attempt, place, mocked, baseline_output)
     except ExecutorError as error:
         return Ran(_unseen(world, attempt, error, started), is_outside(error), str(error))
+    except OSError as error:
+        if not is_outside(error):
+            return _broken(world, attempt, error, started)
+        said = OutsideError(f"the trial could not go on: {in_words(error)}")
+        return Ran(_unseen(world, attempt, said, started), outside=True, broke=str(said))
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        fault = fault_of(error)
-        world.emit(Broke(task_id=attempt.task.id, name=attempt.task.name, traceback=fault.traceback))
-        broke = ExecutorError(f"the executor broke: {fault.text}")
-        return Ran(_unseen(world, attempt, broke, started), is_outside(error), str(broke))
+        return _broken(world, attempt, error, started)
+
+
+def _broken(world: World, attempt: Attempt, error: Exception, started: float) -> Ran:
+    """Return a trial that ended with an exception nobody has words for."""
+    fault = fault_of(error)
+    world.emit(Broke(task_id=attempt.task.id, name=attempt.task.name, traceback=fault.traceback))
+    broke = ExecutorError(f"the executor broke: {fault.text}")
+    return Ran(_unseen(world, attempt, broke, started), is_outside(error), str(broke))
 
 
 def _needs_workspace(world: World, task: Task) -> bool:
@@ -231,9 +243,10 @@ async def _in_place(
         await session.aclose()
     run = _record(world, attempt, talk, seen, graded)
     sittings = [sitting_digest(one) for one in (judge.sittings if judge else ())]
-    outside = talk.outside or (graded is not None and graded.outside)
+    ungraded = grading_error(graded) if graded is not None and graded.outside else ""
+    outside = talk.outside or bool(ungraded)
     run = msgspec.structs.replace(run, grader_sessions=sittings)
-    return Ran(run, outside, "" if talk.timed_out else talk.broke)
+    return Ran(run, outside, "" if talk.timed_out else talk.broke or ungraded)
 
 
 async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from waza.errors import ExecutorError
+from waza.kit.descriptors import in_words
 from waza.kit.files import inside, safe_join
 from waza.model.agent import Answer, Call, Limits, Place, Question, Setup, Sitting
 from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedSkill
@@ -122,7 +123,7 @@ class MockSession:
             for name in turn.delete:
                 self._inside(name).unlink(missing_ok=True)
         except OSError as error:
-            raise ExecutorError(f"the script cannot change {error.filename}: {error.strerror}") from error
+            raise ExecutorError(f"the script cannot change {error.filename}: {in_words(error)}") from error
 
     def _inside(self, name: str) -> Path:
         root = self.place.workspace

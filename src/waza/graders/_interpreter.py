@@ -117,7 +117,7 @@ class _Pool:
         try:
             await child.start()
         except ProcessDied as error:
-            raise GraderError(f"{error}; {_INSTALL[self._language]}") from None
+            raise GraderError(f"{error}; {_INSTALL[self._language]}") from error
         return child
 
 

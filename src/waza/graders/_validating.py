@@ -58,7 +58,7 @@ class Validators:
                     f"the output cannot be held against the schema within {timeout:g} s; simplify the schema"
                 ) from None
             except (ProcessDied, msgspec.MsgspecError) as error:
-                raise GraderError(f"the output cannot be held against the schema: {error}") from None
+                raise GraderError(f"the output cannot be held against the schema: {error}") from error
             self._idle.put(child)
         if answer.fault:
             raise GraderError(answer.fault)

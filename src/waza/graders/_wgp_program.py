@@ -8,6 +8,7 @@ import tempfile
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
+from waza.errors import GraderError, is_outside
 from waza.kit import process
 from waza.kit.process import ProcessDied
 from waza.model.wgp import MAX_LOG, MAX_RESPONSE, Answer
@@ -32,7 +33,7 @@ async def ask(
     `cpu` and `wall` are seconds. `memory_mb` limits the address space, the one kind of memory that a shell
     can limit; without it there is no limit, since runtimes such as Node, Go and Java reserve gigabytes of
     addresses that they never use. (On Windows only `wall` works.) Of stderr, the log, the end is kept. When
-    this returns, the program and all that it started are gone.
+    this returns, the program and all that it started are gone. GraderError: the machine could not start it.
     """
     output = _Output()
     argv = ["sh", "-c", _LIMITED, "sh", str(cpu), str((memory_mb or 0) * 1024), str(program)]
@@ -46,6 +47,8 @@ async def ask(
                 env=_environment(workspace),
             )
         except ProcessDied as error:
+            if is_outside(error):
+                raise GraderError(str(error)) from error
             return Answer(fault=str(error))
         try:
             child.write(request, last=True)

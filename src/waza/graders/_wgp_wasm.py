@@ -41,6 +41,7 @@ from wasmtime import (
     WasmtimeError,
 )
 
+from waza.errors import GraderError, is_outside
 from waza.graders._wgp_module import Imported, Signature, read_header
 from waza.kit import process
 from waza.model.wgp import MAX_LOG, MAX_RESPONSE, Answer
@@ -123,6 +124,8 @@ async def _compile(binary: bytes) -> bytes | ValueError:
     done = await process.run(argv, stdin=binary, timeout=COMPILE_SECONDS, max_output=_MOST_CODE)
     if done.ok and not done.truncated:
         return done.stdout
+    if is_outside(done.cause):  # another time it may work
+        raise GraderError(f"the module cannot be compiled: {done.start_error}") from done.cause
     if done.returncode == _INVALID:
         return ValueError(f"the module cannot be compiled: {done.stderr.decode('utf-8', 'replace').strip()}")
     limits = f"{COMPILE_SECONDS} s and {COMPILE_MB} MB are allowed"

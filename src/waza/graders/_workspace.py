@@ -8,7 +8,8 @@ import posixpath
 from collections.abc import Iterable
 from pathlib import Path
 
-from waza.errors import GraderError
+from waza.errors import GraderError, is_outside
+from waza.kit.descriptors import in_words
 from waza.kit.files import inside, read_rooted, safe_join
 from waza.model.observation import Observation
 
@@ -49,7 +50,7 @@ def opened(seen: Observation, paths: Iterable[str]) -> Path | None:
     try:
         os.scandir(seen.workspace).close()
     except OSError as error:
-        raise GraderError(f"the workspace {seen.workspace} cannot be opened: {error.strerror}") from error
+        raise GraderError(f"the workspace {seen.workspace} cannot be opened: {in_words(error)}") from error
     return Path(seen.workspace)
 
 
@@ -63,7 +64,7 @@ def exists(root: Path, path: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise ValueError(f"{path!r} cannot be looked up: {error.strerror}") from error
+        raise refusal(f"{path!r} cannot be looked up", error) from error
     return True
 
 
@@ -89,4 +90,10 @@ def content(root: Path, path: str) -> bytes:
     except FileNotFoundError:
         raise ValueError(f"{path!r} does not exist") from None
     except OSError as error:
-        raise ValueError(f"{path!r} cannot be read: {error.strerror}") from error
+        raise refusal(f"{path!r} cannot be read", error) from error
+
+
+def refusal(what: str, error: OSError) -> Exception:
+    """Return what to raise for a refusal of the system: ValueError, a finding; GraderError where no file is at fault."""
+    kind = GraderError if is_outside(error) else ValueError
+    return kind(f"{what}: {in_words(error)}")

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from waza.errors import WazaError
+from waza.errors import WazaError, is_outside
 from waza.graders._difference import difference, lines_changed
-from waza.graders._workspace import content, encoding_note, opened, path_fault
+from waza.graders._workspace import content, encoding_note, opened, path_fault, refusal
 from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit.files import inside, write_atomic
 from waza.model.base import Keys
@@ -54,6 +54,8 @@ class _Snapshot(msgspec.Struct, frozen=True):
         try:
             how = self.stray() or difference(self.file.read_bytes(), data)
         except OSError as error:
+            if is_outside(error):
+                raise refusal(f"snapshot {self.name!r} cannot be read", error) from error
             return f"snapshot {self.name!r} cannot be read: {error.strerror}"
         return how and f"compared with {self.name!r}: {how}"
 
@@ -66,7 +68,7 @@ class _Snapshot(msgspec.Struct, frozen=True):
             if before != data:
                 write_atomic(self.file, data)
         except OSError as error:
-            raise ValueError(f"snapshot {self.name!r} cannot be read: {error.strerror}") from error
+            raise refusal(f"snapshot {self.name!r} cannot be read", error) from error
         except WazaError as error:
             raise ValueError(f"snapshot {self.name!r}: {error}") from error
         status = "created" if before is None else "unchanged" if before == data else "updated"

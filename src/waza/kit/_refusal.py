@@ -6,6 +6,8 @@ import errno
 import shutil
 from pathlib import Path
 
+from waza.kit.descriptors import in_words
+
 _HEAD = 256  # bytes of a script in which its first line is looked for
 
 
@@ -16,7 +18,7 @@ def why_not_started(error: OSError | ValueError, program: str, cwd: Path | None)
     elif isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.ENOEXEC):
         why = _missing(error, program, cwd)
     else:
-        why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        why = in_words(error) if isinstance(error, OSError) else str(error)
     return f"{program!r} cannot be started: {why}"
 
 

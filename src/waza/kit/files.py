@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from waza.errors import WazaError
+from waza.kit.descriptors import in_words
 
 _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends round
@@ -88,12 +89,7 @@ def cannot_write(path: Path, error: OSError) -> WazaError:
     advice = (
         "make room there or choose another place" if error.errno == errno.ENOSPC else "choose another place"
     )
-    return WazaError(f"cannot write {path}: {reason(error)}; {advice}")
-
-
-def reason(error: OSError) -> str:
-    """Return why the system refused, in its words."""
-    return error.strerror or str(error)
+    return WazaError(f"cannot write {path}: {in_words(error)}; {advice}")
 
 
 def safe_join(root: Path, relative: str) -> Path:

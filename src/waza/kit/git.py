@@ -252,7 +252,7 @@ async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"", fetches: b
     )
     if not finished.ok:
         said = finished.stderr.decode("utf-8", "replace").strip() or finished.ending
-        raise GitError(f"git {_named(args)} in {directory}: {said}")
+        raise GitError(f"git {_named(args)} in {directory}: {said}") from finished.cause
     if finished.truncated:
         raise GitError(f"git {_named(args)} in {directory}: its output is larger than {_MOST // 2**20} MB")
     return finished.stdout

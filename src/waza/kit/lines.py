@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Self
 
 from waza.errors import WazaError
-from waza.kit.files import BINARY, cannot_write, reason, write_all
+from waza.kit.descriptors import in_words
+from waza.kit.files import BINARY, cannot_write, write_all
 
 if sys.platform == "win32":
     import msvcrt
@@ -194,7 +195,7 @@ def _lock_or_refuse(descriptor: int, path: Path) -> None:
         _lock(descriptor)
     except OSError as error:
         if error.errno not in _LOCKED_ELSEWHERE:
-            raise WazaError(f"cannot lock {path}: {reason(error)}; use a local disk for it") from error
+            raise WazaError(f"cannot lock {path}: {in_words(error)}; use a local disk for it") from error
         raise WazaError(f"{path} is in use by another run; wait until that run has ended") from error
 
 

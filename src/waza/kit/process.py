@@ -142,20 +142,20 @@ async def start(
         raise ProcessDied("no program was given")
     number, marks = new_mark()
     loop = asyncio.get_running_loop()
-    starting = loop.create_task(
-        loop.subprocess_exec(
-            lambda: Child(number, keep),
-            *argv,
-            stdin=stdin,
-            stdout=PIPE,
-            stderr=PIPE,
-            cwd=cwd,
-            env={**(os.environ if env is None else env), MARK: marks},
-            start_new_session=True,
-            preexec_fn=before_exec(number),
-        )
-    )
     try:
+        starting = loop.create_task(
+            loop.subprocess_exec(
+                lambda: Child(number, keep),
+                *argv,
+                stdin=stdin,
+                stdout=PIPE,
+                stderr=PIPE,
+                cwd=cwd,
+                env={**(os.environ if env is None else env), MARK: marks},
+                start_new_session=True,
+                preexec_fn=before_exec(number),
+            )
+        )
         _, child = await asyncio.shield(starting)
     except asyncio.CancelledError:
         try:

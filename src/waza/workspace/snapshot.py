@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.errors import is_outside
 from waza.model.observation import WrittenFile
 
 LARGEST = 1 << 30  # bytes; a file above is not looked at: an agent could make one that takes hours to read
@@ -39,7 +40,8 @@ class Snapshot(msgspec.Struct, frozen=True):
 def take(root: Path) -> Snapshot:
     """Look at all regular files below `root`. Blocks: call it in a thread.
 
-    Links are not followed. What cannot be read, or is larger than LARGEST, is left out. Contents decide,
+    Links are not followed. What cannot be read, or is larger than LARGEST, is left out; OSError
+    is raised where that is no fault of the file. Contents decide,
     never times, so that a change within one tick of the clock is seen.
     """
     found = ((path, _digest(path)) for path in _regular_files(root))
@@ -57,7 +59,9 @@ def _regular_files(root: Path) -> Iterator[Path]:
                         directories.append(Path(entry.path))
                     elif entry.is_file(follow_symlinks=False):
                         yield Path(entry.path)
-        except OSError:
+        except OSError as error:
+            if is_outside(error):
+                raise
             continue  # gone meanwhile, or not ours to read
 
 
@@ -75,6 +79,8 @@ def _digest(path: Path) -> str:
                 size += len(block)
                 if size > LARGEST:
                     return ""  # it grows while it is read
-    except OSError:
+    except OSError as error:
+        if is_outside(error):  # descriptors have run out: nothing is known of the file
+            raise
         return ""
     return digest.hexdigest()

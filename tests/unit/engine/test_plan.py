@@ -4,7 +4,15 @@ import msgspec
 import pytest
 from tests.support.program import mock_suite, write_tree
 
-from waza.engine.plan import arms_of, shared_workers, tasks_of, workers_of
+from waza.engine import plan
+from waza.engine.plan import (
+    arms_of,
+    fewer_workers,
+    shared_workers,
+    tasks_of,
+    trigger_workers_of,
+    workers_of,
+)
 from waza.suite.load import load
 from waza.suite.loading import Request
 
@@ -47,6 +55,24 @@ def test_workers_take_trials(tmp_path, config, workers):
     assert workers_of(suite(tmp_path, 3, "", *config))[0] == workers
     hooks = "hooks: {before_task: [{command: 'true'}]}"
     assert workers_of(suite(tmp_path, 3, hooks, *config))[0] == min(workers, 3)
+
+
+def test_the_limit_on_open_files_bounds_workers_and_is_named_once(tmp_path, monkeypatch):
+    many = suite(tmp_path / "a", 60, "", "parallel: true", "workers: 60")
+    few = suite(tmp_path / "b", 2, "", "parallel: true", "workers: 2")
+    alone = suite(tmp_path / "c", 60, "", "workers: 60")
+    monkeypatch.setattr(plan, "most_open_files", lambda: 64)
+    assert workers_of(many) == (3, "")
+    assert shared_workers([many, few]) == 3
+    assert trigger_workers_of(alone, 60) == 3
+    assert fewer_workers([few, many]).startswith(
+        "3 of 60 workers are used: no more than 64 files may be open"
+    )
+    assert fewer_workers([few, alone]) == ""
+    for limit in (None, 1024):
+        monkeypatch.setattr(plan, "most_open_files", lambda limit=limit: limit)
+        assert workers_of(many) == (60, "")
+        assert fewer_workers([many]) == ""
 
 
 def test_suites_that_run_at_the_same_time_share_the_workers_of_the_one_that_asks_for_most(tmp_path):

@@ -1,0 +1,30 @@
+"""How many files this process may have open at the same time (`ulimit -n`): pipes and connections count, too."""
+
+from __future__ import annotations
+
+import errno
+import sys
+
+_USED_UP = {errno.EMFILE, errno.ENFILE}
+
+if sys.platform == "win32":
+
+    def most_open_files() -> int | None:
+        """Return the limit, or None where there is none to speak of."""
+        return None
+
+else:
+    import resource
+
+    def most_open_files() -> int | None:
+        """Return the limit, or None where there is none to speak of."""
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return None if limit == resource.RLIM_INFINITY else limit
+
+
+def in_words(error: OSError) -> str:
+    """Return why the system refused, in its words; where descriptors have run out, with their limit."""
+    said = error.strerror or str(error)
+    if error.errno in _USED_UP:
+        return f"{said} (this process may have {most_open_files()}: ulimit -n)"
+    return said
