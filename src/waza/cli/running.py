@@ -34,14 +34,12 @@ from waza.engine.record import redactor_of
 from waza.engine.run import Emit, ModelRun, RunOptions
 from waza.engine.together import Job, Result, run_all
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
-from waza.kit.files import write_atomic
 from waza.kit.text import counted
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
 from waza.report.console import report
 from waza.results.recommend import recommend
 from waza.results.verdict import COMPLETE, NotStarted
-from waza.results.write import encode
 from waza.suite.project import find_project
 
 
@@ -295,8 +293,10 @@ class _Command:
 
     def _after(self, run: ModelRun) -> None:
         """Say on stderr where things are."""
-        if run.store.temporary is None:
-            tell(f"Results saved to {run.store.journal.results}")
+        if run.store.saved is not None:
+            tell(f"Results saved to {run.store.saved}")
+        elif run.store.temporary is None:
+            self.broken = True  # a warning has said why
         if run.kept is not None:
             tell(
                 f"Workspaces kept in {run.kept}; remove them with: {shlex.join(['rm', '-r', str(run.kept)])}"
@@ -371,8 +371,8 @@ def _recommended(one: Done, run: ModelRun, found: dict[str, Any]) -> Done:
     metadata = {**one.outcome.head.metadata, "recommendation": found}
     head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
     outcome = msgspec.structs.replace(one.outcome, head=head)
-    if run.store.temporary is None:
-        write_atomic(run.store.journal.results, encode(outcome))
+    if run.store.saved is not None and (trouble := run.store.save(outcome)):
+        tell(f"the recommendation is not in the results file: {trouble}")
     return msgspec.structs.replace(one, outcome=outcome)
 
 

@@ -47,9 +47,10 @@ class ArmRun:
 
     def stop(self, why: str) -> None:
         """Start no other trial, for a cause outside of the agent. What runs comes to its end."""
-        self.stopped = self.stopped or why
-        self.schedule.halt()
-        self.emit(SuiteStopped(reason=why))
+        if not self.stopped:
+            self.stopped = why
+            self.schedule.halt()
+            self.emit(SuiteStopped(reason=why))
 
     async def run(self) -> None:
         """Run all that is missing. RunError: a hook before the arm failed that matters."""
@@ -123,20 +124,28 @@ class ArmRun:
         task = course.task
         trial = Trial(task=task, number=number, arm=self.arm, max_attempts=self.config.max_attempts)
         ran = await run_trial(self.world, trial, self._baseline_output(task, number))
-        self._keep(task, ran)
+        if not self._keep(task, ran):
+            return
         if self.cache:
             course.runs[number] = ran.run
         trials = self.config.trials_per_task
         self.emit(TrialFinished(task_id=task.id, name=task.name, trials=trials, run=ran.run))
-        if (why := self.streak.add(ran.broke)) and not self.stopped:
+        if why := self.streak.add(ran.broke):
             self.stop(why)
 
-    def _keep(self, task: Task, ran: Ran, *, cached: bool = False) -> None:
-        """Put a finished trial into the journal and the figures."""
+    def _keep(self, task: Task, ran: Ran, *, cached: bool = False) -> bool:
+        """Put a finished trial into the journal and the figures. Without a journal nothing goes on."""
         clock = round((time.monotonic() - self.started) * 1000)
-        self.store.add(
-            Record(arm=self.arm, task=task.id, cached=cached, outside=ran.outside, clock=clock, run=ran.run)
-        )
+        try:
+            self.store.add(
+                Record(
+                    arm=self.arm, task=task.id, cached=cached, outside=ran.outside, clock=clock, run=ran.run
+                )
+            )
+        except WazaError as error:  # the disk may be full
+            self.stop(f"{error}; then go on with --resume")
+            return False
+        return True
 
     async def _task_over(self, course: Course, *, cached: bool = False) -> None:
         """End a task whose last trial has ended."""

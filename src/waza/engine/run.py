@@ -22,7 +22,7 @@ from waza.engine.replay import Repeat
 from waza.engine.store import Store, commits_of, open_store
 from waza.engine.trial import World
 from waza.engine.trigger import run_trigger_tests
-from waza.errors import ExecutorError
+from waza.errors import ExecutorError, WazaError
 from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, Warned
 from waza.model.loaded import Project, Suite, TriggerTests
 from waza.model.trial import Arm
@@ -88,7 +88,15 @@ async def run_model(
     graded = not options.skip_graders
     suite, commits = await pinned(suite, commits_of(invocation, suite, model))
     store = open_store(
-        invocation, suite, model, arms, options.project, commits, graded=graded, repeat=options.repeat
+        invocation,
+        suite,
+        model,
+        arms,
+        options.project,
+        commits,
+        graded=graded,
+        repeat=options.repeat,
+        warn=lambda message: emit(Warned(message=message)),
     )
     if store.past.complete:
         emit(Warned(message=f"{store.id} is finished: it is only reported again, nothing is run"))
@@ -187,7 +195,10 @@ class _Run:
             await self._close()
         interrupted = self.control.exit_code is not None
         status: Status = "cancelled" if interrupted else "stopped" if self.stopped else "complete"
-        self.store.end(self._end(status))
+        try:
+            self.store.end(self._end(status))
+        except WazaError as error:  # what was found out is still told and written elsewhere
+            self.emit(Warned(message=f"how the run ended could not be recorded: {error}"))
         return status
 
     async def _work(self, arms: Sequence[Arm]) -> None:

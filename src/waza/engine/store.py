@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from waza.engine.journal import (
     read_header,
 )
 from waza.engine.replay import Past, Repeat, replay
-from waza.errors import UsageError
+from waza.errors import UsageError, WazaError
 from waza.kit.files import write_atomic
 from waza.kit.temporary import OwnDirectory
 from waza.model.loaded import Project, Suite
@@ -46,6 +47,7 @@ class Store:
         self.past = past or Past()
         self.resumed = past is not None
         self.triggers = self.past.triggers or Triggers()
+        self.saved: Path | None = None  # the results file, once it is written
 
     @property
     def id(self) -> str:
@@ -73,12 +75,12 @@ class Store:
         self.past.repeat.discard(TrialKey(trial.arm, trial.task, trial.run.run_number))
 
     def end(self, end: End) -> None:
-        """Write the end of a part of the run."""
+        """Write the end of a part of the run. WazaError: it cannot be written."""
         self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
         self.journal.end(end)
 
     def finish(self, status: Status) -> tuple[Outcome, list[str]]:
-        """Write the results file; return the outcome and warnings."""
+        """Write the results file; return the outcome and warnings, also that the file cannot be written."""
         outcome, warnings = self.fold.outcome(
             self.journal.read,
             run_id=self.journal.header.id,
@@ -86,9 +88,20 @@ class Store:
             triggers=self.triggers,
             metadata={"run_status": status, "waza_version": __version__},
         )
-        if self.temporary is None:
-            write_atomic(self.journal.results, encode(outcome))
+        if trouble := self.save(outcome):
+            warnings = [*warnings, trouble]
         return outcome, warnings
+
+    def save(self, outcome: Outcome) -> str:
+        """Write the results file of a run that is kept; return why it cannot be written, or nothing."""
+        if self.temporary is None:
+            self.saved = None
+            try:
+                write_atomic(self.journal.results, encode(outcome))
+            except WazaError as error:
+                return str(error)
+            self.saved = self.journal.results
+        return ""
 
     def discard_if_empty(self) -> None:
         """Close the run, and remove it if nothing finished in it."""
@@ -120,11 +133,12 @@ def open_store(
     *,
     graded: bool,
     repeat: Repeat,
+    warn: Callable[[str], None],
 ) -> Store:
     """Return the run of a suite on a model in an invocation: the one that was begun, or a new one with `commits`.
 
-    Raises UsageError where what was begun is a run of something else, WazaError where it cannot be kept. A run
-    that is `graded` is not gone on with without grading, nor the other way round.
+    A new run that cannot be written where it belongs is kept in a temporary directory; `warn` hears of it. Raises
+    UsageError where what was begun is a run of something else, WazaError where it cannot be kept. A run that is `graded` is not gone on with without grading, nor the other way round.
     """
     directory, fold = invocation.directory(suite, model), Fold(suite, model, arms)
     if directory is not None and has_header(directory):
@@ -135,7 +149,6 @@ def open_store(
         except BaseException:
             journal.close()
             raise
-    temporary = OwnDirectory("unsaved") if directory is None else None
     now = datetime.now().astimezone()
     header = Header(
         id=directory.name if directory else new_run_id(now),
@@ -149,9 +162,20 @@ def open_store(
         options=_options(suite, project),
         commits=dict(commits),
     )
-    place = temporary.path if temporary else directory
-    assert place is not None  # noqa: S101 - one of both is there
-    return Store(Journal.create(place, header), fold, temporary=temporary)
+    if directory is not None:
+        try:
+            return Store(Journal.create(directory, header), fold)
+        except WazaError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            shutil.rmtree(directory, ignore_errors=True)
+            warn(f"{error}; this run is kept in a temporary directory, and cannot be resumed")
+    temporary = OwnDirectory("unsaved")
+    try:
+        return Store(Journal.create(temporary.path, header), fold, temporary=temporary)
+    except BaseException:
+        temporary.remove()
+        raise
 
 
 def _digest(suite: Suite, project: Project, *, graded: bool) -> str:
