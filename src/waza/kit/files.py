@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
+import time
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,6 +26,10 @@ BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends round
 # What component-wise opening needs; Windows has neither.
 _CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _MOST_LINKS = 40
+
+_TEMPORARY = re.compile(r"\.waza-[0-9a-f]{16}\.tmp")  # the name of a file while it is written
+_FORSAKEN = 3600.0  # seconds; no write takes that long
+_cleared: set[Path] = set()
 
 
 def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
@@ -64,6 +70,7 @@ def _write_stream(path: Path, chunks: Iterable[bytes]) -> None:
 
 def _replace(path: Path, chunks: Iterable[bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    _clear_remains(path.parent)
     temporary = path.parent / f".waza-{secrets.token_hex(8)}.tmp"
     try:
         with temporary.open("xb") as file:
@@ -75,6 +82,19 @@ def _replace(path: Path, chunks: Iterable[bytes]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _clear_remains(folder: Path) -> None:
+    """Remove what writes that were killed left in a folder; it is looked at once a process."""
+    if folder in _cleared:
+        return
+    _cleared.add(folder)
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name):
+                with suppress(OSError):
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _FORSAKEN:
+                        Path(entry).unlink()
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from waza.problem import Problem, Severity, shown
 from waza.suite.digest import row_digest, task_digest
 from waza.suite.loading import Loading
 
+MAX_COLUMNS = 10_000
 MAX_CELL = 20 * 1024 * 1024  # characters
 WHERE = ("tasks_from",)
 
@@ -130,6 +132,9 @@ def _records(text: str) -> list[Row]:
     start = 1
     try:
         for cells in reader:
+            if len(cells) > MAX_COLUMNS:
+                message = f"has {len(cells):,} fields; at most {MAX_COLUMNS:,} columns are read"
+                raise _Mistake(start, message, "leave out the columns that no template names")
             if cells:
                 records.append(Row(start, [cell.replace("\r\n", "\n") for cell in cells]))
             start = reader.line_num + 1
@@ -158,7 +163,7 @@ def _without_blank(loading: Loading, file: str, rows: list[Row]) -> list[Row]:
 
 def _check_header(loading: Loading, file: str, header: Row) -> bool:
     """Note what is wrong with the header; tell whether the rows below it can be read."""
-    for name in sorted({name for name in header.cells if header.cells.count(name) > 1}):
+    for name in sorted(name for name, count in Counter(header.cells).items() if count > 1):
         message = f"the column {name!r} stands twice, and the last one counts"
         _say(loading, file, header.line, message, severity="warning")
     if "prompt" in header.cells or loading.file.inputs.get("prompt", "").strip():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from waza.kit.decode import Document, nearest
@@ -16,6 +18,7 @@ from waza.suite.loading import Loading
 
 ALL = "*"
 NONE = "none"
+MOST_FILES = 10_000  # in a skill directory; all of them are part of what a resumed run has to find unchanged
 
 
 def all_disabled(loading: Loading) -> bool:
@@ -111,6 +114,15 @@ def check_directories(
         if missing and "\0" not in entry and not loading.hooks_may_create:
             hint = "paths are relative to the suite's directory"
             loading.say(document, (*path, i), f"there is no directory {entry!r}", hint, warning=True)
+        elif not missing and entry != NONE and _is_vast(located(loading.directory, entry)):
+            message = f"{entry!r} holds more than {MOST_FILES:,} files, all of which would be digested"
+            loading.say(document, (*path, i), message, "name the directory that holds the skills")
+
+
+def _is_vast(directory: Path) -> bool:
+    """Tell whether a directory holds more files than those of skills, such as that of a whole disk."""
+    counts = accumulate(len(files) for _, _, files in os.walk(directory))
+    return any(count > MOST_FILES for count in counts)
 
 
 def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:

@@ -3,12 +3,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from waza.errors import WazaError
+from waza.kit import files
 from waza.kit.files import inside, read_rooted, safe_join, write_atomic
 
 
@@ -299,3 +301,19 @@ def test_without_component_wise_opening_the_answers_are_the_same(
         read_rooted(place, "out")
     with pytest.raises(FileNotFoundError):
         read_rooted(place, "nothing")
+
+
+def test_what_a_killed_write_left_is_cleared_by_a_later_process_and_nothing_else(tmp_path: Path, monkeypatch):
+    hour = 3600
+    ages = {
+        f".waza-{'0' * 16}.tmp": 2 * hour,
+        f".waza-{'1' * 16}.tmp": 0,  # perhaps being written
+        ".waza-mine.tmp": 2 * hour,
+        f"x.waza-{'2' * 16}.tmp": 2 * hour,
+    }
+    for name, age in ages.items():
+        (tmp_path / name).write_text("half")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    monkeypatch.setattr(files, "_cleared", set())
+    write_atomic(tmp_path / "results.json", b"{}")
+    assert {path.name for path in tmp_path.iterdir()} == {*list(ages)[1:], "results.json"}
