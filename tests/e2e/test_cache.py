@@ -205,40 +205,6 @@ def test_another_version_is_a_miss(project: Project, monkeypatch: pytest.MonkeyP
     assert entry.stem != cache_key(suite, suite.tasks[0], "test-model", "main")
 
 
-@pytest.mark.parametrize(
-    ("grader", "kind"),
-    [
-        ("{type: prompt, name: j, config: {prompt: Is it good?}}", "prompt"),
-    ],
-)
-def test_graders_that_are_no_matter_of_inputs_switch_it_off_and_that_is_told(
-    project: Project, grader: str, kind: str
-):
-    mock = "mock: {output: x, judge: {j: [{pass: fine}]}}"
-    mock_suite(project.home, {"t": "inputs: {prompt: p}"}, f"{COUNTED[:-1]}, {grader}]\n{mock}")
-    for times in (1, 2):
-        ended = run(project)
-        assert ended.code == 0, ended.err
-        assert executed(project) == times
-        assert "cached" not in tasks_of(project)["t"]
-        assert "the cache is not used" in ended.err
-        assert f"{kind} graders are not cached" in ended.err
-    assert entries(project) == []
-
-
-def test_such_a_grader_of_one_task_switches_it_off_for_that_task(project: Project):
-    own = "graders: [{type: prompt, name: j, config: {prompt: Is it good?}}]"
-    plain = "inputs: {prompt: p}\nmock: {output: x, judge: {j: [{pass: fine}, {pass: fine}]}}"
-    tasks = {"plain": plain, "own": f"{plain}\n{own}"}
-    mock_suite(project.home, tasks, COUNTED, ["trials_per_task: 2"])
-    for _ in range(2):
-        assert run(project).code == 0
-    assert executed(project) == 4 + 2
-    found = tasks_of(project)
-    assert found["plain"].get("cached") is True
-    assert "cached" not in found["own"]
-
-
 def test_failures_are_reused_and_errors_are_not(project: Project):
     failing = "inputs: {prompt: p}\nmock: {output: no}\ngraders: [{type: text, name: t, config: {contains: ['yes']}}]"
     broken = "inputs: {prompt: p}\nmock: {output: x, error: broke}"

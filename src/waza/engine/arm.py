@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from waza.engine.anew import judged_anew
 from waza.engine.around import Around
-from waza.engine.cache import Cache
+from waza.engine.cache import Cache, asked_anew
 from waza.engine.error_streak import ErrorStreak
 from waza.engine.journal import Trial as Record
 from waza.engine.plan import has_pairwise, in_order, tasks_of
@@ -19,7 +20,7 @@ from waza.engine.store import Store
 from waza.engine.trial import Ran, World, run_trial
 from waza.errors import RunError, WazaError
 from waza.kit import stats
-from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinished, Warned
+from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinished, TrialStarted, Warned
 from waza.model.task import Task
 from waza.model.trial import Arm, Trial
 
@@ -111,35 +112,54 @@ class ArmRun:
             self._task_finished(course, note=str(error))
             return []
         self.emit(TaskStarted(task_id=task.id, name=task.name, index=course.index, total=len(self.tasks)))
-        known = self.cache.get(task, self.arm) if self.cache else None
+        known = await asyncio.to_thread(self.cache.get, task, self.arm) if self.cache else None
         if known is None:
             return missing
-        for run in known:
-            if run.run_number in missing:
-                self._keep(task, Ran(run), cached=True)
-        await self._task_over(course, cached=True)
+        if asked_anew(task):
+            course.cached = known
+            return missing
+        for number in missing:
+            self._keep(task, Ran(known[number].run), cached=True)
+        await self._task_over(course)
         return []
 
     async def _run_trial(self, course: Course, number: int) -> None:
         task = course.task
-        trial = Trial(task=task, number=number, arm=self.arm, max_attempts=self.config.max_attempts)
-        ran = await run_trial(self.world, trial, self._baseline_output(task, number))
-        if not self._keep(task, ran):
+        trials, baseline_output = self.config.trials_per_task, self._baseline_output(task, number)
+        cached = course.cached.get(number)
+        trial = Trial(
+            task=task,
+            number=number,
+            arm=self.arm,
+            max_attempts=self.config.max_attempts,
+            keep=self.cache is not None and self.cache.wants_workspace(task),
+        )
+        self.emit(TrialStarted(task_id=task.id, name=task.name, trial=number, trials=trials))
+        if cached is not None:
+            ran = await judged_anew(self.world, trial, cached, baseline_output)
+        else:
+            ran = await run_trial(self.world, trial, baseline_output)
+        if not self._keep(task, ran, cached=cached is not None, anew=cached is not None):
             return
-        if self.cache:
-            course.runs[number] = ran.run
-        trials = self.config.trials_per_task
+        if self.cache and cached is None:
+            course.kept[number] = await asyncio.to_thread(self.cache.keep, task, self.arm, ran.run, ran.left)
         self.emit(TrialFinished(task_id=task.id, name=task.name, trials=trials, run=ran.run))
         if why := self.streak.add(ran.broke):
             self.stop(why)
 
-    def _keep(self, task: Task, ran: Ran, *, cached: bool = False) -> bool:
+    def _keep(self, task: Task, ran: Ran, *, cached: bool = False, anew: bool = False) -> bool:
         """Put a finished trial into the journal and the figures. Without a journal nothing goes on."""
         clock = round((time.monotonic() - self.started) * 1000)
         try:
             self.store.add(
                 Record(
-                    arm=self.arm, task=task.id, cached=cached, outside=ran.outside, clock=clock, run=ran.run
+                    arm=self.arm,
+                    task=task.id,
+                    cached=cached,
+                    judged_anew=anew,
+                    outside=ran.outside,
+                    clock=clock,
+                    run=ran.run,
                 )
             )
         except WazaError as error:  # the disk may be full
@@ -147,17 +167,16 @@ class ArmRun:
             return False
         return True
 
-    async def _task_over(self, course: Course, *, cached: bool = False) -> None:
+    async def _task_over(self, course: Course) -> None:
         """End a task whose last trial has ended."""
         self._fail_fast(course.task)
-        if self.cache and len(course.runs) == self.config.trials_per_task:
-            runs = [course.runs[number] for number in sorted(course.runs)]
+        if self.cache and len(course.kept) == self.config.trials_per_task:
             try:
-                self.cache.put(course.task, self.arm, runs)
+                self.cache.put(course.task, self.arm, course.kept)
             except WazaError as error:
                 self.emit(Warned(message=f"the result of {course.task.name} is not cached: {error}"))
         await self.around.after_task(course.task)
-        self._task_finished(course, cached=cached)
+        self._task_finished(course)
 
     def _baseline_output(self, task: Task, number: int) -> str | None:
         """Return what the arm without skills answered in the same trial, for graders that compare."""
@@ -171,7 +190,7 @@ class ArmRun:
         if self.config.fail_fast and self.fold.tasks[self.arm][task.id].status in ("failed", "error"):
             self.schedule.start_no_more()
 
-    def _task_finished(self, course: Course, *, cached: bool = False, note: str = "") -> None:
+    def _task_finished(self, course: Course, *, note: str = "") -> None:
         figures = self.fold.tasks[self.arm][course.task.id]
         trials = figures.ordered
         self.emit(
@@ -183,7 +202,8 @@ class ArmRun:
                 status=figures.status,
                 score=stats.mean([trial.score for trial in trials]),
                 duration_ms=sum(trial.duration_ms for trial in trials),
-                cached=cached,
+                cached=figures.cached,
+                judged_anew=figures.judged_anew,
                 note=note,
             )
         )

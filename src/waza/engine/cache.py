@@ -1,24 +1,53 @@
-"""The result cache: tasks that were judged before, under everything that could change the verdict."""
+"""The result cache: tasks that were judged before, under everything that could change the verdict.
+
+Where a judge has a part in the verdict, the answer of the agent comes from here, and the judge is asked anew
+(`waza.engine.anew`). Its entry then has the workspaces of the trials in files beside it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
+from waza.engine.left import Left
+from waza.engine.record import as_recorded
+from waza.engine.regrade import observation_of
+from waza.errors import WazaError
 from waza.kit.files import inside, write_atomic
 from waza.model.loaded import Suite
 from waza.model.result import RunResult
 from waza.model.task import Task
 from waza.model.trial import Arm
-from waza.suite.digest import cache_key, folder_digest
+from waza.model.verdict import BuiltGrader
+from waza.suite.digest import cache_key, digested, folder_digest
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A trial in an entry: without the verdicts that are taken anew, and with the digest of its packed workspace.
+
+    The digest is empty where there is none. `why` says why the trial cannot be used again, if it cannot.
+    """
+
+    run: RunResult
+    workspace: str = ""
+    why: str = ""
 
 
 class Entry(msgspec.Struct, frozen=True):
     """All trials of one task."""
 
-    runs: list[RunResult]
+    trials: list[Kept]
+
+
+class Cached(msgspec.Struct, frozen=True):
+    """A trial from the cache, and the workspace that its agent left, packed; None: it had none."""
+
+    run: RunResult
+    workspace: Path | None = None
 
 
 class Cache:
@@ -28,21 +57,62 @@ class Cache:
         self.directory, self.suite, self.model = directory, suite, model
         self._off = _why_off(suite)
         self._inputs: dict[Path, str] = {}
+        # Digested now: what a run changes must not become part of its own keys.
+        self._parts = {task.id: _without_judges(task) for task in suite.tasks}
 
-    def get(self, task: Task, arm: Arm) -> list[RunResult] | None:
-        """Return the trials of a task, or None when they are not known or may not be reused."""
+    def get(self, task: Task, arm: Arm) -> dict[int, Cached] | None:
+        """Return the trials of a task by number, or None when they are not known or may not be reused."""
         if not self._usable(task):
             return None
         try:
             entry = msgspec.json.decode(self._path(task, arm).read_bytes(), type=Entry)
-        except (OSError, msgspec.MsgspecError):
+            found = {kept.run.run_number: self._cached(task, arm, kept) for kept in entry.trials}
+        except (OSError, WazaError, msgspec.MsgspecError):
             return None
-        return entry.runs if len(entry.runs) == self.suite.file.config.trials_per_task else None
+        return found if len(found) == self.suite.file.config.trials_per_task else None
 
-    def put(self, task: Task, arm: Arm, runs: list[RunResult]) -> None:
-        """Keep the trials of a task, unless one of them broke. Raises WazaError if they cannot be written."""
-        if self._usable(task) and all(run.status in ("passed", "failed") for run in runs):
-            write_atomic(self._path(task, arm), msgspec.json.encode(Entry(runs), enc_hook=str))
+    def keep(self, task: Task, arm: Arm, run: RunResult, left: Left | None) -> Kept:
+        """Return what of a trial that has just ended belongs into an entry, and keep its workspace.
+
+        Blocks: call it in a thread.
+        """
+        if left is None:
+            return Kept(run)
+        why = left.why or (
+            "" if _is_whole(task, run, left) else "its record does not hold all that a judge saw"
+        )
+        if why:
+            return Kept(run, why=why)
+        names = {built.spec.name for built in asked_anew(task)}
+        verdicts = {name: said for name, said in (run.validations or {}).items() if name not in names}
+        kept = Kept(
+            msgspec.structs.replace(run, validations=verdicts),
+            "" if left.files is None else sha256(left.files).hexdigest(),
+        )
+        try:
+            if left.files is not None:
+                write_atomic(self._packed(task, arm, run.run_number), left.files, private=True)
+        except WazaError as error:
+            return Kept(run, why=str(error))
+        return kept
+
+    def put(self, task: Task, arm: Arm, trials: Mapping[int, Kept]) -> None:
+        """Keep the trials of a task, unless one of them broke. Raises WazaError if they cannot be kept."""
+        if not self._usable(task):
+            return
+        ordered = [trials[number] for number in sorted(trials)]
+        why = next((kept.why for kept in ordered if kept.why), "")
+        if why or not all(kept.run.status in ("passed", "failed") for kept in ordered):
+            for kept in ordered:
+                self._packed(task, arm, kept.run.run_number).unlink(missing_ok=True)
+            if why:
+                raise WazaError(why)
+            return
+        write_atomic(self._path(task, arm), msgspec.json.encode(Entry(ordered), enc_hook=str))
+
+    def wants_workspace(self, task: Task) -> bool:
+        """Tell whether the workspaces of a task are kept, for judges that are asked anew."""
+        return self._usable(task) and bool(asked_anew(task))
 
     def notes(self) -> list[str]:
         """Say what is not cached, and why."""
@@ -59,7 +129,7 @@ class Cache:
 
     def _why_not(self, task: Task) -> list[str]:
         """Return why a task is not cached."""
-        why = [f"because {kind} graders may decide anew" for kind in sorted(_unrepeatable(task))]
+        why = list(_why_not_anew(self.suite, task))
         if any(len(repo.commit) != 40 for repo in task.inputs.repos):
             why.append("because the commit of a repository is not known")
         outside = [root for root in self._roots(task) if not inside(self.suite.directory, root)]
@@ -81,7 +151,53 @@ class Cache:
 
     def _path(self, task: Task, arm: Arm) -> Path:
         inputs = [self._input(root) for root in self._roots(task)]
-        return self.directory / f"{cache_key(self.suite, task, self.model, arm, inputs)}.json"
+        if asked_anew(task):
+            inputs.append("judged anew")  # else an entry without workspaces could be taken
+        return self.directory / f"{cache_key(self.suite, self._parts[task.id], self.model, arm, inputs)}.json"
+
+    def _packed(self, task: Task, arm: Arm, number: int) -> Path:
+        entry = self._path(task, arm)
+        return entry.with_name(f"{entry.stem}-{number}.tar")
+
+    def _cached(self, task: Task, arm: Arm, kept: Kept) -> Cached:
+        if not kept.workspace:
+            return Cached(kept.run)
+        path = self._packed(task, arm, kept.run.run_number)
+        if sha256(path.read_bytes()).hexdigest() != kept.workspace:
+            raise WazaError(f"{path} belongs to another entry, or was changed")
+        return Cached(kept.run, path)
+
+
+def asked_anew(task: Task) -> list[BuiltGrader]:
+    """Return the graders of a task whose verdict is not a matter of the inputs alone."""
+    return [built for built in task.graders if not _repeats(built)]
+
+
+def _repeats(built: BuiltGrader) -> bool:
+    return bool(getattr(built.grader, "repeatable", True))
+
+
+def _without_judges(task: Task) -> Task:
+    """Return what the answer to a task and the verdicts that are kept hang on, with its digest."""
+    if not asked_anew(task):
+        return task
+    return digested(
+        msgspec.structs.replace(
+            task,
+            graders=tuple(built for built in task.graders if _repeats(built)),
+            mock=task.mock and task.mock.without_judge(),
+            digest="",
+        )
+    )
+
+
+def _is_whole(task: Task, run: RunResult, left: Left) -> bool:
+    """Tell whether a record gives back all that graders saw: nothing was redacted, cut or left out of it."""
+    seen = left.seen
+    workspace = Path(seen.workspace) if seen.workspace else None
+    back = observation_of(task, run, workspace, seen.baseline_output)
+    events = tuple(as_recorded(event) for event in seen.transcript)
+    return back == msgspec.structs.replace(seen, transcript=events)
 
 
 def _why_off(suite: Suite) -> str:
@@ -89,11 +205,19 @@ def _why_off(suite: Suite) -> str:
         return "scenario suites are not cached"
     if not suite.capabilities.repeatable:
         return f"what the agent behind {suite.file.config.executor} is now cannot be known"
-    kinds = set.intersection(*map(_unrepeatable, suite.tasks)) if suite.tasks else set()
-    return f"{' and '.join(sorted(kinds))} graders are not cached" if kinds else ""
+    return ""
 
 
-def _unrepeatable(task: Task) -> set[str]:
-    """Return the types of a task's graders whose verdict is not a matter of the inputs alone."""
-    graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
-    return {built.spec.type for built in graders if not getattr(built.grader, "repeatable", True)}
+def _why_not_anew(suite: Suite, task: Task) -> Iterator[str]:
+    """Yield why graders that may decide otherwise cannot be asked about a cached answer."""
+    found = asked_anew(task)
+    if found and suite.file.config.isolation == "trial":
+        yield "because with isolation: trial, judges answer in the process of the agent"
+    for kind in sorted({built.spec.type for built in found if getattr(built.grader, "needs_session", False)}):
+        yield f"because a {kind} grader asks in the agent's own session, which is not kept"
+    if task.inputs.repos:
+        for kind in sorted({built.spec.type for built in found}):
+            yield f"because {kind} graders may decide anew, and git worktrees are not kept for them"
+    middle = [built for point in task.checkpoints for built in point.graders if not _repeats(built)]
+    for kind in sorted({built.spec.type for built in middle}):
+        yield f"because {kind} graders of checkpoints may decide anew, and what they saw is not kept"

@@ -61,12 +61,13 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A finished trial as it stands in the journal.
 
     `clock` is how many milliseconds its arm had been running in this part. `outside`: it broke for a cause outside
-    of the agent, so a resumed run repeats it.
+    of the agent, so a resumed run repeats it. `judged_anew`: the answer is cached, and the judges were asked now.
     """
 
     arm: Arm
     task: str
     cached: bool = False
+    judged_anew: bool = False
     outside: bool = False
     clock: int = 0
     run: RunResult

@@ -110,12 +110,14 @@ def _tidied(run: RunResult) -> RunResult:
     """Return the run without the clocks of its events, with objects for results, its verdicts sorted by name."""
     return msgspec.structs.replace(
         run,
-        transcript=[
-            msgspec.structs.replace(event, at_ms=None, tool_result=result_object(event.tool_result))
-            for event in run.transcript
-        ],
+        transcript=[as_recorded(event) for event in run.transcript],
         validations=None if run.validations is None else dict(sorted(run.validations.items())),
     )
+
+
+def as_recorded(event: Event) -> Event:
+    """Return an event as transcripts have it: without its clock, its result an object."""
+    return msgspec.structs.replace(event, at_ms=None, tool_result=result_object(event.tool_result))
 
 
 def _without_surrogates(run: RunResult) -> RunResult:

@@ -38,7 +38,14 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> Past:
         if trial is not None:
             if why := impossible(trial, fold):
                 raise refused(journal.directory, found.number, why)
-            fold.add(trial.arm, trial.task, trial.run, found.offset, cached=trial.cached)
+            fold.add(
+                trial.arm,
+                trial.task,
+                trial.run,
+                found.offset,
+                cached=trial.cached,
+                judged_anew=trial.judged_anew,
+            )
             outside[TrialKey(trial.arm, trial.task, trial.run.run_number)] = trial.outside
             part[trial.arm] = max(part.get(trial.arm, 0), trial.clock)
         else:  # the end of a part, or the start of the next one after a kill

@@ -11,18 +11,22 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from waza.model.result import RunResult
+from waza.engine.cache import Cached, Kept
 from waza.model.task import Task
 
 
 class Course:
-    """A task on its way through its trials; `index` counts from 1. `runs` are those that ended, by number."""
+    """A task on its way through its trials; `index` counts from 1.
+
+    By number: `cached` are answers of the cache that are judged anew, `kept` what the cache is to have of trials that ended.
+    """
 
     def __init__(self, index: int, task: Task, *, in_order: bool) -> None:
         self.index, self.task, self.in_order = index, task, in_order
         self.left: deque[int] = deque()
         self.running = 0
-        self.runs: dict[int, RunResult] = {}
+        self.cached: dict[int, Cached] = {}
+        self.kept: dict[int, Kept] = {}
 
     @property
     def has_work(self) -> bool:

@@ -71,7 +71,9 @@ class Store:
     def add(self, trial: Trial) -> None:
         """Keep a trial that has just finished."""
         offset = self.journal.append(trial)
-        self.fold.add(trial.arm, trial.task, trial.run, offset, cached=trial.cached)
+        self.fold.add(
+            trial.arm, trial.task, trial.run, offset, cached=trial.cached, judged_anew=trial.judged_anew
+        )
         self.past.repeat.discard(TrialKey(trial.arm, trial.task, trial.run.run_number))
 
     def end(self, end: End) -> None:

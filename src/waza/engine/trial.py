@@ -12,6 +12,7 @@ import msgspec
 from waza.engine.converse import Conversation, Driver, converse
 from waza.engine.expected import Said, expected_checks
 from waza.engine.grade import Grading, grade, validation
+from waza.engine.left import Left
 from waza.engine.place import at_place
 from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
 from waza.engine.responder import Responding
@@ -30,7 +31,6 @@ from waza.model.event import (
     PromptSent,
     ResponseSeen,
     RunEvent,
-    TrialStarted,
     Warned,
 )
 from waza.model.loaded import Suite
@@ -67,11 +67,13 @@ class Ran(msgspec.Struct, frozen=True):
 
     `broke` is the executor's error that ended it, or that of graders for such a cause, if there was one; a time
     limit is none.
+    `left` is what its agent left, for a trial that is to `keep` it.
     """
 
     run: RunResult
     outside: bool = False
     broke: str = ""
+    left: Left | None = None
 
 
 async def run_trial(world: World, trial: Trial, baseline_output: str | None = None) -> Ran:
@@ -82,14 +84,6 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
     """
     task, discarded = trial.task, list[AttemptRecord]()
     sessions: list[SessionDigest] = []  # of judges and responders, in all attempts
-    world.emit(
-        TrialStarted(
-            task_id=task.id,
-            name=task.name,
-            trial=trial.number,
-            trials=world.suite.file.config.trials_per_task,
-        )
-    )
     for number in range(1, trial.max_attempts + 1):
         attempt = attempt_of(world.run_id, trial, number)
         ran = await _run_attempt(world, attempt, baseline_output)
@@ -109,7 +103,7 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
             )
         )
     whole = msgspec.structs.replace(run, attempts=number, attempt_history=discarded, grader_sessions=sessions)
-    return Ran(stored(whole, world.redactor), ran.outside, world.redactor.text(ran.broke))
+    return Ran(stored(whole, world.redactor), ran.outside, world.redactor.text(ran.broke), ran.left)
 
 
 def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
@@ -160,23 +154,20 @@ async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | No
     try:
         async with at_place(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
             return await _in_place(world, attempt, place, mocked, baseline_output)
-    except ExecutorError as error:
-        return Ran(_unseen(world, attempt, error, started), is_outside(error), str(error))
-    except OSError as error:
-        if not is_outside(error):
-            return _broken(world, attempt, error, started)
-        said = OutsideError(f"the trial could not go on: {in_words(error)}")
-        return Ran(_unseen(world, attempt, said, started), outside=True, broke=str(said))
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        return _broken(world, attempt, error, started)
+        said = explained(world, attempt.task, error)
+        return Ran(_unseen(world, attempt, said, started), is_outside(error), str(said))
 
 
-def _broken(world: World, attempt: Attempt, error: Exception, started: float) -> Ran:
-    """Return a trial that ended with an exception nobody has words for."""
+def explained(world: World, task: Task, error: Exception) -> ExecutorError:
+    """Return why a trial has no result; of what nobody has words for, the traceback is told."""
+    if isinstance(error, ExecutorError):
+        return error
+    if isinstance(error, OSError) and is_outside(error):
+        return OutsideError(f"the trial could not go on: {in_words(error)}")
     fault = fault_of(error)
-    world.emit(Broke(task_id=attempt.task.id, name=attempt.task.name, traceback=fault.traceback))
-    broke = ExecutorError(f"the executor broke: {fault.text}")
-    return Ran(_unseen(world, attempt, broke, started), is_outside(error), str(broke))
+    world.emit(Broke(task_id=task.id, name=task.name, traceback=fault.traceback))
+    return ExecutorError(f"the executor broke: {fault.text}")
 
 
 def _needs_workspace(world: World, task: Task) -> bool:
@@ -238,6 +229,7 @@ async def _in_place(
         seen = await witness.completed(
             msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
         )
+        left = await Left.of(seen) if attempt.trial.keep else None
         graded = None if world.skip_graders else await grade_run(world, attempt, seen, helpers)
     finally:
         await session.aclose()
@@ -246,7 +238,7 @@ async def _in_place(
     ungraded = grading_error(graded) if graded is not None and graded.outside else ""
     outside = talk.outside or bool(ungraded)
     run = msgspec.structs.replace(run, grader_sessions=sittings)
-    return Ran(run, outside, "" if talk.timed_out else talk.broke or ungraded)
+    return Ran(run, outside, "" if talk.timed_out else talk.broke or ungraded, left)
 
 
 async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:

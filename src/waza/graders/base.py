@@ -83,6 +83,11 @@ class Grader(Keys, frozen=True, kw_only=True):
         return True
 
     @property
+    def needs_session(self) -> bool:
+        """Whether it asks in the agent's own session, so that it cannot be asked when that is over."""
+        return False
+
+    @property
     def hangs_on(self) -> str:
         """What verdicts hang on besides the config and the files that it names; resume and cache ask for it."""
         return ""

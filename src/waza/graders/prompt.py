@@ -67,6 +67,11 @@ class Prompt(Grader, frozen=True, kw_only=True):
         """Whether the same answer always gets the same verdict: a judge may think again."""
         return False
 
+    @property
+    def needs_session(self) -> bool:
+        """Whether it asks in the agent's own session."""
+        return self.continue_session
+
     def needs(self) -> Mapping[str, str]:
         """Say that it asks a judge, and how."""
         return {"judge": "", **({"efforts": "reasoning_effort"} if self.reasoning_effort else {})}

@@ -32,18 +32,19 @@ _FORSAKEN = 3600.0  # seconds; no write takes that long
 _cleared: set[Path] = set()
 
 
-def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
+def write_atomic(path: Path, data: bytes | Iterable[bytes], *, private: bool = False) -> None:
     """Write a file so that readers see the old content or all of the new one, also after a crash.
 
     Parent directories are made. A symbolic link is followed. What is no regular file (`/dev/stdout`, a
-    pipe) is written to directly. Raises WazaError naming the file; nothing half-written is left.
+    pipe) is written to directly. A `private` file can be read by its owner alone. Raises WazaError naming the file;
+    nothing half-written is left.
     """
     chunks = (data,) if isinstance(data, bytes) else data
     try:
         if _is_stream(path):
             _write_stream(path, chunks)
         else:
-            _replace(Path(os.path.realpath(path)), chunks)
+            _replace(Path(os.path.realpath(path)), chunks, 0o600 if private else 0o666)
     except OSError as error:
         raise cannot_write(path, error) from error
 
@@ -68,12 +69,13 @@ def _write_stream(path: Path, chunks: Iterable[bytes]) -> None:
         os.close(descriptor)
 
 
-def _replace(path: Path, chunks: Iterable[bytes]) -> None:
+def _replace(path: Path, chunks: Iterable[bytes], mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     _clear_remains(path.parent)
     temporary = path.parent / f".waza-{secrets.token_hex(8)}.tmp"
     try:
-        with temporary.open("xb") as file:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
+        with os.fdopen(descriptor, "wb") as file:
             for chunk in chunks:
                 file.write(chunk)
             file.flush()

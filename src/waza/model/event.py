@@ -118,6 +118,7 @@ class TaskFinished(RunEvent, frozen=True, kw_only=True):
     score: float
     duration_ms: int
     cached: bool = False
+    judged_anew: bool = False
     note: str = ""
 
 

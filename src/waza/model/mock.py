@@ -129,6 +129,11 @@ class MockScript(msgspec.Struct, frozen=True, kw_only=True):
             executions=self.executions or below.executions,
         )
 
+    def without_judge(self) -> MockScript:
+        """Return what the script says of the agent and the user alone."""
+        executions = tuple(script.without_judge() for script in self.executions)
+        return msgspec.structs.replace(self, judge=None, executions=executions)
+
     def execution(self, number: int) -> MockScript:
         """Return the script of the execution with this number, counted from 0."""
         if not self.executions:

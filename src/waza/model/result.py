@@ -190,9 +190,10 @@ class SkillImpact(Written, frozen=True, kw_only=True):
 
 
 class TaskResult(Written, frozen=True, kw_only=True):
-    """One task with its trials."""
+    """One task with its trials. `judged_anew`: the answers are `cached`, judges were asked again."""
 
     cached: bool = False
+    judged_anew: bool = False
     test_id: str
     display_name: str
     group: str = ""

@@ -20,12 +20,13 @@ class TrialKey(msgspec.Struct, frozen=True, order=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """One measured run of a task; `number` counts from 1."""
+    """One measured run of a task; `number` counts from 1. `keep`: the cache wants what the agent leaves."""
 
     task: Task
     number: int
     arm: Arm = "main"
     max_attempts: int = 1
+    keep: bool = False
 
     @property
     def key(self) -> TrialKey:

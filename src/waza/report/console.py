@@ -136,7 +136,8 @@ def _breakdown(found: Sequence[Row], *, verbose: bool) -> Iterator[Part]:
 
 
 def _task(row: Row) -> tuple[str, ...]:
-    tags = [tag for tag, on in (("golden", row.golden), ("cached", row.cached)) if on]
+    known = (("golden", row.golden), ("cached", row.cached), ("judged anew", row.judged_anew))
+    tags = [tag for tag, on in known if on]
     if row.flaky:
         tags.append(f"flaky, pass@1 {percent(row.first_tries / row.runs, 0)}" if row.retried else "flaky")
     name = f"{status_mark(row.ending)} {one_line(row.title)}"

@@ -183,6 +183,7 @@ def _short(value: Any, clean: Clean) -> str:
 
 def _finished(event: TaskFinished, clean: Clean) -> str:
     cached = " [cached]" if event.cached else ""
+    cached += " [judged anew]" if event.judged_anew else ""
     note = f" ({clean(event.note)})" if event.note else ""
     return f"{status_mark(event.status)} [{event.index}/{event.total}] {one_line(event.name)}{cached}{note}"
 

@@ -84,6 +84,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
     golden: bool = False
     cached: bool = False
+    judged_anew: bool = False
     stats: TaskStats | None = None
     impact: SkillImpact | None = None
     graders: tuple[str, ...] = ()
@@ -138,6 +139,7 @@ def row(task: TaskResult) -> Row:
         group=task.group,
         golden=task.golden,
         cached=task.cached,
+        judged_anew=task.judged_anew,
         stats=task.stats,
         impact=task.skill_impact,
         graders=tuple(sorted(task.runs[0].validations or ())) if task.runs else (),
@@ -146,7 +148,7 @@ def row(task: TaskResult) -> Row:
         first_tries=sum(1 for run in passed if run.attempts <= 1),
         triage=_triage(task.runs),
         judging=None
-        if task.cached
+        if task.cached and not task.judged_anew
         else add_usage([one.usage for run in task.runs for one in run.grader_sessions]),
         snapshots=tuple(line for run in task.runs for line in _snapshots(run.validations or {})),
     )

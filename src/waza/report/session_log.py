@@ -130,6 +130,7 @@ def _task(event: TaskFinished) -> dict[str, Any]:
         "score": event.score,
         "duration_ms": event.duration_ms,
         **({"cached": True} if event.cached else {}),
+        **({"judged_anew": True} if event.judged_anew else {}),
     }
 
 

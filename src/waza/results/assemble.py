@@ -69,16 +69,28 @@ class Fold:
         self._sessions: dict[TrialKey, list[dict[str, Any]]] = {}
         self._repeats: dict[TrialKey, int] = {}  # how often a trial that broke was run again
 
-    def add(self, arm: Arm, task_id: str, run: RunResult, offset: int, *, cached: bool = False) -> None:
+    def add(
+        self,
+        arm: Arm,
+        task_id: str,
+        run: RunResult,
+        offset: int,
+        *,
+        cached: bool = False,
+        judged_anew: bool = False,
+    ) -> None:
         """Add a finished trial, whose record begins at `offset` of the journal, in the place of an earlier record.
 
-        What the sessions of that one cost still counts.
+        What the sessions of that one cost still counts. Of a cached trial only judges cost anything, if it was
+        `judged_anew`.
         """
         key = TrialKey(arm, task_id, run.run_number)
         if run.run_number in self.tasks[arm][task_id].trials:
             self._repeats[key] = self._repeats.get(key, 0) + 1
-        self.tasks[arm][task_id].trials[run.run_number] = figures_of(run, offset, cached=cached)
-        costs = [] if cached else _sessions(run)
+        self.tasks[arm][task_id].trials[run.run_number] = figures_of(
+            run, offset, cached=cached, judged_anew=judged_anew
+        )
+        costs = _judges(run) if judged_anew else [] if cached else _sessions(run)
         if costs:
             self._sessions[key] = [*self._sessions.get(key, ()), *costs]
         if arm == "main" and self.suite.file.metrics:
@@ -185,6 +197,7 @@ class Fold:
         ordered = figures.ordered
         return TaskResult(
             cached=figures.cached,
+            judged_anew=figures.judged_anew,
             test_id=task.id,
             display_name=task.name,
             group=", ".join(figures.groups),
@@ -259,6 +272,11 @@ def _sessions(run: RunResult) -> list[dict[str, Any]]:
     own, discarded = run.session_digest, [(attempt.usage, "") for attempt in run.attempt_history]
     held = [(session.usage, session.session_id) for session in (own, *run.grader_sessions)]
     return _costs([*held, *discarded])
+
+
+def _judges(run: RunResult) -> list[dict[str, Any]]:
+    """Return what the sessions of judges cost."""
+    return _costs((session.usage, session.session_id) for session in run.grader_sessions)
 
 
 def _costs(held: Iterable[tuple[Usage | None, str]]) -> list[dict[str, Any]]:

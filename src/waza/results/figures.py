@@ -39,6 +39,7 @@ class TrialFigures(msgspec.Struct, frozen=True):
     attempts: int
     usage: Usage | None = None
     cached: bool = False
+    judged_anew: bool = False
     pairwise: dict[str, object] | None = None
 
 
@@ -67,6 +68,11 @@ class TaskFigures(msgspec.Struct, kw_only=True):
         return bool(self.trials) and all(trial.cached for trial in self.trials.values())
 
     @property
+    def judged_anew(self) -> bool:
+        """Whether the cache gave all trials, and judges were asked again."""
+        return self.cached and any(trial.judged_anew for trial in self.trials.values())
+
+    @property
     def pairwise(self) -> dict[str, object] | None:
         """What a judge preferred in the last trial in which one was asked."""
         return next((trial.pairwise for trial in reversed(self.ordered) if trial.pairwise), None)
@@ -78,7 +84,9 @@ class TaskFigures(msgspec.Struct, kw_only=True):
         return passed / len(self.trials) if self.trials else None
 
 
-def figures_of(run: RunResult, offset: int, *, cached: bool = False) -> TrialFigures:
+def figures_of(
+    run: RunResult, offset: int, *, cached: bool = False, judged_anew: bool = False
+) -> TrialFigures:
     """Return the figures of a run: the mean score of its graders, plain and weighted."""
     asked = [one for one in (run.validations or {}).values() if one.type == PROMPT]
     scores = [one.score for one in (run.validations or {}).values()]
@@ -93,6 +101,7 @@ def figures_of(run: RunResult, offset: int, *, cached: bool = False) -> TrialFig
         attempts=run.attempts,
         usage=add_usage([*(attempt.usage for attempt in run.attempt_history), run.session_digest.usage]),
         cached=cached,
+        judged_anew=judged_anew,
         pairwise=next((one.details["pairwise"] for one in asked[::-1] if "pairwise" in one.details), None),
     )
 
