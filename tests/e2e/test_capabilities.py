@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from tests.support.program import Ended, mock_suite, waza, write_tree
 
 import waza as package
 from waza.executors import CAPABILITIES, TYPES
+from waza.graders import TYPES as GRADERS
+from waza.plugins import load
 
 PLUGIN = """
 from waza.model.capabilities import Capabilities
@@ -87,3 +91,17 @@ def test_nothing_asks_for_the_name_of_an_executor(folder: str):
             if isinstance(node, ast.Compare):
                 words = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
                 assert not words & {"copilot-sdk", "mock", "a2a"}, f"{path.name}:{node.lineno}"
+
+
+REPORTED = ("tool_events", "tools_used", "skill_invocations")
+BY_CONFIG = {"behavior", "code", "program", "wgp"}  # what they read is said, or known, by their configs
+
+
+@pytest.mark.parametrize("name", sorted(GRADERS.keys() - BY_CONFIG))
+def test_a_grader_that_reads_calls_says_that_it_needs_them(name: str):
+    """Else it would judge calls of an agent whose executor reports none."""
+    kind = load("waza.graders", name)
+    source = inspect.getsource(sys.modules[kind.__module__])
+    reads = any(f"seen.{word}" in source for word in REPORTED)
+    says = "needs" in vars(kind) and '"tool_calls"' in inspect.getsource(kind.needs)  # type: ignore[union-attr]  # as above
+    assert reads == says

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -103,15 +103,8 @@ async def run_model(
         return ModelRun(outcome=_finished(store, "complete", emit), store=store)
     try:
         engine = await control.stoppable(start_engine(suite, model, options.project))
-        if store.resumed and not suite.capabilities.repeatable:
-            what = f"whether the agent behind {suite.file.config.executor} is still as it was cannot be known"
-            emit(Warned(message=f"{what}; trials before and after count alike"))
-        if warning:
-            emit(Warned(message=warning))
         run = _Run(suite, model, options, emit, control, engine, store, share)
-        for note in run.cache.notes() if run.cache else ():
-            emit(Warned(message=note))
-        status = await run.go(arms)
+        status = await run.go(arms, [warning] if warning else [])
     except BaseException:
         store.discard_if_empty()
         raise
@@ -182,10 +175,12 @@ class _Run:
             ab_run=len(store.journal.header.arms) > 1,
         )
 
-    async def go(self, arms: Sequence[Arm]) -> Status:
+    async def go(self, arms: Sequence[Arm], warnings: Sequence[str]) -> Status:
         """Run all arms and the trigger tests; return how the run ended, which the journal knows then as well."""
-        self.room.open()
         try:
+            for message in (*warnings, *self._notes()):
+                self.emit(Warned(message=message))
+            self.room.open()
             self.store.go_on()
             await self._work(arms)
         except asyncio.CancelledError:
@@ -200,6 +195,15 @@ class _Run:
         except WazaError as error:  # what was found out is still told and written elsewhere
             self.emit(Warned(message=f"how the run ended could not be recorded: {error}"))
         return status
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what should be known before the run starts."""
+        if self.store.resumed and not self.suite.capabilities.repeatable:
+            executor = self.suite.file.config.executor
+            what = f"whether the agent behind {executor} is still as it was cannot be known"
+            yield f"{what}; trials before and after count alike"
+        if self.cache:
+            yield from self.cache.notes()
 
     async def _work(self, arms: Sequence[Arm]) -> None:
         for arm in arms:

@@ -40,14 +40,16 @@ class Seals:
         files = self._files.get(id(built.grader))
         if files is None:  # made for one attempt
             files = tuple(grader_files(built))
-        changed = [
-            str(file) for file in files if content(file) != self._digests.setdefault(file, content(file))
-        ]
+        changed = [str(file) for file in files if self._has_changed(file)]
         return (
             f"{' and '.join(changed)} changed during the run, so its verdict would not be the suite's"
             if changed
             else ""
         )
+
+    def _has_changed(self, file: Path) -> bool:
+        now = content(file)
+        return now != self._digests.setdefault(file, now)
 
     async def aclose(self) -> None:
         """Nothing to end."""

@@ -121,7 +121,10 @@ class TurnWatch:
                 self._end(reason, timed_out=True, cut=True)
             elif stop_commands is not None and self._rests():
                 self.stopped += await stop_commands()
-        self.error = self.error or self.servers.fault()  # it may have failed just before the turn's end
+        if not self.error and (
+            reason := self.servers.fault()
+        ):  # it may have failed just before the turn's end
+            self._end(reason, outside=True)
 
     async def opened(self, opening: Coroutine[Any, Any, CopilotSession]) -> CopilotSession:
         """Return the session that is being opened. OutsideError: a server that it needs does not come up.

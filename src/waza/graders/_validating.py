@@ -52,12 +52,16 @@ class Validators:
                 if not child.alive:
                     await child.start()
                 said = await child.ask(json.dumps(question).encode("ascii"), timeout)
-                answer = msgspec.json.decode(said, type=_Answer)
             except TimeoutError:
                 raise GraderError(
                     f"the output cannot be held against the schema within {timeout:g} s; simplify the schema"
                 ) from None
-            except (ProcessDied, msgspec.MsgspecError) as error:
+            except ProcessDied as error:
+                raise GraderError(f"the output cannot be held against the schema: {error}") from error
+            try:
+                answer = msgspec.json.decode(said, type=_Answer)
+            except msgspec.MsgspecError as error:
+                await child.aclose()
                 raise GraderError(f"the output cannot be held against the schema: {error}") from error
             self._idle.put(child)
         if answer.fault:

@@ -42,10 +42,6 @@ class ToolSpec(Keys, frozen=True, kw_only=True):
         conditions += [f"args.{name}" for name in sorted(self.args)]
         return f"{self.tool.strip()} ({', '.join(conditions)})" if conditions else self.tool.strip()
 
-    def needs(self) -> Mapping[str, str]:
-        """Say that it judges by reported calls."""
-        return {"tool_calls": ""}
-
     def check(self, path: tuple[str | int, ...]) -> Iterator[Finding]:
         """Yield the patterns and matchers that cannot be used. The tool's name is not looked at."""
         for argument, pattern in self.patterns.items():
@@ -80,6 +76,10 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
     expect_tools: list[ToolSpec] = []
     reject_tools: list[ToolSpec] = []
     allow_only: list[ToolSpec] | None = None
+
+    def needs(self) -> Mapping[str, str]:
+        """Say that it judges by reported calls."""
+        return {"tool_calls": ""}
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing, and patterns and matchers that cannot be used."""

@@ -37,11 +37,17 @@ _INHERITED = frozenset(
 _locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 
+_NO_SUCH_KEY = 1  # exit status of `git config`
 _OWN_SCOPES = (b"local", b"worktree")  # of configuration: it stands in the repository
 
 
 class GitError(WazaError):
-    """Git refused, could not be started or did not end; the message carries what git said."""
+    """Git refused, could not be started or did not end; the message carries what git said.
+
+    `exit_status` is that of a git which ended by itself.
+    """
+
+    exit_status: int | None = None
 
 
 async def worktree_add(
@@ -80,8 +86,10 @@ async def _own_filters(target: Path) -> set[str]:
             "--get-regexp",
             r"^filter\..*\.(clean|smudge|process)$",
         )
-    except GitError:  # there are none
-        return set()
+    except GitError as error:
+        if error.exit_status == _NO_SUCH_KEY:
+            return set()
+        raise  # filters that nobody knows of would be run
     parts = listed.split(b"\0")
     own = [key for scope, key in zip(parts[::2], parts[1::2], strict=False) if scope in _OWN_SCOPES]
     names = (key.partition(b"\n")[0].partition(b".")[2].rpartition(b".")[0] for key in own)
@@ -252,7 +260,9 @@ async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"", fetches: b
     )
     if not finished.ok:
         said = finished.stderr.decode("utf-8", "replace").strip() or finished.ending
-        raise GitError(f"git {_named(args)} in {directory}: {said}") from finished.cause
+        error = GitError(f"git {_named(args)} in {directory}: {said}")
+        error.exit_status = None if finished.timed_out else finished.returncode
+        raise error from finished.cause
     if finished.truncated:
         raise GitError(f"git {_named(args)} in {directory}: its output is larger than {_MOST // 2**20} MB")
     return finished.stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -91,7 +91,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     bad_runs: tuple[Run, ...] = ()
     passed_runs: int = 0
     first_tries: int = 0
-    triage: str = ""
     snapshots: tuple[str, ...] = ()
     title: str = ""
     missing: int = 0
@@ -146,7 +145,6 @@ def row(task: TaskResult) -> Row:
         bad_runs=tuple(_run(run) for run in task.runs if run.status in ("failed", "error")),
         passed_runs=len(passed),
         first_tries=sum(1 for run in passed if run.attempts <= 1),
-        triage=_triage(task.runs),
         judging=None
         if task.cached and not task.judged_anew
         else add_usage([one.usage for run in task.runs for one in run.grader_sessions]),
@@ -219,16 +217,6 @@ def _where(details: Mapping[str, Any]) -> str:
         return ""
     refs = [str(item["ref"]) for item in evidence if isinstance(item, dict) and item.get("ref")]
     return one_line(", ".join(refs), EXCERPT)
-
-
-def _triage(runs: Iterable[RunResult]) -> str:
-    """Return the first point of the first triage summary, else its first 160 characters."""
-    for run in runs:
-        summary = run.failure_artifacts.triage_summary if run.failure_artifacts else ""
-        if summary:
-            point = next((line for line in summary.splitlines() if line.startswith("- ")), "")
-            return one_line(point.removeprefix("- ")) or one_line(summary[:160])
-    return ""
 
 
 def _snapshots(validations: Mapping[str, Validation]) -> Iterator[str]:

@@ -15,8 +15,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     Tasks hold transcripts and may be large, so they are read from the journal one at a time, in the order
     of the plan. `tasks()` may be called any number of times. `baseline_tasks()` are those of the pass
-    without skills (`head.baseline_outcome`). `missing` lists what a run did not get to that was cut off;
-    `head.metadata["run_status"]` names the cause.
+    without skills (`head.baseline_outcome`).
     """
 
     head: SuiteResult
