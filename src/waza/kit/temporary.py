@@ -47,7 +47,7 @@ class OwnDirectory:
         """Remove the directory; tell whether it is gone."""
         remove_tree(self.path)
         self.release()
-        return not self.path.exists()
+        return not os.path.lexists(self.path)
 
 
 class Forsaken(msgspec.Struct, frozen=True):
@@ -63,7 +63,9 @@ def forsaken() -> Iterator[Forsaken]:
     for root in Path(tempfile.gettempdir()).resolve().glob("waza-*"):
         lines: list[bytes] | None = None
         with contextlib.suppress(OSError, WazaError):
-            if root.lstat().st_uid == _UID and (_has_lines(root) or _maker_is_gone(root)):
+            status = root.lstat()
+            ours = stat.S_ISDIR(status.st_mode) and status.st_uid == _UID
+            if ours and (_has_lines(root) or _maker_is_gone(root)):
                 with LineFile.open(root / LOCK) as file:  # refused while the process lives
                     lines = [line for _, line in file]
         if lines is not None:
@@ -88,9 +90,16 @@ def _maker_is_gone(root: Path) -> bool:
 
 
 def remove_tree(directory: Path) -> None:
-    """Remove a directory as far as possible, whatever an agent has made of it."""
+    """Remove a directory as far as possible, whatever an agent has made of it.
+
+    No link is followed: one in place of the directory is removed itself.
+    """
+    if directory.is_symlink():
+        with contextlib.suppress(OSError):
+            directory.unlink()
+        return
     _remove(directory)
-    if directory.exists():
+    if os.path.lexists(directory):
         _open_up(directory)
         _remove(directory)
 
@@ -110,9 +119,21 @@ def _open_up(directory: Path) -> None:
     while pending:
         folder = pending.pop()
         with contextlib.suppress(OSError):
-            folder.chmod(stat.S_IRWXU)
+            _own(folder)
             with os.scandir(folder) as entries:
                 pending += [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def _own(folder: Path) -> None:
+    """Give us all rights on a directory. Raises OSError, also where it has become a link meanwhile."""
+    if not hasattr(os, "O_PATH"):
+        folder.chmod(stat.S_IRWXU, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
+        return
+    handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)  # which needs no rights on it
+    try:
+        os.chmod(f"/proc/self/fd/{handle}", stat.S_IRWXU)  # noqa: PTH101  # a handle has no path
+    finally:
+        os.close(handle)
 
 
 def _flatten(directory: Path) -> None:

@@ -90,10 +90,8 @@ class Room:
         if self.keep:
             return
         async with self._git:
-            for tree in self._worktrees.get(directory, []):
-                self._left += await _remove_worktree(tree)
+            self._left += await _remove_workspace(directory, self._worktrees.get(directory, []))
             self._worktrees.pop(directory, None)  # only now: a removal that is cancelled is done again
-        await asyncio.to_thread(remove_tree, directory)
 
     async def close(self) -> list[str]:
         """Remove everything, unless it is kept; return a sentence for each thing that could not be removed."""
@@ -133,25 +131,30 @@ async def clear_stale_rooms() -> int:
             found = [msgspec.json.decode(line, type=Worktree) for line in left.lines]
             for tree in found:
                 if Path(tree.target).is_relative_to(left.path):
-                    await _remove_worktree(tree)
+                    workspace = left.path / Path(tree.target).relative_to(left.path).parts[0]
+                    await _remove_workspace(workspace, [tree])
             await asyncio.to_thread(remove_tree, left.path)
             cleared += 1
     return cleared
 
 
-async def _remove_worktree(tree: Worktree) -> list[str]:
-    """Remove a worktree; return why git would not. One that git does not know needs no removal.
+async def _remove_workspace(directory: Path, trees: Sequence[Worktree]) -> list[str]:
+    """Remove a workspace and then its worktrees; return why git would not. One that git does not know needs no removal.
 
-    The directory goes first: git refuses one whose `.git` an agent has changed.
+    The directory goes first: git refuses a worktree whose `.git` an agent has changed, and would follow a link that
+    an agent has put in the place of a directory above it.
     """
-    source, target = Path(tree.source), Path(tree.target)
-    known = (target / ".git").exists()
-    await asyncio.to_thread(remove_tree, target)
-    try:
-        await git.worktree_remove(source, target)
-    except WazaError as error:
-        with contextlib.suppress(WazaError):  # the repository is gone
-            known = target in await git.worktrees(source)
-        if known:
-            return [f"the worktree {target} of {source} could not be removed: {error}"]
-    return []
+    made = [tree for tree in trees if (Path(tree.target) / ".git").exists()]
+    await asyncio.to_thread(remove_tree, directory)
+    left = []
+    for tree in trees:
+        source, target = Path(tree.source), Path(tree.target)
+        try:
+            await git.worktree_remove(source, target)
+        except WazaError as error:
+            known = tree in made
+            with contextlib.suppress(WazaError):  # the repository is gone
+                known = target in await git.worktrees(source)
+            if known:
+                left.append(f"the worktree {target} of {source} could not be removed: {error}")
+    return left

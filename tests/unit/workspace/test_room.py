@@ -431,3 +431,39 @@ def test_the_rooms_of_other_people_are_not_looked_at(temp: Path, monkeypatch: py
         assert asyncio.run(clear_stale_rooms()) == 0
     assert theirs.exists()
     assert asyncio.run(clear_stale_rooms()) == 1
+
+
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("replaced", ["", "below"])
+def test_clean_up_touches_nothing_that_a_link_in_place_of_a_workspace_leads_to(
+    temp: Path, repo: Path, tmp_path: Path, replaced: str, *, killed: bool
+):
+    theirs = tmp_path / "theirs"
+    (theirs / "tree").mkdir(parents=True)
+    (theirs / "below" / "tree").mkdir(parents=True)
+    (theirs / "tree" / "mine").write_text("kept", encoding="utf-8")
+    (theirs / "below").chmod(0o755)
+    theirs.chmod(0o750)
+
+    async def use() -> None:
+        room = Room()
+        place = room.new_directory("x")
+        await room.add_worktree(repo, place / "below" / "tree", None)
+        shutil.rmtree(place / replaced)
+        (place / replaced).symlink_to(theirs, target_is_directory=True)
+        if killed:
+            assert room._own is not None
+            room._own.release()
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr("waza.kit.temporary.process.is_alive", lambda _: False)
+                assert await clear_stale_rooms() == 1
+        else:
+            await room.remove_directory(place)
+            assert await room.close() == []
+        assert len(await git.worktrees(repo)) == 1
+
+    asyncio.run(use())
+    assert names(temp) == []
+    assert (theirs / "tree" / "mine").read_text(encoding="utf-8") == "kept"
+    assert (theirs / "below" / "tree").is_dir()
+    assert [folder.stat().st_mode & 0o777 for folder in (theirs, theirs / "below")] == [0o750, 0o755]
