@@ -230,6 +230,28 @@ def test_fail_fast_still_holds_after_a_resume(project: Project):
     assert lasting(newest_results(project.home)) == lasting(before)
 
 
+def test_a_resume_without_fail_fast_runs_the_tasks_that_it_had_skipped(project: Project):
+    texts = {f"t{n}": f"inputs: {{prompt: p}}\nmock: {{output: {said}}}" for n, said in enumerate("yny")}
+    grader = "graders: [{type: text, name: fine, config: {contains: ['y']}}]"
+    mock_suite(project.home, texts, grader, ["fail_fast: true"])
+    assert project.run("run", "eval.yaml").code == 1
+    assert [task["status"] for task in newest_results(project.home)["tasks"]] == [
+        "passed",
+        "failed",
+        "skipped",
+    ]
+    suite = project.home / "eval.yaml"
+    suite.write_text(
+        suite.read_text(encoding="utf-8").replace("fail_fast: true", "fail_fast: false"), encoding="utf-8"
+    )
+    assert project.run("run", "eval.yaml", "--resume").code == 1
+    assert [task["status"] for task in newest_results(project.home)["tasks"]] == [
+        "passed",
+        "failed",
+        "passed",
+    ]
+
+
 def test_a_cached_task_is_not_doubled_by_a_resume(project: Project):
     env = counting_suite(project, 2, 3)
     assert project.run("run", "eval.yaml", "--cache", env=env).code == 0

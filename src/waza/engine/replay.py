@@ -63,7 +63,10 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> Past:
     if repeat == "errors" and past.triggers and past.triggers.metrics and past.triggers.metrics.errors:
         past.triggers = None
     if end is not None and end.status == "complete":
-        again = broke or (repeat == "errors" and (past.triggers is None or any(end.stopped.values())))
+        skipped = any(end.skipped.values()) and not fold.suite.file.config.fail_fast
+        again = (
+            broke or skipped or (repeat == "errors" and (past.triggers is None or any(end.stopped.values())))
+        )
         past.complete = not again
     if end is not None and past.complete:  # a run that goes on tries again what hooks stopped
         for arm, tasks in end.stopped.items():

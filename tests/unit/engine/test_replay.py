@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.support.journals import rewritten
 from tests.support.program import mock_suite
@@ -107,7 +108,11 @@ def test_a_task_that_a_hook_stopped_or_fail_fast_left_out_lacks_no_trial(tmp_pat
     assert (past.complete, fold.tasks["main"]["b"].stopped) == (True, "the hook failed")
     assert not played(tmp_path / "run", suite, "errors")[0].complete
     skipped = End(status="complete", skipped={"main": ["b"]})
-    assert played(written(tmp_path / "other", *ALL[:2], skipped), suite)[0].complete
+    directory = written(tmp_path / "other", *ALL[:2], skipped)
+    assert not played(directory, suite)[0].complete, "fail_fast is off now, so the task is to be run"
+    config = msgspec.structs.replace(suite.file.config, fail_fast=True)
+    fast = msgspec.structs.replace(suite, file=msgspec.structs.replace(suite.file, config=config))
+    assert played(directory, fast)[0].complete
 
 
 def changed(what: Callable[[dict[str, Any]], object]) -> Callable[[list[dict[str, Any]]], object]:
