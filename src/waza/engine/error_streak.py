@@ -5,24 +5,45 @@ from __future__ import annotations
 import re
 
 _CHANGING = re.compile(r"[0-9a-fA-F]{8,}|\d+")  # ids, ports and durations, which are others each time
+_BETWEEN = re.compile(r"""[\s=:,;/"'()<>{}\[\]]+""")  # words
 _SHOWN = 300  # characters of a cause
 
 
 class ErrorStreak:
-    """Counts trials in a row that broke for one cause, in the executor or outside; `most` of them are enough, 0 never."""
+    """Counts trials that broke for one cause since one did not; `most` of them are enough, 0 never.
+
+    Causes are the same if their messages are, but for a third of the words: an id may be made of letters alone.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._cause, self._count = "", 0
+        self._counts: list[
+            tuple[list[str], int]
+        ] = []  # the words of each cause, and how often it broke a trial
 
     def add(self, broke: str) -> str:
         """Take a trial that ended, with the executor's error or an empty text; return why to stop, or nothing."""
-        cause = _CHANGING.sub("#", broke)
-        self._count = 0 if not cause else self._count + 1 if cause == self._cause else 1
-        self._cause = cause
-        if not self.most or self._count < self.most:
+        if not broke:
+            self._counts.clear()
+            return ""
+        count = self._count(_BETWEEN.split(_CHANGING.sub("#", broke)))
+        if not self.most or count < self.most:
             return ""
         return (
-            f"{self._count} trials in a row broke for one cause: {' '.join(broke.split())[:_SHOWN]}; mend it, and "
+            f"{count} trials in a row broke for one cause: {' '.join(broke.split())[:_SHOWN]}; mend it, and "
             "go on with --resume (config.stop_after_errors)"
         )
+
+    def _count(self, words: list[str]) -> int:
+        """Count a cause, and return how often it was there."""
+        for index, (known, count) in enumerate(self._counts):
+            if _alike(known, words):
+                self._counts[index] = (known, count + 1)
+                return count + 1
+        self._counts.append((words, 1))
+        return 1
+
+
+def _alike(one: list[str], other: list[str]) -> bool:
+    differing = sum(a != b for a, b in zip(one, other, strict=False))
+    return len(one) == len(other) and differing * 3 <= len(one)

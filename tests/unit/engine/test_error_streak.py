@@ -18,7 +18,11 @@ def stops_at(most: int, causes: list[str]) -> int:
     [
         (3, ["a", "a", "a", "a"], 3),
         (3, ["a", "a", "", "a", "a", "a"], 6),
-        (3, ["a", "a", "b", "a", "a", "b"], 0),
+        (3, ["a", "b", "a", "b", "", "a", "b"], 0),
+        (3, ["a", "b", "a", "b", "a"], 5),
+        (3, ["server down, request dwtgmlqu", "server down, request qqzzwxyv", "server down, request k"], 3),
+        (2, ['{"error":"busy","for":"me","id":"xyz"}', '{"error":"busy","for":"me","id":"uvw"}'], 2),
+        (2, ["the server is away", "the disk was full"], 0),
         (2, ["port 40291 is dead", "port 9 is dead"], 2),
         (2, ["session 3f9a77b01c is gone", "session 00aa77b01cff is gone"], 2),
         (1, ["", "a"], 2),
