@@ -10,6 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import msgspec
+
 from waza.errors import UsageError
 from waza.executors import CAPABILITIES
 from waza.executors import TYPES as EXECUTORS
@@ -43,7 +45,7 @@ def names(group: str) -> list[str]:
 def capabilities_of(executor: str) -> Capabilities | None:
     """Return what an executor can do and see; None where there is no such executor.
 
-    UsageError: the class of a plugin does not declare it. An import error of a plugin propagates.
+    UsageError: the class of a plugin does not declare it, or with values of other types. An import error of a plugin propagates.
     """
     if executor in CAPABILITIES:
         return CAPABILITIES[executor]
@@ -56,6 +58,12 @@ def capabilities_of(executor: str) -> Capabilities | None:
             f"the executor {executor!r} does not declare what it can do; its class {kind.__qualname__} needs "
             "`capabilities = Capabilities(...)` (waza.model.capabilities)"
         )
+    try:
+        msgspec.convert(msgspec.structs.asdict(declared), Capabilities, strict=True)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"the executor {executor!r} declares capabilities that are not usable: {error}"
+        ) from None
     return declared
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import os
 import sys
 from pathlib import Path
@@ -47,7 +48,7 @@ class Bot:
 CALLS = "{id: a, inputs: {prompt: p}, graders: [{type: tool_calls, name: c, config: {forbidden_tools: [x]}}]}"
 
 
-def run(root: Path, declared: str, *flags: str) -> Ended:
+def run(root: Path, declared: str, *flags: str, task: str = CALLS, head: str = "") -> Ended:
     """Run a suite that judges calls with a plugin whose class has the line `declared`."""
     own = write_tree(
         root / "package",
@@ -58,7 +59,7 @@ def run(root: Path, declared: str, *flags: str) -> Ended:
         },
     )
     path = os.pathsep.join(part for part in (str(own), os.environ.get("PYTHONPATH", "")) if part)
-    suite = mock_suite(root, {"a": CALLS})
+    suite = mock_suite(root, {"a": task}, head)
     return waza("run", suite, "--executor", "bot", *flags, cwd=root, env={"PYTHONPATH": path})
 
 
@@ -77,6 +78,65 @@ def test_a_plugin_that_declares_nothing_is_refused_with_what_to_add(tmp_path: Pa
     ended = run(tmp_path, "capabilities = None")
     assert ended.code == 2
     assert "the executor 'bot' does not declare what it can do; its class Bot needs" in ended.err
+
+
+def test_a_plugin_that_declares_values_of_other_types_is_refused_with_what_is_wrong(tmp_path: Path):
+    ended = run(tmp_path, "capabilities = Capabilities(tool_calls='no')")
+    assert ended.code == 2
+    assert "the executor 'bot' declares capabilities that are not usable: " in ended.err
+    assert "$.tool_calls" in ended.err
+    assert run(tmp_path, "capabilities = Capabilities(tool_calls=True, idle_timeout='5m')").code == 2
+
+
+@pytest.mark.parametrize(
+    ("assertion", "language", "lacks"),
+    [
+        ("len(tool_calls) == 0", "python", "reports of tool calls"),
+        ("'rm -rf' not in str(transcript)", "python", "reports of tool calls"),
+        ("len(errors) == 0", "python", "reports of tool calls"),
+        ("tool_calls.length === 0", "javascript", "reports of tool calls"),
+        ("`${errors}` === ''", "javascript", "reports of tool calls"),
+        ("'tool_calls' not in output", "python", ""),
+        ("!output.includes('errors')", "javascript", ""),
+    ],
+)
+def test_an_assertion_about_what_the_executor_does_not_report_is_refused(
+    tmp_path: Path, assertion: str, language: str, lacks: str
+):
+    config = json.dumps({"assertions": [assertion], "language": language})
+    suite = mock_suite(
+        tmp_path, {"a": f"{{inputs: {{prompt: p}}, graders: [{{type: code, name: c, config: {config}}}]}}"}
+    )
+    ended = waza("run", suite, "--executor", "command:cat", cwd=tmp_path)
+    assert ("graders[0].config.assertions: needs " + lacks in ended.err) is bool(lacks)
+    assert ended.code != 0 if lacks else "needs " not in ended.err
+
+
+def test_an_assertion_about_mocked_programs_needs_an_executor_that_has_them(tmp_path: Path):
+    config = "{assertions: ['len(command_invocations) == 0']}"
+    suite = mock_suite(
+        tmp_path, {"a": f"{{inputs: {{prompt: p}}, graders: [{{type: code, name: c, config: {config}}}]}}"}
+    )
+    ended = waza("run", suite, cwd=tmp_path)
+    assert ended.code == 2
+    assert "graders[0].config.assertions: needs mocked programs" in ended.err
+
+
+def test_the_tools_of_an_agent_are_no_passed_check_where_no_call_is_reported(tmp_path: Path):
+    write_tree(tmp_path, {"a.agent.md": "---\nname: a\ndescription: d\ntools: []\n---\nx\n"})
+    task, head = "{inputs: {prompt: p}, expected: {output_contains: [ok]}}", "skill: a.agent.md"
+    ended = run(
+        tmp_path,
+        "capabilities = Capabilities(scripted=True, skills=True)",
+        "-o",
+        "r.json",
+        task=task,
+        head=head,
+    )
+    assert "skill: warning: the tools of 'a' are not checked" in ended.err
+    results = (tmp_path / "r.json").read_text(encoding="utf-8")
+    assert "_output_contains" in results
+    assert "allowed_tools" not in results
 
 
 def test_every_built_in_executor_declares_its_capabilities():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,6 +18,17 @@ from waza.model.verdict import Helpers, Verdict
 
 # Every call in `tool_calls` has these arguments, empty when unused, so that an assertion need not ask.
 _COMMON_ARGUMENTS = ("path", "file_text", "command", "description", "skill")
+# What an executor must report for a name to hold anything; without it an assertion such as
+# `len(tool_calls) == 0` would be true of every agent.
+_REPORTED = {
+    "tool_calls": "tool_calls",
+    "transcript": "tool_calls",
+    "errors": "tool_calls",
+    "command_invocations": "command_mocks",
+}
+_IDENTIFIER = re.compile(r"(?<![\w.$])[A-Za-z_]\w*")
+# A template literal of JavaScript may hold names in `${}`, so it is not skipped.
+_LITERAL = re.compile(r"""\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'""")
 
 
 class Code(Grader, frozen=True, kw_only=True):
@@ -30,6 +42,11 @@ class Code(Grader, frozen=True, kw_only=True):
     assertions: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
     language: Literal["python", "javascript"] = "python"
     timeout: Seconds | None = None
+
+    def needs(self) -> Mapping[str, str]:
+        """Say which reports the names in the assertions hang on."""
+        used = {name for assertion in self.assertions for name in _used_names(assertion, self.language)}
+        return {capability: "assertions" for name, capability in _REPORTED.items() if name in used}
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Warn of Python that cannot be parsed; when it runs, it is one failed check."""
@@ -57,6 +74,16 @@ class Code(Grader, frozen=True, kw_only=True):
         total = len(self.assertions)
         details = {"total_assertions": total, "passed_assertions": total - len(failures)}
         return Verdict.of_checks(total, failures, details, note="all assertions hold")
+
+
+def _used_names(assertion: str, language: str) -> set[str]:
+    """Return the names that an assertion reads; of what cannot be parsed, all that look like one."""
+    if language == "python" and not _mistake(assertion):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(assertion.strip(), mode="eval")
+        return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return set(_IDENTIFIER.findall(_LITERAL.sub("", assertion)))
 
 
 def _mistake(assertion: str) -> str:

@@ -212,7 +212,7 @@ def _base_task(loading: Loading) -> Task:
         no_skills=off,
         disabled_skills=skills.disabled_names(loading, paths),
         target=target,
-        graders=with_implicit(loading.graders, (), target),
+        graders=with_implicit(loading, loading.graders, (), target),
         command_mocks=tuple(loading.file.command_mocks or ()),
         mcp_mocks=tuple(loading.file.mcp_mocks or ()),
         mock=loading.mock,

@@ -44,9 +44,13 @@ def target_of(loading: Loading, directories: Sequence[str] = ()) -> Target | Non
         )
         hint = "set config.skill_required: false if the agent has it of its own"
         loading.say(loading.document, ("skill",), message, hint, warning=True)
-    if found is not None and found.tools is not None and not able.scripted:
-        hint = "drop 'tools' from the agent's frontmatter"
-        loading.require(loading.document, ("skill",), "tool_policy", hint)
+    if found is not None and found.tools is not None:
+        if not able.scripted:
+            hint = "drop 'tools' from the agent's frontmatter"
+            loading.require(loading.document, ("skill",), "tool_policy", hint)
+        if (able.scripted or able.tool_policy) and not able.tool_calls:
+            message = f"the tools of {found.name!r} are not checked: no tool calls are reported"
+            loading.say(loading.document, ("skill",), message, warning=True)
     return found
 
 

@@ -176,7 +176,7 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
         disabled_skills=skills.disabled_names(loading, paths),
         target=target,
         expected=file.expected,
-        graders=with_implicit(_kept(loading, base.graders, file), own, target),
+        graders=with_implicit(loading, _kept(loading, base.graders, file), own, target),
         checkpoints=_checkpoints(loading, document, file),
         requirements=tuple(file.requirements),
         command_mocks=base.command_mocks if file.command_mocks is None else tuple(file.command_mocks),
@@ -203,14 +203,20 @@ def _with_expected(loading: Loading, document: Document, task: Task) -> Task:
 
 
 def with_implicit(
-    inherited: tuple[BuiltGrader, ...], own: tuple[BuiltGrader, ...], target: Target | None
+    loading: Loading,
+    inherited: tuple[BuiltGrader, ...],
+    own: tuple[BuiltGrader, ...],
+    target: Target | None,
 ) -> tuple[BuiltGrader, ...]:
-    """Return the graders of a task in their order, with the one that an agent's `tools:` implies."""
+    """Return the graders of a task in their order, with the one that an agent's `tools:` implies.
+
+    There is none with an executor that reports no calls: it would pass whatever the agent does.
+    """
     declared = [*inherited, *own]
     has_constraint = any(grader.spec.type == "tool_constraint" for grader in declared)
     names = {grader.spec.name for grader in declared}
     spec = implicit_tool_constraint(target, names, has_constraint)
-    if spec is None:
+    if spec is None or not loading.capabilities.tool_calls:
         return tuple(declared)
     from waza.graders.base import Surroundings
 
