@@ -269,3 +269,18 @@ def test_the_last_line_of_a_failed_hook_is_cut(project: Project):
     assert ended.code == 2
     assert "xxxend" in ended.err
     assert len(ended.err) < 20_000
+
+
+def test_reports_say_why_a_task_did_not_start(project: Project):
+    points = hooks(before_task=hook("echo no licence left; exit 7", error_on_fail=True))
+    suite = mock_suite(project.home, {"a": TASK}, points)
+    reports = ["--reporter", "junit:r.xml", "--reporter", "markdown:r.md", "-o", "r.json"]
+    ended = project.run("run", suite, *reports)
+    assert ended.code == 1
+    assert "it did not run: the before_task hook" in ended.out
+    assert "no licence left" in ended.out
+    where = {name: (project.home / name).read_text() for name in ("r.xml", "r.md", "r.json")}
+    for name, text in where.items():
+        assert "no licence left" in text, name
+    comment = project.run("run", suite, "--format", "github-comment")
+    assert "no licence left" in comment.out

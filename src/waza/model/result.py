@@ -190,7 +190,10 @@ class SkillImpact(Written, frozen=True, kw_only=True):
 
 
 class TaskResult(Written, frozen=True, kw_only=True):
-    """One task with its trials. `judged_anew`: the answers are `cached`, judges were asked again."""
+    """One task with its trials.
+
+    `judged_anew`: the answers are `cached`, judges were asked again. `error_msg` says what kept it from starting.
+    """
 
     cached: bool = False
     judged_anew: bool = False
@@ -202,6 +205,7 @@ class TaskResult(Written, frozen=True, kw_only=True):
     runs: list[RunResult]
     stats: TaskStats | None = None
     skill_impact: SkillImpact | None = None
+    error_msg: str = ""
 
 
 class Group(Written, frozen=True, kw_only=True):

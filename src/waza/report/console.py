@@ -166,7 +166,8 @@ def _failed(found: Sequence[Row], limit: int) -> Iterator[str]:
 def _reasons(row: Row, limit: int) -> Iterator[str]:
     """Yield each error, what followed from it, and each failing grader once, with the trial that showed it first."""
     if not row.bad_runs:
-        yield f"  {BULLET} it did not run"
+        why = f": {indented(ends(row.error, limit), '      ')}" if row.error else ""
+        yield f"  {BULLET} it did not run{why}"
     seen: set[str] = set()
     for run in row.bad_runs:
         note = f" [trial {run.number} of {row.runs}]" if row.runs > 1 else ""

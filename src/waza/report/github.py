@@ -141,6 +141,9 @@ def _details(row: Row) -> Iterator[str]:
     if row.never_passed:
         yield ""
         yield f"Never passed: 0 of {row.runs} trials."
+    if row.error:
+        yield ""
+        yield f"- {status_mark('error')} it did not run: {code(row.error)}"
     for run in row.bad_runs:
         yield from _run(run, row.runs)
 

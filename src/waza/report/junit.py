@@ -78,7 +78,7 @@ def _cases(outcome: Outcome) -> list[Case]:
 def _task(row: Row) -> Case:
     took = row.stats.avg_duration_ms if row.stats else 0
     case = Case(name=row.title, duration_ms=took, properties={"test_id": row.id})
-    first_error = next((run.error for run in row.bad_runs if run.error), "")
+    first_error = next((run.error for run in row.bad_runs if run.error), row.error)
     tag, kind, message, body = "", "", "", ""
     if row.status == "error":
         tag, kind = "error", "ExecutionError"

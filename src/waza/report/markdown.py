@@ -158,6 +158,8 @@ def _failures(found: Sequence[Row], heading: str) -> Iterator[str]:
         if row.impact:
             yield f"Without the skills it passed in {percent(row.impact.pass_rate_baseline)} of its trials."
             yield ""
+        if row.error:
+            yield f"- it did not run: {code(row.error)}"
         for run in row.bad_runs:
             yield from _run(run, row.runs)
 

@@ -74,7 +74,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A task. `bad_runs` are those that failed or errored; `first_tries` counts runs passed without retry.
 
     `title` is the name, with the id where other tasks have the same name. `missing` counts the trials that a run
-    which did not come to its end owes. `judging` is what judges and responders used.
+    which did not come to its end owes. `judging` is what judges and responders used. `error` says what kept
+    the task from starting.
     """
 
     id: str
@@ -95,6 +96,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     missing: int = 0
     judging: Usage | None = None
+    error: str = ""
 
     @property
     def ending(self) -> str:
@@ -148,6 +150,7 @@ def row(task: TaskResult) -> Row:
         judging=None
         if task.cached and not task.judged_anew
         else add_usage([one.usage for run in task.runs for one in run.grader_sessions]),
+        error=ends(task.error_msg, LONGEST),
         snapshots=tuple(line for run in task.runs for line in _snapshots(run.validations or {})),
     )
 

@@ -206,6 +206,7 @@ class Fold:
             runs=[self._record(TrialKey(arm, task.id, n), read) for n in sorted(figures.trials)],
             stats=task_stats(task.id, ordered),
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
+            error_msg=figures.stopped,
         )
 
     def _record(self, key: TrialKey, read: Read) -> RunResult:
