@@ -55,6 +55,8 @@ class Session:
             "off": task.no_skills,
             "trial": trial.number,
         }
+        if prompt == "break":
+            return Turn(error="it broke", session_id="s", duration_ms=1)
         skills = () if task.no_skills else (SkillInvocation(name="greeter"),)
         return Turn(output=json.dumps(seen), skills=skills, session_id="s", duration_ms=1)
 
@@ -101,7 +103,7 @@ def even_without(trials: int) -> dict[str, Any]:
 
 def task(*graders: dict[str, Any], **keys: Any) -> str:
     """A task file; JSON is YAML."""
-    return json.dumps({"inputs": {"prompt": "go"}, "graders": list(graders), **keys})
+    return json.dumps({"inputs": {"prompt": "go"}, "graders": list(graders)} | keys)
 
 
 def importable(package: Path) -> dict[str, str]:
@@ -371,3 +373,27 @@ def test_a_broken_off_comparison_is_gone_on_with(tmp_path: Path) -> None:
 
     assert told(again) == told(whole)
     assert [one["skill_impact"]["pairwise"]["winner"] for one in again["tasks"]] == ["skill", "skill"]
+
+
+def test_errors_of_either_arm_are_no_measurement(tmp_path: Path) -> None:
+    ended = compare(tmp_path, {"a": task(ALWAYS, inputs={"prompt": "break"}), "b": task(ALWAYS)})
+    assert ended.code == 1
+    result = ended.results()
+    why = (
+        "gate baseline: not compared: with skills 1 passed, 1 errored of 2 tasks;"
+        " without skills 1 passed, 1 errored of 2 tasks"
+    )
+    assert result["metadata"]["verdict"] == {"passed": False, "reasons": [why]}
+    assert "skill_impact" not in result["tasks"][0]
+    assert "Not compared: " in ended.out
+    assert "a, without skills: error: " in ended.out
+    assert not [word for word in ("Delta", "Verdict:", " pp") if word in ended.out.split("SKILL IMPACT")[1]]
+
+
+def test_arms_that_ran_other_tasks_are_not_compared(tmp_path: Path) -> None:
+    ended = compare(tmp_path, {"a": task(WITH), "b": task(ALWAYS)}, config=[*SKILLS, "fail_fast: true"])
+    assert ended.code == 1
+    (why,) = ended.results()["metadata"]["verdict"]["reasons"]
+    assert why == (
+        "gate baseline: not compared: with skills 2 passed of 2 tasks; without skills 1 failed, 1 skipped of 2 tasks"
+    )

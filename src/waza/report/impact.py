@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from waza.kit.share import percent
 from waza.model.result import SkillImpact
 from waza.report.section import Draw, facts
-from waza.report.words import one_line
+from waza.report.words import one_line, status_mark
 from waza.results.outcome import Outcome
+from waza.results.verdict import uncompared
 
 _LEAST = 1e-9  # a smaller difference is noise of floating point
 
@@ -16,10 +17,14 @@ _LEAST = 1e-9  # a smaller difference is noise of floating point
 def baseline(outcome: Outcome, draw: Draw) -> None:
     """Draw the skill impact report; nothing without a baseline. Goes through the tasks once.
 
-    The overall rates are the success rates of the two passes; the verdict goes by them alone.
+    The overall rates are the success rates of the two passes; the verdict goes by them alone. Where they cannot be
+    compared there is none: it says why, and which tasks of either pass did not pass.
     """
     without = outcome.head.baseline_outcome
     if without is None:
+        return
+    if why := uncompared(outcome.head, without):
+        draw("SKILL IMPACT", [f"Not compared: {why}", *_misses(outcome)])
         return
     before, after = without.summary.success_rate, outcome.head.summary.success_rate
     lines = facts(
@@ -31,6 +36,14 @@ def baseline(outcome: Outcome, draw: Draw) -> None:
     )
     lines += ["", *_tasks(outcome), "", f"Verdict: {_verdict(after - before)}"]
     draw("SKILL IMPACT", lines)
+
+
+def _misses(outcome: Outcome) -> Iterator[str]:
+    for name, tasks in (("with skills", outcome.tasks()), ("without skills", outcome.baseline_tasks())):
+        for task in tasks:
+            if task.status != "passed":
+                error = next((f": {one_line(run.error_msg, 200)}" for run in task.runs if run.error_msg), "")
+                yield f"{status_mark(task.status)} {one_line(task.display_name)}, {name}: {task.status}{error}"
 
 
 def _tasks(outcome: Outcome) -> Iterator[str]:

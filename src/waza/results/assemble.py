@@ -166,13 +166,14 @@ class Fold:
         if "baseline" not in self.tasks:
             return None
         figures = list(self.tasks["baseline"].values())
+        ran = any(task.trials or task.stopped for task in figures)
         return msgspec.structs.replace(
             head,
             summary=summary(figures, trials, self.durations.get("baseline", 0)),
             metrics={},
             trigger_metrics=None,
             trigger_results=[],
-            metadata={},
+            metadata={} if ran else {"run_status": "not_started"},
             evaluation_usage=None,
         )
 
@@ -219,8 +220,10 @@ class Fold:
     def _impact(self, task_id: str) -> SkillImpact | None:
         main, baseline = self.tasks["main"][task_id], self.tasks["baseline"][task_id]
         with_skills, without = main.pass_rate, baseline.pass_rate
-        if with_skills is None or without is None:
+        if with_skills is None or without is None or len(main.trials) != len(baseline.trials):
             return None
+        if any(one.status not in ("passed", "failed") for one in (*main.ordered, *baseline.ordered)):
+            return None  # an error is no measurement
         delta = with_skills - without
         return SkillImpact(
             pass_rate_with_skills=number(with_skills),

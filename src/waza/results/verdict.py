@@ -11,7 +11,7 @@ import msgspec
 
 from waza.kit.share import TOLERANCE, decimal, percent
 from waza.kit.text import counted
-from waza.model.result import SuiteResult
+from waza.model.result import SuiteResult, Summary
 from waza.model.suite import Metric
 
 COMPLETE = "complete"
@@ -85,10 +85,37 @@ def gates(head: SuiteResult) -> Iterator[Gate]:
             bound = f"{decimal(metric.value)}, at least {decimal(metric.threshold)} is required"
             yield Gate(name=name, passed=metric.passed, found=bound)
     without = head.baseline_outcome
-    if without is not None:
+    if without is not None and (why := uncompared(head, without)):
+        yield Gate(name="baseline", passed=False, found=f"not compared: {why}")
+    elif without is not None:
         before, after = without.summary.success_rate, head.summary.success_rate
         found = f"success rate {percent(after)} with skills, {percent(before)} without"
         yield Gate(name="baseline", passed=after > before + TOLERANCE, found=found)
+
+
+def uncompared(head: SuiteResult, without: SuiteResult) -> str:
+    """Return why the two passes of an A/B run have no common measure, with what each came to; "" if they have.
+
+    An error is no measurement, and both passes must have verdicts on the same tasks.
+    """
+    arms = (("with skills", head.summary), ("without skills", without.summary))
+    cut = head.metadata.get("run_status", COMPLETE) != COMPLETE
+    if not cut and not any(one.errors or one.skipped for _, one in arms):
+        return ""
+    return "; ".join(f"{name} {_ending(one)}" for name, one in arms)
+
+
+def _ending(summary: Summary) -> str:
+    """Return what the tasks of a pass came to, those without a result among them."""
+    counts = (
+        (summary.succeeded, "passed"),
+        (summary.failed, "failed"),
+        (summary.errors, "errored"),
+        (summary.skipped, "skipped"),
+    )
+    planned = summary.succeeded + summary.failed + summary.errors + summary.skipped
+    which = ", ".join(f"{count} {word}" for count, word in counts if count)
+    return f"{which or 'nothing ran'} of {counted(planned, 'task')}"
 
 
 def gating(metric: Metric) -> bool:

@@ -141,6 +141,7 @@ def test_skill_impact_needs_both_arms(tmp_path: Path) -> None:
     folded.add("a", run(1, "passed", [better, odd]))
     folded.add("a", run(2, "failed", [better, odd]))
     folded.add("a", run(1, "failed"), "baseline")
+    folded.add("a", run(2, "failed"), "baseline")
     folded.add("b", run(1, "passed"))
     folded.add("c", run(1, "passed"), "baseline")
     outcome, _ = folded.outcome()
@@ -154,7 +155,7 @@ def test_skill_impact_needs_both_arms(tmp_path: Path) -> None:
         "pairwise": PAIR,
     }
     below = list(outcome.baseline_tasks())
-    assert [(task.test_id, len(task.runs)) for task in below] == [("a", 1), ("b", 0), ("c", 1)]
+    assert [(task.test_id, len(task.runs)) for task in below] == [("a", 2), ("b", 0), ("c", 1)]
     assert [task.skill_impact for task in below] == [None, None, None]
     assert outcome.head.is_baseline
     assert outcome.head.baseline_outcome is not None
@@ -264,6 +265,9 @@ def test_groups_of_a_task(dimension: str, groups: tuple[str, ...], tmp_path: Pat
         (["passed", "failed"], ["failed", "failed"], 0),
         (["passed", "passed"], ["passed", "passed"], 1),
         (["failed", "error"], ["failed", "failed"], 1),
+        (["passed", "passed"], ["passed", "error"], 1),
+        (["passed", "passed"], ["failed"], 1),
+        (["passed", "passed"], ["failed", "failed"], 0),
         (["passed", "failed"], ["passed", "passed"], 1),
     ],
 )
