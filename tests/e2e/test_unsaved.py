@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 from tests.support.live import Project, nap, survivors
-from tests.support.program import waza
+from tests.support.program import mock_suite, waza
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_an_unsaved_run_that_was_killed_is_cleared_by_the_next_and_one_that_lasts_is_not(tmp_path: Path):
     project, duration = Project(tmp_path), nap()
-    asked = ("run", EXAMPLES / "code-explainer" / "eval.yaml", "--no-save", "--executor")
+    says = "graders: [{type: text, name: says, config: {contains: [ok]}}]"
+    mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: ok}"}, says)
+    asked = ("run", "eval.yaml", "--no-save", "--executor")
     with (
         project.started(*asked, f"command:sleep {duration}") as lasts,
         project.started(*asked, f"command:sleep {duration}") as killed,
@@ -25,8 +27,8 @@ def test_an_unsaved_run_that_was_killed_is_cleared_by_the_next_and_one_that_last
         killed.kill()
         assert project.run(*asked, "mock").code == 0
         left = set(project.left)
-    assert {name.split("-")[1] for name in before - left} == {"run", "unsaved"}
-    assert {name.split("-")[1] for name in left} == {"run", "unsaved"}
+    assert {name.split("-")[1] for name in before - left} == {"run", "system", "unsaved"}
+    assert {name.split("-")[1] for name in left} == {"run", "system", "unsaved"}
     for process in survivors(duration):
         os.kill(process, signal.SIGKILL)
 
