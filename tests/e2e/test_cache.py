@@ -229,7 +229,7 @@ def test_failures_are_reused_and_errors_are_not(project: Project):
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"{", b'{"runs": []}', b'{"runs": [{"run_number": 1}]}', b"\xff\x00"]
+    "damage", [b"", b"{", b'{"trials": []}', b'{"trials": [{"run": {"run_number": 1}}]}', b"\xff\x00"]
 )
 def test_a_damaged_entry_is_a_miss_and_is_mended(project: Project, damage: bytes):
     mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: x}"}, COUNTED)
@@ -245,6 +245,17 @@ def test_a_damaged_entry_is_a_miss_and_is_mended(project: Project, damage: bytes
     run(project)
     assert executed(project) == 2
     assert tasks_of(project)["t"]["cached"] is True
+
+
+def test_an_entry_with_another_trial_is_a_miss(project: Project):
+    mock_suite(project.home, {"t": "inputs: {prompt: p}\nmock: {output: x}"}, COUNTED)
+    run(project)
+    (entry,) = entries(project)
+    text = entry.read_text(encoding="utf-8")
+    assert '"run_number":1' in text
+    entry.write_text(text.replace('"run_number":1', '"run_number":2'), encoding="utf-8")
+    assert run(project).code == 0
+    assert executed(project) == 2
 
 
 def test_hooks_run_also_for_what_is_cached(project: Project):

@@ -69,7 +69,8 @@ class Cache:
             found = {kept.run.run_number: self._cached(task, arm, kept) for kept in entry.trials}
         except (OSError, WazaError, msgspec.MsgspecError):
             return None
-        return found if len(found) == self.suite.file.config.trials_per_task else None
+        wanted = range(1, self.suite.file.config.trials_per_task + 1)
+        return found if found.keys() == set(wanted) else None
 
     def keep(self, task: Task, arm: Arm, run: RunResult, left: Left | None) -> Kept:
         """Return what of a trial that has just ended belongs into an entry, and keep its workspace.
