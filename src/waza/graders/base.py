@@ -13,6 +13,7 @@ from typing import ClassVar
 import msgspec
 
 from waza.kit.files import inside
+from waza.kit.template import fill
 from waza.model.base import Keys
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -74,6 +75,8 @@ class Grader(Keys, frozen=True, kw_only=True):
     needs_answer: ClassVar[bool] = False
     # It only asks, and changes nothing: it need not wait for its neighbours.
     concurrent: ClassVar[bool] = False
+    # What it checks still says something where a variable in its config is empty.
+    takes_empty: ClassVar[bool] = False
     # Variables with keys of its own, which a real agent is not to see.
     secrets: ClassVar[tuple[str, ...]] = ()
 
@@ -103,6 +106,15 @@ class Grader(Keys, frozen=True, kw_only=True):
         """Yield the mistakes that types cannot say, without running anything. Default: none."""
         del around
         yield from ()
+
+    def misplaced(self) -> Iterator[Finding]:
+        """Yield the references to variables whose values would be read as code. Default: none."""
+        yield from ()
+
+    def filled(self, variables: Mapping[str, str]) -> Grader:
+        """Return the grader with the values of variables in place of the references to them."""
+        grader: Grader = fill(self, variables)
+        return grader
 
     def placed(self, around: Surroundings) -> Grader:
         """Return the grader with its paths made absolute. Called once, after `check` found no error."""

@@ -12,6 +12,8 @@ import msgspec
 
 from waza.graders._interpreter import Interpreters
 from waza.graders.base import Finding, Grader, Surroundings
+from waza.kit import code_template
+from waza.kit.template import TemplateError
 from waza.model.base import NonBlank, Seconds
 from waza.model.observation import CommandInvocation, Event, Observation, ToolEvent
 from waza.model.verdict import Helpers, Verdict
@@ -61,6 +63,19 @@ class Code(Grader, frozen=True, kw_only=True):
                     warning=True,
                 )
 
+    def misplaced(self) -> Iterator[Finding]:
+        """Yield the assertions in which a value could be read as code."""
+        for index, assertion in enumerate(self.assertions):
+            try:
+                code_template.placed(assertion, _Anything(), self.language)
+            except TemplateError as error:
+                yield Finding(path=("assertions", index), message=str(error))
+
+    def filled(self, variables: Mapping[str, str]) -> Code:
+        """Return the grader with each value as a string of its language, so that it is never read as code."""
+        assertions = [code_template.placed(one, variables, self.language) for one in self.assertions]
+        return msgspec.structs.replace(self, assertions=assertions)
+
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Evaluate the assertions. GraderError: the interpreter is missing, broke or took too long."""
         reasons = await helpers.shared.get(Interpreters).evaluate(
@@ -74,6 +89,13 @@ class Code(Grader, frozen=True, kw_only=True):
         total = len(self.assertions)
         details = {"total_assertions": total, "passed_assertions": total - len(failures)}
         return Verdict.of_checks(total, failures, details, note="all assertions hold")
+
+
+class _Anything(dict[str, str]):
+    """Variables of which only the places matter."""
+
+    def __missing__(self, name: str) -> str:
+        return name
 
 
 def _used_names(assertion: str, language: str) -> set[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from waza.graders.base import Finding, Grader, Surroundings
 from waza.kit import process
 from waza.kit.files import inside
 from waza.kit.process import Finished
+from waza.kit.template import has_references
 from waza.model.base import NonBlank, SecondsOrOff
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -22,6 +24,13 @@ from waza.model.verdict import Helpers, Verdict
 _KEPT_BYTES = 1024 * 1024  # of each of stdout and stderr, for the details
 # Bytecode that a Python program leaves beside itself would change the digest of its module.
 _NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+# Programs that take a program's text as an argument, and the flags that it follows or is attached to.
+_INTERPRETER = re.compile(
+    r"(?:(?:ba|da|z|k|mk|a|fi)?sh|python[\d.]*|node|deno|bun|perl|ruby|php|pwsh|powershell|cmd)(?:\.exe)?",
+    re.IGNORECASE,
+)
+_TEXT_FLAG = re.compile(r"-[A-Za-z]*[cepr]|--(?:eval|print|command)|-command|/c|eval", re.IGNORECASE)
+_ATTACHED = re.compile(r"(?:-[ecr]|--(?:eval|print|command)=).+", re.DOTALL)
 
 
 class Program(Grader, frozen=True, kw_only=True):
@@ -35,6 +44,7 @@ class Program(Grader, frozen=True, kw_only=True):
     """
 
     reads_workspace: ClassVar[bool] = True
+    takes_empty: ClassVar[bool] = True
     command: NonBlank
     args: list[str] = []
     timeout: SecondsOrOff = 0
@@ -57,6 +67,17 @@ class Program(Grader, frozen=True, kw_only=True):
         for index, name in enumerate(self.cache_inputs):
             if "\0" in name or not (around.base / name).exists():
                 yield Finding(path=("cache_inputs", index), message=f"there is no {name!r} beside the suite")
+
+    def misplaced(self) -> Iterator[Finding]:
+        """Yield the arguments that an interpreter reads as a program and that hold references."""
+        for index in _program_texts([self.command, *self.args]):
+            if index and has_references(self.args[index - 1]):
+                yield Finding(
+                    path=("args", index - 1),
+                    message="a variable in the text of a program would be read as code",
+                    hint="hand it over as an argument of its own, as in "
+                    'args: ["-c", "echo \\"$1\\"", "sh", "{{.Vars.answer}}"]',
+                )
 
     def placed(self, around: Surroundings) -> Program:
         """Make those words absolute paths that are files near the suite."""
@@ -95,6 +116,21 @@ class Program(Grader, frozen=True, kw_only=True):
         ending = _ending(finished, limit)
         feedback = f"{ending}: {stderr}" if stderr else ending
         return Verdict.failed(feedback, **details, exit_error=ending)
+
+
+def _program_texts(words: Sequence[str]) -> Iterator[int]:
+    """Yield the places of the words that an interpreter among them reads as a program."""
+    interpreter = expected = False
+    for index, word in enumerate(words):
+        if expected and not word.startswith("-"):
+            yield index
+            expected = False
+        elif interpreter and _TEXT_FLAG.fullmatch(word):
+            expected = True
+        elif interpreter and _ATTACHED.fullmatch(word):
+            yield index
+        elif _INTERPRETER.fullmatch(re.split(r"[/\\\\]", word)[-1]):
+            interpreter = True
 
 
 def _placed(word: str, around: Surroundings) -> str:

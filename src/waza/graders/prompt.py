@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -50,6 +50,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
     suite's.
     """
 
+    takes_empty: ClassVar[bool] = True
     prompt: str = ""
     rubric: str = ""
     model: str = ""

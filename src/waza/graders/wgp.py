@@ -42,6 +42,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
 
     reads_workspace: ClassVar[bool] = True
     reads_changes: ClassVar[bool] = True
+    takes_empty: ClassVar[bool] = True
     runtime: Literal["program", "wasm"]
     artifact: NonBlank
     entrypoint: NonBlank = "grade"

@@ -9,7 +9,7 @@ One rule everywhere: only exact references are replaced. These are
   ends around it away.
 
 Every other brace stays byte for byte, so text for Jinja, Helm or GitHub Actions survives. A value goes
-in as it is: it is never rendered again and never escaped.
+in as it is: it is never rendered again and never escaped (in code, `code_template` does that).
 
 Variables are named as in the template, without the leading dot: `Vars.key`, `TaskName`.
 """
@@ -31,7 +31,7 @@ _VARIABLE = r"""
   | index[ \t\r\n]++\.Vars[ \t\r\n]++(?:"(?P<quoted>[^"\\\n]*+)"|`(?P<raw>[^`\n]*+)`)
   | \.(?P<name>JobID|TaskName|Iteration|Attempt|Timestamp)(?![\w.])
 """
-_BRACES = re.compile(r"\{\{[ \t\r\n]*+(?:\"\{\{\"|`\{\{`)[ \t\r\n]*+\}\}")
+BRACES = re.compile(r"\{\{[ \t\r\n]*+(?:\"\{\{\"|`\{\{`)[ \t\r\n]*+\}\}")
 # Repetitions are possessive (`++`), so each of these patterns takes one pass.
 _REFERENCE = re.compile(
     rf"\{{\{{(?:(?P<left>-)[ \t\r\n]++|[ \t\r\n]*+)(?:{_VARIABLE})(?:[ \t\r\n]++(?P<right>-)|[ \t\r\n]*+)\}}\}}",
@@ -104,7 +104,7 @@ def fill(value: Any, variables: Mapping[str, str]) -> Any:
     `{{"{{"}}` becomes two braces. Raises TemplateError as `render` does.
     """
     if isinstance(value, str):
-        return "{{".join(render(part, variables) for part in _BRACES.split(value)) if "{{" in value else value
+        return "{{".join(render(part, variables) for part in BRACES.split(value)) if "{{" in value else value
     if isinstance(value, dict):
         return {key: fill(item, variables) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -118,7 +118,7 @@ def fill(value: Any, variables: Mapping[str, str]) -> Any:
 def has_references(value: Any) -> bool:
     """Tell whether `fill` would change any text of a value."""
     if isinstance(value, str):
-        return "{{" in value and bool(_REFERENCE.search(value) or _BRACES.search(value))
+        return "{{" in value and bool(_REFERENCE.search(value) or BRACES.search(value))
     if isinstance(value, dict):
         return any(map(has_references, value.values()))
     return isinstance(value, list | tuple) and any(map(has_references, value))

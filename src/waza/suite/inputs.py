@@ -173,7 +173,7 @@ def check_templates(
     path: Place,
 ) -> None:
     """Note unknown variables in a text, or in all texts of a struct, list or mapping."""
-    for where, text in _texts(value, path):
+    for where, text in texts_of(value, path):
         for mistake in check(text, known):
             message, hint = mistake.message, ""
             if mistake.severity == "error" and mistake.name in RUN_VARIABLES:
@@ -182,15 +182,16 @@ def check_templates(
             loading.say(document, where, message, hint, warning=mistake.severity == "warning")
 
 
-def _texts(value: Any, path: Place) -> Iterator[tuple[Place, str]]:
+def texts_of(value: Any, path: Place) -> Iterator[tuple[Place, str]]:
+    """Yield the texts of a value that may hold references, with their places."""
     if isinstance(value, str):
         if "{{" in value:
             yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _texts(item, (*path, key))
+            yield from texts_of(item, (*path, key))
     elif isinstance(value, list | tuple):
         for i, item in enumerate(value):
-            yield from _texts(item, (*path, i))
+            yield from texts_of(item, (*path, i))
     elif isinstance(value, msgspec.Struct):
-        yield from _texts(msgspec.to_builtins(value), path)
+        yield from texts_of(msgspec.to_builtins(value), path)

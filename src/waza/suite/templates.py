@@ -6,19 +6,19 @@ pattern, is checked before an agent starts. Its spec keeps the config as it is w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from waza.graders.base import Finding, Grader
 from waza.kit.decode import Document
-from waza.kit.template import fill, has_references
+from waza.kit.template import Reference, fill, has_references, parts
 from waza.model.task import Expected, Task
 from waza.model.verdict import BuiltGrader
 from waza.suite.checks import check_expected
 from waza.suite.digest import with_graders
-from waza.suite.inputs import check_templates
+from waza.suite.inputs import check_templates, texts_of
 from waza.suite.loading import Loading, Place, Template
 
 
@@ -56,21 +56,40 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
     if id(built) not in loading.templates:
         return built
     template, variables = loading.templates[id(built)], _variables(task)
-    if template is None:
+    if template is None or not isinstance(built.grader, Grader):
         return None
     found = len(loading.errors())
     where = (*template.path, "config")
     check_templates(loading, template.document, built.spec.config, variables, where)
+    if len(loading.errors()) == found:
+        for finding in built.grader.misplaced():
+            loading.say(template.document, (*where, *finding.path), finding.message, finding.hint)
     if len(loading.errors()) > found:
         loading.templates[id(built)] = None  # so that it is not said for each task
         return None
-    grader: Grader = fill(built.grader, variables)
+    grader = built.grader.filled(variables)
     usable = True
-    for finding in grader.check(template.around):
+    findings = list(grader.check(template.around))
+    noted = {finding.path for finding in findings}
+    findings += [finding for finding in _empty(built, variables) if finding.path not in noted]
+    for finding in findings:
         usable = usable and finding.warning
         message, where = _worded(task, finding, template)
         loading.say(template.document, where, message, finding.hint, warning=finding.warning)
     return BuiltGrader(built.spec, grader.placed(template.around)) if usable else None
+
+
+def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[Finding]:
+    """Yield the texts of a config in which a variable is empty, so that the check may hold for everything."""
+    if isinstance(built.grader, Grader) and built.grader.takes_empty:
+        return
+    for path, text in texts_of(built.spec.config, ()):
+        empty = [
+            part.text for part in parts(text) if isinstance(part, Reference) and not variables[part.name]
+        ]
+        if empty:
+            hint = "give it a value; a check of nothing may always pass"
+            yield Finding(path=path, message=f"{empty[0]} is empty", hint=hint)
 
 
 def _worded(task: Task, finding: Finding, template: Template) -> tuple[str, Place]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,10 @@ import pytest
 from tests.support.program import write_tree
 
 from waza.errors import SuiteError
+from waza.graders._interpreter import Interpreters
 from waza.model.loaded import Suite
+from waza.model.observation import Observation
+from waza.model.verdict import Helpers, Shared
 from waza.suite.load import load
 
 HEAD = "name: s\nconfig: {executor: mock, model: m}\n"
@@ -197,3 +202,88 @@ class TestNames:
             load(tmp_path / "eval.yaml")
         [problem] = error.value.problems
         assert str(problem).endswith(f"graders[0].{wanted}")
+
+
+HOSTILE = 'id,prompt,answer\na,p,"x"" or True or """\nb,q,it\'s \\ 😀\n'
+
+
+@pytest.mark.parametrize(
+    ("assertion", "language", "hold"),
+    [
+        ('"{{.Vars.answer}}" in output', "python", [False, True]),
+        ("'{{.Vars.answer}}' in output", "python", [False, True]),
+        ("{{.Vars.answer}} in output", "python", [False, True]),
+        ('output.includes("{{.Vars.answer}}")', "javascript", [False, True]),
+        ("output.includes({{.Vars.answer}})", "javascript", [False, True]),
+    ],
+)
+def test_a_value_in_an_assertion_is_a_string_and_no_code(
+    tmp_path: Path, assertion: str, language: str, hold: list[bool]
+) -> None:
+    config = json.dumps({"assertions": [assertion], "language": language})
+    found = suite(tmp_path, f"- {{type: code, name: g, config: {config}}}\n", HOSTILE)
+
+    async def scenario() -> list[bool]:
+        interpreters = Interpreters(1)
+        helpers, seen = Helpers(shared=Shared(interpreters)), Observation(output="it's \\ 😀")
+        try:
+            graders = [task.graders[0].grader for task in found.tasks]
+            return [(await grader.grade(seen, helpers)).passed for grader in graders]  # type: ignore[misc]
+        finally:
+            await interpreters.aclose()
+
+    assert asyncio.run(scenario()) == hold
+
+
+@pytest.mark.parametrize(
+    ("assertion", "language"),
+    [
+        ("f'{{.Vars.answer}}' in output", "python"),
+        ("r'{{.Vars.answer}}' in output", "python"),
+        ("'''{{.Vars.answer}}''' in output", "python"),
+        ("'\\{{.Vars.answer}}' in output", "python"),
+        ("output # {{.Vars.answer}}", "python"),
+        ("/{{.Vars.answer}}/.test(output)", "javascript"),
+        ("output.includes(`{{.Vars.answer}}`)", "javascript"),
+    ],
+)
+def test_a_value_at_a_place_that_could_be_code_is_refused(
+    tmp_path: Path, assertion: str, language: str
+) -> None:
+    config = json.dumps({"assertions": [assertion], "language": language})
+    [told] = refused(tmp_path, f"- {{type: code, name: g, config: {config}}}\n", HOSTILE)
+    assert "graders[0].config.assertions[0]: {{.Vars.answer}} is at a place where its value could" in told
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "fault"),
+    [
+        ("sh", ["-c", "echo {{.Vars.answer}}"], 1),
+        ("/usr/bin/env", ["bash", "-ec", "echo {{.Vars.answer}}"], 2),
+        ("python3", ["-c", "print('{{.Vars.answer}}')"], 1),
+        ("node", ["--eval={{.Vars.answer}}"], 0),
+        ("sh", ["-c", 'echo "$1"', "sh", "{{.Vars.answer}}"], None),
+        ("grep", ["-e", "{{.Vars.answer}}"], None),
+    ],
+)
+def test_a_value_in_the_text_of_a_program_is_refused(
+    tmp_path: Path, command: str, args: list[str], fault: int | None
+) -> None:
+    grader = f"- {{type: program, name: g, config: {json.dumps({'command': command, 'args': args})}}}\n"
+    if fault is None:
+        assert configs(suite(tmp_path, grader, HOSTILE), "args")[1][-1] == "it's \\ 😀"
+        return
+    [told] = refused(tmp_path, grader, HOSTILE)
+    assert f"graders[0].config.args[{fault}]: a variable in the text of a program would be read" in told
+
+
+@pytest.mark.parametrize(
+    "grader",
+    [
+        "{type: code, name: g, config: {assertions: ['\"{{.Vars.answer}}\" in output']}}",
+        "{type: text, name: g, config: {regex_match: ['(?i)({{.Vars.answer}})']}}",
+    ],
+)
+def test_an_empty_value_in_a_check_is_refused_with_its_task(tmp_path: Path, grader: str) -> None:
+    [told] = refused(tmp_path, f"- {grader}\n", "id,prompt,answer\na,p,one\nb,q,\n")
+    assert "{{.Vars.answer}} is empty (task 'b')" in told
