@@ -132,9 +132,10 @@ class Conversation:
 
 
 class Driver(msgspec.Struct):
-    """What a conversation is driven with."""
+    """What a conversation is driven with. `displaced` says why its workspace is no longer one, or nothing."""
 
     session: Session
+    displaced: Callable[[], str]
     limits: Limits
     tell: Tell
     warn: Callable[[str], None]
@@ -177,6 +178,8 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
             timed_out=True,
             duration_ms=int(seconds * 1000),
         )
+    if displaced := driver.displaced():
+        turn = msgspec.structs.replace(turn, error="; ".join(filter(None, (turn.error, displaced))))
     for warning in turn.warnings:
         driver.warn(warning)
     driver.tell(number, prompt, turn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -207,38 +208,43 @@ async def _in_place(
     session = await world.executor.open(attempt, place)
     try:
         asked = () if world.skip_graders else _graders(task)
-        witness = await Witness.of(task, place.workspace, asked)
-        responding = await _responding(world, task, judge)
-        try:
-            driver = Driver(
-                session=session,
-                limits=limits_of(world, task),
-                tell=_teller(world, task),
-                warn=lambda message: world.emit(Warned(message=f"{task.name}: {message}")),
-                grade_checkpoint=None
-                if world.skip_graders
-                else _checkpoint_grader(world, task, helpers, witness),
-                responding=responding,
+        with closing(await Witness.of(task, place.workspace, asked)) as witness:
+            responding = await _responding(world, task, judge)
+            try:
+                driver = Driver(
+                    session=session,
+                    displaced=witness.displaced,
+                    limits=limits_of(world, task),
+                    tell=_teller(world, task),
+                    warn=lambda message: world.emit(Warned(message=f"{task.name}: {message}")),
+                    grade_checkpoint=None
+                    if world.skip_graders
+                    else _checkpoint_grader(world, task, helpers, witness),
+                    responding=responding,
+                )
+                await converse(talk, driver)
+            finally:
+                if responding is not None:
+                    await responding.interview.aclose()
+            if mocked is not None and (complaint := mocked.complaint()):
+                talk.fail(complaint)
+            displaced = witness.displaced()
+            if displaced and displaced not in talk.error:
+                talk.fail(displaced)
+            seen = await witness.completed(
+                msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
             )
-            await converse(talk, driver)
-        finally:
-            if responding is not None:
-                await responding.interview.aclose()
-        if mocked is not None and (complaint := mocked.complaint()):
-            talk.fail(complaint)
-        seen = await witness.completed(
-            msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
-        )
-        left = await Left.of(seen) if attempt.trial.keep else None
-        graded = None if world.skip_graders else await grade_run(world, attempt, seen, helpers)
+            left = await Left.of(seen) if attempt.trial.keep and not displaced else None
+            ungraded = world.skip_graders or displaced
+            graded = None if ungraded else await grade_run(world, attempt, seen, helpers)
     finally:
         await session.aclose()
     run = _record(world, attempt, talk, seen, graded)
     sittings = [sitting_digest(one) for one in (judge.sittings if judge else ())]
-    ungraded = grading_error(graded) if graded is not None and graded.outside else ""
-    outside = talk.outside or bool(ungraded)
+    no_verdict = grading_error(graded) if graded is not None and graded.outside else ""
+    outside = talk.outside or bool(no_verdict)
     run = msgspec.structs.replace(run, grader_sessions=sittings)
-    return Ran(run, outside, "" if talk.timed_out else talk.broke or ungraded, left)
+    return Ran(run, outside, "" if talk.timed_out else talk.broke or no_verdict, left)
 
 
 async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:
