@@ -209,3 +209,16 @@ def test_a_broken_turn_is_still_held_to_what_is_expected(tmp_path: Path) -> None
     assert (run["status"], run["validations"]["_output_contains"]["passed"]) == ("error", True)
     run = ran(tmp_path / "skipped", tasks, "--skip-graders")["a"]
     assert (run["status"], run["validations"]) == ("error", {})
+
+
+def test_invocations_are_compared_with_the_name_of_the_skill_that_was_found(tmp_path: Path) -> None:
+    folder = tmp_path / "skills" / "rev"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: Rev\ndescription: d\n---\nx\n", encoding="utf-8")
+    tasks = {
+        "fired": text(expected={"should_trigger": True}, mock={"skills": ["Rev"]}),
+        "unwanted": text(expected={"should_trigger": False}, mock={"skills": ["Rev"]}),
+    }
+    config = ["inject_skill_body: false", "skill_directories: [skills]"]
+    runs = ran(tmp_path, tasks, head="skill: rev", config=config)
+    assert [runs[key]["validations"]["_should_trigger"]["passed"] for key in tasks] == [True, False]

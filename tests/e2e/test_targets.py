@@ -323,7 +323,8 @@ def test_prompts_on_which_it_should_not_fire_are_no_reason_for_a_warning(tmp_pat
     write_tree(tmp_path, {"SKILL.md": skill("x", SILENT), "trigger_tests.yaml": tests})
     path = suite(tmp_path, "x")
     write_tree(tmp_path, {"t.yaml": "id: t\ninputs: {prompt: p}\nexpected: {should_trigger: false}\n"})
-    assert load(path).warnings == ()
+    [warning] = load(path).warnings
+    assert "the body of the skill is injected" in warning.message
 
 
 def test_trigger_tests_of_a_skill_that_is_not_there_are_refused(tmp_path: Path) -> None:

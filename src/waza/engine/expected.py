@@ -17,10 +17,9 @@ class Said:
     """What is known of an agent. Of a scripted one that is what its script says."""
 
     def __init__(self, capabilities: Capabilities, script: MockScript | None) -> None:
-        turns = (script.turns if script else None) or ()  # without a turn it echoes
         scripted = capabilities.scripted
-        self.acts = bool(turns) if scripted else True  # what cannot be seen was refused
-        self.skills = any(turn.skills is not None for turn in turns) if scripted else capabilities.tool_calls
+        self.acts = bool(script and script.acts) if scripted else True  # what cannot be seen was refused
+        self.skills = bool(script and script.says_skills) if scripted else capabilities.tool_calls
 
 
 def expected_checks(
@@ -28,7 +27,7 @@ def expected_checks(
 ) -> Iterator[tuple[str, str, Verdict]]:
     """Yield name, type and verdict of each check. The text checks ignore case.
 
-    `skill` is the suite's, `enforce` is `config.enforce_expected`. An injected skill body needs no invocation, so
+    `skill` is the name of the one under test, by which invocations are reported; `enforce` is `config.enforce_expected`. An injected skill body needs no invocation, so
     `should_trigger` is only checked without it. A `behavior` without any limit is no check.
     """
     expected, output = task.expected, folded(seen.output)

@@ -325,7 +325,7 @@ async def grade_observation(
         task,
         seen,
         said,
-        skill=suite.file.skill,
+        skill=task.target.name if task.target else suite.file.skill,
         enforce=config.enforce_expected,
         body_injected=config.inject_skill_body,
     )

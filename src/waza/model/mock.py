@@ -129,6 +129,16 @@ class MockScript(msgspec.Struct, frozen=True, kw_only=True):
             executions=self.executions or below.executions,
         )
 
+    @property
+    def acts(self) -> bool:
+        """Whether it says what the agent does; without a turn it echoes."""
+        return bool(self.turns)
+
+    @property
+    def says_skills(self) -> bool:
+        """Whether it says which skills are invoked; an empty list says that none is."""
+        return any(turn.skills is not None for turn in self.turns or ())
+
     def without_judge(self) -> MockScript:
         """Return what the script says of the agent and the user alone."""
         executions = tuple(script.without_judge() for script in self.executions)

@@ -49,11 +49,36 @@ def note_unchecked(loading: Loading, tasks: Iterable[Task]) -> None:
     )
 
 
+def note_unscripted(loading: Loading, document: Document, task: Task) -> None:
+    """Warn of expectations of an agent's behaviour that its script says nothing of, so that they are not checked."""
+    config, expected = loading.file.config, task.expected
+    if not (config.enforce_expected and loading.capabilities.scripted):
+        return
+    acts, skills = _seen(loading, task)
+    if expected.behavior is not None and expected.behavior.checks and not acts:
+        message, hint = "is not checked: the script has no turn", "add turns to mock"
+        loading.say(document, ("expected", "behavior"), message, hint, warning=True)
+    if expected.should_trigger is not None and not config.inject_skill_body and not skills:
+        message = "is not checked: the script does not say which skills are invoked"
+        hint = "add skills to a turn of mock; an empty list says that none is"
+        loading.say(document, ("expected", "should_trigger"), message, hint, warning=True)
+
+
+def _seen(loading: Loading, task: Task) -> tuple[bool, bool]:
+    """Tell whether it is known what the agent of a task does, and which skills it invokes."""
+    if not loading.capabilities.scripted:
+        return True, loading.capabilities.tool_calls
+    mock = task.mock
+    scripts = [mock.execution(i) for i in range(len(mock.executions) or 1)] if mock else []
+    return any(script.acts for script in scripts), any(script.says_skills for script in scripts)
+
+
 def _checked(loading: Loading, task: Task) -> bool:
     config, expected = loading.file.config, task.expected
+    acts, skills = _seen(loading, task)
     enforced = config.enforce_expected and (
-        (expected.behavior is not None and expected.behavior.checks)
-        or (expected.should_trigger is not None and not config.inject_skill_body)
+        (expected.behavior is not None and expected.behavior.checks and acts)
+        or (expected.should_trigger is not None and not config.inject_skill_body and skills)
     )
     counted = any(mock.expect_calls is not None for mock in task.command_mocks)
     texts = any(getattr(expected, key) for key in _TEXTS)

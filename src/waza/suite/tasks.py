@@ -16,6 +16,7 @@ from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, shown
 from waza.suite import skills
+from waza.suite.checks import note_unscripted
 from waza.suite.definition import expanded
 from waza.suite.graders import build_graders, build_spec, check_names, names_of, with_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
@@ -184,6 +185,7 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
     )
     own_mock = mock_script(loading, document, file.mock)
     task = msgspec.structs.replace(task, mock=own_mock.over(base.mock) if own_mock else base.mock)
+    note_unscripted(loading, document, task)
     return [
         _with_expected(loading, document, _numbered(task, number, prompt))
         for number, prompt in enumerate(file.triggers or [task.prompt], 1)

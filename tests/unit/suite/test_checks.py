@@ -34,7 +34,8 @@ def test_tasks_that_nothing_judges_are_named_in_one_warning(tmp_path: Path) -> N
     ("keys", "checked"),
     [
         ("expected: {output_contains_any: [a]}", True),
-        ("expected: {behavior: {forbidden_tools: [rm]}}", True),
+        ("expected: {behavior: {forbidden_tools: [rm]}}\nmock: {output: o}", True),
+        ("expected: {behavior: {forbidden_tools: [rm]}}", False),  # the script says nothing of what is done
         ("expected: {behavior: {}, outcomes: [{type: x}], tool_calls: {a: 1}}", False),
         ("expected: {should_trigger: true}", False),  # an injected body needs no invocation
         ("checkpoints: [{after_turn: 1, graders: [{type: text, config: {contains: [a]}}]}]", True),
@@ -50,7 +51,7 @@ def test_what_counts_as_a_check(tmp_path: Path, keys: str, checked: bool) -> Non
     ("config", "checked"), [("inject_skill_body: false", True), ("enforce_expected: false", False)]
 )
 def test_expectations_count_where_they_are_enforced(tmp_path: Path, config: str, checked: bool) -> None:
-    task = f"{PROMPT}expected: {{should_trigger: true}}\n"
+    task = f"{PROMPT}expected: {{should_trigger: true}}\nmock: {{skills: []}}\n"
     told = warnings(mock_suite(tmp_path, {"t": task}, config=[config]))
     assert any("no check" in line for line in told) is not checked
 
@@ -71,7 +72,9 @@ def test_a_weight_that_cannot_count_is_told(tmp_path: Path, weight: str) -> None
 
 def test_a_limit_of_no_calls_is_told_to_be_none(tmp_path: Path) -> None:
     grader = "graders: [{type: behavior, config: {max_tool_calls: 0, max_tokens: 9}}]"
-    task = f"{PROMPT}expected: {{behavior: {{max_tool_calls: 0, required_tools: [a]}}}}\n"
+    task = (
+        f"{PROMPT}expected: {{behavior: {{max_tool_calls: 0, required_tools: [a]}}}}\nmock: {{output: o}}\n"
+    )
     assert warnings(mock_suite(tmp_path, {"t": task}, grader)) == [
         "graders[0].config.max_tool_calls: 0 is no limit",
         "expected.behavior.max_tool_calls: 0 is no limit",
@@ -102,9 +105,27 @@ def test_warnings_are_errors_where_that_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_an_expected_invocation_is_warned_of_where_the_body_is_injected(tmp_path: Path) -> None:
-    task = f"{PROMPT}expected: {{should_trigger: true, output_contains: [a]}}\n"
+    task = f"{PROMPT}expected: {{should_trigger: true, output_contains: [a]}}\nmock: {{skills: []}}\n"
     suite = mock_suite(tmp_path, {"a": task})
     (warning,) = load(suite).warnings
     assert (warning.path, "is not checked" in warning.message) == ("expected.should_trigger", True)
     for line in ("inject_skill_body: false", "enforce_expected: false"):
         assert load(mock_suite(tmp_path, {"a": task}, config=[line])).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("expected", "mock", "told"),
+    [
+        ("should_trigger: true", "{output: o}", "does not say which skills are invoked"),
+        ("should_trigger: false", "{skills: []}", ""),
+        ("behavior: {max_tool_calls: 1}", "{judge: {}}", "the script has no turn"),
+        ("behavior: {max_tool_calls: 1}", "{executions: [{output: o}]}", ""),
+    ],
+)
+def test_what_the_script_says_nothing_of_is_not_checked_and_no_check(
+    tmp_path: Path, expected: str, mock: str, told: str
+) -> None:
+    task = f"{PROMPT}expected: {{{expected}}}\nmock: {mock}\n"
+    lines = warnings(mock_suite(tmp_path, {"t": task}, config=["inject_skill_body: false"]))
+    assert any("is not checked: " in line and told in line for line in lines) is bool(told)
+    assert any("1 task has no check: t" in line for line in lines) is bool(told)
