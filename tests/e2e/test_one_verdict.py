@@ -27,7 +27,7 @@ class Shown:
         self.ended = ended
         self.junit = ET.parse(root / "j.xml").getroot()  # noqa: S314  # our own report
         self.markdown = (root / "m.md").read_text(encoding="utf-8")
-        (file,) = [path for path in root.glob("r*.json") if "summary" not in path.name]
+        file = next(path for path in (root / "r.json", root / "r_ada.json") if path.exists())
         self.json: dict[str, Any] = strict_json(file.read_bytes())
 
     def cases(self, tag: str) -> list[str]:

@@ -170,7 +170,7 @@ def test_a_folder_of_several_skills(tmp_path: Path):
 # --- JSON on standard output ---
 
 
-@pytest.mark.parametrize("args", [["--json"], ["--reporter", "json"], ["--json", "--verbose", "--interpret"]])
+@pytest.mark.parametrize("args", [["--json"], ["--reporter", "json"], ["--json", "--verbose"]])
 def test_json_alone_on_standard_output(suite: Path, args: list[str]):
     ended = waza("run", "eval.yaml", *args, "--reporter", "json:r.json", "--no-save", cwd=suite)
     assert ended.code == 1
@@ -181,7 +181,7 @@ def test_json_alone_on_standard_output(suite: Path, args: list[str]):
 
 
 def test_json_of_several_models_is_a_list(suite: Path):
-    ended = waza("run", "eval.yaml", "-m", "a", "-m", "b", "--json", "-v", "-f", "github-comment", cwd=suite)
+    ended = waza("run", "eval.yaml", "-m", "a", "-m", "b", "--json", "-v", cwd=suite)
     assert [one["config"]["model_id"] for one in strict_json(ended.out)] == ["a", "b"]
 
 

@@ -14,6 +14,7 @@ from waza.errors import UsageError
 from waza.kit import stats
 from waza.kit.files import write_atomic
 from waza.report import junit, markdown
+from waza.results.absent import absent
 from waza.results.invocation import Invocation
 from waza.results.outcome import Outcome
 from waza.results.verdict import NotStarted, RunVerdict, overall, with_verdict
@@ -60,7 +61,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
         return self.outcome.verdict.passed
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str | None]:
         """The skill and the model."""
         return self.skill, self.outcome.head.config.model_id
 
@@ -77,16 +78,22 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         return Invocation(outcomes=tuple(one.outcome for one in self.done), not_started=self.not_started)
 
     @property
-    def keys(self) -> list[tuple[str, str]]:
-        """Skill and model of each outcome, then of what did not start: the same names, whatever happened."""
-        return [*(one.key for one in self.done), *((one.skill, one.model) for one in self.not_started)]
+    def all(self) -> list[Done]:
+        """Each outcome, then one for each that did not start: the same files, whatever happened."""
+        return [*self.done, *(Done(skill=one.skill, outcome=absent(one)) for one in self.not_started)]
+
+    @property
+    def keys(self) -> list[tuple[str, str | None]]:
+        """The skill and the model of each results file; the model of a suite that could not be read is not known."""
+        absent = ((one.skill, None if one.unread else one.model) for one in self.not_started)
+        return [*(one.key for one in self.done), *absent]
 
     def document(self, one: Done) -> Iterator[bytes]:
         """Yield the results file of an outcome; it does not pass where others were to run and did not."""
         outcome = one.outcome
         if self.not_started:
-            own = outcome.verdict.reasons
-            verdict = RunVerdict.of([*own, *overall([], self.not_started).reasons])
+            others = overall([], self.not_started).reasons
+            verdict = RunVerdict.of(dict.fromkeys([*outcome.verdict.reasons, *others]))
             outcome = msgspec.structs.replace(outcome, head=with_verdict(outcome.head, verdict))
         return encode(outcome)
 
@@ -121,6 +128,25 @@ def check_target(path: Path, inputs: Sequence[Path]) -> None:
         raise UsageError(f"{path} is what is to be run; name another file for the results")
 
 
+def check_distinct(output: Path | None, reporters: Sequence[Reporter]) -> None:
+    """Raise UsageError where two files that were asked for are one, so that one would be lost."""
+    taken = set[Path]()
+    for path in _files(output, reporters):
+        if path.resolve() in taken:
+            raise UsageError(f"{path} is asked for twice, and would hold only one of both; name two files")
+        taken.add(path.resolve())
+
+
+def earlier(output: Path | None, reporters: Sequence[Reporter]) -> list[Path]:
+    """Return the files that were asked for and exist before anything is written."""
+    return [path for path in _files(output, reporters) if path.exists()]
+
+
+def _files(output: Path | None, reporters: Sequence[Reporter]) -> list[Path]:
+    asked = [output, *(one.path for one in reporters if not one.folder)]
+    return [path for path in asked if path is not None]
+
+
 def segment(name: str) -> str:
     """Return a name as a part of a file name, which leads nowhere else and is not too long."""
     clean = _UNFIT.sub("-", name)
@@ -129,18 +155,18 @@ def segment(name: str) -> str:
     return clean.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore") or "default"
 
 
-def suffixes(keys: Sequence[tuple[str, str]]) -> list[str]:
+def suffixes(keys: Sequence[tuple[str, str | None]]) -> list[str]:
     """Return what is added to a file's stem for each skill and model: both, where there are several.
 
     Names that become equal once they are fit for files get a number, so that no file is lost.
     """
     several_skills = len({skill for skill, _ in keys}) > 1
-    several_models = len({model for _, model in keys}) > 1
+    several_models = len({model for _, model in keys if model is not None}) > 1
     taken = {_SUMMARY}
     found: list[str] = []
     for skill, model in keys:
         parts = [segment(skill)] if several_skills else []
-        parts += [segment(model)] if several_models else []
+        parts += [segment(model or "")] if several_models else []
         found.append(_unused("".join(f"_{part}" for part in parts), taken))
     return found
 
@@ -160,13 +186,16 @@ def named(path: Path, suffix: str) -> Path:
 
 
 def write_results(path: Path, results: Results, *, summary: bool) -> list[Path]:
-    """Write a results file for each outcome, and a summary over several skills; return the paths."""
-    written = [named(path, suffix) for suffix in suffixes(results.keys)[: len(results.done)]]
-    for target, one in zip(written, results.done, strict=True):
+    """Write a results file for each outcome, and a summary over several skills; return the paths.
+
+    What did not start has one, too: a file of an earlier run in its place would be taken for that of this one.
+    """
+    written = [named(path, suffix) for suffix in suffixes(results.keys)]
+    for target, one in zip(written, results.all, strict=True):
         write_atomic(target, results.document(one))
     if summary and len({skill for skill, _ in results.keys}) > 1:
         target = named(path, _SUMMARY)
-        names = [file.name for file in written]
+        names = [file.name for file in written[: len(results.done)]]
         write_atomic(target, _pretty(_summary(results, names)))
         written.append(target)
     return written
@@ -177,7 +206,7 @@ def write_tree(directory: Path, results: Results, now: datetime) -> list[Path]:
     folder = _new_folder(directory, now)
     several_skills = len({skill for skill, _ in results.keys}) > 1
     written, taken = list[Path](), set[str]()
-    for one in results.done:
+    for one in results.all:
         parts = [segment(one.skill)] if several_skills else []
         name = _unused("/".join([*parts, segment(one.outcome.head.config.model_id)]), taken)
         written.append(folder / f"{name}.json")
@@ -202,8 +231,8 @@ def _new_folder(directory: Path, now: datetime) -> Path:
 def write_report(reporter: Reporter, results: Results) -> list[Path]:
     """Write a report that goes to files; return the paths.
 
-    JUnit and Markdown are one file, JSON one a model; in a directory there is a file each, also for what did not
-    start, save JSON.
+    JUnit and Markdown are one file, JSON one a model; in a directory there is a file each. What did not start is
+    among them.
     """
     if reporter.path is None:
         return []
@@ -217,27 +246,28 @@ def write_report(reporter: Reporter, results: Results) -> list[Path]:
 
 def _write_folder(kind: str, folder: Path, results: Results) -> list[Path]:
     taken = set[str]()
-    names = [_unused(f"{segment(skill)}_{segment(model)}", taken) for skill, model in results.keys]
+    names = [_unused(f"{segment(skill)}_{segment(model or '')}", taken) for skill, model in results.keys]
     paths = [folder / f"{name}{_ENDINGS[kind]}" for name in names]
     count = len(results.done)
-    for path, one in zip(paths[:count], results.done, strict=True):
-        alone = Invocation(outcomes=(one.outcome,))
-        write_atomic(path, results.document(one) if kind == JSON else _MAKERS[kind](alone))
     if kind == JSON:
-        return paths[:count]
-    for path, absent in zip(paths[count:], results.not_started, strict=True):
-        write_atomic(path, _MAKERS[kind](Invocation(outcomes=(), not_started=(absent,))))
+        for path, one in zip(paths, results.all, strict=True):
+            write_atomic(path, results.document(one))
+        return paths
+    for path, one in zip(paths[:count], results.done, strict=True):
+        write_atomic(path, _MAKERS[kind](Invocation(outcomes=(one.outcome,))))
+    for path, missing in zip(paths[count:], results.not_started, strict=True):
+        write_atomic(path, _MAKERS[kind](Invocation(outcomes=(), not_started=(missing,))))
     return paths
 
 
 def json_documents(results: Results) -> Iterator[bytes]:
     """Yield what `--json` prints: the results file, or a list of them where there are several."""
     if len(results.keys) == 1:
-        yield from results.document(results.done[0])
+        yield from results.document(results.all[0])
         yield b"\n"
         return
     yield b"["
-    for i, one in enumerate(results.done):
+    for i, one in enumerate(results.all):
         yield b",\n" if i else b"\n"
         yield from results.document(one)
     yield b"\n]\n"

@@ -78,7 +78,9 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @click.option("--transcript-dir", type=click.Path(path_type=Path), help="Write a transcript of each task.")
 @click.option("--session-log/--no-session-log", default=None, help="Write what happens as NDJSON.")
 @click.option(
-    "--session-dir", type=click.Path(path_type=Path), default=Path(), help="Where the session log goes."
+    "--session-dir",
+    type=click.Path(path_type=Path),
+    help="Write the session log into this directory [default: .].",
 )
 @click.option("--discover", is_flag=True, help="Run the suites of all skills below a directory.")
 @click.option("--warnings-as-errors", is_flag=True, help="Run no suite that has warnings.")

@@ -14,10 +14,12 @@ import msgspec
 
 from waza.cli.listening import Listeners
 from waza.cli.loading import load_suite
+from waza.cli.options import check_options
 from waza.cli.outputs import (
     Done,
     Reporter,
     Results,
+    earlier,
     json_documents,
     parse_reporter,
     write_report,
@@ -33,7 +35,7 @@ from waza.engine.invocation import Invocation
 from waza.engine.record import redactor_of
 from waza.engine.run import Emit, ModelRun, RunOptions
 from waza.engine.together import Job, Result, run_all
-from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, WazaError
 from waza.kit.text import counted
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
@@ -78,7 +80,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     recommend: bool
     transcript_dir: Path | None
     session_log: bool | None
-    session_dir: Path
+    session_dir: Path | None
     discover: bool
     strict: bool
     warnings_as_errors: bool
@@ -89,12 +91,7 @@ def run_command(arguments: Arguments) -> int:
     reporters = [parse_reporter(text) for text in arguments.reporters]
     if arguments.as_json:
         reporters.append(Reporter("json"))
-    if arguments.no_save and arguments.resume is not None:
-        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
-    if arguments.retry_errors and arguments.resume is None:
-        raise UsageError("--retry-errors says what --resume runs again; give both")
-    if arguments.output and arguments.output_dir:
-        raise UsageError("-o and --output-dir exclude each other; keep one")
+    check_options(arguments, reporters)
     require_utf8("--model", *arguments.models)
     require_utf8("--judge-model", arguments.judge_model)
     if arguments.target and arguments.target.lower().endswith(".json"):
@@ -133,7 +130,7 @@ def with_defaults(arguments: Arguments, project: Project) -> Arguments:
         parallel=_given(arguments.parallel, keys.defaults.parallel or None),
         workers=arguments.workers or keys.defaults.workers,
         verbose=_given(arguments.verbose, keys.defaults.verbose),
-        session_log=_given(arguments.session_log, keys.defaults.sessionLog),
+        session_log=_given(arguments.session_log, keys.defaults.sessionLog or bool(arguments.session_dir)),
         cache=_given(arguments.cache, keys.cache.enabled),
         cache_dir=str(cache_dir),
         output_dir=output_dir,
@@ -173,11 +170,16 @@ class _Command:
                 loaded.append((one, load_suite(one, self.arguments, self.reporters)))
             except SuiteError as error:
                 if len(chosen) == 1:
+                    for path in earlier(self.arguments.output, self.reporters):
+                        tell(f"{path} is of an earlier run and was not written")
                     raise
                 tell(str(error))
                 self.broken = True
                 self.unread.append(one.path.absolute())
-                self.not_started.append(NotStarted(skill=_name(one), why="its files have mistakes"))
+                self.not_started += [
+                    NotStarted(skill=_name(one), model=model, why="its files have mistakes", unread=not model)
+                    for model in self.arguments.models or ("",)
+                ]
         return loaded
 
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
@@ -234,7 +236,7 @@ class _Command:
             redactor_of(job.suite, self.project),
             verbose=bool(given.verbose),
             keep_workspace=given.keep_workspace,
-            session_dir=given.session_dir if given.session_log else None,
+            session_dir=(given.session_dir or Path()) if given.session_log else None,
         )
         return job.listeners.emit
 
@@ -325,7 +327,7 @@ class _Command:
 
     def _sum_up(self, results: Results, *, several: bool) -> None:
         """Print what all suites and models come to."""
-        if self.to_stdout and results.done:
+        if self.to_stdout:
             self.out.json(json_documents(results))
         elif self.arguments.form == "github-comment" and not self.to_stdout:
             comment = github.comment(results.invocation, interpret=self.arguments.interpret)
@@ -347,7 +349,7 @@ class _Command:
         if given.output:
             file = given.output
             writers.append(lambda: write_results(file, results, summary=not given.no_summary))
-        if given.output_dir and results.done:
+        if given.output_dir:
             folder = given.output_dir
             writers.append(lambda: write_tree(folder, results, datetime.now().astimezone()))
         writers += [partial(write_report, reporter, results) for reporter in self.reporters]

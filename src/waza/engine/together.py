@@ -76,10 +76,10 @@ async def run_all(
         return
     invocation = _invocation(jobs, options, audience.warn, unread)
     try:
-        audience.begun(invocation)
-        if notice := fewer_workers([job.suite for job in jobs]):
-            audience.warn(notice)
-        with control.signals():
+        with control.signals():  # from the first word on: who reads it may interrupt the run
+            audience.begun(invocation)
+            if notice := fewer_workers([job.suite for job in jobs]):
+                audience.warn(notice)
             await clear_stale_rooms()
             await _All(jobs, options, control, audience, invocation).run()
     finally:

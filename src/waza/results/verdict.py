@@ -42,12 +42,14 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 class NotStarted(msgspec.Struct, frozen=True, kw_only=True):
     """A suite, on one of its models, that was to run and did not; `why` says what prevented it.
 
-    `model` is empty for the default model, and for a suite whose files have mistakes.
+    `model` is empty for the default model, and where it is not known. `unread`: the files of the suite, which may
+    name a model, have mistakes.
     """
 
     skill: str
     model: str = ""
     why: str
+    unread: bool = False
 
     @property
     def name(self) -> str:

@@ -1,0 +1,32 @@
+"""Options of `waza run` that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from waza.cli.outputs import Reporter, check_distinct
+from waza.errors import UsageError
+
+if TYPE_CHECKING:
+    from waza.cli.running import Arguments
+
+
+def check_options(arguments: Arguments, reporters: Sequence[Reporter]) -> None:
+    """Raise UsageError for options that exclude each other, or of which one would be lost."""
+    if arguments.no_save and arguments.resume is not None:
+        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
+    if arguments.retry_errors and arguments.resume is None:
+        raise UsageError("--retry-errors says what --resume runs again; give both")
+    if arguments.output and arguments.output_dir:
+        raise UsageError("-o and --output-dir exclude each other; keep one")
+    other = "--format github-comment" if arguments.form != "default" else "--interpret"
+    if any(reporter.path is None for reporter in reporters) and (
+        arguments.form != "default" or arguments.interpret
+    ):
+        raise UsageError(
+            f"--json and {other} both write to standard output; leave one out, or use --reporter json:FILE"
+        )
+    if arguments.session_dir and arguments.session_log is False:
+        raise UsageError("--session-dir says where the session log goes; leave it or --no-session-log out")
+    check_distinct(arguments.output, reporters)
