@@ -169,3 +169,29 @@ def test_a_regrade_does_not_keep_the_verdict_of_the_run(tmp_path: Path):
     waza("grade", suite, "--results", "r.json", "-o", "again.json", cwd=tmp_path)
     assert strict_json((tmp_path / "r.json").read_bytes())["metadata"]["verdict"]["passed"] is True
     assert strict_json((tmp_path / "again.json").read_bytes())["metadata"]["verdict"]["passed"] is False
+
+
+def test_a_run_that_was_not_graded_is_passed_nowhere(tmp_path: Path):
+    suite = mock_suite(tmp_path, {"a": PASSES}, SAYS)
+    shown = Shown(waza("run", suite, "--skip-graders", *REPORTS, cwd=tmp_path), tmp_path)
+    assert shown.ended.code == 0
+    reason = "not graded (--skip-graders)"
+    assert shown.json["metadata"]["verdict"] == {"passed": False, "reasons": [reason]}
+    assert f"○ NOT GRADED\n  • {reason}\n" in shown.ended.out
+    assert "**⚠ Not graded**" in shown.markdown
+    assert shown.cases("skipped") == ["a", "verdict"]
+    gated = mock_suite(
+        tmp_path / "gated", {"a": PASSES}, f"{SAYS}\nmetrics: [{{name: says, threshold: 1, gate: true}}]"
+    )
+    assert waza("run", gated, "--skip-graders", cwd=tmp_path / "gated").code == 1
+
+
+def test_a_gate_without_data_does_not_pass_and_neither_does_grading_again(tmp_path: Path):
+    tasks = {"a": PASSES, "b": f"{PASSES}\ngraders: [{ORDER}]"}
+    suite = mock_suite(tmp_path, tasks, f"{SAYS}\n{GATE}")
+    ended = waza("run", suite, "--task", "a", "-o", "r.json", cwd=tmp_path)
+    assert ended.code == 1
+    (reason,) = ended.results()["metadata"]["verdict"]["reasons"]
+    assert reason == "gate order: it was not measured"
+    graded = waza("grade", suite, "--results", "r.json", "--task", "a", "--fail", cwd=tmp_path)
+    assert (graded.code, strict_json(graded.out)["passed"]) == (1, False)

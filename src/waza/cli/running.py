@@ -208,7 +208,7 @@ class _Command:
             return self.control.exit_code
         if self.broken:
             return EXIT_ERROR
-        return EXIT_OK if results.invocation.verdict.passed else EXIT_FAILED
+        return EXIT_OK if results.invocation.verdict.acceptable else EXIT_FAILED
 
     def _options(self) -> RunOptions:
         given = self.arguments

@@ -23,7 +23,7 @@ from waza.model.task import Task
 from waza.model.trial import Trial
 from waza.model.verdict import BuiltGrader, Helpers, Shared, Verdict
 from waza.results.figures import TaskFigures, figures_of, summary, task_stats, task_status
-from waza.results.verdict import gating, judge, with_verdict
+from waza.results.verdict import RunVerdict, gating, judge, verdict_of, with_verdict
 
 
 class TaskGrade(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class TaskGrade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Grades(msgspec.Struct, frozen=True, kw_only=True):
-    """What `waza grade` prints: the mean over regraded tasks, and each of them."""
+    """What `waza grade` prints: the mean over regraded tasks, the verdict over the run, and each task."""
 
     overall_score: float
     passed: bool
@@ -70,9 +70,10 @@ async def regrade(
     session = _Session(suite, recorded, project, workspace)
     graded = await session.grade([(task, known[task.id]) for task in wanted])
     untouched = [task for task in recorded.tasks if task.test_id not in {one.test_id for one in graded}]
+    result = _result(suite, recorded, [*graded, *untouched])
     return Regraded(
-        result=_result(suite, recorded, [*graded, *untouched]),
-        grades=_grades(graded),
+        result=result,
+        grades=_grades(graded, verdict_of(_result(suite, recorded, graded) if only else result)),
         warnings=tuple(_warnings(suite, known, only, graded)),
     )
 
@@ -268,11 +269,11 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
     return with_verdict(result, judge(result, unmeasured=lost))
 
 
-def _grades(graded: Sequence[TaskResult]) -> Grades:
+def _grades(graded: Sequence[TaskResult], verdict: RunVerdict) -> Grades:
     tasks = {task.test_id: _grade(task) for task in graded}
     return Grades(
         overall_score=number(sum(task.overall_score for task in tasks.values()) / len(tasks)),
-        passed=all(task.passed for task in tasks.values()),
+        passed=verdict.passed,
         tasks=tasks,
     )
 

@@ -85,7 +85,8 @@ def _benchmark(head: SuiteResult) -> Iterator[str]:
     ]
     yield from facts(pairs)
     verdict = verdict_of(head)
-    yield f"{status_mark('passed')} PASSED" if verdict.passed else f"{status_mark('failed')} FAILED"
+    mark = "passed" if verdict.passed else "skipped" if verdict.ungraded else "failed"
+    yield f"{status_mark(mark)} {verdict.word.upper()}"
     yield from (f"  {BULLET} {one_line(reason)}" for reason in verdict.reasons)
 
 

@@ -45,7 +45,7 @@ def _suites(invocation: Invocation) -> list[str]:
     lines = ["", "| Suite | Verdict | Tasks passed | Score |", "|---|---|---:|---:|"]
     for outcome in invocation.outcomes:
         summary = outcome.head.summary
-        word = "✅ passed" if outcome.verdict.passed else "❌ failed"
+        word = outcome.verdict.shown
         passed = f"{summary.succeeded} of {summary.total_tests}"
         lines.append(
             f"| {text(name_of(outcome.head))} | {word} | {passed} | {decimal(summary.aggregate_score)} |"
@@ -95,8 +95,8 @@ def _cut(blocks: Sequence[str], room: int, noun: str) -> Iterator[str]:
 
 def _summary(head: SuiteResult) -> Iterator[str]:
     summary, verdict = head.summary, verdict_of(head)
-    word = "✅ Passed" if verdict.passed else "❌ Failed"
-    yield f"**{word}, score {decimal(summary.aggregate_score)}, {duration(summary.duration_ms)}**"
+    mark, _, word = verdict.shown.partition(" ")
+    yield f"**{mark} {word.capitalize()}, score {decimal(summary.aggregate_score)}, {duration(summary.duration_ms)}**"
     yield ""
     yield from (f"- {text(reason, 500)}" for reason in verdict.reasons)
     yield (

@@ -15,7 +15,7 @@ from waza.model.result import SuiteResult
 from waza.report.rows import Row, rows
 from waza.results.invocation import Invocation
 from waza.results.outcome import Outcome
-from waza.results.verdict import NotStarted, gates, reason_of, tasks_reason, verdict_of
+from waza.results.verdict import UNGRADED, NotStarted, gates, reason_of, tasks_reason, verdict_of
 
 _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -68,7 +68,9 @@ def _cases(outcome: Outcome) -> list[Case]:
         cases.append(Case(name=case.name) if gate.passed else case)
         known.add(reason_of(gate))
     cases += [
-        Case(name="verdict", tag="error", type="NotComplete", message=reason)
+        Case(name="verdict", tag="skipped", message=reason)
+        if reason == UNGRADED
+        else Case(name="verdict", tag="error", type="NotComplete", message=reason)
         for reason in outcome.verdict.reasons
         if reason not in known
     ]
@@ -120,7 +122,7 @@ def _suite(head: SuiteResult, cases: Sequence[Case]) -> Iterator[str]:
         "model": head.config.model_id,
         "engine": head.config.engine_type,
         "score": decimal(head.summary.aggregate_score, 4),
-        "verdict": "passed" if verdict_of(head).passed else "failed",
+        "verdict": verdict_of(head).word,
     }
     told = [f"warning: {warning}" for warning in head.metadata.get("warnings", ())]
     before = ["    <properties>", *_properties("      ", values), "    </properties>"]

@@ -56,7 +56,8 @@ def document(invocation: Invocation) -> str:
 
 def verdict_lines(verdict: RunVerdict) -> Iterator[str]:
     """Yield the verdict, and each reason against passing as a list item."""
-    yield f"**{'✅ Passed' if verdict.passed else '❌ Failed'}**"
+    mark, _, word = verdict.shown.partition(" ")
+    yield f"**{mark} {word.capitalize()}**"
     if verdict.reasons:
         yield ""
         yield from (f"- {text(reason, 500)}" for reason in verdict.reasons)
@@ -75,7 +76,7 @@ def _overview(invocation: Invocation) -> Iterator[str]:
     yield "|---|---|---:|---:|"
     for outcome in invocation.outcomes:
         head, summary = outcome.head, outcome.head.summary
-        word = "✅ passed" if outcome.verdict.passed else "❌ failed"
+        word = outcome.verdict.shown
         passed = f"{summary.succeeded} of {summary.total_tests}"
         yield f"| {text(name_of(head))} | {word} | {passed} | {decimal(summary.aggregate_score)} |"
     for one in invocation.not_started:

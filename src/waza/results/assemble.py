@@ -5,7 +5,7 @@ It keeps figures only; the records themselves stay in the journal and are read a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -155,7 +155,12 @@ class Fold:
         baseline = self._baseline(head, trials)
         if baseline is not None:
             head = msgspec.structs.replace(head, is_baseline=True, baseline_outcome=baseline)
-        verdict = judge(head, missing_trials=self._missing(), unmeasured=self._unmeasured(triggers.metrics))
+        verdict = judge(
+            head,
+            missing_trials=self._missing(),
+            unmeasured=self._unmeasured(metrics),
+            graded=not self._ungraded(),
+        )
         return Outcome(
             with_verdict(head, verdict),
             lambda: self._results("main", read),
@@ -183,12 +188,18 @@ class Fold:
         found = (task for tasks in self.tasks.values() for task in tasks.values())
         return sum(planned - len(task.trials) for task in found if not task.stopped)
 
-    def _unmeasured(self, triggers: TriggerMetrics | None) -> list[str]:
-        """Return the gates whose trigger tests did not run. An executor that plays a script need not have them."""
-        if triggers or self.suite.trigger_tests is None or self.suite.capabilities.scripted:
-            return []
-        found = (metric for metric in self.suite.file.metrics if gating(metric))
-        return [one.name for one in found if one.name.startswith(_TRIGGER) and one.threshold > 0]
+    def _unmeasured(self, measured: Collection[str]) -> list[str]:
+        """Return the gates without data. An executor that plays a script need not say what triggers a skill."""
+        exempt = self.suite.capabilities.scripted and self.suite.trigger_tests is None
+        found = (
+            metric for metric in self.suite.file.metrics if gating(metric) and metric.name not in measured
+        )
+        return [one.name for one in found if one.gate or (one.threshold > 0 and not exempt)]
+
+    def _ungraded(self) -> bool:
+        """Tell whether trials ran without being graded."""
+        found = (task for tasks in self.tasks.values() for task in tasks.values())
+        return any(trial.status == "skipped" for task in found for trial in task.trials.values())
 
     def _results(self, arm: Arm, read: Read) -> Iterator[TaskResult]:
         for task in self.suite.tasks:

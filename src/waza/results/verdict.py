@@ -15,6 +15,7 @@ from waza.model.result import SuiteResult, Summary
 from waza.model.suite import Metric
 
 COMPLETE = "complete"
+UNGRADED = "not graded (--skip-graders)"
 _ALWAYS = "trigger_accuracy"  # gates without being asked to
 
 
@@ -23,6 +24,26 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     passed: bool
     reasons: tuple[str, ...] = ()
+
+    @property
+    def ungraded(self) -> bool:
+        """Whether nothing is against passing but that nobody graded what ran, as was asked for."""
+        return bool(self.reasons) and all(reason.endswith(UNGRADED) for reason in self.reasons)
+
+    @property
+    def word(self) -> str:
+        """The verdict for people: passed, failed or not graded."""
+        return "passed" if self.passed else "not graded" if self.ungraded else "failed"
+
+    @property
+    def shown(self) -> str:
+        """The same with its sign, as documents show it."""
+        return f"{'✅' if self.passed else '⚠' if self.ungraded else '❌'} {self.word}"
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether the program that reached it ends with 0."""
+        return self.passed or self.ungraded
 
     @classmethod
     def of(cls, reasons: Iterable[str]) -> RunVerdict:
@@ -57,14 +78,17 @@ class NotStarted(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.skill} on {self.model}" if self.model else self.skill
 
 
-def judge(head: SuiteResult, *, missing_trials: int = 0, unmeasured: Sequence[str] = ()) -> RunVerdict:
+def judge(
+    head: SuiteResult, *, missing_trials: int = 0, unmeasured: Sequence[str] = (), graded: bool = True
+) -> RunVerdict:
     """Return the verdict over one suite on one model.
 
-    `missing_trials` were planned and did not run; `unmeasured` names gates without data. A run with a baseline
+    `missing_trials` were planned and did not run; `unmeasured` names gates without data; what was not
+    `graded` has not passed. A run with a baseline
     passes when its success rate is higher than without skills; any other when no task failed or errored.
     In either case every gate must pass, and the run must have come to its end.
     """
-    return RunVerdict.of(_reasons(head, missing_trials, unmeasured))
+    return RunVerdict.of([*_reasons(head, missing_trials, unmeasured), *(() if graded else (UNGRADED,))])
 
 
 def verdict_of(head: SuiteResult) -> RunVerdict:
