@@ -14,6 +14,11 @@ FILES = {
     "schema.json": '{"type": "object"}',
     "expected.txt": "good\n",
     "rubric.md": "Be strict.",
+    "checks/grade.py": "import sys, helper; sys.exit(helper.CODE)\n",
+    "checks/helper.py": "CODE = 1\n",
+    "check.sh": "exit 1\n",
+    "refers.json": '{"$ref": "defs.json"}',
+    "defs.json": '{"type": "object", "required": ["x"]}',
 }
 GRADERS = {
     "program": {"type": "program", "config": {"command": "sh", "args": ["grade.sh"]}},
@@ -22,6 +27,16 @@ GRADERS = {
         "type": "diff",
         "config": {"expected_files": [{"path": "out.txt", "snapshot": "expected.txt"}]},
     },
+}
+THEIR_FILES = {
+    "helper": ("checks/helper.py", "CODE = 0"),
+    "script": ("check.sh", "exit 0"),
+    "reference": ("defs.json", "{}"),
+}
+BY_WAY = {
+    "helper": {"type": "program", "config": {"command": "python3", "args": ["checks/grade.py"]}},
+    "script": {"type": "program", "config": {"command": "sh", "args": ["-c", "sh check.sh --strict"]}},
+    "reference": {"type": "json_schema", "config": {"schema_file": "refers.json"}},
 }
 CHANGES = {
     "program": "echo exit 0 > $S/grade.sh",
@@ -56,6 +71,21 @@ def test_a_verdict_by_a_file_that_changed_is_an_error_that_names_it(tmp_path: Pa
     name = {"program": "grade.sh", "schema": "schema.json", "snapshot": "expected.txt"}[kind]
     assert f"{tmp_path / name} changed during the run" in found["validations"]["g"]["details"]["error"]
     assert f"{name} changed during the run" in ended.err
+
+
+@pytest.mark.parametrize("kind", BY_WAY)
+def test_a_verdict_by_a_file_that_another_one_leads_to_is_an_error_as_well(tmp_path: Path, kind: str):
+    name, text = THEIR_FILES[kind]
+    assert run(tmp_path, f"echo '{text}' > $S/{name}", BY_WAY[kind]).code == 1
+    found = result(tmp_path)
+    assert found["status"] == "error"
+    assert f"{tmp_path / name} changed during the run" in found["validations"]["g"]["details"]["error"]
+
+
+@pytest.mark.parametrize("kind", BY_WAY)
+def test_what_another_file_leads_to_judges_as_long_as_it_stays(tmp_path: Path, kind: str):
+    run(tmp_path, "touch $S/checks/other.txt", BY_WAY[kind])
+    assert result(tmp_path)["status"] == "failed"
 
 
 @pytest.mark.parametrize("kind", GRADERS)

@@ -8,7 +8,7 @@ from pathlib import Path
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader, Helpers
-from waza.suite.digest import content, grader_files
+from waza.suite.digest import content, grader_files, read_files
 
 
 class Seals:
@@ -28,7 +28,7 @@ class Seals:
         self._suite, self._files, self._digests = suite, {}, {}
         for built in _graders(suite.tasks):
             if id(built.grader) not in self._files:
-                files = tuple(grader_files(built))
+                files = tuple(dict.fromkeys([*grader_files(built), *read_files(built, suite.directory)]))
                 self._files[id(built.grader)] = files
                 self._digests.update((file, content(file)) for file in files if file not in self._digests)
 

@@ -13,7 +13,7 @@ import msgspec
 from waza.errors import GraderError
 from waza.graders._validating import Validators, is_foreseeable
 from waza.graders.base import Finding, Grader, Surroundings
-from waza.kit.schema import Schema, compile_schema, extract_json, strict_json
+from waza.kit.schema import Schema, compile_schema, extract_json, referenced_files, strict_json
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -30,6 +30,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
 
     _text: str = ""  # the schema as it was read when the suite was loaded
     _file: Path | None = None  # where relative references in it start from
+    _referenced: tuple[str, ...] = ()  # the files that references in it lead to
     _root: Path | None = None  # the module that no reference may leave
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
@@ -48,7 +49,10 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
     def placed(self, around: Surroundings) -> JsonSchema:
         """Return the grader with its schema read, so that a run cannot change it."""
         text, file = self._source(around)
-        return msgspec.structs.replace(self, _text=text, _file=file, _root=around.module)
+        referenced = tuple(map(str, referenced_files(text, file))) if file else ()
+        return msgspec.structs.replace(
+            self, _text=text, _file=file, _referenced=referenced, _root=around.module
+        )
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Read the output as JSON, then hold it against the schema."""

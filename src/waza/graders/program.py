@@ -33,14 +33,17 @@ _TEXT_FLAG = re.compile(r"-[A-Za-z]*[cepr]|--(?:eval|print|command)|-command|/c|
 _ATTACHED = re.compile(r"(?:-[ecr]|--(?:eval|print|command)=).+", re.DOTALL)
 
 
+_WORDS = re.compile(r"[^\s\"'`;&|<>()$=]+")  # of a shell command
+
+
 class Program(Grader, frozen=True, kw_only=True):
     """Runs `command` with `args`, without a shell. Exit status 0: score 1, passed; anything else: 0, failed.
 
     The program gets the agent's output on stdin, the task's environment and `WAZA_WORKSPACE_DIR`; it
     runs in the current directory. `command` and `args` that are files beside the suite (or in the current
     directory) are handed over as absolute paths. `timeout` is in seconds; 0: the project's limit.
-    `cache_inputs` are files and folders beside the suite that its verdict depends on, for the result cache; by default
-    the whole folder of the program.
+    `cache_inputs` are files and folders beside the suite that its verdict depends on, by default the whole folder of
+    the program: results are cached under their contents, and no verdict is taken once a run has changed them.
     """
 
     reads_workspace: ClassVar[bool] = True
@@ -49,6 +52,8 @@ class Program(Grader, frozen=True, kw_only=True):
     args: list[str] = []
     timeout: SecondsOrOff = 0
     cache_inputs: list[NonBlank] = []
+
+    _scripts: tuple[str, ...] = ()  # files near the suite that the arguments name among other words
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse what no system can pass to a program, and a module's command that is not in the module."""
@@ -83,13 +88,18 @@ class Program(Grader, frozen=True, kw_only=True):
         """Make those words absolute paths that are files near the suite."""
         command, *args = [_placed(word, around) for word in (self.command, *self.args)]
         inputs = [str((around.base / name).absolute()) for name in self.cache_inputs]
-        return msgspec.structs.replace(self, command=command, args=args, cache_inputs=inputs)
+        words = {word for arg in self.args for word in _WORDS.findall(arg) if not os.path.isabs(word)}  # noqa: PTH117 - as in _placed
+        scripts = sorted({path for word in words if (path := _placed(word, around)) != word})
+        return msgspec.structs.replace(
+            self, command=command, args=args, cache_inputs=inputs, _scripts=tuple(scripts)
+        )
 
     def reads(self) -> list[Path]:
         """Return what the verdict may depend on besides what is seen: `cache_inputs`, else the program's folder."""
         if self.cache_inputs:
             return [Path(name) for name in self.cache_inputs]
-        return [Path(word).parent for word in (self.command, *self.args) if _is_placed(word)]
+        words = (self.command, *self.args, *self._scripts)
+        return [Path(word).parent for word in words if _is_placed(word)]
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Run the program and judge by its end, never by what it prints."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 from urllib.request import url2pathname
 
 import jsonschema_rs
@@ -185,6 +185,35 @@ def _containers(text: str, start: int) -> dict[int, int | None]:
         if not open_now:
             break
     return ends | dict.fromkeys(open_now)
+
+
+def referenced_files(text: str, file: Path) -> list[Path]:
+    """Return the files that the references of a schema lead to, and those of these files, sorted.
+
+    `file` is where the text was read from. What cannot be read leads nowhere.
+    """
+    found, pending = set[Path](), [(text, file)]
+    while pending:
+        text, base = pending.pop()
+        with suppress(ValueError):
+            for reference in _references(strict_json(text)):
+                parts = urlsplit(urljoin(base.absolute().as_uri(), reference))
+                path = Path(url2pathname(parts.path))
+                if parts.scheme == "file" and path != file and path not in found and path.is_file():
+                    found.add(path)
+                    pending.append((path.read_text(encoding="utf-8-sig", errors="replace"), path))
+    return sorted(found)
+
+
+def _references(schema: Any) -> Iterator[str]:
+    pending = [schema]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            yield from (value[key] for key in ("$ref", "$dynamicRef") if isinstance(value.get(key), str))
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
 
 
 def _read_reference(root: Path | None, uri: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.files import safe_join
+from waza.kit.files import inside, safe_join
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader
@@ -182,6 +182,24 @@ def _paths(value: Any) -> Iterator[Path]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _paths(item)
+
+
+def read_files(grader: BuiltGrader, within: Path) -> list[Path]:
+    """Return the files that a grader may read besides those that it names: below `within`, as `folder_digest` does."""
+    reads = getattr(grader.grader, "reads", list)
+    roots = [] if grader.spec.module else [root for root in reads() if inside(within, root)]
+    return [
+        path
+        for root in roots
+        for path in ([root] if root.is_file() else _below(root))
+        if not _is_results(path)
+    ]
+
+
+def _below(root: Path) -> Iterator[Path]:
+    for directory, names, files in os.walk(root):
+        names[:] = [name for name in names if name not in _SKIPPED and not name.startswith(".")]
+        yield from (Path(directory, file) for file in files if not file.startswith("."))
 
 
 def _files(task: Task) -> Iterator[Path]:
