@@ -19,10 +19,13 @@ from waza.kit.template import Reference, parts
 from waza.problem import Severity
 
 _SHELL = r"(?:ba|da|z|k|mk|a)?sh"
+_WORD = rf"['\"]?(?:\S*/)?{_SHELL}['\"]?"
+_OPTIONS = r"(?:[-+]\S+\s+(?:\w+\s+(?=[-+]))?)*"  # as in -eo pipefail
 _PARSED_AGAIN = re.compile(
-    rf"(?:^|[\s/(])(?:eval|trap|ssh|su\s[^\n]*-c|{_SHELL}\s+(?:-\S+\s+)*-\w*c)\s[^\n]*\Z|(?:^|[\s/]){_SHELL}\b[^\n]*<<"
+    rf"(?:^|[\s/(])(?:eval|trap|ssh|xargs|watch|su\s.*-c|{_WORD}\s+{_OPTIONS}-\w*c)\s.*\Z|(?:^|[\s/]){_SHELL}\b[^\n]*<<",
+    re.DOTALL,
 )
-_PIPED = re.compile(rf".*\|\s*(?:sudo\s+)?(?:\S*/)?{_SHELL}(?:\s+-s?)?\s*(?:\Z|[&|)])")
+_PIPED = re.compile(rf"[^\n]*\|&?\s*(?:(?:sudo|env)\s+)?{_WORD}(?=\Z|[\s&|)])")
 _CODE = re.compile(r"(?:^|[\s/(])(?:python[\d.]*|node|perl|ruby|php)\s+(?:-\S+\s+)*-\w*[cer]\s[^\n]*\Z")
 _DELIMITER = re.compile(
     r"""<<(?P<tabs>-?)[ \t]*(?P<word>(?:\\.|'[^'\n]*'|"[^"\n]*"|[^\s;&|<>()'"\\])+)""", re.DOTALL
@@ -270,7 +273,9 @@ class _Walk:
             return "stands inside of `${...}` or `$((...))`; put the value into a variable first", "error"
         start = next(frame.segment for frame in reversed(self._frames) if frame.kind in (*_BARE, "document"))
         segment = "".join(self._out[start:])
-        if _PARSED_AGAIN.search(segment) or _PIPED.match(self._rest_of_command()):
+        document = any(frame.kind == "document" for frame in self._frames)
+        rest = segment.partition("\n")[0] if document else self._rest_of_command()
+        if _PARSED_AGAIN.search(segment.replace("\\\n", " ")) or _PIPED.match(rest):
             why = "becomes part of what another shell parses; let that shell read it from its environment"
             return why, "error"
         if _CODE.search(segment):
@@ -280,5 +285,10 @@ class _Walk:
         return None
 
     def _rest_of_command(self) -> str:
+        """Return what follows up to the end of the command, with all that it is piped to, in one line."""
         rest = "".join(item if isinstance(item, str) else "" for item in self._items[self._at :])
+        quote = {"single": "'", "double": '"'}.get(self._top.kind, "")
+        if quote:
+            rest = rest.partition(quote)[2]
+        rest = re.sub(r"\|\s*\n", "| ", rest.replace("\\\n", " "))
         return re.split(r"[;\n]|&&|\|\|", rest, maxsplit=1)[0]

@@ -106,6 +106,16 @@ def test_here_documents(shell: str, command: str, tmp_path):
         ("trap 'echo {{.Vars.a}}' EXIT", "another shell parses"),
         ("echo {{.Vars.a}} | sh", "another shell parses"),
         ("sh <<EOF\necho {{.Vars.a}}\nEOF", "another shell parses"),
+        ('bash -eo pipefail -c "echo {{.Vars.a}}"', "another shell parses"),
+        ("sh -c 'set -e\necho {{.Vars.a}}\n'", "another shell parses"),
+        ("sh \\\n -c 'echo {{.Vars.a}}'", "another shell parses"),
+        ("'sh' -c 'echo {{.Vars.a}}'", "another shell parses"),
+        ("cat <<EOF | sh\necho {{.Vars.a}}\nEOF", "another shell parses"),
+        ("echo echo {{.Vars.a}} | bash -e", "another shell parses"),
+        ("echo 'echo {{.Vars.a}}; ls' | /bin/sh", "another shell parses"),
+        ("echo {{.Vars.a}} |\n sh", "another shell parses"),
+        ("echo {{.Vars.a}} \\\n | sh", "another shell parses"),
+        ("echo x | xargs -I% echo {{.Vars.a}}", "another shell parses"),
     ],
 )
 def test_what_cannot_be_placed_safely_is_an_error(command: str, why: str):
@@ -131,6 +141,9 @@ def test_what_is_doubtful_is_a_warning(command: str, why: str):
         "push -c {{.Vars.a}}",
         "wash -c '{{.Vars.a}}'",
         "echo x | sh; echo {{.Vars.a}}",
+        "echo 'Running task: {{.TaskName}}'",
+        "sh ./prepare.sh {{.Vars.a}}",
+        "cat <<EOF | sort\n{{.Vars.a}} | sh\nEOF",
         "a\\\\{{.Vars.a}}",
     ],
 )
