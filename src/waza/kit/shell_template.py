@@ -18,11 +18,11 @@ from typing import NamedTuple
 from waza.kit.template import Reference, parts
 from waza.problem import Severity
 
-_SHELL = r"(?:ba|da|z|k|mk|a)?sh"
-_WORD = rf"['\"]?(?:\S*/)?{_SHELL}['\"]?"
+_SHELL = r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh"
+_WORD = rf"(?:['\"]?(?:\S*/)?{_SHELL}['\"]?|\"?\$\{{?\w+\}}?\"?)"  # or a variable, which may name one
 _OPTIONS = r"(?:[-+]\S+\s+(?:\w+\s+(?=[-+]))?)*"  # as in -eo pipefail
 _PARSED_AGAIN = re.compile(
-    rf"(?:^|[\s/(])(?:eval|trap|ssh|xargs|watch|su\s.*-c|{_WORD}\s+{_OPTIONS}-\w*c)\s.*\Z|(?:^|[\s/]){_SHELL}\b[^\n]*<<",
+    rf"(?:^|[\s/(])(?:eval|trap|ssh|xargs|watch|(?:su|script)\s.*-\w*c|{_WORD}\s+{_OPTIONS}-\w*c)\s.*\Z|(?:^|[\s/]){_SHELL}\b[^\n]*<<",
     re.DOTALL,
 )
 _PIPED = re.compile(rf"[^\n]*\|&?\s*(?:(?:sudo|env)\s+)?{_WORD}(?=\Z|[\s&|)])")

@@ -115,6 +115,10 @@ def test_here_documents(shell: str, command: str, tmp_path):
         ("echo 'echo {{.Vars.a}}; ls' | /bin/sh", "another shell parses"),
         ("echo {{.Vars.a}} |\n sh", "another shell parses"),
         ("echo {{.Vars.a}} \\\n | sh", "another shell parses"),
+        ('"$SHELL" -c "echo {{.Vars.a}}"', "another shell parses"),
+        ("echo {{.Vars.a}} | $SHELL", "another shell parses"),
+        ("fish -c 'echo {{.Vars.a}}'", "another shell parses"),
+        ("script -qc 'echo {{.Vars.a}}'", "another shell parses"),
         ("echo x | xargs -I% echo {{.Vars.a}}", "another shell parses"),
     ],
 )
