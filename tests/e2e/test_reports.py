@@ -179,13 +179,13 @@ def test_a_comment_for_github_says_what_the_figures_mean(mixed: Path):
     plain = waza("run", "eval.yaml", "--no-save", *comment, cwd=mixed).out
     told = waza("run", "eval.yaml", "--no-save", *comment, "--interpret", cwd=mixed).out
     assert "### Interpretation" not in plain
-    assert "### Interpretation\n\n- Overall score: 45.8%, Poor\n" in told
+    assert "### Interpretation\n\n- The run: failed\n" in told
 
 
 def test_what_the_figures_mean(mixed: Path):
     found = section(waza("run", "eval.yaml", "--no-save", "--interpret", cwd=mixed).out, "INTERPRETATION")
-    assert found.startswith("Overall score: 45.8%, Poor\n")
-    assert "Few tasks passed (25.0%), in " in found
+    assert found.startswith("The run: failed\n")
+    assert "Mean score of what ran: 45.8%\n" in found
     assert "4 tasks: 1 passed, 2 failed, 1 error, 0 skipped." in found
     assert (
         "✓ greets [passed]: score 100.0%, Excellent\n    Steady: every one of its 2 trials passed." in found

@@ -18,7 +18,7 @@ def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     from waza.cli.streams import drawing_of_output, say_json, tell
     from waza.errors import EXIT_OK, UsageError
     from waza.report.compare_table import print_comparison
-    from waza.results.compare import compare
+    from waza.results.compare import compare, doubts
     from waza.results.read import load
 
     if len(files) < 2:
@@ -29,6 +29,8 @@ def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
         for warning in warnings:
             tell(str(warning))
         results.append((str(file), result))
+    for doubt in doubts(results):
+        tell(f"warning: {doubt}")
     found = compare(results)
     if as_json or form == "json":
         say_json(found)

@@ -8,7 +8,8 @@ from waza.kit.share import TOLERANCE, percent, reaches
 from waza.kit.text import counted
 from waza.model.result import SuiteResult
 from waza.report.rows import Row
-from waza.report.words import duration, one_line, status_mark
+from waza.report.words import BULLET, duration, one_line, status_mark
+from waza.results.verdict import verdict_of
 
 MEANINGS = (
     ("score", "the mean over a trial's verdicts; of a task over its trials, of a run over its tasks"),
@@ -25,13 +26,18 @@ MEANINGS = (
 
 def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
     """Yield the lines of the plain-language section: the suite as a whole, then each task."""
-    summary = head.summary
-    yield f"Overall score: {percent(summary.aggregate_score)}, {label(summary.aggregate_score)}"
-    if abs(summary.weighted_score - summary.aggregate_score) > 1e-9:
-        yield f"Weighted score: {percent(summary.weighted_score)}, {label(summary.weighted_score)}"
-    yield f"{_share(summary.success_rate)} ({percent(summary.success_rate)}), in {duration(summary.duration_ms)}."
+    summary, verdict = head.summary, verdict_of(head)
+    yield f"The run: {verdict.word}"
+    yield from (f"  {BULLET} {one_line(reason)}" for reason in verdict.reasons)
+    if not verdict.passed:
+        yield f"Mean score of what ran: {percent(summary.aggregate_score)}"
+    else:
+        yield f"Overall score: {percent(summary.aggregate_score)}, {label(summary.aggregate_score)}"
+        if abs(summary.weighted_score - summary.aggregate_score) > 1e-9:
+            yield f"Weighted score: {percent(summary.weighted_score)}, {label(summary.weighted_score)}"
+        yield f"{_share(summary.success_rate)} ({percent(summary.success_rate)}), in {duration(summary.duration_ms)}."
     yield (
-        f"{counted(summary.total_tests, 'task')}: {summary.succeeded} passed, {summary.failed} failed,"
+        f"{counted(len(found), 'task')}: {summary.succeeded} passed, {summary.failed} failed,"
         f" {counted(summary.errors, 'error')}, {summary.skipped} skipped."
     )
     for row in found:

@@ -8,6 +8,7 @@ import msgspec
 
 from waza.kit.stats import normalized_gain
 from waza.model.result import RunResult, SuiteResult, TaskResult, number
+from waza.results.verdict import verdict_of
 
 # The graders that judge which tools an agent took.
 _TOOL_GRADERS = frozenset({"tool_calls", "tool_constraint", "action_sequence"})
@@ -77,6 +78,18 @@ def compare(results: Sequence[tuple[str, SuiteResult]]) -> Comparison:
         tool_metrics=[_tool_metrics(result.tasks) for result in found],
         normalized_gain=number(normalized_gain(scores[0], scores[-1])),
     )
+
+
+def doubts(results: Sequence[tuple[str, SuiteResult]]) -> Iterator[str]:
+    """Yield a line for each file whose run did not pass, with the reasons, and one where the tasks differ."""
+    for name, result in results:
+        verdict = verdict_of(result)
+        if not verdict.passed:
+            yield f"{name}: {verdict.word}: {'; '.join(verdict.reasons)}"
+    tasks = [{task.test_id for task in result.tasks if task.status != "skipped"} for _, result in results]
+    if len({frozenset(one) for one in tasks}) > 1:
+        common = len(set.intersection(*tasks))
+        yield f"the files do not have results of the same tasks ({common} in common): their totals do not compare"
 
 
 def _task_deltas(results: Sequence[SuiteResult]) -> Iterator[TaskDelta]:

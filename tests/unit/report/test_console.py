@@ -407,8 +407,9 @@ def test_tasks_are_gone_through_once() -> None:
 def test_interpretation_labels(score: float, label: str) -> None:
     found = outcome(task(), summary={"aggregate_score": score, "weighted_score": 0.2})
     lines = section(told(found, interpret=True), "INTERPRETATION")
-    assert lines[0].endswith(f", {label}")
-    assert lines[1] == "Weighted score: 20.0%, Poor"
+    assert lines[0] == "The run: passed"
+    assert lines[1].endswith(f", {label}")
+    assert lines[2] == "Weighted score: 20.0%, Poor"
 
 
 @pytest.mark.parametrize(
@@ -417,7 +418,16 @@ def test_interpretation_labels(score: float, label: str) -> None:
 )
 def test_interpretation_of_the_pass_rate(rate: float, phrase: str) -> None:
     lines = section(told(outcome(task(), summary={"success_rate": rate}), interpret=True), "INTERPRETATION")
-    assert lines[1].startswith(phrase)
+    assert lines[2].startswith(phrase)
+
+
+def test_interpretation_praises_no_run_that_did_not_pass() -> None:
+    found = outcome(task(), task("S", status="skipped"), metadata={"run_status": "cancelled"})
+    lines = section(told(found, interpret=True), "INTERPRETATION")
+    assert lines[0] == "The run: failed"
+    assert "the run did not come to its end (cancelled)" in lines[1]
+    assert not [line for line in lines[:4] if "Excellent" in line or "All tasks" in line]
+    assert [line for line in lines if line.startswith("2 tasks: 1 passed")]
 
 
 def test_interpretation_of_tasks() -> None:

@@ -10,7 +10,7 @@ from tests.unit.report.factory import run, suite, task, verdict
 
 from waza.model.observation import ToolEvent
 from waza.model.result import DigestCall, SessionDigest
-from waza.results.compare import compare
+from waza.results.compare import compare, doubts
 
 
 def calls(*successes: bool) -> list[ToolEvent]:
@@ -31,6 +31,15 @@ def test_figures_stand_in_the_order_of_the_files_and_deltas_are_last_minus_first
     assert found.success_rate_delta == 0
     assert found.total_tests == [3, 1, 3]
     assert found.duration_delta_ms == -30
+
+
+def test_runs_that_did_not_pass_and_other_tasks_are_named() -> None:
+    cut = suite([task("B")], metadata={"run_status": "cancelled"})
+    assert list(doubts([("a", cut), ("b", suite([task("B"), task("C")]))])) == [
+        "a: failed: the run did not come to its end (cancelled)",
+        "the files do not have results of the same tasks (1 in common): their totals do not compare",
+    ]
+    assert not list(doubts([("a", suite([task("B")])), ("b", suite([task("B")]))]))
 
 
 def test_tasks_come_in_order_of_first_appearance_and_missing_ones_are_null() -> None:
