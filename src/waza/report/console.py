@@ -54,7 +54,12 @@ def rates(head: SuiteResult) -> list[tuple[str, str]]:
     summary = head.summary
     share = f"{summary.succeeded} of {counted(summary.total_tests, 'task')}"
     if head.metadata.get("run_status", COMPLETE) != COMPLETE:
-        return [("Task success rate", f"not known; {share} that ran passed, {summary.skipped} did not run")]
+        rest = (
+            f"{summary.skipped} did not run"
+            if summary.skipped
+            else "but trials, trigger tests or hooks did not end"
+        )
+        return [("Task success rate", f"not known; {share} that ran passed, {rest}")]
     found = [("Task success rate", f"{percent(summary.success_rate)} ({share})")]
     graded = summary.graded_success_rate
     if graded is not None and differs(graded, summary.success_rate):

@@ -421,6 +421,12 @@ def test_interpretation_of_the_pass_rate(rate: float, phrase: str) -> None:
     assert lines[2].startswith(phrase)
 
 
+def test_a_run_cut_off_after_its_last_task_does_not_say_that_none_is_missing() -> None:
+    lines = section(told(outcome(task(), metadata={"run_status": "cancelled"})), "BENCHMARK RESULTS")
+    said = "not known; 1 of 1 task that ran passed, but trials, trigger tests or hooks did not end"
+    assert [line for line in lines if said in line]
+
+
 def test_interpretation_praises_no_run_that_did_not_pass() -> None:
     found = outcome(task(), task("S", status="skipped"), metadata={"run_status": "cancelled"})
     lines = section(told(found, interpret=True), "INTERPRETATION")
