@@ -251,7 +251,10 @@ def test_a_pattern_without_a_match_is_a_warning_and_if_strict_an_error(words: Pa
     said = (
         "Error: --task: 'typo' matches no task; --tags: 'none' matches no task; nothing was run (--strict)\n"
     )
-    assert strict.err == said
+    disabled = (
+        "eval.yaml:5:1: tasks: warning: 1 task is disabled: off; remove enabled: false to run what it is in\n"
+    )
+    assert strict.err == disabled + said
 
 
 def test_all_tasks_switched_off(tmp_path: Path):

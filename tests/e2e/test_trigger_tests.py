@@ -408,10 +408,11 @@ def test_a_bad_file_is_refused_before_anything_runs(content: str, words: str, tm
     assert all("trigger_tests.yaml" in problem.file for problem in raised.value.problems)
 
 
-def test_an_unknown_key_is_a_warning(tmp_path: Path) -> None:
-    content = "skill: s\nthreshold: 1\nshould_trigger_prompts: [{prompt: p, confidense: high}]\n"
-    write_tree(tmp_path, {"trigger_tests.yaml": content})
-    ended = waza("run", mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}), cwd=tmp_path)
-    assert ended.code == 0
-    assert "trigger_tests.yaml:2" in ended.err
-    assert "confidence" in ended.err
+def test_an_unknown_key_is_a_warning_and_a_misspelt_one_an_error(tmp_path: Path) -> None:
+    content = "skill: s\nthreshold: 1\nshould_trigger_prompts: [{prompt: p, KEY: high}]\n"
+    for key, code in (("owner", 0), ("confidense", 2)):
+        write_tree(tmp_path, {"trigger_tests.yaml": content.replace("KEY", key)})
+        ended = waza("run", mock_suite(tmp_path, {"a": "inputs: {prompt: p}"}), cwd=tmp_path)
+        assert ended.code == code
+        assert "trigger_tests.yaml:2" in ended.err
+        assert "confidence" in ended.err

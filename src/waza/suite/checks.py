@@ -43,7 +43,7 @@ def note_unchecked(loading: Loading, tasks: Iterable[Task]) -> None:
     if not names or loading.errors():
         return  # a check may be among the mistakes
     what = "1 task has" if len(names) == 1 else f"{len(names)} tasks have"
-    message = f"{what} no check: {_listed(names)}; without one a task passes whatever the agent does"
+    message = f"{what} no check: {listed(names)}; without one a task passes whatever the agent does"
     loading.say(
         loading.document, ("graders",), message, "add graders, or expected: to the task", warning=True
     )
@@ -124,7 +124,8 @@ def _no_data(name: str, names: set[str], kinds: set[str], *, triggers: bool) -> 
     return "", ""
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message, the first of many."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 

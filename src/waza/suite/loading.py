@@ -59,6 +59,11 @@ class TaskSource(msgspec.Struct, frozen=True, kw_only=True):
     file: TaskFile
     tasks: tuple[Task, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """The name of the task, which need not be written."""
+        return self.file.name or self.file.id or self.path.stem
+
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
     """A grader with references in its config, and where it is declared."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from waza.kit.glob import matches
 from waza.model.task import Task
 from waza.problem import Problem
-from waza.suite.loading import Loading
+from waza.suite.loading import Loading, TaskSource
 
 
 def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
@@ -29,6 +29,9 @@ def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
         return kept
     filters = [f"--task {pattern}" for pattern in request.tasks] + [f"--tags {tag}" for tag in request.tags]
     reason = f"none matches {' '.join(filters)}" if tasks else "all are disabled"
+    disabled = [source.name for source in loading.sources if _is_meant_and_disabled(source, request.tasks)]
+    if tasks and disabled:
+        reason += f"; {', '.join(disabled)} {'is' if len(disabled) == 1 else 'are'} disabled (enabled: false)"
     loading.problems.append(Problem(file=loading.document.file, message=f"0 tasks selected: {reason}"))
     return kept
 
@@ -54,6 +57,11 @@ def _matching(
             unmatched.append(Problem(file=flag, message=message, severity="warning"))
         kept |= found
     return [task for task in tasks if task.id in kept]
+
+
+def _is_meant_and_disabled(source: TaskSource, patterns: Sequence[str]) -> bool:
+    words = (source.file.id, source.name)
+    return not source.file.enabled and any(_fits(pattern, word) for pattern in patterns for word in words)
 
 
 def _fits(pattern: str, word: str) -> bool:

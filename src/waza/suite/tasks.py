@@ -16,7 +16,7 @@ from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, shown
 from waza.suite import skills
-from waza.suite.checks import note_unscripted
+from waza.suite.checks import listed, note_unscripted
 from waza.suite.definition import expanded
 from waza.suite.graders import build_graders, build_spec, check_names, names_of, with_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
@@ -54,7 +54,16 @@ def file_tasks(loading: Loading, base: Task) -> list[Task]:
                 seen.add(real)
                 tasks += _read(loading, path, base)
     _note_empty(loading, empty, nothing=not seen)
+    _note_disabled(loading)
     return tasks
+
+
+def _note_disabled(loading: Loading) -> None:
+    names = [source.name for source in loading.sources if not source.file.enabled]
+    if names:
+        what = "1 task is disabled" if len(names) == 1 else f"{len(names)} tasks are disabled"
+        message, hint = f"{what}: {listed(names)}", "remove enabled: false to run what it is in"
+        loading.say(loading.document, ("tasks",), message, hint, warning=True)
 
 
 def _note_empty(loading: Loading, empty: dict[int, str], *, nothing: bool) -> None:

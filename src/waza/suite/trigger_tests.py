@@ -10,7 +10,7 @@ from waza.model.skill import Target
 from waza.problem import Problem
 from waza.suite.loading import Loading
 from waza.suite.read import read_document
-from waza.suite.target import sought
+from waza.suite.target import names_a_file, sought
 
 FILE = "trigger_tests.yaml"
 
@@ -46,11 +46,20 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
             loading.require(document, (), capability, "move the file away")
     elif not _is_scripted(loading, document, tests):
         return None, None
+    _check_skill(loading, document, tests)
     target = None if loading.skills_off else sought(loading, document, ("skill",), tests.skill.strip())
     if target and target.why_it_never_fires and tests.should_trigger_prompts:
         message = f"{target.name!r} can never be invoked: {target.why_it_never_fires}"
         loading.say(document, ("skill",), message, "remove should_trigger_prompts", warning=True)
     return tests, target
+
+
+def _check_skill(loading: Loading, document: Document, tests: TriggerTests) -> None:
+    """Refuse tests of another skill than the suite's; a path may stand for any name."""
+    suite = loading.file.skill.strip()
+    if suite and not names_a_file(suite) and not names_a_file(tests.skill) and tests.skill.strip() != suite:
+        message = f"names {tests.skill.strip()!r}, but the suite tests {suite!r}"
+        loading.say(document, ("skill",), message, "name the same skill in both")
 
 
 def _is_scripted(loading: Loading, document: Document, tests: TriggerTests) -> bool:
@@ -74,4 +83,5 @@ def _is_scripted(loading: Loading, document: Document, tests: TriggerTests) -> b
 
 
 def _warn(struct: type, key: str, _path: tuple[str | int, ...]) -> Unknown:
-    return Unknown("warning", did_you_mean(key, (field.key for field in fields_of(struct))))
+    known = [field.key for field in fields_of(struct)]
+    return Unknown("error" if nearest(key, known) else "warning", did_you_mean(key, known))

@@ -129,3 +129,38 @@ def test_what_the_script_says_nothing_of_is_not_checked_and_no_check(
     lines = warnings(mock_suite(tmp_path, {"t": task}, config=["inject_skill_body: false"]))
     assert any("is not checked: " in line and told in line for line in lines) is bool(told)
     assert any("1 task has no check: t" in line for line in lines) is bool(told)
+
+
+def test_disabled_tasks_are_counted_and_named_where_they_alone_are_asked_for(tmp_path: Path) -> None:
+    suite = mock_suite(tmp_path, {"a": PROMPT + MARKED, "off": f"enabled: false\n{PROMPT}"})
+    assert warnings(suite) == ["tasks: 1 task is disabled: off"]
+    with pytest.raises(SuiteError) as error:
+        load(suite, Request(tasks=("of*",)))
+    [problem] = [one for one in error.value.problems if one.severity == "error"]
+    assert problem.message == "0 tasks selected: none matches --task of*; off is disabled (enabled: false)"
+
+
+@pytest.mark.parametrize(
+    ("line", "severity"), [("should_triger_prompts: [{prompt: q}]", "error"), ("owner: me", "warning")]
+)
+def test_a_misspelt_key_of_trigger_tests_is_a_mistake(tmp_path: Path, line: str, severity: str) -> None:
+    suite = mock_suite(tmp_path, {"a": PROMPT + MARKED}, "mock: {triggers: {p: true}}")
+    text = f"skill: s\nshould_trigger_prompts: [{{prompt: p}}]\n{line}\n"
+    (tmp_path / "trigger_tests.yaml").write_text(text, encoding="utf-8")
+    assert _severity(suite, line.partition(":")[0]) == severity
+
+
+def test_trigger_tests_of_another_skill_than_the_suite_are_refused(tmp_path: Path) -> None:
+    suite = mock_suite(tmp_path, {"a": PROMPT + MARKED}, "skill: unitconv\nmock: {triggers: {p: true}}")
+    text = "skill: other\nshould_trigger_prompts: [{prompt: p}]\n"
+    (tmp_path / "trigger_tests.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(SuiteError, match="names 'other', but the suite tests 'unitconv'"):
+        load(suite)
+
+
+def _severity(suite: Path, path: str) -> str:
+    try:
+        problems = load(suite).warnings
+    except SuiteError as error:
+        problems = tuple(error.problems)
+    return next(one.severity for one in problems if one.path == path)
