@@ -182,3 +182,11 @@ def test_columns_of_tables_count_wide_characters_twice() -> None:
         "e\u0301        22",
         "x \\x1by   3",
     ]
+
+
+def test_the_table_of_skills_counts_the_tasks_of_the_plan() -> None:
+    drawn: list[object] = []
+    head = suite([task("A"), task("B", status="skipped")], summary={"total_tests": 1})
+    line = SkillLine(skill="s", heads=(head,), passed=False)
+    skills_summary([line], (), lambda _, parts: drawn.extend(parts))
+    assert "50.0%" in repr(drawn[0])
