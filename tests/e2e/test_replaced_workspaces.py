@@ -61,3 +61,27 @@ def test_no_turn_and_no_checkpoint_comes_after_the_workspace_was_replaced(tmp_pa
     assert found["status"] == "error"
     assert not found.get("checkpoints")
     assert (tmp_path / "turns").read_text(encoding="utf-8") == "turn\n"
+
+
+@pytest.mark.parametrize("kind", ["files", "folder"])
+def test_a_fixture_that_an_agent_changed_is_brought_into_no_other_trial(tmp_path: Path, kind: str):
+    command = json.dumps('echo changed > "$WAZA_SUITE_DIR/fixtures/a.txt"; echo {}')
+    config = f"config: {{executor: command, model: any, trials_per_task: 2, executor_options: {{command: {command}}}}}"
+    by_kind: dict[str, dict[str, Any]] = {
+        "files": {"files": [{"path": "a.txt"}]},
+        "folder": {"context": {"fixture": "fixtures"}},
+    }
+    inputs = by_kind[kind]
+    write_tree(
+        tmp_path,
+        {
+            "eval.yaml": f"name: s\n{config}\ntasks: [t.yaml]\n",
+            "t.yaml": json.dumps({"id": "t", "inputs": {"prompt": "p", **inputs}}),
+            "fixtures/a.txt": "as it was\n",
+        },
+    )
+    waza("run", "eval.yaml", "-o", "o.json", "--no-save", "--context-dir", "fixtures", cwd=tmp_path)
+    runs = strict_json((tmp_path / "o.json").read_bytes())["tasks"][0]["runs"]
+    assert runs[0]["status"] != "error"
+    assert runs[1]["status"] == "error"
+    assert f"{tmp_path}/fixtures/a.txt changed during the run" in runs[1]["error_msg"]

@@ -21,6 +21,7 @@ from waza.engine.trial import Ran, World, run_trial
 from waza.errors import RunError, WazaError
 from waza.kit import stats
 from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinished, TrialStarted, Warned
+from waza.model.suite import Hooks
 from waza.model.task import Task
 from waza.model.trial import Arm, Trial
 
@@ -111,6 +112,8 @@ class ArmRun:
             self._fail_fast(task)
             self._task_finished(course, note=str(error))
             return []
+        if self.around.hooks != Hooks():
+            self.world.helpers.shared.get(Seals).renew(task)
         self.emit(TaskStarted(task_id=task.id, name=task.name, index=course.index, total=len(self.tasks)))
         known = await asyncio.to_thread(self.cache.get, task, self.arm) if self.cache else None
         if known is None:

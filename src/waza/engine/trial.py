@@ -17,6 +17,7 @@ from waza.engine.left import Left
 from waza.engine.place import at_place
 from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
 from waza.engine.responder import Responding
+from waza.engine.seals import Seals
 from waza.engine.witness import Witness
 from waza.errors import ExecutorError, OutsideError, is_outside
 from waza.graders.base import Grader
@@ -153,6 +154,8 @@ async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | No
     started = time.monotonic()
     wanted = _needs_workspace(world, attempt.task)
     try:
+        if changed := world.helpers.shared.get(Seals).changed(attempt.task):
+            raise ExecutorError(changed)
         async with at_place(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
             return await _in_place(world, attempt, place, mocked, baseline_output)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run

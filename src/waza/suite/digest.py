@@ -184,6 +184,20 @@ def _paths(value: Any) -> Iterator[Path]:
             yield from _paths(item)
 
 
+def copied_files(task: Task) -> list[Path]:
+    """Return the files that a task brings into its workspaces; a fixture that is a folder with all that is in it."""
+    named = [
+        safe_join(task.fixtures, file.path)
+        for file in task.inputs.files
+        if file.content is None and file.path
+    ]
+    named += [safe_join(task.fixtures, name) for name in task.instruction_files]
+    fixture = task.inputs.context.get("fixture")
+    root = safe_join(task.home, fixture) if fixture else None
+    below = [root] if root and root.is_file() else _below(root) if root else ()
+    return [*named, *(path for path in below if not _is_results(path))]
+
+
 def read_files(grader: BuiltGrader, within: Path) -> list[Path]:
     """Return the files that a grader may read besides those that it names: below `within`, as `folder_digest` does."""
     reads = getattr(grader.grader, "reads", list)
