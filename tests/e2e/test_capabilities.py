@@ -163,5 +163,5 @@ def test_a_grader_that_reads_calls_says_that_it_needs_them(name: str):
     kind = load("waza.graders", name)
     source = inspect.getsource(sys.modules[kind.__module__])
     reads = any(f"seen.{word}" in source for word in REPORTED)
-    says = "needs" in vars(kind) and '"tool_calls"' in inspect.getsource(kind.needs)  # type: ignore[union-attr]  # as above
+    says = "needs" in vars(kind) and '"tool_calls"' in inspect.getsource(kind.needs)  # type: ignore[union-attr]  # a type of the table has a class
     assert reads == says
