@@ -123,8 +123,8 @@ def test_huge_texts_are_graded_whole_and_stored_as_head_and_tail(project: Projec
     assert small["result"] == "small"
     assert "truncated" not in small
     complete = [event for event in run["transcript"] if event["type"] == "tool.execution_complete"]
-    check_cut(complete[0]["tool_result"], 20_000_000)
-    check_cut(run["session_digest"]["tool_calls"][0]["result"], 20_000_000)
+    check_cut(complete[0]["tool_result"]["content"], 20_000_000)
+    check_cut(run["session_digest"]["tool_calls"][0]["result"]["content"], 20_000_000)
     directory = project.runs[-1]
     assert all(path.stat().st_size < 2_500_000 for path in directory.iterdir())
 

@@ -33,7 +33,6 @@ graders:
     config: {{contains: [done]}}
   - {{ref: '{REF}#judge@v1'}}
   - {{ref: '{REF}#shape@v1', weight: 3}}
-  - {{ref: '{REF}#length@v1', name: short}}
 """
 
 
@@ -69,10 +68,10 @@ def test_refs_from_get_to_grade(place: Place):
         place.mistakes()
     )
     got = place.waza("get")
-    assert f"5 graders pinned in {place.root / 'waza.lock'}" in got.out
+    assert f"4 graders pinned in {place.root / 'waza.lock'}" in got.out
     commit, digest = place.upstream.git("rev-parse", "v1"), digest_of(place.module)
     assert f"{REF}#judge@v1: commit {commit[:12]}, {digest}" in got.out
-    names = ["#judge", "#length", "#shape", "#words", "/presets/plain"]
+    names = ["#judge", "#shape", "#words", "/presets/plain"]
     assert [(one.ref, one.commit, one.digest, one.url, one.trusted) for one in place.lock.graders] == [
         (f"{REF}{name}@v1", commit, digest, f"https://{REF}.git", False) for name in names
     ]
@@ -84,7 +83,7 @@ def test_refs_from_get_to_grade(place: Place):
         shutil.move(place.upstream.path.with_name("gone"), place.upstream.path)
     (run,) = results["tasks"][0]["runs"]
     expected = {
-        "house words": ("text", 2), "judge": ("prompt", 1), "shape": ("json_schema", 3), "short": ("code", 1),
+        "house words": ("text", 2), "judge": ("prompt", 1), "shape": ("json_schema", 3),
         "own": ("text", 1),
     }  # fmt: skip
     for one in (run, strict_json((place.root / "g.json").read_bytes())["tasks"][0]["runs"][0]):
