@@ -58,11 +58,13 @@ def with_names(entries: Sequence[GraderEntry], inherited: Iterable[str] = ()) ->
     taken = {*inherited, *(entry.name for entry in entries if entry.name)}
     found = []
     for entry in entries:
-        name, number = entry.name or ("" if entry.ref else entry.type), 1
-        while not entry.name and name in taken:
-            number += 1
-            name = f"{entry.type}_{number}"
-        taken.add(name)
+        name, number = entry.name, 1
+        if not (name or entry.ref):
+            name = entry.type
+            while name in taken:
+                number += 1
+                name = f"{entry.type}_{number}"
+            taken.add(name)
         found.append(msgspec.structs.replace(entry, name=name))
     return found
 

@@ -36,7 +36,7 @@ from waza.suite.read import Keys, at, child, read_document
 from waza.suite.select import select
 from waza.suite.servers import checked_servers
 from waza.suite.target import forget_targets, target_of, with_name
-from waza.suite.tasks import file_tasks, with_implicit
+from waza.suite.tasks import file_tasks, note_disabled, with_implicit
 from waza.suite.templates import filled
 from waza.suite.trigger_tests import has_trigger_tests, trigger_tests
 from waza.suite.version import suite_version
@@ -48,6 +48,7 @@ def load(path: Path, request: Request | None = None) -> Suite:
     `request` holds what the command line asks for; it is applied before anything is checked.
     """
     suite, loading = examine(path, request or Request())
+    note_disabled(loading)
     problems = told(loading)
     if loading.request.warnings_as_errors:
         problems = [msgspec.structs.replace(problem, severity="error") for problem in problems]

@@ -54,11 +54,11 @@ def file_tasks(loading: Loading, base: Task) -> list[Task]:
                 seen.add(real)
                 tasks += _read(loading, path, base)
     _note_empty(loading, empty, nothing=not seen)
-    _note_disabled(loading)
     return tasks
 
 
-def _note_disabled(loading: Loading) -> None:
+def note_disabled(loading: Loading) -> None:
+    """Warn of tasks that are switched off, so that reports do not pass over them."""
     names = [source.name for source in loading.sources if not source.file.enabled]
     if names:
         what = "1 task is disabled" if len(names) == 1 else f"{len(names)} tasks are disabled"

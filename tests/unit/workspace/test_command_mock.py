@@ -200,6 +200,9 @@ SCENARIO = 'schemaVersion: "2.0"\nscenario: flow\n'
 RESPONSE = "command_mocks[0].responses[0]"
 
 
+GRADED = "graders: [{type: text, config: {contains: [a]}}]\n"
+
+
 def problems(
     root: Path, mocks: str, head: str = "", executor: str = "copilot-sdk", task: str = ""
 ) -> list[str]:
@@ -208,7 +211,11 @@ def problems(
     suite = f"{head}name: s\nconfig: {{executor: {executor}, model: m}}\ntasks: [t.yaml]\n{key}"
     write_tree(
         root,
-        {"eval.yaml": suite, "t.yaml": f"id: t\ninputs: {{prompt: hi}}\n{task}", "there/file.bin": b"\0"},
+        {
+            "eval.yaml": suite,
+            "t.yaml": f"id: t\ninputs: {{prompt: hi}}\n{GRADED}{task}",
+            "there/file.bin": b"\0",
+        },
     )
     try:
         found = load(root / "eval.yaml").warnings

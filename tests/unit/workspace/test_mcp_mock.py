@@ -386,7 +386,14 @@ def problems(
     suite = (
         f"{head}name: s\nconfig: {{executor: copilot-sdk, model: m}}\ntasks: [t.yaml]\nmcp_mocks:\n{mocks}\n"
     )
-    write_tree(root, {"eval.yaml": suite, "t.yaml": "{id: t, inputs: {prompt: hi}}", **(files or {})})
+    write_tree(
+        root,
+        {
+            "eval.yaml": suite,
+            "t.yaml": "{id: t, inputs: {prompt: hi}, graders: [{type: text, config: {contains: [a]}}]}",
+            **(files or {}),
+        },
+    )
     try:
         found = load(root / "eval.yaml").warnings
     except SuiteError as error:
