@@ -291,10 +291,10 @@ def test_unknown_settings_are_warnings(tmp_path: Path):
         ("run e.yaml --trials many", "'--trials': 'many' is not a whole number from 1 on, such as 3"),
         ("run e.yaml --trials 0", "'0' is not a whole number from 1 on"),
         ("run e.yaml -w -1", "'--workers': '-1' is not a whole number from 0 on, such as 4"),
-        ("m365 run e.json --timeout 5m", "'--timeout': '5m' is not seconds, such as 300 or 0.5"),
-        ("m365 run e.json --timeout 0", "'0' is not seconds, such as 300 or 0.5"),
-        ("m365 run e.json --timeout nan", "'nan' is not seconds"),
-        ("m365 run e.json --timeout inf", "'inf' is not seconds"),
+        ("m365 run e.json --timeout 5m", "'--timeout': '5m' is not a number of seconds, such as 300 or 0.5"),
+        ("m365 run e.json --timeout 0", "'0' is not a number of seconds, such as 300 or 0.5"),
+        ("m365 run e.json --timeout nan", "'nan' is not a number of seconds"),
+        ("m365 run e.json --timeout inf", "'inf' is not a number of seconds"),
     ],
 )
 def test_numbers_that_are_none_are_told_with_what_is_wanted(tmp_path: Path, words: str, said: str):

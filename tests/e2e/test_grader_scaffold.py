@@ -262,7 +262,7 @@ def test_modules_that_cannot_be_tried(tmp_path: Path):
         "key": ({"x": {**golden(), "expect": 1}}, {}, "goldens/x.json:1:59: expect: unknown key 'expect'; did you mean 'expected'?"),
         "request": ({"x": {"request": {"agent": {"out": ""}}, "expected": {"passed": True}}}, {}, "request.agent.out: unknown key 'out'"),
         "passed": ({"x": {"request": {}, "expected": {}}}, {}, "expected: 'passed' is missing"),
-        "type": ({"x": golden(passed="yes")}, {}, "expected.passed: "),  # type: ignore[arg-type]  # the mistake
+        "type": ({"x": golden(passed="maybe")}, {}, "expected.passed: "),  # type: ignore[arg-type]  # the mistake
         "range": ({"x": golden(min_score=1.5)}, {}, "expected.min_score: "),
         "deep": ({"x": "[" * 100_000}, {}, "goldens/x.json:1:102: not valid JSON"),
         "config": ({"x": {**golden(), "grader": "none"}}, {}, "grader: say which of the module's graders it is for; echo"),

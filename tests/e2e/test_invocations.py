@@ -52,7 +52,9 @@ def test_a_suite_that_cannot_start_keeps_no_other_from_running(tmp_path: Path):
 def test_where_every_suite_has_mistakes_all_of_them_are_shown(tmp_path: Path):
     skills(tmp_path, "ada", "bob", ada="name: [", bob="name: 3\n")
     ended = waza("run", "--discover", "skills", "--json", cwd=tmp_path)
-    assert (ended.code, ended.out) == (2, "")
+    assert ended.code == 2
+    told = [(one["eval_name"], one["metadata"]["run_status"], one["tasks"]) for one in strict_json(ended.out)]
+    assert told == [("ada", "not_started", []), ("bob", "not_started", [])]
     assert "ada/eval.yaml:2:1: not valid YAML" in ended.err
     assert "bob/eval.yaml:1:" in ended.err
     assert not (tmp_path / ".waza").exists()

@@ -37,6 +37,10 @@ mock: {output: "bye\\nand good night", tool_calls: [{name: view}]}
     "c": "name: breaks\ninputs: {prompt: p}\nmock: {error: the engine fell over}",
     "d": "name: wavers\ninputs: {prompt: p}\nmock: {executions: [{output: bye}, {output: hello}]}",
 }
+NO_SKILL = (
+    "eval.yaml:7:1: skill: warning: no skill or agent 'greeter' was found, so none is under test; there is none; "
+    "looked in .; where the name is only a label, set config.skill_required: false"
+)
 DURATION = re.compile(r"\b(?:\d+(?:\.\d+)?(?:ms|s))\b")
 
 
@@ -66,8 +70,9 @@ def test_the_report_on_the_console(mixed: Path):
     ended = waza("run", "eval.yaml", "--no-save", cwd=mixed)
     assert ended.code == 1
     assert titles(ended.out) == [
-        "PER-TASK BREAKDOWN", "USAGE SUMMARY", "FAILED TASKS", "BENCHMARK RESULTS",
+        "PER-TASK BREAKDOWN", "USAGE SUMMARY", "WARNINGS", "FAILED TASKS", "BENCHMARK RESULTS",
     ]  # fmt: skip
+    assert section(ended.out, "WARNINGS") == f"⚠ {NO_SKILL}"
     figures = dict(re.findall(r"^(\w.+?): +(.+)$", section(ended.out, "BENCHMARK RESULTS"), re.MULTILINE))
     assert figures == {
         "Benchmark": "greetings", "Skill": "greeter", "Model": "test-model",
@@ -105,6 +110,7 @@ def test_the_report_on_the_console(mixed: Path):
 def test_progress_is_told_apart_from_the_report(mixed: Path):
     ended = waza("run", "eval.yaml", "--no-save", cwd=mixed, env={"NO_COLOR": "", "TERM": "xterm"})
     assert ended.err == (
+        f"{NO_SKILL}\n"
         "Benchmark: greetings\nSkill: greeter\nEngine: mock\nModel: test-model\n\n"
         "✓ [1/4] greets\n"
         "✗ [2/4] is silent\n"
@@ -128,6 +134,7 @@ def test_every_step_with_verbose(mixed: Path):
         "    [GRADER] ✗ says 0.00 (T): no 'hello' in the output\n"
     )
     assert told == (
+        f"{NO_SKILL}\n"
         "Benchmark: greetings\nSkill: greeter\nEngine: mock\nModel: test-model\n"
         "Selected: 1 task\n  • is silent (is silent)\n\n"
         "Running 1 task\n"

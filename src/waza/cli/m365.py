@@ -163,8 +163,8 @@ TRY_EPILOG = """
 \b
 Examples:
   waza m365 try max_words --response "Lima is in Peru." --options '{"words": 3}'
-  waza m365 try Groundedness --prompt "Where is Lima?" --response "In Peru." --context "Lima, Peru" --judge azure
-  my-agent "Where is Lima?" | waza m365 try ExactMatch --response - --expected "Lima is in Peru."
+  waza m365 try Groundedness --response "In Peru." --context "Lima is in Peru." --judge azure
+  my-agent "Where is Lima?" | waza m365 try ExactMatch --response - --expected "In Peru."
 
 Exit codes: 0 it passes, 1 it does not, 2 bad configuration.
 """
