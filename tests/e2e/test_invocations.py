@@ -60,6 +60,15 @@ def test_where_every_suite_has_mistakes_all_of_them_are_shown(tmp_path: Path):
     assert not (tmp_path / ".waza").exists()
 
 
+def test_a_secret_typed_in_a_command_is_not_in_the_hint_for_going_on_with_a_suite(tmp_path: Path):
+    mock_suite(tmp_path, {"a": "name: t\ninputs: {prompt: p}\nmock: {output: hello}"})
+    flags = ["--task", "t", "--task", "hush-hush-hush*"]
+    ended = waza("run", "eval.yaml", *flags, cwd=tmp_path, env={"DESK_TOKEN": "hush-hush-hush"})
+    shown = hint(ended.err)
+    assert " --task t --task '[REDACTED]*' --resume=" in shown
+    assert shown.endswith(" (write your own secrets in place of [REDACTED])")
+
+
 def hint(text: str) -> str:
     """The command that a call printed for going on with it."""
     lines = text.replace("If this is cut off, g", "G").splitlines()

@@ -90,6 +90,7 @@ def test_what_the_environment_holds_of_secrets_is_not_in_results(tmp_path: Path)
     written = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("r*") if path.is_file()]
     assert len(written) >= 4
     assert "hush-hush" not in "".join([ended.out, ended.err, *written])
+    assert " (write your own secrets in place of [REDACTED])\n" in ended.err
 
 
 def test_recorded_searches_that_found_nothing_are_known(tmp_path: Path):

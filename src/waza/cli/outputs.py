@@ -114,8 +114,6 @@ def check_output(path: Path, inputs: Sequence[Path]) -> None:
     """Raise UsageError, before anything is run, for a results file that cannot be written or would mislead."""
     if str(path) == "-":
         raise UsageError("'-' is no file; --json writes results to standard output")
-    if path.is_dir():
-        raise UsageError(f"{path} is a directory; name a file for the results")
     instead = _NOT_JSON.get(path.suffix.lower())
     if instead:
         raise UsageError(f"{path}: results are written as JSON; {instead}, or name a .json file")
@@ -123,7 +121,9 @@ def check_output(path: Path, inputs: Sequence[Path]) -> None:
 
 
 def check_target(path: Path, inputs: Sequence[Path]) -> None:
-    """Raise UsageError, before anything is run, for a file that is an input of the run."""
+    """Raise UsageError, before anything is run, for a directory and for a file that is an input of the run."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory; name a file for the results")
     if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
         raise UsageError(f"{path} is what is to be run; name another file for the results")
 

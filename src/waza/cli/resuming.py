@@ -1,13 +1,18 @@
-"""The command that goes on with what was cut off, as it is shown to people: it works as it stands."""
+"""The command that goes on with what was cut off, as it is shown to people.
+
+It works as it stands, unless a secret was typed in it: that is not shown.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
 from pathlib import Path
 
 from waza.cli.streams import tell
+from waza.kit.redact import PLACEHOLDER, Redactor
 
 
 class Resumable:
@@ -19,7 +24,11 @@ class Resumable:
     def begun(self, invocation: str) -> None:
         """Take the id of the invocation that has begun; it is empty where nothing is kept."""
         if invocation:
-            self._how = shlex.join(resuming(sys.argv[1:], invocation))
+            redact = Redactor.for_environment(os.environ).text
+            words = resuming(sys.argv[1:], invocation)
+            shown = [redact(word) for word in words]
+            hidden = "" if shown == words else f" (write your own secrets in place of {PLACEHOLDER})"
+            self._how = shlex.join(shown) + hidden
             tell(f"If this is cut off, go on with: {self._how}")
 
     def tell_again(self) -> None:
