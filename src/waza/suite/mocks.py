@@ -201,8 +201,6 @@ def _check_sequence(
 ) -> None:
     """Note what is wrong with the keys of a response and its steps; a key counts also without a value."""
     keys = _keys(document, path)
-    if "delay_ms" in keys:
-        loading.say(document, (*path, "delay_ms"), "'delay_ms' belongs into the steps of a 'sequence'")
     if "sequence" not in keys:
         return
     where = (*path, "sequence")

@@ -26,6 +26,7 @@ CASES: list[Case] = [
     ),
     case(
         "a filter without match and --strict",
+        "eval.yaml:1:1: graders: warning: 1 task has no check: t; without one a task passes whatever the agent does; add graders, or expected: to the task",
         "Error: --task: 'typo' matches no task; nothing was run (--strict)",
         args=["--task", "t", "--task", "typo", "--strict"],
     ),

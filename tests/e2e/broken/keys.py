@@ -52,7 +52,7 @@ CASES: list[Case] = [
     ),
     case(
         "options of an executor",
-        "eval.yaml:2:68: config.executor_options.cwd: unknown key 'cwd'; known: command, directory",
+        "eval.yaml:2:68: config.executor_options.cwd: unknown key 'cwd'; known: answer, command, directory, system",
         suite="name: s\nconfig: {executor: command, executor_options: {command: 'echo hi', cwd: /}}\ntasks: [t.yaml]\n",
     ),
     case(

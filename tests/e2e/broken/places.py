@@ -264,7 +264,7 @@ CASES: list[Case] = [
     ),
     case(
         "trigger tests: wrong values",
-        "trigger_tests.yaml:1:1: skil: warning: unknown key 'skil', ignored; did you mean 'skill'?",
+        "trigger_tests.yaml:1:1: skil: unknown key 'skil'; did you mean 'skill'?",
         "trigger_tests.yaml:1:1: 'skill' is missing; 'skil' is probably meant to be it",
         "trigger_tests.yaml:3:12: should_trigger_prompts[0].prompt: must not be empty",
         "trigger_tests.yaml:3:28: should_trigger_prompts[0].confidence: the text 'sure' is not one of: high, medium",

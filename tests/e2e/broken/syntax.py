@@ -183,6 +183,7 @@ CASES: list[Case] = [
     case(
         "tasks: all disabled",
         "eval.yaml: 0 tasks selected: all are disabled",
+        "eval.yaml:3:1: tasks: warning: 1 task is disabled: t; remove enabled: false to run what it is in",
         task="id: t\nenabled: false\ninputs: {prompt: hi}\n",
     ),
     case(

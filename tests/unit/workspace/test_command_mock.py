@@ -268,7 +268,7 @@ EITHER = ": needs either 'args' or 'args_regex'"
         ("{args: [], environment: {' ': a}}", [".environment: ' ' is no variable name"]),
         ("{args: [], environment: {A=B: a}}", [".environment: 'A=B' is no variable name"]),
         ('{args: [], environment: {"A\\0": a}}', [".environment: 'A\\x00' is no variable name"]),
-        ("{args: [], delay_ms: 5}", [".delay_ms: 'delay_ms' belongs into the steps of a 'sequence'"]),
+        ("{args: [], delay_ms: 5}", [".delay_ms: unknown key 'delay_ms'"]),
         ("{args: [], sequence: [{stdout: x}]}", [".sequence: 'sequence' needs a scenario suite"]),
     ],
 )
@@ -385,12 +385,9 @@ def test_a_pipe_is_no_fixture(tmp_path):
     )
 
 
-def test_unknown_keys_are_warnings_but_errors_in_scenarios(tmp_path):
-    text = response("{args: [], stdot: x}")
-    assert problems(tmp_path, text) == [
-        f"{RESPONSE}.stdot: warning: unknown key 'stdot', ignored; did you mean 'stdout'?"
-    ]
-    assert problems(tmp_path, text, SCENARIO) == [
+@pytest.mark.parametrize("head", ["", SCENARIO])
+def test_unknown_keys_are_errors(tmp_path, head):
+    assert problems(tmp_path, response("{args: [], stdot: x}"), head) == [
         f"{RESPONSE}.stdot: unknown key 'stdot'; did you mean 'stdout'?"
     ]
 
