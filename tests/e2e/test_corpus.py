@@ -155,7 +155,11 @@ def test_it_loads_with_no_warning_but_for_what_has_no_data(
     injected = [warning for warning in suite.warnings if warning.path == "expected.should_trigger"]
     expecting = {task.file for task in suite.tasks if task.expected.should_trigger is not None}
     assert len(injected) == len(expecting) * suite.file.config.inject_skill_body
-    others = [warning for warning in suite.warnings if warning not in (*unmeasured, *injected)]
+    unscripted = [warning for warning in suite.warnings if warning.path == "expected.behavior"]
+    limited = [task.file for task in suite.tasks if task.expected.behavior and task.expected.behavior.checks]
+    assert sorted(warning.file for warning in unscripted) == sorted(limited)
+    known = (*unmeasured, *injected, *unscripted)
+    others = [warning for warning in suite.warnings if warning not in known]
     told = [(warning.path.partition("[")[0], warning.message.split("'")[1]) for warning in others]
     assert told == [("metrics", label) for label in LABELS.get(name, ())]
     assert {task.target and task.target.name for task in suite.tasks} == {suite.file.skill}
