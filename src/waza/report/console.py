@@ -108,7 +108,7 @@ def _statistics(head: SuiteResult) -> Iterator[tuple[str, str]]:
     yield "Score CI95", _interval(found.bootstrap_ci)
     if found.success_rate_ci:
         yield "Success rate CI95", _interval(found.success_rate_ci)
-    for name, values in (("pass@k", found.pass_at_k), ("pass^k", found.pass_hat_k)):
+    for name, values in (("Any of k passes", found.pass_at_k), ("All of k pass", found.pass_hat_k)):
         steps = [k for k in range(1, len(values) + 1) if k in _STEPS or k == len(values)]
         if steps:
             yield name, ", ".join(f"{decimal(values[k - 1])} (k={k})" for k in steps)

@@ -17,8 +17,8 @@ MEANINGS = (
     ("graded success rate", "the same among the tasks that reached a verdict"),
     ("trial pass rate", "the share of the trials of one task that passed"),
     ("pass@1", "the share of trials that passed at their first attempt"),
-    ("pass@k", "how likely at least one of k trials passes"),
-    ("pass^k", "how likely all of k trials pass"),
+    ("any of k passes", "how likely at least one of k trials passes, with their retries"),
+    ("all of k pass", "how likely all of k trials pass, with their retries"),
     ("flaky", "passed in some trials and not in others, or only at a later attempt"),
     ("CI95", "where the true figure lies with a confidence of 95 %"),
 )

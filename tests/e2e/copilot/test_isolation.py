@@ -156,7 +156,7 @@ def test_the_state_of_the_runtime_is_gone_afterwards(seen: Seen, root: Path):
 
 def test_a_runtime_of_its_own_for_every_trial_while_it_lasts(tmp_path: Path):
     project, counts = Project(tmp_path), list[int]()
-    config = {"isolation": "trial", "trials_per_task": 3}
+    config = {"isolation": "trial", "trials_per_task": 3, "parallel": False}
     suite = write_suite(project.home, {"PLAIN": task("PLAIN")}, config=config)
 
     def count(turn: Turn) -> Reply:

@@ -361,8 +361,8 @@ def test_statistics() -> None:
     )
     lines = section(told(outcome(task(), summary={"statistics": found})), "BENCHMARK RESULTS")
     assert "Score CI95:         [0.25, 0.75]" in lines
-    assert "pass@k:             0.50 (k=1), 0.75 (k=2)" in lines
-    assert "pass^k:             0.50 (k=1), 0.25 (k=2)" in lines
+    assert "Any of k passes:    0.50 (k=1), 0.75 (k=2)" in lines
+    assert "All of k pass:      0.50 (k=1), 0.25 (k=2)" in lines
 
 
 def test_an_interrupted_run_says_so() -> None:
