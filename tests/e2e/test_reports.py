@@ -81,7 +81,7 @@ def test_the_report_on_the_console(mixed: Path):
         "Graded success rate": "33.3% (1 of 3, without errors and skipped tasks)",
         "Aggregate score": "0.46", "Min score": "0.00", "Max score": "1.00", "Std deviation": "0.3608",
         "Score CI95": figures["Score CI95"], "Success rate CI95": "[0.05, 0.70]",
-        "pass@k": "0.38 (k=1), 0.50 (k=2)", "pass^k": "0.38 (k=1), 0.25 (k=2)", "Duration": figures["Duration"],
+        "Any of k passes": "0.38 (k=1), 0.50 (k=2)", "All of k pass": "0.38 (k=1), 0.25 (k=2)", "Duration": figures["Duration"],
     }  # fmt: skip
     assert section(ended.out, "FAILED TASKS") == (
         "✗ is silent [failed]: none of its 2 trials passed\n"

@@ -135,7 +135,9 @@ def test_credentials_in_an_address_are_not_shown(tmp_path: Path):
 def assert_refused(ended: Ended, message: str) -> None:
     """In one message, before anything was run; only how to go on may stand before it."""
     assert ended.code == 2
-    first = next(line for line in ended.err.splitlines(keepends=True) if not line.startswith("If this is cut"))
+    first = next(
+        line for line in ended.err.splitlines(keepends=True) if not line.startswith("If this is cut")
+    )
     assert ended.err[ended.err.index(first) :].startswith(message)
     assert "Traceback" not in ended.err
     assert not list(ended.cwd.glob(".waza/runs/*"))
