@@ -418,7 +418,15 @@ RESPONSE = "eval.yaml: mcp_mocks[0].tools.t.responses[0]"
         ("{}", []),
         ("{error: x, match: {a: 1}}", []),
         ("{return: 1, error: x}", [": warning: has both 'return' and 'error'; the error is sent"]),
-        ("{return: 1, delay_ms: 5}", [".delay_ms: 'delay_ms' belongs into the steps of a 'sequence'"]),
+        (
+            "{return: 1, delay_ms: 5}",
+            [
+                (
+                    ".delay_ms: unknown key 'delay_ms'; "
+                    "known: error, match, match_regex, match_schema, return, sequence"
+                )
+            ],
+        ),
         (
             "{sequence: [{return: 1}]}",
             [".sequence: 'sequence' needs a scenario suite; declare scenario: and schemaVersion: '2.0'"],
@@ -545,14 +553,10 @@ def test_mistakes_in_fixtures_are_found_when_the_suite_is_loaded(tmp_path):
     assert len(said) == 7
 
 
-def test_unknown_keys_of_fixtures_are_warnings_but_errors_in_scenarios(tmp_path):
+@pytest.mark.parametrize("head", ["", SCENARIO])
+def test_unknown_keys_of_fixtures_are_errors(head, tmp_path):
     files: dict[str, str | bytes] = {"mcp/a.json": '{"inputSchema": {}, "responses": [{"retrun": 1}]}'}
-    mock = "- {name: m, fixtures: mcp}"
-    assert problems(tmp_path, mock, files=files) == [
-        "a.json: inputSchema: warning: unknown key 'inputSchema', ignored; did you mean 'input_schema'?",
-        "a.json: responses[0].retrun: warning: unknown key 'retrun', ignored; did you mean 'return'?",
-    ]
-    assert problems(tmp_path, mock, SCENARIO) == [
+    assert problems(tmp_path, "- {name: m, fixtures: mcp}", head, files=files) == [
         "a.json: inputSchema: unknown key 'inputSchema'; did you mean 'input_schema'?",
         "a.json: responses[0].retrun: unknown key 'retrun'; did you mean 'return'?",
     ]
