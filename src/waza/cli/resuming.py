@@ -24,8 +24,8 @@ class Resumable:
     def begun(self, invocation: str) -> None:
         """Take the id of the invocation that has begun; it is empty where nothing is kept."""
         if invocation:
-            redact = Redactor.for_environment(os.environ).text
             words = resuming(sys.argv[1:], invocation)
+            redact = Redactor.for_environment(os.environ, words).text
             shown = [redact(word) for word in words]
             hidden = "" if shown == words else f" (write your own secrets in place of {PLACEHOLDER})"
             self._how = shlex.join(shown) + hidden
