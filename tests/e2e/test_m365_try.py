@@ -46,13 +46,48 @@ def test_what_cannot_be_tried_is_a_mistake_of_usage(tmp_path: Path):
     for args, said in (
         (["tine"], "Unknown evaluator 'tine'"),
         (["Relevance"], "no judge is configured"),
-        (["Relevance", "--threshold", "9"], "do not fit Relevance"),
+        (
+            ["Relevance", "--threshold", "9"],
+            "--threshold: Relevance.threshold: is 9.0, but must be at most 5",
+        ),
         (["relevance"], "this one is reserved"),
         (["tone", "--threshold", "0"], "--threshold: the threshold is 0"),
         (["tone", "--options", "[1]"], "--options is no JSON object"),
     ):
         ended = tried(tmp_path, *args, "--response", "r")
         assert (ended.code, said in ended.err) == (2, True), ended.err
+
+
+def test_options_that_an_evaluator_does_not_have_are_refused_as_in_a_document(tmp_path: Path):
+    write_evaluator(tmp_path, "check", code_only("{'score': 1}"))
+    compared = ["ExactMatch", "--expected", "e", "--options"]
+    for args, said in (
+        (
+            [*compared, '{"case_sensitiv": true}'],
+            "unknown key 'case_sensitiv'; did you mean 'case_sensitive'?",
+        ),
+        ([*compared, '{"case_sensitive": "true"}'], "must be true or false"),
+        ([*compared, '{"case_sensitive": true, "case_sensitive": false}'], "case_sensitive"),
+        ([*compared, "{}", "--threshold", "1"], "has no threshold"),
+        (["RetrievalResult", "--options", '{"capability": "c"}'], "checks nothing"),
+    ):
+        ended = tried(tmp_path, *args, "--response", "r")
+        assert (ended.code, ended.out, said in ended.err) == (2, "", True), ended.err
+    own = tried(tmp_path, "check", "--response", "r", "--options", '{"anything": 1}')
+    assert own.code == 0, own.err
+
+
+def test_an_evaluator_is_not_tried_without_what_it_needs(tmp_path: Path):
+    searches = ["--options", '{"capability": "c", "min_expected_count": 1}']
+    for args, said in (
+        (["ExactMatch"], "without --expected"),
+        (["PartialMatch", "--expected", " "], "without --expected"),
+        (["Similarity", "--judge", "mock:judge.json"], "without --expected"),
+        (["Groundedness", "--judge", "mock:judge.json"], "without --context"),
+        (["RetrievalResult", *searches], "looks at the agent's searches"),
+    ):
+        ended = tried(tmp_path, *args, "--response", "r")
+        assert (ended.code, ended.out, said in ended.err) == (2, "", True), ended.err
 
 
 def test_a_scripted_judge_serves_custom_judges_too(tmp_path: Path):

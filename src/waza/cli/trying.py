@@ -13,15 +13,20 @@ import msgspec
 from waza.cli.evaluating import start_logging, stop_at
 from waza.cli.streams import say, say_json
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
+from waza.kit import yaml
+from waza.kit.decode import Document
+from waza.kit.json_nodes import JsonError, dump, load
 from waza.kit.redact import Redactor
 from waza.m365.case import Case, EvaluatorResult
 from waza.m365.contract import off_scale
 from waza.m365.host import TIMEOUT
 from waza.m365.judge import LIMIT, judge_for
-from waza.m365.options import BUILT_IN, options_of, taken_name
+from waza.m365.options import BUILT_IN, NEEDS, OF_SEARCHES, taken_name
 from waza.m365.panel import Panels
 from waza.m365.standin import Runtime
 from waza.m365.status import entry_of, is_error
+from waza.m365.validate import validate_evaluators
+from waza.problem import Problem
 from waza.report.words import ERROR, FAILED, PASSED, one_line
 
 
@@ -47,6 +52,7 @@ def try_evaluator(trial: Trial) -> int:
     """Ask the evaluator, print what it says, and return 0 where it passes, else 1. Raises SuiteError, JudgeError."""
     start_logging(trial.log_level)
     entry = _entry(trial)
+    _check_material(trial)
     result = asyncio.run(_asked(trial, entry))
     clean = Redactor.for_environment(os.environ)
     if trial.as_json:
@@ -59,21 +65,44 @@ def try_evaluator(trial: Trial) -> int:
 
 
 def _entry(trial: Trial) -> dict[str, Any]:
-    """Return the options as a document has them. UsageError: the evaluator does not have such."""
-    try:
-        given = msgspec.json.decode(trial.options or "{}", type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise UsageError(f'--options is no JSON object such as {{"words": 150}}: {error}') from error
-    threshold = {} if trial.threshold is None else {"threshold": trial.threshold}
+    """Return the options as a document has them. Raises UsageError, SuiteError: the evaluator does not have such."""
     if taken := taken_name(trial.name):
         raise UsageError(f"{taken.message}; {taken.hint}")
-    if trial.name not in BUILT_IN:
-        return {**threshold, **({"options": given} if given else {})}
+    given = _given(trial.options)
+    own = given if trial.name in BUILT_IN else {"options": given} if given else {}
+    entry = own if trial.threshold is None else {**own, "threshold": trial.threshold}
+    document = Document("--options", load(dump({trial.name: entry}).encode()))
+    stop_at([_of_option(problem, trial) for problem in validate_evaluators(document)])
+    return entry
+
+
+def _given(text: str) -> dict[str, Any]:
+    """Return the value of `--options`. Raises UsageError."""
+    example = '{"words": 150}'
     try:
-        options_of(trial.name, {**given, **threshold})
-    except msgspec.ValidationError as error:
-        raise UsageError(f"these options do not fit {trial.name}: {error}") from error
-    return {**given, **threshold}
+        node = load((text or "{}").encode())
+    except JsonError as error:
+        raise UsageError(f"--options is no JSON object such as {example}: {error}") from error
+    if not isinstance(node, yaml.Mapping):
+        raise UsageError(f"--options is no JSON object such as {example}")
+    return {key: yaml.plain(value) for key, value in node.entries.items()}
+
+
+def _of_option(problem: Problem, trial: Trial) -> Problem:
+    """Return a problem at the option that it stands in, which has no lines."""
+    of_threshold = trial.threshold is not None and problem.path == f"{trial.name}.threshold"
+    option = "--threshold" if of_threshold else "--options"
+    return msgspec.structs.replace(problem, file=option, line=0, column=0)
+
+
+def _check_material(trial: Trial) -> None:
+    """Raise UsageError for an evaluator that gives no result without a text that was not given."""
+    texts = {"expected_response": ("--expected", trial.expected), "context": ("--context", trial.context)}
+    if (needed := NEEDS.get(trial.name)) and not texts[needed][1].strip():
+        raise UsageError(f"{trial.name} gives no result without {texts[needed][0]}; write it")
+    if trial.name in OF_SEARCHES:
+        message = f"{trial.name} looks at the agent's searches, which a response alone does not have"
+        raise UsageError(f"{message}; write a document with 'diagnostics', and run it with --agent recorded")
 
 
 async def _asked(trial: Trial, entry: dict[str, Any]) -> EvaluatorResult:

@@ -96,6 +96,9 @@ NEEDS = {
 }
 """Built-in evaluators that give no result for a turn without this key."""
 
+OF_SEARCHES = ("RetrievalQuery", "RetrievalResult")
+"""Built-in evaluators that look at the agent's searches, not at its response."""
+
 RETIRED = "ToolCallAccuracy"  # once a built-in evaluator; nobody else may have the name
 RESERVED = (*BUILT_IN, RETIRED)
 CITATION_FORMATS = ("oai_unicode", "bracket", "markdown", "mixed")  # the first one is the default

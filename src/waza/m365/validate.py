@@ -31,6 +31,13 @@ def validate(document: Document) -> list[Problem]:
     return sorted(checker.problems, key=lambda problem: (problem.line, problem.column))
 
 
+def validate_evaluators(document: Document) -> list[Problem]:
+    """Return what is wrong with evaluators and their options; the root maps the ones to the others, as in items."""
+    checker = _Validator(document)
+    checker.evaluators(document.root)
+    return checker.problems
+
+
 class _Validator(Checker):
     """The rules of evaluation documents."""
 
@@ -63,6 +70,10 @@ class _Validator(Checker):
             self.part(DocumentFile, node, ())
         if isinstance(node, yaml.Mapping):
             self._top(node)
+
+    def evaluators(self, node: yaml.Node) -> bool:
+        """Check evaluators that stand alone."""
+        return self._evaluators(None, node, ())
 
     def _are_objects(self, prompts: yaml.Sequence) -> bool:
         """Check what an upgrade could make nothing of."""
