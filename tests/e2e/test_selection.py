@@ -78,6 +78,35 @@ def test_the_suites_that_are_meant(
     assert (ended.code, ran(ended)) == (0, expected), ended.err
 
 
+OWN = {**suite_of("ada", "."), "ada/deep/ada/SKILL.md": skill("ada"), "skills/bob/SKILL.md": skill("bob")}
+
+
+@pytest.mark.parametrize(
+    ("args", "files"),
+    [
+        (["ada"], OWN),
+        ([], OWN),
+        (["ada"], {**suite_of("ada", "."), ".claude/skills/ada/SKILL.md": skill("ada")}),
+        (["ada"], {**suite_of("ada", "."), "skills/one/SKILL.md": skill("ada")}),
+        (["ada"], {**suite_of("skills/one", "."), "skills/one/SKILL.md": skill("ada")}),
+        ([], suite_of("ada", ".")),
+    ],
+    ids=["deep below", "beside one of another", "where it is not looked for", "renamed", "by its path", "no skill"],
+)  # fmt: skip
+def test_the_suite_of_the_current_directory_tests_the_skill_that_it_names(
+    tmp_path: Path, args: list[str], files: Mapping[str, str]
+):
+    workspace(tmp_path, files)
+    ended = waza("run", *args, "--no-save", cwd=tmp_path)
+    assert (ended.code, ended.err.count("Benchmark: suite of ")) == (0, 1), ended.err
+
+
+def test_the_suite_of_the_current_directory_is_the_last_that_is_taken_for_a_skill(tmp_path: Path):
+    workspace(tmp_path, {**THREE, "eval.yaml": SUITE.format("ada", "missing.yaml")})
+    ended = waza("run", "ada", "--no-save", cwd=tmp_path)
+    assert (ended.code, ran(ended)) == (0, ["ada"]), ended.err
+
+
 def test_names_of_a_project_come_first(tmp_path: Path):
     names = "paths: {skills: our-skills, evals: our-evals}\nfiles: {evalFile: check.yaml}\n"
     files = {
@@ -111,6 +140,8 @@ def test_a_skill_without_a_suite_is_skipped_and_said(tmp_path: Path):
         ([], {"SKILL.md": skill("one")}, "no eval.yaml found for one"),
         (["skills"], THREE, "skills is a directory without eval.yaml; name a suite file, or use --discover"),
         (["no/eval.yaml"], THREE, "no/eval.yaml: there is no such suite file"),
+        (["cy"], {**THREE, **suite_of("dan", ".")}, "eval.yaml here is a suite of 'dan', run by its name: waza run eval.yaml"),
+        (["dan"], {"eval.yaml": "name: x"}, "eval.yaml here is a suite without 'skill:'"),
         (["--discover"], {}, "no skill below . has a suite; put eval.yaml beside SKILL.md"),
     ],
 )  # fmt: skip

@@ -88,7 +88,8 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 def command(**options: Any) -> int:
     """Run a suite: every task in a workspace of its own, graded, repeated, counted.
 
-    Without an argument the suites of the skills around here are run; a name picks one of them.
+    Without an argument the suites of the skills around here are run; a name picks one of them. The suite of
+    the current directory is taken where a skill that it tests has none of its own, or where there is no other.
     """
     from waza.cli.running import Arguments, run_command
 

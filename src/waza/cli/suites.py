@@ -11,7 +11,16 @@ from waza.errors import UsageError
 from waza.kit.text import counted
 from waza.model.loaded import Project
 from waza.report.words import Write, status_mark
-from waza.suite.detect import EVAL_FILE, Found, detect, discover_tree, eval_for, looks_like_path
+from waza.suite.detect import (
+    EVAL_FILE,
+    Found,
+    OwnSuite,
+    detect,
+    discover_tree,
+    eval_for,
+    looks_like_path,
+    own_suite,
+)
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -41,12 +50,29 @@ def choose_suites(
     if target and not wanted:  # anywhere below, as --discover finds it
         around += discover_tree(Path.cwd(), eval_file, project.keys.paths.evals)
         wanted = [found for found in around if target in (found.name, found.declared)][:1]
-    if wanted:
-        return _with_suites(wanted, project, say)
+    here = own_suite(Path.cwd(), eval_file)
+    chosen = _with_suites(wanted, project, here, say)
+    if here and not chosen and (target is None or target in here.names):
+        chosen = [Chosen(here.path)]
+    if chosen:
+        return chosen
     if directory:
         message = f"{target} is a directory without {eval_file}; name a suite file, or use --discover"
         raise UsageError(message)
-    raise UsageError(_nothing(target, around))
+    other = _other(here)
+    if wanted:
+        names = ", ".join(found.name for found in wanted)
+        places = f"{project.keys.paths.evals.rstrip('/')}/<skill>/, or beside SKILL.md"
+        raise UsageError(f"no {eval_file} found for {names}; put one into {places}{other}")
+    raise UsageError(f"{_nothing(target, around)}{other}")
+
+
+def _other(here: OwnSuite | None) -> str:
+    """Return what the suite of the current directory is, which is not the one that was asked for."""
+    if here is None:
+        return ""
+    tests = f"is a suite of {here.skill!r}" if here.skill else "is a suite without 'skill:'"
+    return f"; {here.path.name} here {tests}, run by its name: waza run {here.path.name}"
 
 
 def _directory(target: str | None) -> Path | None:
@@ -61,20 +87,18 @@ def _nothing(target: str | None, around: list[Found]) -> str:
     return f"there is {what} around here; name a suite file (waza run path/to/eval.yaml), or use --discover"
 
 
-def _with_suites(around: list[Found], project: Project, say: Write) -> list[Chosen]:
+def _with_suites(around: list[Found], project: Project, here: OwnSuite | None, say: Write) -> list[Chosen]:
+    """Return what is to run of skills and agents: each with its suite, last the one `here` if that tests it."""
     keys, chosen, without = project.keys, list[Chosen](), list[str]()
     for found in around:
         path = found.eval or eval_for(found, found.root, keys.paths.evals, keys.files.evalFile)
+        if path is None and here and here.names & {found.name, found.declared}:
+            path = here.path
         if path is None:
             without.append(found.name)
         else:
             chosen.append(Chosen(path, found.directory, found.name))
-    if not chosen:
-        raise UsageError(
-            f"no {keys.files.evalFile} found for {', '.join(without)};"
-            f" put one into {keys.paths.evals.rstrip('/')}/<skill>/, or beside SKILL.md"
-        )
-    for name in without:
+    for name in without if chosen else ():
         say(f"skipping {name}: it has no {keys.files.evalFile}")
     return chosen
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
 import msgspec
 
+from waza.errors import SuiteError
+from waza.kit import yaml
+from waza.problem import Problem
 from waza.suite.definition import SKILL_FILE, absolute, read_definition
-from waza.suite.discover import definitions, is_searched, subdirectories
+from waza.suite.discover import definitions, is_searched, subdirectories, target_at
+from waza.suite.read import child, read_document
+from waza.suite.skills import located
+from waza.suite.target import names_a_file
 
 EVAL_FILE = "eval.yaml"
 _PARENTS = 10
@@ -58,6 +65,32 @@ def eval_for(found: Found, root: Path, evals_dir: str | Path, eval_file: str) ->
     """
     around = [place for base in (found.owner, found.directory) for place in (base / "evals", base)]
     return _first_file([root / evals_dir / found.name, *around, *_beside(found.directory)], eval_file)
+
+
+class OwnSuite(msgspec.Struct, frozen=True):
+    """A suite that stands in a directory itself, and what it tests: the text of its `skill:`, and names of that."""
+
+    path: Path
+    skill: str = ""
+    names: frozenset[str] = frozenset()
+
+
+def own_suite(directory: Path, eval_file: str) -> OwnSuite | None:
+    """Return the suite of a directory; one that cannot be read tests nothing, and whoever runs it says why."""
+    path = _first_file([directory], eval_file)
+    if path is None:
+        return None
+    document = read_document(path, "suite")
+    node = None if isinstance(document, Problem) else child(document.root, "skill")
+    skill = node.text.strip() if isinstance(node, yaml.Scalar) and node.value is not None else ""
+    return OwnSuite(path, skill, frozenset({skill, *_defined(directory, skill)}) if skill else frozenset())
+
+
+def _defined(directory: Path, skill: str) -> Iterator[str]:
+    """Yield the name of the skill or agent that a suite names by its path."""
+    if names_a_file(skill):
+        with suppress(SuiteError):
+            yield target_at(located(directory, skill)).name
 
 
 def discover_tree(root: Path, eval_file: str = EVAL_FILE, evals_dir: str | Path = "evals") -> list[Found]:
