@@ -15,8 +15,8 @@ COMMANDS = (
     "::add-mask::a", "::error::b", "::stop-commands::t", "##vso[task.complete result=Succeeded;]c",
     "##[error]d", "##teamcity[e]",
 )  # fmt: skip
-SIGNS = "\x1b]0;t\x07 \x9b2J \u202e \u200f \u061c \ufeff \U000e0041"
-EVIL = "said\n" + "\n  ".join(COMMANDS) + "\n" + SIGNS
+SIGNS = "\x1b]0;t\x07 \x9b2J \u202e \u200f \u061c \ufeff \U000e0041 a\u200b\u00ad\U000e0141"
+EVIL = "said\n" + "\n  ".join(COMMANDS) + "\n--- Deploy\n+++ Open\n~~~ Muted\n" + SIGNS
 AGENT = """\
 import sys
 if "bad" in sys.stdin.read():

@@ -25,9 +25,55 @@ def test_signs_that_steer_or_hide_become_escapes(text: str, shown: str):
     assert harmless(text) == shown
 
 
-@pytest.mark.parametrize("text", ["", "plain", "日本語 é 👩‍👩‍👧 نص", "می‌خواهم", "a\tb\nc", "葛󠄀"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain",
+        "日本語 é 👩‍👩‍👧 نص",
+        "می‌خواهم",
+        "a\tb\nc",
+        "葛󠄀",
+        "❤️‍🔥 ✔︎ 1️⃣ 🏳️‍🌈 👍🏽",
+        "ക്‍ ශ්‍රී",
+        "\u1820\u180b",
+    ],
+)
 def test_writing_of_all_scripts_stays(text: str):
     assert harmless(text) == text
+
+
+UNSEEN = "\u00ad\u034f\u115f\u17b4\u180b\u200b\u2060\u3164\ufe00\ufe0f\uffa0\ufff0\U0001bca0\U0001d173\U000e0100\U000e01ef"
+
+
+@pytest.mark.parametrize("sign", UNSEEN, ids=ascii)
+def test_what_nobody_sees_hides_nothing(sign: str):
+    for before in ("", "a", " ", "葛" if sign == "\ufe0f" else "é", sign):
+        assert sign not in harmless(f"{before}{sign}b")
+
+
+def test_no_format_character_is_invisible_by_itself():
+    # These are seen, or arrange what is: signs before Arabic, Kaithi and Syriac numbers, Egyptian quadrats.
+    seen = {
+        *range(0x600, 0x606),
+        0x6DD,
+        0x70F,
+        0x890,
+        0x891,
+        0x8E2,
+        0x110BD,
+        0x110CD,
+        *range(0x13430, 0x13440),
+    }
+    for code in range(0x110000):
+        if unicodedata.category(chr(code)) == "Cf" and code not in seen:
+            assert chr(code) not in harmless(f"a{chr(code)}b"), hex(code)
+
+
+@pytest.mark.parametrize("selectors", ["\U000e0100" * 2, "\ufe00\U000e0100", "\u200d" * 2])
+def test_only_one_selector_or_joiner_stands_behind_a_character(selectors: str):
+    assert set(harmless("葛" + selectors)) & set(selectors) <= {selectors[0]}
+    assert sum(map(harmless("葛" + selectors).count, set(selectors))) <= 1
 
 
 @pytest.mark.parametrize(
@@ -41,6 +87,9 @@ def test_writing_of_all_scripts_stays(text: str):
         ("said: ##vso[task.complete]", "said: # #vso[task.complete]"),
         ("###teamcity[x]", "## #teamcity[x]"),
         ("\r::error::x", "\\x0d::error::x"),
+        ("--- Deploy", "- -- Deploy"),
+        ("a\n+++ Open\n~~~\tMuted", "a\n+ ++ Open\n~ ~~\tMuted"),
+        ("^^^ +++", "^ ^^ +++"),
     ],
 )
 def test_commands_of_ci_servers_become_text(text: str, shown: str):
@@ -48,17 +97,37 @@ def test_commands_of_ci_servers_become_text(text: str, shown: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["std::vector", "a ::b::", "## Title", "#[derive(Debug)]", "# #[x]", "##", "a##b"]
+    "text",
+    [
+        "std::vector",
+        "a ::b::",
+        "## Title",
+        "#[derive(Debug)]",
+        "# #[x]",
+        "##",
+        "a##b",
+        "---\ntext",
+        "| --- | --- |",
+        "a --- b",
+        "~~~py",
+        "++++ x",
+    ],
 )
 def test_near_misses_of_commands_stay(text: str):
     assert harmless(text) == text
 
 
-@given(st.text(st.sampled_from(":# \n\rvso[x\x1b\u202e\u00a0") | st.characters()))
+@given(
+    st.text(
+        st.sampled_from(":#-+~^ \n\rvso[x\x1b\u202e\u00a0葛❤\u1820\u180b\u200d\ufe0f\ufe00\U000e0100")
+        | st.characters()
+    )
+)
 def test_done_twice_it_changes_nothing_more(text: str):
     once = harmless(text)
     assert harmless(once) == once
     assert not any(line.lstrip().startswith("::") for line in once.split("\n"))
+    assert not any(line.startswith(("--- ", "+++ ", "~~~ ", "^^^ +++")) for line in once.split("\n"))
     assert {char for char in once if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")} <= set("\t\n")
 
 
