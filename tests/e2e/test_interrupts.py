@@ -9,11 +9,12 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
 from tests.support.live import Project, lasting, nap, stubborn, survivors, until
-from tests.support.program import command, environment, mock_suite, newest_results, strict_json
+from tests.support.program import LIMIT, command, environment, mock_suite, newest_results, strict_json
 
 SIGINT, SIGTERM = signal.SIGINT, signal.SIGTERM
 AFTER_RUN = "after_run: [{command: 'echo after >> after.txt'}]"
@@ -257,7 +258,6 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order(project: Project, kind: s
     }[kind]
     child, terminal = pty.fork()
     if child == 0:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup make test` ignores it
         os.chdir(project.home)
         argv, env = command(*asked), environment({"TMPDIR": str(project.temp)})
         os.execve(argv[0], argv, env)  # noqa: S606 - the child of a fork becomes the program
@@ -270,23 +270,47 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order(project: Project, kind: s
     assert project.left == []
 
 
-def test_what_is_ignored_from_the_start_is_a_closed_terminal_only(project: Project):
-    duration = nap()
-    suite = mock_suite(project.home, {"a": task(program("waits", blocking(duration)))})
-    shell = shlex.join(["exec", *command("run", suite)])
-    for number, ignored in ((SIGINT, True), (signal.SIGHUP, False)):
-        started = subprocess.Popen(
-            ["sh", "-c", f"trap '' {number.name.removeprefix('SIG')}; {shell}"],
-            cwd=project.home,
-            env=environment(env_of(project)),
-            stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        until(lambda: len(survivors(duration)) == 3)
-        started.send_signal(number)
-        if not ignored:
-            started.send_signal(SIGTERM)
-        assert started.wait(60) == (130 if ignored else 143)
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 0), (SIGINT, 130)], ids=str)
+def test_of_what_is_ignored_from_the_start_only_a_closed_terminal_stays_so(
+    project: Project, number: signal.Signals, code: int
+):
+    waiting = 'touch "$HOME_DIR/begun"; until [ -e "$HOME_DIR/go" ]; do sleep 0.05; done'
+    suite = mock_suite(project.home, {"a": task(program("waits", waiting))})
+    ignore = f"trap '' {number.name.removeprefix('SIG')}; {shlex.join(['exec', *command('run', suite)])}"
+    with subprocess.Popen(
+        ["sh", "-c", ignore],
+        cwd=project.home,
+        env=environment(env_of(project)),
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    ) as started:
+        try:
+            until((project.home / "begun").exists)
+            started.send_signal(number)
+            if code == 0:
+                (project.home / "go").touch()
+            assert started.wait(LIMIT) == code
+        finally:
+            started.kill()
+
+
+DEAF = """
+import signal, subprocess, sys
+import tests.conftest
+for number in (signal.SIGHUP, signal.SIGINT):
+    signal.raise_signal(number)
+    kill = f"import os; os.kill(os.getpid(), {number})"
+    print(number.name, subprocess.run([sys.executable, "-c", kill], stderr=subprocess.DEVNULL).returncode)
+"""
+
+
+def test_tests_that_ignore_signals_start_programs_that_do_not():
+    """Under `nohup` and in the background of a shell, too, signals end the programs that tests start."""
+    asked = ["sh", "-c", "trap '' HUP INT; exec \"$@\"", "sh", sys.executable, "-c", DEAF]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "SIGHUP -1\nSIGINT -2\n"), done.stderr
 
 
 def test_models_that_were_cut_off_are_not_compared(project: Project):

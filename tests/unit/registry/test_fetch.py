@@ -248,11 +248,10 @@ if "cat-file" in sys.argv:
 os.execv({git!r}, ["git", *sys.argv[1:]])
 """
 FETCHING = """
-import asyncio, signal, sys
+import asyncio, sys
 from pathlib import Path
 from waza.registry.fetch import fetch
 from waza.registry.ref import parse_ref
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the tests were started with
 asyncio.run(fetch(parse_ref(sys.argv[1]), Path(sys.argv[2]), {"github.com": sys.argv[3]}))
 """
 
