@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
 
-from waza.graders.base import Grader
+from waza.graders.base import ExactName, Grader, exact_names
 from waza.kit.stats import f1
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
@@ -28,6 +28,10 @@ class ActionSequence(Grader, frozen=True, kw_only=True):
     def needs(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""
         return {"tool_calls": ""}
+
+    def exact_names(self) -> Iterator[ExactName]:
+        """Say which names are compared letter by letter."""
+        return exact_names("tool", expected_actions=self.expected_actions)
 
     def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Compare the calls of the session with the expected actions."""

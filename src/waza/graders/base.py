@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -31,6 +31,20 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """What is wrong, and what to do if that is known."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class ExactName(msgspec.Struct, frozen=True):
+    """A name that is compared letter by letter, what it is the name of, and the key in the config."""
+
+    kind: Literal["skill", "tool", "MCP server"]
+    text: str
+    path: tuple[str | int, ...] = ()
+
+
+def exact_names(kind: Literal["skill", "tool"], **lists: list[str]) -> Iterator[ExactName]:
+    """Yield the names in lists, which are given by their keys."""
+    for key, names in lists.items():
+        yield from (ExactName(kind, name, (key, i)) for i, name in enumerate(names))
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +115,10 @@ class Grader(Keys, frozen=True, kw_only=True):
         Each is mapped to the config key that asks for it, or to "" where the grader as a whole does.
         """
         return {}
+
+    def exact_names(self) -> Iterator[ExactName]:
+        """Yield the names that it compares letter by letter, so that wrong cases are warned of. Default: none."""
+        yield from ()
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Yield the mistakes that types cannot say, without running anything. Default: none."""

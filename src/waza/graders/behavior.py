@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ExactName, Finding, Grader, Surroundings, exact_names
 from waza.model.base import NonBlank, NonNegative
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -44,6 +44,10 @@ class Behavior(Grader, frozen=True, kw_only=True):
     def needs(self) -> Mapping[str, str]:
         """Say which limits look at reported calls and tokens."""
         return needs_of_limits(self)
+
+    def exact_names(self) -> Iterator[ExactName]:
+        """Say which names are compared letter by letter."""
+        return exact_names("tool", required_tools=self.required_tools, forbidden_tools=self.forbidden_tools)
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing."""

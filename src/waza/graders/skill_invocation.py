@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from waza.graders.action_sequence import sequence_fault
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ExactName, Finding, Grader, Surroundings, exact_names
 from waza.kit.stats import f1
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
@@ -32,6 +32,12 @@ class SkillInvocation(Grader, frozen=True, kw_only=True):
     def needs(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""
         return {"tool_calls": ""}
+
+    def exact_names(self) -> Iterator[ExactName]:
+        """Say which names are compared letter by letter."""
+        return exact_names(
+            "skill", required_skills=self.required_skills, forbidden_skills=self.forbidden_skills
+        )
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing, and required skills without a mode."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from waza.graders.argument import Matcher, check_matchers, check_pattern, mismatch
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ExactName, Finding, Grader, Surroundings, exact_names
 from waza.kit.pattern import compile_pattern
 from waza.model.base import Keys, NonBlank, NonNegative
 from waza.model.observation import Observation, ToolEvent
@@ -40,6 +40,10 @@ class ToolCalls(Grader, frozen=True, kw_only=True):
     def needs(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""
         return {"tool_calls": ""}
+
+    def exact_names(self) -> Iterator[ExactName]:
+        """Say which names are compared letter by letter."""
+        return exact_names("tool", required_tools=self.required_tools, forbidden_tools=self.forbidden_tools)
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse a grader that would check nothing, bounds that exclude each other, unusable patterns."""

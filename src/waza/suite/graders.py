@@ -113,6 +113,7 @@ def _build(
     if kind is None or document.faulty(*path):
         return None
     grader = _decode(loading, document, kind, path)
+    _note_exact_names(loading, document, grader, (*path, "config"))
     template = has_references(entry.config or {})
     findings = [] if grader is None else [*_suite_findings(loading, grader)]
     if grader is not None and not template:
@@ -173,6 +174,7 @@ def _remote(
         return None
     if not entry.name:
         loading.ref_names[entry.ref] = preset.name
+    _note_exact_names(loading, document, grader, (*path, "ref"))
     findings += _suite_findings(loading, grader)
     for finding in findings:
         message = f"{dotted(('config', *finding.path))}: {finding.message}"
@@ -250,6 +252,15 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding
             message="pairwise graders compare with a run without skills; without --baseline they judge the output alone",
             warning=True,
         )
+
+
+def _note_exact_names(
+    loading: Loading, document: Document, grader: Grader | None, path: tuple[str | int, ...]
+) -> None:
+    """Note the names that a grader compares letter by letter; those of a ref stand at the ref."""
+    for name in grader.exact_names() if isinstance(grader, Grader) else ():
+        place = path if path[-1] == "ref" else (*path, *name.path)
+        loading.exact_names.append((document, place, name))
 
 
 def _around(loading: Loading) -> Surroundings:

@@ -26,6 +26,7 @@ from waza.suite.checks import known_metrics, note_unchecked
 from waza.suite.dataset import csv_tasks
 from waza.suite.definition import expanded
 from waza.suite.digest import digested, suite_digest
+from waza.suite.exact_names import check_exact_names
 from waza.suite.graders import build_graders, check_names, with_names
 from waza.suite.inputs import check_file, check_templates, check_text
 from waza.suite.loading import Loading, Request
@@ -171,6 +172,7 @@ def _load(loading: Loading) -> Suite:
         tasks = [filled(loading, task) for task in tasks]
     _check_templates(loading, tasks)
     check_agent_tools(loading, tasks)
+    check_exact_names(loading, tasks)
     tests, tested = trigger_tests(loading)
     metrics = known_metrics(loading, tasks, triggers=has_trigger_tests(loading))
     selected = select(loading, tasks)

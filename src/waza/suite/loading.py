@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from waza.errors import SuiteError
-from waza.graders.base import Finding, Surroundings
+from waza.graders.base import ExactName, Finding, Surroundings
 from waza.kit.decode import Document
 from waza.model.capabilities import EVERYTHING, NOUNS, Capabilities
 from waza.model.mock import MockScript
@@ -81,7 +81,8 @@ class Loading(msgspec.Struct, kw_only=True):
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
     graders that refs stand for; `ref_faults` the faults of those that cannot be used, by file and path;
     `sources` the task files that could be read; `templates` the graders that each task fills in, by
-    identity; None for those with mistakes in their references.
+    identity; None for those with mistakes in their references; `exact_names` the names that are compared
+    letter by letter, with their places.
     """
 
     path: Path
@@ -102,6 +103,7 @@ class Loading(msgspec.Struct, kw_only=True):
     ref_faults: dict[tuple[str, str], str] = {}
     sources: list[TaskSource] = []
     templates: dict[int, Template | None] = {}
+    exact_names: list[tuple[Document, Place, ExactName]] = []
     _modules: list[Modules | None] = []
 
     def modules(self) -> Modules | None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from waza.graders.base import ExactName
 from waza.kit import yaml
 from waza.kit.decode import Document, Unknown, UnknownKey, did_you_mean, fields_of
 from waza.kit.files import safe_join
@@ -38,6 +39,9 @@ def check_mocks(
     if commands is not None:
         _gate_commands(loading, document)
     _names(loading, document, "mcp_mocks", [mock.name for mock in mcp or ()])
+    for i, mock in enumerate(mcp or ()):
+        name = ExactName("MCP server", mock.name)
+        loading.exact_names.append((document, ("mcp_mocks", i, "name"), name))
     _names(loading, document, "command_mocks", [mock.name.lower() for mock in commands or ()])
     for i, mock in enumerate(mcp or ()):
         _check_server(loading, document, mock, ("mcp_mocks", i))

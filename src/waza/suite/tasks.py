@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.graders.base import exact_names
 from waza.graders.behavior import needs_of_limits
 from waza.kit.decode import Decoder, Document
 from waza.kit.files import read_rooted
@@ -291,7 +292,13 @@ def _check_expected(loading: Loading, document: Document, file: TaskFile, target
         message = "is not checked: the body of the skill is injected, so it need not be invoked"
         hint = "set config.inject_skill_body: false, or drop the key"
         loading.say(document, ("expected", "should_trigger"), message, hint, warning=True)
-    if not config.enforce_expected or loading.capabilities.scripted:
+    if not config.enforce_expected:
+        return
+    if limits := expected.behavior:
+        lists = {"required_tools": limits.required_tools, "forbidden_tools": limits.forbidden_tools}
+        for name in exact_names("tool", **lists):
+            loading.exact_names.append((document, ("expected", "behavior", *name.path), name))
+    if loading.capabilities.scripted:
         return
     if expected.behavior:
         for capability, key in needs_of_limits(expected.behavior).items():
