@@ -224,19 +224,20 @@ main()
 def test_the_check_sees_survivors_where_cleaning_is_switched_off(project: Project):
     """The negative control of every `survivors(...) == []` here and in the tests of limits."""
     duration = nap()
-    grader = program("g", f"{stubborn(duration)} & wait").replace("config: {", "config: {timeout: 1, ")
-    suite = mock_suite(project.home, {"a": task(grader)})
-    done = subprocess.run(
+    suite = mock_suite(project.home, {"a": task(program("g", stubborn(duration)))})
+    with subprocess.Popen(
         [sys.executable, "-c", UNCLEAN, "run", str(suite)],
         cwd=project.home,
         env=environment({"TMPDIR": str(project.temp)}),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as started:
+        until(lambda: len(survivors(duration)) == 3)
+        started.send_signal(SIGINT)
+        code = started.wait(LIMIT)
     found = survivors(duration)
     try:
-        assert done.returncode == 1, done.stderr
+        assert code == 130
         assert found
     finally:
         for pid in found:

@@ -10,6 +10,7 @@ import pytest
 from tests.support.a2a_agent import served
 from tests.support.documents import GOOD, document, run, statuses
 from tests.support.evaluators import code_only, write_evaluator
+from tests.support.live import nap
 from tests.support.program import waza, write_tree
 from tests.unit.m365.documents import SAMPLES
 
@@ -253,10 +254,12 @@ def test_options_of_other_agents_are_refused(tmp_path: Path):
 
 
 def test_time_limits_of_prompts_and_of_evaluators_are_apart(tmp_path: Path):
-    slow = code_only("{'score': time.sleep(1.5) or 1}").replace("class", "import time\n\n\nclass", 1)
-    write_evaluator(tmp_path, "slow", slow)
-    text = document({"prompt": "p"}, default_evaluators={"slow": {}})
-    _, result = run(tmp_path, text, "--agent", "mock", "--timeout", "0.5")
-    assert statuses(result) == ["pass"]
-    _, result = run(tmp_path, text, "--agent", "mock", "--evaluator-timeout", "0.5")
-    assert "gave no result within 0.5 s" in result["items"][0]["scores"]["slow"]["error"]
+    text = document({"prompt": "p"}, default_evaluators={"Citations": {}})
+    hangs = ["--agent", f"command:sleep {nap()}"]
+    _, result = run(tmp_path, text, *hangs, "--timeout", "0.5", "--evaluator-timeout", "600")
+    assert "did not end within 0.5 s" in result["items"][0]["error"]["message"]
+    write_evaluator(tmp_path, "slow", "__import__('time').sleep(1000)\n" + code_only("{'score': 1}"))
+    (tmp_path / "evals.json").write_text(document({"prompt": "p"}, default_evaluators={"slow": {}}))
+    limits = ["--timeout", "600", "--evaluator-timeout", "0.5"]
+    ended = waza("m365", "run", "evals.json", "--agent", "mock", *limits, cwd=tmp_path)
+    assert (ended.code, "it did not end within 0.5 s" in ended.err) == (2, True)

@@ -203,7 +203,7 @@ def test_instructions_in_the_workspace_are_not_for_judges(tmp_path: Path, kind: 
 
 @pytest.mark.parametrize(
     ("config", "own", "flags"),
-    [({"judge_timeout_seconds": 2}, {}, []), ({}, {"timeout": 2}, []), ({}, {}, ["--timeout", "2"])],
+    [({"judge_timeout_seconds": 10}, {}, []), ({}, {"timeout": 10}, []), ({}, {}, ["--timeout", "10"])],
     ids=["suite", "grader", "turn"],
 )
 def test_a_judge_that_never_answers_is_waited_for_as_long_as_is_set(
@@ -213,4 +213,4 @@ def test_a_judge_that_never_answers_is_waited_for_as_long_as_is_set(
     scripts: dict[str, list[Step]] = {"VERDICT": [Reply(hang=True)], "GREET": [Reply("all is fine")]}
     seen = run(write_suite(tmp_path, tasks, config=config), scripts, *flags)
     found = seen.run("judged")
-    assert "the judge gave no verdict: the turn did not end within 2 s" in found["error_msg"]
+    assert "the judge gave no verdict: the turn did not end within 10 s" in found["error_msg"]

@@ -141,7 +141,6 @@ def test_a_command_that_is_left_running_ends_with_the_answer(left: Seen, naps: d
     found = left.run("server")
     assert (found["status"], "error_msg" in found) == ("passed", False)
     assert found["final_output"] == "all is fine, 0 run", "nothing of it runs in the next turn"
-    assert found["duration_ms"] < 60_000
     assert (
         "[WARNING]" in left.ended.err or "stopped what still ran after the answer: serves" in left.ended.err
     )

@@ -10,6 +10,8 @@ from waza.errors import GraderError
 from waza.graders._interpreter import Interpreters
 from waza.kit.process import leftovers
 
+LIMIT = 120  # seconds; an assertion that hangs by mistake fails its test
+
 
 @pytest.mark.parametrize(
     ("language", "hang"),
@@ -24,7 +26,7 @@ def test_after_a_time_limit_the_next_grading_works(language, hang):
         with pytest.raises(GraderError, match="did not end within 1 s"):
             await interpreters.evaluate(language, DEPLOYED, ["output", hang], 1)
         assert leftovers() == []
-        return await interpreters.evaluate(language, DEPLOYED, ["output"], 20)
+        return await interpreters.evaluate(language, DEPLOYED, ["output"], LIMIT)
 
     assert in_children(scenario) == [None]
 
@@ -32,8 +34,8 @@ def test_after_a_time_limit_the_next_grading_works(language, hang):
 def test_after_a_crash_the_next_grading_works():
     async def scenario(interpreters: Interpreters):
         with pytest.raises(GraderError, match=r"python interpreter failed: .*exit status 3"):
-            await interpreters.evaluate("python", DEPLOYED, [f"{OS}['_exit'](3)"], 20)
-        return await interpreters.evaluate("python", DEPLOYED, ["output"], 20)
+            await interpreters.evaluate("python", DEPLOYED, [f"{OS}['_exit'](3)"], LIMIT)
+        return await interpreters.evaluate("python", DEPLOYED, ["output"], LIMIT)
 
     assert in_children(scenario) == [None]
 
@@ -42,19 +44,19 @@ def test_nonsense_is_an_error_and_ends_the_child():
     async def scenario(interpreters: Interpreters):
         writes = [f"[{OS}['write'](fd, b'{{}}\\n') for fd in (4,)]"]
         with pytest.raises(GraderError, match="answered nonsense"):
-            await interpreters.evaluate("python", DEPLOYED, writes, 20)
+            await interpreters.evaluate("python", DEPLOYED, writes, LIMIT)
         assert leftovers() == []
-        return await interpreters.evaluate("python", DEPLOYED, ["output"], 20)
+        return await interpreters.evaluate("python", DEPLOYED, ["output"], LIMIT)
 
     assert in_children(scenario) == [None]
 
 
 def test_children_are_reused():
     async def scenario(interpreters: Interpreters):
-        pids = [await interpreters.evaluate("python", DEPLOYED, [PID], 20) for _ in range(3)]
-        await interpreters.evaluate("javascript", DEPLOYED, ["1"], 20)
+        pids = [await interpreters.evaluate("python", DEPLOYED, [PID], LIMIT) for _ in range(3)]
+        await interpreters.evaluate("javascript", DEPLOYED, ["1"], LIMIT)
         before = leftovers()
-        await interpreters.evaluate("javascript", DEPLOYED, ["1"], 20)
+        await interpreters.evaluate("javascript", DEPLOYED, ["1"], LIMIT)
         assert leftovers() == before
         assert len(before) == 2
         return {text for texts in pids for text in texts}
@@ -66,7 +68,9 @@ def test_many_gradings_share_few_children():
     async def scenario(interpreters: Interpreters):
         answers = await asyncio.gather(
             *(
-                interpreters.evaluate("python", {**DEPLOYED, "output": str(n)}, [f"output == '{n}'", PID], 20)
+                interpreters.evaluate(
+                    "python", {**DEPLOYED, "output": str(n)}, [f"output == '{n}'", PID], LIMIT
+                )
                 for n in range(8)
             )
         )
@@ -78,14 +82,14 @@ def test_many_gradings_share_few_children():
 
 def test_idle_child_that_died_is_replaced():
     async def scenario(interpreters: Interpreters):
-        await interpreters.evaluate("javascript", DEPLOYED, ["1"], 20)
+        await interpreters.evaluate("javascript", DEPLOYED, ["1"], LIMIT)
         (idle,) = interpreters._pools["javascript"]._idle._waiting
         assert idle.pid
         psutil.Process(idle.pid).kill()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LIMIT):
             while idle.alive:  # noqa: ASYNC110 - nobody outside can wait for this end
                 await asyncio.sleep(0.01)
-        return await interpreters.evaluate("javascript", DEPLOYED, ["1"], 20)
+        return await interpreters.evaluate("javascript", DEPLOYED, ["1"], LIMIT)
 
     assert in_children(scenario) == [None]
 
@@ -95,7 +99,7 @@ def test_cancelled_grading_ends_its_child():
         grading = asyncio.create_task(
             interpreters.evaluate("python", DEPLOYED, ["any(x < 0 for x in range(10**18))"], 300)
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LIMIT):
             while not leftovers():  # noqa: ASYNC110 - the start of another process sets no event here
                 await asyncio.sleep(0.01)
         grading.cancel()

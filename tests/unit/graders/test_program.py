@@ -20,7 +20,7 @@ README = Program(
 
 
 def graded(grader: Program, **seen) -> Verdict:
-    return asyncio.run(grader.grade(Observation(**seen), Helpers(program_timeout=20)))
+    return asyncio.run(grader.grade(Observation(**seen), Helpers(program_timeout=120)))
 
 
 def python(script: str, **config) -> Program:

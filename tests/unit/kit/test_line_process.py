@@ -18,7 +18,7 @@ def child(code: str, **options) -> LineProcess:
     )
 
 
-def asked(process: LineProcess, *lines: bytes, timeout: float = 20) -> list[bytes]:
+def asked(process: LineProcess, *lines: bytes, timeout: float = 120) -> list[bytes]:
     async def scenario() -> list[bytes]:
         await process.start()
         try:
@@ -117,11 +117,11 @@ def test_alive_tells_of_a_death_between_questions():
         assert process.alive
         assert process.pid
         os.kill(process.pid, signal.SIGKILL)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while process.alive:  # noqa: ASYNC110 - nobody waits for this event outside
                 await asyncio.sleep(0.01)
         with pytest.raises(ProcessDied, match="killed by SIGKILL"):
-            await process.ask(b"hello", 20)
+            await process.ask(b"hello", 120)
 
     asyncio.run(scenario())
 
@@ -130,7 +130,7 @@ def test_cancelled_question_ends_the_child():
     async def scenario() -> None:
         process = child("print('ready', flush=True); time.sleep(300)")
         await process.start()
-        assert await process.ask(b"", 20) == b"ready"
+        assert await process.ask(b"", 120) == b"ready"
         pid = process.pid
         question = asyncio.create_task(process.ask(b"hello", 300))
         await asyncio.sleep(0)

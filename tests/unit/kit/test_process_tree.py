@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.live import nap, stubborn, survivors
 from tests.support.live import until as waited_for
-from tests.unit.kit.sleepers import stop, until
+from tests.unit.kit.sleepers import FAR, overdue, stop, until
 
 from waza.kit import marks, process
 from waza.kit._child import Child, Keep
@@ -18,7 +18,11 @@ from waza.kit.process import leftovers, run, shell
 
 def test_time_limit_ends_the_whole_tree():
     duration = nap()
-    finished = asyncio.run(shell(stubborn(duration), timeout=1))
+
+    async def scenario() -> process.Finished:
+        return await overdue(shell(stubborn(duration), timeout=FAR), lambda: len(survivors(duration)) == 3)
+
+    finished = asyncio.run(scenario())
     assert survivors(duration) == []
     assert leftovers() == []
     assert finished.timed_out
@@ -27,7 +31,13 @@ def test_time_limit_ends_the_whole_tree():
 
 
 def test_what_was_said_before_the_time_limit_is_kept():
-    finished = asyncio.run(shell(f"echo so far; sleep {nap()}", timeout=1))
+    duration = nap()
+
+    async def scenario() -> process.Finished:
+        said = shell(f"echo so far; sleep {duration}", timeout=FAR)
+        return await overdue(said, lambda: survivors(duration))
+
+    finished = asyncio.run(scenario())
     assert (finished.stdout, finished.timed_out, finished.signal) == (b"so far\n", True, "SIGTERM")
 
 
@@ -54,7 +64,9 @@ def test_negative_control_without_the_kill_all_of_them_survive(monkeypatch):
 
     async def scenario() -> None:
         monkeypatch.setattr(process, "end", spare)
-        finished = await shell(stubborn(duration), timeout=1)
+        finished = await overdue(
+            shell(stubborn(duration), timeout=FAR), lambda: len(survivors(duration)) == 3
+        )
         assert finished.timed_out
         assert len(survivors(duration)) == 3
         assert set(survivors(duration)) < set(leftovers())
@@ -271,9 +283,12 @@ def test_leaving_the_event_loop_during_the_start_ends_the_child_and_does_not_han
 def test_an_outer_time_limit_kills_the_tree():
     duration = nap()
 
-    async def scenario() -> None:
-        async with asyncio.timeout(1):
+    async def limited() -> None:
+        async with asyncio.timeout(FAR):
             await shell(stubborn(duration))
+
+    async def scenario() -> None:
+        await overdue(limited(), lambda: len(survivors(duration)) == 3)
 
     with pytest.raises(TimeoutError):
         asyncio.run(scenario())
