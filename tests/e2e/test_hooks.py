@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 
 import pytest
@@ -81,6 +82,30 @@ def test_an_unknown_variable_is_refused_before_anything_runs(project: Project):
     assert "hooks.after_task[0].command" in ended.err
     assert "there is no variable `Vars.xs`; did you mean `Vars.x`?" in ended.err
     assert not (project.home / "ran").exists()
+
+
+@pytest.mark.parametrize(("fatal", "code"), [(False, 0), (True, 2)])
+def test_a_value_that_may_become_code_fails_the_hook_before_it_runs(project: Project, fatal: bool, code: int):
+    command = 'touch ran; x="{{.Vars.x}}"; eval "$x"'
+    points = hooks(before_run=hook(command, error_on_fail=fatal))
+    suite = mock_suite(project.home, {"t": TASK}, f"inputs: {{x: touch pwned}}\n{points}")
+    ended = project.run("run", suite)
+    assert ended.code == code, ended.err
+    assert "`eval` may take the value of `{{.Vars.x}}` for code" in ended.err
+    assert 'write "$WAZA_VAR_x"' in ended.err
+    assert not (project.home / "ran").exists()
+    assert not (project.home / "pwned").exists()
+
+
+def test_a_loop_that_is_piped_to_a_shell_is_refused_with_its_place(project: Project):
+    points = hooks(before_run=hook("for i in 1 2; do echo {{.Vars.x}}; done | sh"))
+    suite = mock_suite(project.home, {"t": TASK}, f"inputs: {{x: plain}}\n{points}")
+    ended = project.run("run", suite)
+    assert ended.code == 2
+    assert re.search(
+        r"eval\.yaml:\d+:\d+: .*hooks\.before_run\[0\]\.command: `\{\{\.Vars\.x\}\}` becomes part of",
+        ended.err,
+    )
 
 
 def test_task_hooks_see_the_columns_of_a_row(project: Project):

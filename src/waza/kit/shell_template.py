@@ -5,32 +5,42 @@ value is handed over in the environment, and the command gets `"${NAME}"` in the
 with quotes, in single quotes with these closed and opened again (`'"${NAME}"'`), in double quotes, here-documents
 and comments without any. The shell never parses what a variable expands to.
 
-Where that cannot be (arithmetic, a here-document with a quoted delimiter) or does not help (what is handed to
-another shell, as by `sh -c` or `eval`), `misplaced` says so.
+Other programs may. A value reaches the program whose argument it is and, by pipes and substitutions, those that read
+its output; in the variables of a shell and in files it reaches the whole command. Where all of these are known to take
+it for data (`kit/shell_command.py`), any value may stand; everywhere else `refusal` accepts only values of characters that
+mean nothing in any language. Where a value certainly becomes code (`sh -c`, `eval`), and where no variable can stand
+(arithmetic, a here-document with a quoted delimiter), `misplaced` says so beforehand.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from waza.kit.shell_command import VALUE, Command
 from waza.kit.template import Reference, parts
 from waza.problem import Severity
 
-_SHELL = r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh"
-_WORD = rf"(?:['\"]?(?:\S*/)?{_SHELL}['\"]?|\"?\$\{{?\w+\}}?\"?)"  # or a variable, which may name one
-_OPTIONS = r"(?:[-+]\S+\s+(?:\w+\s+(?=[-+]))?)*"  # as in -eo pipefail
-_PARSED_AGAIN = re.compile(
-    rf"(?:^|[\s/(])(?:eval|trap|ssh|xargs|watch|(?:su|script)\s.*-\w*c|{_WORD}\s+{_OPTIONS}-\w*c)\s.*\Z|(?:^|[\s/]){_SHELL}\b[^\n]*<<",
-    re.DOTALL,
+_ASSIGNMENTS = re.compile(r"\s*(?:\w+=\S*\s+)*\w+\+?=\S*\Z")
+_KEYWORD = re.compile(
+    r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|[{}!])(?=[\s;&|()]|\Z)"
 )
-_PIPED = re.compile(rf"[^\n]*\|&?\s*(?:(?:sudo|env)\s+)?{_WORD}(?=\Z|[\s&|)])")
-_CODE = re.compile(r"(?:^|[\s/(])(?:python[\d.]*|node|perl|ruby|php)\s+(?:-\S+\s+)*-\w*[cer]\s[^\n]*\Z")
+_OPENING = frozenset({"if", "while", "until", "for", "select", "case", "{"})
+_CLOSING = frozenset({"fi", "done", "esac", "}"})
+_WITH_WORDS = frozenset({"for", "select", "case"})
+_REDIRECTION = re.compile(r"&>|[<>]&|<>|>\||>")
+_TO_NO_FILE = re.compile(
+    r"[<>]&[ \t]*[\d-]|&?>{1,2}\|?[ \t]*/dev/(?:null|stdout|stderr)(?=[\s;&|)]|\Z)|<>?[^>]"
+)
 _DELIMITER = re.compile(
     r"""<<(?P<tabs>-?)[ \t]*(?P<word>(?:\\.|'[^'\n]*'|"[^"\n]*"|[^\s;&|<>()'"\\])+)""", re.DOTALL
 )
 _BARE = ("bare", "substitution", "backticks")
+_MEANS_NOTHING = re.compile(r"(?!-)[\w./:@+=,-]*\Z")
+
+_ERROR: Severity = "error"
+_WARNING: Severity = "warning"
 
 
 class Misplaced(NamedTuple):
@@ -43,8 +53,22 @@ class Misplaced(NamedTuple):
 
 
 def misplaced(command: str) -> list[Misplaced]:
-    """Return the references of a command that cannot be placed safely."""
-    return _Walk(command, {}).mistakes if "{{" in command else []
+    """Return the references of a command that cannot be placed safely, whatever their values are."""
+    return list(_Walk(command, {}).mistakes()) if "{{" in command else []
+
+
+def refusal(command: str, variables: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Return why a command cannot be run safely with these values, and what to do; empty if it can.
+
+    `names` is as for `placed`.
+    """
+    for reference, program in _Walk(command, {}).doubtful() if "{{" in command else ():
+        if not _MEANS_NOTHING.match(variables[reference.name]):
+            return (
+                f"`{program}` may take the value of `{reference.text}` for code, so it may hold only letters, digits and "
+                f'`_./:@+=,-`, and not begin with `-`; if it is data there for sure, write "${names[reference.name]}"'
+            )
+    return ""
 
 
 def placed(command: str, names: Mapping[str, str]) -> str:
@@ -56,21 +80,35 @@ def placed(command: str, names: Mapping[str, str]) -> str:
 
 
 class _Frame:
-    """A part of a command that has rules of its own for quoting, such as a string or a substitution."""
+    """A part of a command that has rules of its own for quoting, such as a string or a substitution.
 
-    def __init__(self, kind: str, start: int, delimiter: str = "", *, tabs: bool = False) -> None:
-        self.kind, self.segment = kind, start
+    `command` is the command that what stands in it belongs to.
+    """
+
+    def __init__(self, kind: str, command: Command, delimiter: str = "", *, tabs: bool = False) -> None:
+        self.kind, self.command = kind, command
         self.delimiter, self.tabs = delimiter, tabs
+
+
+class _Place(NamedTuple):
+    """Where a reference was placed."""
+
+    reference: Reference
+    command: Command
+    wrong: str  # why no variable can stand there
+    assigned: bool
+    first: bool
 
 
 class _Walk:
     """One pass over a command, which keeps track of the quoting."""
 
     def __init__(self, command: str, names: Mapping[str, str]) -> None:
-        self.mistakes: list[Misplaced] = []
+        self._places: list[_Place] = []
         self._names = names
         self._out: list[str] = []  # character by character, references in one
-        self._frames = [_Frame("bare", 0)]
+        self._commands = [Command()]
+        self._frames = [_Frame("bare", self._commands[0])]
         self._pending: list[_Frame] = []  # here-documents that begin at the next line
         self._at = 0
         self._items: list[str | Reference] = []
@@ -84,28 +122,73 @@ class _Walk:
                 getattr(self, f"_in_{self._top.kind}")(item)
         self.command = "".join(self._out)
 
+    def mistakes(self) -> Iterator[Misplaced]:
+        """Yield the references whose values are not safe where they stand."""
+        for place in self._places:
+            uses = [] if place.assigned else [reader.use for reader in place.command.readers()]
+            why, severity = place.wrong, _ERROR
+            if not why and "code" in uses:
+                why = "becomes part of what another shell parses; let that shell read it from its environment"
+            elif not why and "source" in uses:
+                why = "becomes part of a program's source; let it read the value from its environment"
+                severity = _WARNING
+            elif not why and place.first:
+                why, severity = (
+                    "names the program to start, as one word; write arguments outside of it",
+                    "warning",
+                )
+            if why:
+                yield Misplaced(place.reference.text, place.reference.offset, why, severity)
+
+    def doubtful(self) -> Iterator[tuple[Reference, str]]:
+        """Yield the references whose values may reach a program that is not known to take them for data."""
+        for place in self._places:
+            readers, harmless = list(place.command.readers()), {"data", "script"}
+            if any(reader.to_file for reader in readers):
+                harmless = {"data"}
+            if any(reader.keeps for reader in readers):
+                readers = self._commands
+            else:
+                read_as_wholes = [reader for reader in readers if reader.reads]
+                readers += [command for command in self._commands if command.is_within(read_as_wholes)]
+            yield from ((place.reference, reader.program) for reader in readers if reader.use not in harmless)
+
     @property
     def _top(self) -> _Frame:
         return self._frames[-1]
+
+    def _begin(self, around: Command | None) -> Command:
+        self._commands.append(Command(around))
+        return self._commands[-1]
 
     def _ahead(self, count: int = 1) -> str:
         """Return the next characters; a reference is none."""
         items = self._items[self._at : self._at + count]
         return "".join(item if isinstance(item, str) else "\0" for item in items)
 
-    def _take(self, count: int = 1) -> None:
+    def _take(self, count: int = 1, *, said: bool = True) -> None:
+        """Take characters; `said`: as words of the command."""
         for item in self._items[self._at : self._at + count]:
             if isinstance(item, Reference):
                 return
             self._out.append(item)
             self._at += 1
+            if said and self._top.kind not in ("comment", "document", "literal_document"):
+                self._top.command.text += item
 
     def _push(self, kind: str, count: int = 1) -> None:
-        self._take(count)
-        self._frames.append(_Frame(kind, len(self._out)))
+        command = self._top.command
+        self._take(count, said=kind not in _BARE)
+        if kind in _BARE:
+            if command.unused and kind == "substitution" and count == 1:
+                command.opening = "("
+            else:
+                command.text += VALUE
+            command = self._begin(command)
+        self._frames.append(_Frame(kind, command))
 
     def _pop(self, count: int = 1) -> None:
-        self._take(count)
+        self._take(count, said=self._top.kind not in _BARE)
         if len(self._frames) > 1:
             self._frames.pop()
 
@@ -113,6 +196,7 @@ class _Walk:
 
     def _in_bare(self, char: str) -> None:
         started = not self._out or self._out[-1] in " \t\n;&|()"
+        keyword = _KEYWORD.match(self._ahead(8)) if started and self._top.command.unused else None
         if char == "\\":
             self._take(2)
         elif char == "'":
@@ -120,30 +204,58 @@ class _Walk:
         elif char == '"':
             self._push("double")
         elif char == "#" and started:
-            self._push("comment")
+            self._frames.append(_Frame("comment", self._top.command))
+        elif keyword:
+            self._keyword(keyword[0])
         else:
             self._operator(char)
 
     _in_substitution = _in_backticks = _in_bare
 
+    def _keyword(self, word: str) -> None:
+        command = self._top.command
+        if word in _OPENING:
+            command.opening = word
+            self._top.command = self._begin(command)
+        elif word in _CLOSING and command.around is not None and command.around.opening:
+            self._top.command = command.around
+        self._take(len(word), said=word in _WITH_WORDS)
+
     def _operator(self, char: str) -> None:
         """Take what parts commands or starts one inside of another."""
-        if char == "(":
+        around = self._top.command.around
+        if self._ahead(2) == "((" and self._top.command.unused:
+            self._push("arithmetic", 2)
+        elif char == "(":
             self._push("substitution")
+        elif char == ")" and around is not None and around.opening == "case":
+            self._top.command.text = "case"  # a pattern ends
+            self._separate(1)
         elif char == ")" and self._top.kind == "substitution":
             self._pop()
         elif self._ahead(3) == "<<<":
             self._take(3)
         elif self._ahead(2) == "<<":
             self._note_document()
+        elif redirection := _REDIRECTION.match(self._ahead(2)):
+            self._top.command.to_file |= not _TO_NO_FILE.match(self._ahead(20))
+            self._take(len(redirection[0]))
         elif char in ";|&\n":
-            self._take()
-            self._top.segment = len(self._out)
+            self._separate(2 if self._ahead(2) in ("||", "&&", "|&") else 1)
             if char == "\n" and self._pending:
                 self._frames += reversed(self._pending)
                 self._pending = []
         else:
             self._expansion(char)
+
+    def _separate(self, count: int) -> None:
+        """Take the sign behind a command."""
+        before, pipe = self._top.command, self._ahead(count) in ("|", "|&")
+        self._take(count, said=False)
+        if not before.unused:
+            self._top.command = self._begin(before.around)
+            before.piped_to = self._top.command if pipe else None
+            self._top.command.behind_pipe = pipe
 
     def _in_single(self, char: str) -> None:
         if char == "'":
@@ -224,8 +336,7 @@ class _Walk:
         kind = "literal_document" if quoted else "document"
         delimiter = re.sub(r"""['"]|\\(.)""", r"\1", word)
         self._take(len(found[0]))
-        document = _Frame(kind, self._top.segment, delimiter, tabs=bool(found["tabs"]))
-        self._pending.append(document)
+        self._pending.append(_Frame(kind, self._top.command, delimiter, tabs=bool(found["tabs"])))
 
     def _ends_document(self) -> bool:
         if self._out[-1:] != ["\n"]:
@@ -243,11 +354,13 @@ class _Walk:
 
     def _place(self, reference: Reference) -> None:
         self._at += 1
-        why = self._unsafe()
-        if why:
-            self.mistakes.append(Misplaced(reference.text, reference.offset, *why))
+        kind, command = self._top.kind, self._top.command
+        if kind != "comment":
+            assigned = kind != "document" and bool(_ASSIGNMENTS.match(command.text))
+            first = kind in _BARE and command.unused
+            self._places.append(_Place(reference, command, self._wrong(), assigned, first))
+            command.text += VALUE if kind != "document" else ""
         variable = f"${{{self._names.get(reference.name, '')}}}"
-        kind = self._top.kind
         if kind in _BARE:
             self._out.append(f'"{variable}"')
         elif kind == "single":
@@ -255,40 +368,14 @@ class _Walk:
         else:
             self._out.append(variable)
 
-    def _unsafe(self) -> tuple[str, Severity] | None:
-        """Return why the value would not be safe here, and what to do."""
+    def _wrong(self) -> str:
+        """Return why no variable can stand here, and what to do."""
         kinds = [frame.kind for frame in self._frames]
         before = "".join(self._out[max(0, len(self._out) - 2) :])
         if before.endswith("$") or (before.endswith("\\") and before != "\\\\" and kinds[-1] != "single"):
-            return (
-                f"stands behind `{before[-1]}`, which would change what it means; remove that sign",
-                "error",
-            )
+            return f"stands behind `{before[-1]}`, which would change what it means; remove that sign"
         if kinds[-1] == "literal_document":
-            return (
-                "stands in a here-document with a quoted delimiter, which expands nothing; unquote it",
-                "error",
-            )
-        if {"parameter", "arithmetic", "group"} & set(kinds[-2:]):
-            return "stands inside of `${...}` or `$((...))`; put the value into a variable first", "error"
-        start = next(frame.segment for frame in reversed(self._frames) if frame.kind in (*_BARE, "document"))
-        segment = "".join(self._out[start:])
-        document = any(frame.kind == "document" for frame in self._frames)
-        rest = segment.partition("\n")[0] if document else self._rest_of_command()
-        if _PARSED_AGAIN.search(segment.replace("\\\n", " ")) or _PIPED.match(rest):
-            why = "becomes part of what another shell parses; let that shell read it from its environment"
-            return why, "error"
-        if _CODE.search(segment):
-            return "becomes part of a program's source; let it read the value from its environment", "warning"
-        if not segment.strip() and kinds[-1] == "bare":
-            return "names the program to start, as one word; write arguments outside of it", "warning"
-        return None
-
-    def _rest_of_command(self) -> str:
-        """Return what follows up to the end of the command, with all that it is piped to, in one line."""
-        rest = "".join(item if isinstance(item, str) else "" for item in self._items[self._at :])
-        quote = {"single": "'", "double": '"'}.get(self._top.kind, "")
-        if quote:
-            rest = rest.partition(quote)[2]
-        rest = re.sub(r"\|\s*\n", "| ", rest.replace("\\\n", " "))
-        return re.split(r"[;\n]|&&|\|\|", rest, maxsplit=1)[0]
+            return "stands in a here-document with a quoted delimiter, which expands nothing; unquote it"
+        if not {"parameter", "arithmetic", "group"}.isdisjoint(kinds):
+            return "stands inside of `${...}` or `$((...))`; put the value into a variable first"
+        return ""

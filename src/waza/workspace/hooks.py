@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from waza.kit.process import ending, shell
-from waza.kit.shell_template import placed
+from waza.kit.shell_template import placed, refusal
 from waza.kit.template import parts, render
 from waza.kit.text import encodable
 from waza.model.suite import Hook
@@ -69,6 +69,8 @@ def shell_names(variables: Iterable[str]) -> dict[str, str]:
 
 async def _run(hook: Hook, home: Path, variables: Mapping[str, str], names: Mapping[str, str]) -> HookRun:
     command = render(hook.command, variables)
+    if refused := refusal(hook.command, variables, names):
+        return HookRun(command=command, output="", ok=False, fatal=hook.error_on_fail, reason=refused)
     environment = _environment(hook.command, variables, names)
     # The shell of Windows expands variables before it parses, so there the environment alone would be safe.
     line = command if sys.platform == "win32" else placed(hook.command, names)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from waza.kit.shell_template import misplaced, placed
+from waza.kit.shell_template import misplaced, placed, refusal
 
 NAMES = {"Vars.a": "WAZA_VAR_a", "TaskName": "WAZA_TASK_NAME"}
 SHELLS = [shell for shell in ("sh", "bash", "dash") if shutil.which(shell)]
@@ -153,6 +155,138 @@ def test_what_is_doubtful_is_a_warning(command: str, why: str):
 )
 def test_near_misses_are_fine(command: str):
     assert misplaced(command) == []
+
+
+ANY_VALUE = [
+    "echo 'Running: {{.Vars.a}}' && npm ci",
+    'mkdir -p "{{.Vars.a}}/x" && cp "{{.Vars.a}}/a" b',
+    "if true; then echo {{.Vars.a}}; npm ci; fi",
+    'if [ "{{.Vars.a}}" = "a b" ]; then npm ci; fi',
+    "test {{.Vars.a}} != b && npm ci",
+    'case "{{.Vars.a}}" in a*) npm ci;; b|c) echo x;; esac',
+    'x={{.Vars.a}}; echo "$x"',
+    "echo {{.Vars.a}} >> log.txt",
+    "echo {{.Vars.a}} >/dev/null 2>&1 && npm ci",
+    "./seed.py --city '{{.Vars.a}}'",
+    "python3 seed.py {{.Vars.a}} -c x",
+    "sh ./prepare.sh {{.Vars.a}}",
+    "echo {{.Vars.a}} | grep -q x || npm ci",
+    "echo {{.Vars.a}} | ./load.sh",
+    "(cd x && echo {{.Vars.a}} | sort.sh/run)",
+    'echo "`echo {{.Vars.a}}`" | cat',
+    "npm ci # for {{.Vars.a}}",
+    "cat <<'A' | sh\nit's $(none\nA\necho {{.Vars.a}}",
+    "cat <<A\n{{.Vars.a}}\nA\nnpm ci",
+    "for f in a b; do touch {{.Vars.a}}/$f; done",
+]
+HARMLESS_VALUES = [
+    ("awk '{{.Vars.a}}' f", "awk"),
+    ('sed "s/a/{{.Vars.a}}/e" f', "sed"),
+    ('git -c "alias.x=!{{.Vars.a}}" x', "git"),
+    ("X={{.Vars.a}} sh -c 'eval $X'", "sh"),
+    ("env X={{.Vars.a}} ./x", "env"),
+    ("sudo mkdir {{.Vars.a}}", "sudo"),
+    ("find . -name {{.Vars.a}}", "find"),
+    ("npm run x -- {{.Vars.a}}", "npm"),
+    ('x={{.Vars.a}}; eval "$x"', "eval"),
+    ('export x={{.Vars.a}}; sh -c "$x"', "sh"),
+    ("x={{.Vars.a}}; $x", "$x"),
+    ("x=$(echo {{.Vars.a}}); $x", "$x"),
+    ("for i in {{.Vars.a}}; do true; done; $i", "$i"),
+    ('echo "X={{.Vars.a}}" > env.sh; . ./env.sh', "."),
+    ("{ echo {{.Vars.a}}; } > env.sh; . ./env.sh", "."),
+    ("if echo {{.Vars.a}} > s; then sh ./s; fi", "sh"),
+    ("while read l; do echo $l; done <<EOF\n{{.Vars.a}}\nEOF\n", "read"),
+    ('echo {{.Vars.a}} | while read l; do sh -c "$l"; done', "read"),
+    ("echo {{.Vars.a}} > >(sh)", "sh"),
+    ("$(echo {{.Vars.a}})", "..."),
+    ("python3 -m mod {{.Vars.a}}", "python3"),
+    ("python3 -c {{.Vars.a}}", "python3"),
+    ('f() { sh -c "$1"; }; f {{.Vars.a}}', "f..."),
+    ("[ {{.Vars.a}} -eq 1 ]", "["),
+    ("[ -v {{.Vars.a}} ]", "["),
+    ("printf {{.Vars.a}} b", "printf"),
+    ("echo {{.Vars.a}} | tee -a log", "tee"),
+]
+
+
+@pytest.mark.parametrize("command", ANY_VALUE)
+def test_any_value_may_stand_where_all_programs_take_it_for_data(command: str):
+    assert misplaced(command) == []
+    for value in HOSTILE:
+        assert refusal(command, {"Vars.a": value}, NAMES) == ""
+
+
+@pytest.mark.parametrize(("command", "program"), HARMLESS_VALUES)
+def test_only_plain_values_may_stand_where_a_program_may_take_them_for_code(command: str, program: str):
+    assert not [wrong for wrong in misplaced(command) if wrong.severity == "error"]
+    assert refusal(command, {"Vars.a": "Graz-2/ü.txt:80"}, NAMES) == ""
+    for value in ("a b", "$(touch pwned)", "a;b", "-rf", "a\n", "*", "~", "\u00a0"):
+        told = refusal(command, {"Vars.a": value}, NAMES)
+        assert f"`{program}` may take the value of `{{{{.Vars.a}}}}` for code" in told or program == "f..."
+        assert 'write "$WAZA_VAR_a"' in told
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "{ echo {{.Vars.a}}; } | sh",
+        "for i in 1 2; do echo {{.Vars.a}}; done | sh",
+        "while true; do echo {{.Vars.a}}; break; done | sudo bash -s",
+        "(cd x; echo {{.Vars.a}}) |& sh",
+        "case x in x) echo {{.Vars.a}} | sh;; esac",
+        "echo {{.Vars.a}} 2>&1 | sh 2>&1",
+        "env X=1 sh -c {{.Vars.a}}",
+        'sh -c "$(echo {{.Vars.a}})"',
+        "eval `echo {{.Vars.a}}`",
+        "sh <<< {{.Vars.a}}",
+        ". {{.Vars.a}}",
+        "[[ {{.Vars.a}} -eq 1 ]]",
+        "(( {{.Vars.a}} > 1 ))",
+        "echo {{.Vars.a}} | sh # it's run",
+    ],
+)
+def test_what_flows_into_a_shell_is_an_error_however_it_gets_there(command: str):
+    assert [wrong.severity for wrong in misplaced(command)] == ["error"]
+
+
+SIMPLE = ["echo {{.Vars.a}}", "printf '%s\n' \"{{.Vars.a}}\"", "x='{{.Vars.a}}'", "cat <<E\n{{.Vars.a}}\nE\n", "true", "$x", 'eval "$x"',
+          'sh -c "$x"', "touch ./'{{.Vars.a}}'", "echo {{.Vars.a}} > s", "sh ./s", ". ./s", "awk '{{.Vars.a}}'", "echo x # '"]  # fmt: skip
+AROUND = ["{{ {0}\n}}", "({0}\n)", "for i in 1; do {0}\ndone", "if {0}\nthen {1}\nfi", "case x in x) {0}\nesac", "{0} | {1}", "{0}\n{1}",
+          "{0} | sh", "{0} && {1}", 'echo "$({0}\n)"', "$({0}\n)", "x=$({0}\n)", "x=`{0}\n`; {1}", "{0} >s; {1}",
+          "{0} | while read x; do {1}\ndone", "for x in $({0}\n); do {1}\ndone", "f() {{ {0}\n}}; f | {1}"]  # fmt: skip
+COMMANDS = st.recursive(
+    st.sampled_from(SIMPLE),
+    lambda inner: st.builds(lambda around, *two: around.format(*two), st.sampled_from(AROUND), inner, inner),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    COMMANDS,
+    st.sampled_from(
+        [
+            "touch pwned",
+            "$(touch pwned)",
+            ";touch pwned;",
+            "'; touch pwned; '",
+            'BEGIN{system("touch pwned")}',
+        ]
+    ),
+)
+def test_no_value_that_is_accepted_ever_runs(command: str, value: str):
+    if refusal(command, {"Vars.a": value}, NAMES) or any(
+        one.severity == "error" for one in misplaced(command)
+    ):
+        return
+    with tempfile.TemporaryDirectory() as home:
+        for shell in SHELLS:
+            subprocess.run(
+                [shell, "-c", placed(command, NAMES)], env={**os.environ, "WAZA_VAR_a": value}, cwd=home,
+                stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+            )  # fmt: skip
+        assert not (Path(home) / "pwned").exists(), placed(command, NAMES)
 
 
 def test_text_without_references_stays():
