@@ -6,19 +6,19 @@ many gradings, one at a time; after any trouble it is killed and the next gradin
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from waza.errors import GraderError
-from waza.kit.line_process import Idle, LineProcess
+from waza.kit.line_process import LineProcess, Pool, decoded
 from waza.kit.process import ProcessDied
 from waza.kit.text import encodable
 
@@ -52,7 +52,7 @@ class Interpreters:
     def __init__(self, limit: int | None = None) -> None:
         """`limit` defaults to the number of cores."""
         limit = limit or os.cpu_count() or 1
-        self._pools = {language: _Pool(language, limit) for language in _ARGV}
+        self._pools = {language: Pool(limit, partial(_started, language)) for language in _ARGV}
         self._ids = itertools.count(1)
 
     async def evaluate(
@@ -68,7 +68,12 @@ class Interpreters:
         number = next(self._ids)
         line = _line(language, id=number, names=names, assertions=list(assertions), limit_ms=ASSERTION_MS)
         try:
-            answer = await self._pools[language].ask(line, timeout, (number, len(assertions)))
+            async with self._pools[language].child() as child:
+                answer = decoded(await child.ask(line, timeout), _Answer)
+                if answer is None or (answer.id, len(answer.results)) != (number, len(assertions)):
+                    raise GraderError(
+                        f"the {language} interpreter answered nonsense; do assertions write to it?"
+                    )
         except TimeoutError:
             raise GraderError(
                 f"the {language} assertions did not end within {timeout:g} s; simplify them or raise the timeout"
@@ -83,42 +88,13 @@ class Interpreters:
             await pool.aclose()
 
 
-class _Pool:
-    """The children of one language."""
-
-    def __init__(self, language: Language, limit: int) -> None:
-        self._language = language
-        self._free = asyncio.Semaphore(limit)
-        self._idle = Idle()
-
-    async def ask(self, line: bytes, timeout: float, expected: tuple[int, int]) -> _Answer:
-        """Have the line answered by a child; `expected` are the number and the length of the answer."""
-        async with self._free:
-            child = await self._child()
-            answer = _read(await child.ask(line, timeout))
-            if answer is None or (answer.id, len(answer.results)) != expected:
-                await child.aclose()
-                raise GraderError(
-                    f"the {self._language} interpreter answered nonsense; do assertions write to it?"
-                )
-            self._idle.put(child)
-            return answer
-
-    async def aclose(self) -> None:
-        """End the idle children."""
-        await self._idle.aclose()
-
-    async def _child(self) -> LineProcess:
-        """Return an idle child that still lives, else a new one."""
-        child = await self._idle.take()
-        if child is not None:
-            return child
-        child = LineProcess(_ARGV[self._language], env=_environment())
-        try:
-            await child.start()
-        except ProcessDied as error:
-            raise GraderError(f"{error}; {_INSTALL[self._language]}") from error
-        return child
+async def _started(language: Language) -> LineProcess:
+    child = LineProcess(_ARGV[language], env=_environment())
+    try:
+        await child.start()
+    except ProcessDied as error:
+        raise GraderError(f"{error}; {_INSTALL[language]}") from error
+    return child
 
 
 def _environment() -> dict[str, str]:
@@ -132,11 +108,3 @@ def _line(language: Language, **question: object) -> bytes:
         return json.dumps(question, allow_nan=language == "python").encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise GraderError(f"what was seen cannot be handed to {language} assertions: {error}") from None
-
-
-def _read(line: bytes) -> _Answer | None:
-    """Return the answer, or None when it is not of the agreed form."""
-    try:
-        return msgspec.convert(json.loads(line), _Answer)
-    except (ValueError, RecursionError):
-        return None

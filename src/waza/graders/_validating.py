@@ -6,7 +6,6 @@ be interrupted, so such schemas are given to children, which can. They are used 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import GraderError
-from waza.kit.line_process import Idle, LineProcess
+from waza.kit.line_process import LineProcess, Pool, decoded
 from waza.kit.process import ProcessDied
 
 _MEMORY = 2 << 30  # bytes of address space
@@ -38,39 +37,37 @@ class Validators:
     """The children of a run, one for each core at most."""
 
     def __init__(self) -> None:
-        self._free = asyncio.Semaphore(os.cpu_count() or 1)
-        self._idle = Idle()
+        self._pool = Pool(os.cpu_count() or 1, _started)
 
     async def errors(
         self, schema: str, file: Path | None, root: Path | None, value: object, timeout: float
     ) -> list[str]:
         """Return what does not fit, as `waza.kit.schema.Schema.errors` does. GraderError: that cannot be told."""
         question = {"schema": schema, "file": file and str(file), "root": root and str(root), "value": value}
-        async with self._free:
-            try:
-                child = await self._idle.take() or LineProcess(_ARGV)
-                if not child.alive:
-                    await child.start()
-                said = await child.ask(json.dumps(question).encode("ascii"), timeout)
-            except TimeoutError:
-                raise GraderError(
-                    f"the output cannot be held against the schema within {timeout:g} s; simplify the schema"
-                ) from None
-            except ProcessDied as error:
-                raise GraderError(f"the output cannot be held against the schema: {error}") from error
-            try:
-                answer = msgspec.json.decode(said, type=_Answer)
-            except msgspec.MsgspecError as error:
-                await child.aclose()
-                raise GraderError(f"the output cannot be held against the schema: {error}") from error
-            self._idle.put(child)
+        try:
+            async with self._pool.child() as child:
+                answer = decoded(await child.ask(json.dumps(question).encode("ascii"), timeout), _Answer)
+                if answer is None:
+                    raise ProcessDied("its process answered nonsense")
+        except TimeoutError:
+            raise GraderError(
+                f"the output cannot be held against the schema within {timeout:g} s; simplify the schema"
+            ) from None
+        except ProcessDied as error:
+            raise GraderError(f"the output cannot be held against the schema: {error}") from error
         if answer.fault:
             raise GraderError(answer.fault)
         return answer.errors
 
     async def aclose(self) -> None:
         """End the children."""
-        await self._idle.aclose()
+        await self._pool.aclose()
+
+
+async def _started() -> LineProcess:
+    child = LineProcess(_ARGV)
+    await child.start()
+    return child
 
 
 def serve() -> None:

@@ -1,17 +1,23 @@
-"""A long-lived child that answers one line of JSON with one line of JSON."""
+"""Long-lived children that answer one line of JSON with one line of JSON, and pools of them."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from asyncio.subprocess import PIPE
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from waza.kit import process
 from waza.kit._child import Child
 from waza.kit.process import ProcessDied
 
 _LAST_WORDS = 4096  # bytes of stderr that are kept for messages
+Form = TypeVar("Form")
 _EXIT = 0.2  # seconds between the end of the output and the end of the process
 
 
@@ -116,26 +122,47 @@ class LineProcess:
         return f"the process gave no answer ({how}){said}"
 
 
-class Idle:
-    """Children that wait for their next question."""
+class Pool:
+    """At most `limit` children, each made by `started` when it is needed, and used again and again.
 
-    def __init__(self) -> None:
-        self._waiting: list[LineProcess] = []
+    `started` returns a child that can be asked; what it raises goes to who wanted the child.
+    """
 
-    def put(self, child: LineProcess) -> None:
-        """Keep a child that has answered."""
-        self._waiting.append(child)
+    def __init__(self, limit: int, started: Callable[[], Awaitable[LineProcess]]) -> None:
+        self._free = asyncio.Semaphore(limit)
+        self._started = started
+        self._idle: list[LineProcess] = []
 
-    async def take(self) -> LineProcess | None:
+    @asynccontextmanager
+    async def child(self) -> AsyncIterator[LineProcess]:
+        """Lend a child that lives, as soon as there may be one more; after an exception it is ended."""
+        async with self._free:
+            child = await self._waiting() or await self._started()
+            try:
+                yield child
+            except BaseException:  # also when cancelled
+                await child.aclose()
+                raise
+            self._idle.append(child)
+
+    async def aclose(self) -> None:
+        """End the children that wait. Call it when none is lent."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(child.aclose() for child in idle))
+
+    async def _waiting(self) -> LineProcess | None:
         """Return a child that still lives, or None where none waits; dead ones are ended."""
-        while self._waiting:
-            child = self._waiting.pop()
+        while self._idle:
+            child = self._idle.pop()
             if child.alive:
                 return child
             await child.aclose()
         return None
 
-    async def aclose(self) -> None:
-        """End all of them."""
-        waiting, self._waiting = self._waiting, []
-        await asyncio.gather(*(child.aclose() for child in waiting))
+
+def decoded(line: bytes, form: type[Form]) -> Form | None:
+    """Return the answer that a line of JSON holds, or None where it is not of that form. Lone surrogates survive."""
+    try:
+        return msgspec.convert(json.loads(line), form)
+    except (ValueError, RecursionError):
+        return None

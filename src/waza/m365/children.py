@@ -5,7 +5,6 @@ Each serves one call at a time. After a crash or a time limit it is dead, and th
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import logging
@@ -17,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.line_process import Idle, LineProcess
+from waza.kit.line_process import LineProcess, Pool, decoded
 from waza.kit.process import ProcessDied
 from waza.m365 import standin
 from waza.m365.custom import CustomEvaluator
@@ -79,40 +78,32 @@ class Children:
         self.evaluator = evaluator
         self._setup = {**setup, "wrapper": str(evaluator.wrapper), "classes": evaluator.classes}
         self._timeout = timeout
-        self._free = asyncio.Semaphore(limit)
-        self._idle = Idle()
+        self._pool = Pool(limit, self._imported)
+        self._loaded = ""
         self._ids = itertools.count(1)
 
     async def warm(self) -> str:
         """Have a child ready, and return the name of the class that it found. Raises ImportFailed."""
-        async with self._free:
-            child, loaded = await self._new()
-            self._idle.put(child)
-            return loaded
+        async with self._pool.child():
+            return self._loaded
 
     async def ask(self, **question: object) -> Answer:
         """Have a call answered. Raises ImportFailed or CallFailed; the child is dead then."""
-        async with self._free:
-            child = await self._child()
+        async with self._pool.child() as child:
             try:
-                answer = await self._asked(child, question)
+                return await self._asked(child, question)
             except TimeoutError:
                 said = f"; it last wrote: {child.last_words}" if child.last_words else ""
                 raise CallFailed(f"it gave no result within {self._timeout:g} s{said}") from None
             except ProcessDied as error:
                 raise CallFailed(str(error)) from None
-            self._idle.put(child)
-            return answer
 
     async def aclose(self) -> None:
         """End the idle children."""
-        await self._idle.aclose()
+        await self._pool.aclose()
 
-    async def _child(self) -> LineProcess:
-        """Return an idle child that still lives, else a new one."""
-        return await self._idle.take() or (await self._new())[0]
-
-    async def _new(self) -> tuple[LineProcess, str]:
+    async def _imported(self) -> LineProcess:
+        """Return a new child that has imported the evaluator."""
         child = LineProcess(_ARGV, env=_environment(), overhear=_Overheard(self.evaluator.name))
         try:
             await child.start()
@@ -124,13 +115,14 @@ class Children:
         if answer.failed is not None:
             await child.aclose()
             raise ImportFailed(answer.failed, answer)
-        return child, answer.loaded
+        self._loaded = answer.loaded
+        return child
 
     async def _asked(self, child: LineProcess, question: Mapping[str, object]) -> Answer:
         number = next(self._ids)
         # ASCII, in which lone surrogates survive.
         line = json.dumps({"id": number, **question}).encode("ascii")
-        answer = _read(await child.ask(line, self._timeout))
+        answer = decoded(await child.ask(line, self._timeout), Answer)
         if answer is None or answer.id != number:
             await child.aclose()
             raise ProcessDied("its process answered nonsense; does it write to the descriptors of others?")
@@ -157,11 +149,3 @@ def _environment() -> dict[str, str]:
     """Return our environment, with what a real promptflow must find there before it is imported."""
     home = {standin.HOME_VARIABLE: str(cache_root(os.environ) / "promptflow")}
     return {**home, **os.environ, **standin.QUIET}
-
-
-def _read(line: bytes) -> Answer | None:
-    """Return the answer, or None when it is not of the agreed form."""
-    try:
-        return msgspec.convert(json.loads(line), Answer)
-    except (ValueError, RecursionError):
-        return None

@@ -83,7 +83,7 @@ def test_many_gradings_share_few_children():
 def test_idle_child_that_died_is_replaced():
     async def scenario(interpreters: Interpreters):
         await interpreters.evaluate("javascript", DEPLOYED, ["1"], LIMIT)
-        (idle,) = interpreters._pools["javascript"]._idle._waiting
+        (idle,) = interpreters._pools["javascript"]._idle
         assert idle.pid
         psutil.Process(idle.pid).kill()
         async with asyncio.timeout(LIMIT):

@@ -6,7 +6,7 @@ import sys
 import psutil
 import pytest
 
-from waza.kit.line_process import LineProcess
+from waza.kit.line_process import LineProcess, Pool
 from waza.kit.process import ProcessDied, leftovers
 
 ECHO = "for line in sys.stdin: print(line.upper(), end='', flush=True)"
@@ -139,5 +139,81 @@ def test_cancelled_question_ends_the_child():
             await question
         assert pid
         assert not psutil.pid_exists(pid)
+
+    asyncio.run(scenario())
+
+
+PID = "for line in sys.stdin: print(os.getpid(), flush=True)"
+
+
+class Children:
+    """A pool of children that say who they are; `born` are those that it started."""
+
+    def __init__(self, limit: int) -> None:
+        self.born: list[LineProcess] = []
+        self.pool = Pool(limit, self._started)
+
+    async def _started(self) -> LineProcess:
+        one = child(PID)
+        self.born.append(one)
+        await one.start()
+        return one
+
+    async def ask(self) -> bytes:
+        async with self.pool.child() as one:
+            return await one.ask(b"who", 120)
+
+
+def test_a_pool_starts_as_many_as_its_limit_and_leaves_none():
+    async def scenario() -> None:
+        children = Children(2)
+        answers = await asyncio.gather(*(children.ask() for _ in range(8)))
+        assert len(children.born) == len(set(answers)) == 2
+        await children.pool.aclose()
+
+    asyncio.run(scenario())
+    assert leftovers() == []
+
+
+def test_a_pool_replaces_a_child_that_died_while_it_waited():
+    async def scenario() -> None:
+        children = Children(1)
+        first = await children.ask()
+        os.kill(int(first), signal.SIGKILL)
+        async with asyncio.timeout(120):
+            while children.born[0].alive:  # noqa: ASYNC110 - nobody waits for this event outside
+                await asyncio.sleep(0.01)
+        assert await children.ask() != first
+        await children.pool.aclose()
+
+    asyncio.run(scenario())
+    assert leftovers() == []
+
+
+def test_a_pool_ends_a_child_whose_answer_is_not_taken():
+    async def scenario() -> None:
+        children = Children(1)
+        first = await children.ask()
+        with pytest.raises(KeyError):
+            async with children.pool.child():
+                raise KeyError
+        assert leftovers() == []
+        assert await children.ask() != first, "its place is free"
+        await children.pool.aclose()
+
+    asyncio.run(scenario())
+    assert leftovers() == []
+
+
+def test_a_pool_hands_on_why_a_child_did_not_start_and_goes_on():
+    async def fails() -> LineProcess:
+        raise ProcessDied("it cannot be started")
+
+    async def scenario() -> None:
+        pool = Pool(1, fails)
+        for _ in range(2):
+            with pytest.raises(ProcessDied, match="cannot be started"):
+                async with asyncio.timeout(120), pool.child():
+                    pass
 
     asyncio.run(scenario())

@@ -94,7 +94,7 @@ def test_a_process_that_died_between_two_calls_is_replaced(tmp_path):
 
     async def talk(host: EvaluatorHost) -> list[Outcome]:
         first = await host.call("check", **case())
-        (child,) = host._started["check"]._idle._waiting
+        (child,) = host._started["check"]._pool._idle
         os.kill(child.pid or 0, signal.SIGKILL)
         while child.alive:  # noqa: ASYNC110  # nobody waits for the end of an idle child
             await asyncio.sleep(0.005)
