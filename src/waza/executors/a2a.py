@@ -50,9 +50,7 @@ WAITS = (1.0, 4.0, 15.0)
 
 CARD_LIMIT = 30.0  # seconds
 _LONGEST_WAIT = 120.0  # seconds that `Retry-After` may ask for
-_THROTTLED = 429
-_LATER = (_THROTTLED, 503, 504)
-_DENIED = (401, 403)
+_LATER = (http.BUSY, 503, 504)
 _CHECK_KEYS = (
     "check the token or key: bearer_env and api_key_env (--bearer-env, --api-key-env) "
     "name the variables that hold them"
@@ -192,7 +190,7 @@ class A2ASession:
                 if response is None or response.status_code not in _LATER:
                     return Turn(error=_fault(error), outside=_is_outside(error))
                 if wait is None:
-                    throttled = response.status_code == _THROTTLED
+                    throttled = response.status_code == http.BUSY
                     return Turn(error=_fault(error), throttled=throttled, outside=True)
                 await asyncio.sleep(_wait(response, wait))
             else:
@@ -335,7 +333,7 @@ def _key_header(card: AgentCard) -> str:
 def _no_card(url: str, error: Exception) -> str:
     """Return why there is no card of an agent, and what to do."""
     response = _response(error)
-    if response is not None and response.status_code in _DENIED:
+    if response is not None and response.status_code in http.DENIED:
         return _fault(error)  # something is there
     advice = (
         ""
@@ -351,7 +349,7 @@ def _fault(error: Exception) -> str:
     if isinstance(cause, httpx.HTTPStatusError):
         response = cause.response
         said = f"{_address(cause)} answered {response.status_code} {response.reason_phrase}".rstrip()
-        return f"{said}; {_CHECK_KEYS}" if response.status_code in _DENIED else said
+        return f"{said}; {_CHECK_KEYS}" if response.status_code in http.DENIED else said
     if _away(cause):
         why = " ".join(str(cause).split())
         return f"nothing answers at {_address(cause)} ({why}); check the address and whether the agent runs"
@@ -366,7 +364,7 @@ def _is_outside(error: Exception) -> bool:
     """Tell whether an answer failed for a cause outside of the agent: a lost connection, a broken or closed server."""
     response = _response(error)
     if response is not None:
-        return response.status_code in _DENIED or response.status_code >= 500
+        return http.is_outside(response.status_code)
     return isinstance(_cause(error), httpx.TransportError)
 
 
@@ -392,5 +390,5 @@ def _response(error: BaseException) -> httpx.Response | None:
 
 
 def _wait(response: httpx.Response, otherwise: float) -> float:
-    asked = response.headers.get("Retry-After", "")
-    return min(float(asked), _LONGEST_WAIT) if asked.isdecimal() else otherwise
+    asked = http.asked_wait(response)
+    return otherwise if asked is None else min(asked, _LONGEST_WAIT)

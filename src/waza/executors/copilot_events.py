@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from waza.kit import http
 from waza.model.observation import MESSAGE, Event, ModelUsage, SkillInvocation, Usage
 
 # The runtime's own book-keeping, which says nothing of what the agent did.
@@ -19,8 +20,6 @@ _UNSEEN = (
     "pending_messages.",
 )
 _NANO = 1e9
-TOO_MANY_REQUESTS = 429
-OF_THE_REQUEST = {400, 404, 413, 422}  # these blame what was asked; any other is the server's matter
 
 
 class Collector:
@@ -61,8 +60,8 @@ class Collector:
             self.tokens.add(data)
         elif kind == "session.error" and not of_sub_agent:
             self.error = str(data.get("message") or "the session ended in an error without a message")
-            self.throttled = data.get("statusCode") == TOO_MANY_REQUESTS
-            self.outside = data.get("statusCode") not in OF_THE_REQUEST
+            self.throttled = data.get("statusCode") == http.BUSY
+            self.outside = http.is_outside(data.get("statusCode"))
 
     @property
     def text(self) -> str:

@@ -9,8 +9,6 @@ from waza.kit import http
 from waza.model.agent import Provider
 
 LIMIT = 15.0  # seconds
-_DENIED = (401, 403)
-_BROKEN = 500
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -38,11 +36,11 @@ async def probe(provider: Provider) -> None:
         raise OutsideError(
             f"the model server at {provider.host} cannot be reached ({why}); check its address and whether it runs"
         ) from error
-    if response.status_code >= _BROKEN:
+    if http.is_broken(response.status_code):
         raise OutsideError(
             f"the model server at {provider.host} answers {response.status_code} to {http.address(address)}"
         )
-    if provider.type == "openai" and response.status_code in _DENIED:
+    if provider.type == "openai" and response.status_code in http.DENIED:
         raise OutsideError(
             f"the model server at {provider.host} refuses us ({response.status_code}); check its key or token"
         )

@@ -1,8 +1,11 @@
-"""What every client of HTTP keeps to: bodies of a bounded size, and servers that were named. Needs httpx."""
+"""What every client of HTTP keeps to: bodies of a bounded size, servers that were named, what failures mean. Needs httpx."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 import httpx
 
@@ -12,12 +15,53 @@ MOST = process.MAX_OUTPUT  # bytes of a body, as of what a program writes
 PLAIN = {"Accept-Encoding": "identity"}
 """Headers for every request: a compressed body could be of any size, so that none is accepted."""
 
+DENIED = (401, 403)
+BUSY = 429
+_OF_THE_REQUEST = (400, 404, 413, 422)  # these blame what was asked
+_BROKEN = 500
+_YEAR = 365 * 86_400.0  # seconds
+
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}  # noqa: S104  # agents name themselves so
 _PORTS = {"http": 80, "https": 443}
 
 
 class Refused(httpx.RequestError):
     """A request or its response is not gone on with; the message says why."""
+
+
+def is_broken(status: int) -> bool:
+    """Tell whether a status says that the server itself is broken."""
+    return status >= _BROKEN
+
+
+def may_pass(status: int) -> bool:
+    """Tell whether the same request may be answered later: the server is busy or broken."""
+    return status == BUSY or is_broken(status)
+
+
+def is_outside(status: int | None) -> bool:
+    """Tell whether a failure is the server's matter, and says nothing of who asked or of what was asked.
+
+    So is one without a status, and one of credentials, which are ours.
+    """
+    return status not in _OF_THE_REQUEST
+
+
+def asked_wait(response: httpx.Response) -> float | None:
+    """Return how many seconds a server asks to wait (`Retry-After`: seconds or a date), None where it does not.
+
+    It is 0 where the moment has passed, and a year for all that is longer or no number.
+    """
+    text = response.headers.get("Retry-After", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(text)
+        except (ValueError, OverflowError):
+            return None
+        seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return _YEAR if math.isnan(seconds) else min(max(seconds, 0.0), _YEAR)
 
 
 def origin(url: httpx.URL) -> tuple[str, str, int | None]:

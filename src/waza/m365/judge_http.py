@@ -10,10 +10,7 @@ import asyncio
 import json
 import logging
 import random
-import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,7 +28,7 @@ from waza.version import __version__
 
 MAX_TOKENS = 800
 _NO_SUCH_JSON = (ValueError, LookupError, TypeError, RecursionError)
-_BAD_REQUEST, _BUSY, _DENIED = 400, 429, (401, 403)
+_BAD_REQUEST = 400
 CHECK_LIMIT = 15.0  # seconds in which a judge must answer that is asked whether it is there
 _SHOWN = 300  # characters of an answer that a message repeats
 _log = logging.getLogger(__name__)
@@ -108,7 +105,7 @@ class HttpJudge:
         except httpx.HTTPError as error:
             trouble = self._unreachable(error)
             raise JudgeError(f"{self._who} {self._safe(trouble.text)}{trouble.advice}") from None
-        if response.status_code in _DENIED:
+        if response.status_code in http.DENIED:
             trouble = self._answer_of_failure(response)
             raise JudgeError(f"{self._who} {self._safe(trouble.text)}{trouble.advice}")
         listed = _listed(response)
@@ -185,9 +182,9 @@ class HttpJudge:
         return _Trouble(
             f"answers {status}",
             f"answered with HTTP {status}: {_message(response)}",
-            f"; check {self.service.key_variable}" if status in _DENIED else "",
-            final=status != _BUSY and status < 500,
-            wait=_asked_wait(response),
+            f"; check {self.service.key_variable}" if status in http.DENIED else "",
+            final=not http.may_pass(status),
+            wait=http.asked_wait(response) or 0.0,
         )
 
     async def _request(self, method: str, url: str, **content: Any) -> httpx.Response:
@@ -266,15 +263,3 @@ def _message(response: httpx.Response) -> str:
     except _NO_SUCH_JSON:
         text = response.text
     return " ".join(str(text).split()) or response.reason_phrase
-
-
-def _asked_wait(response: httpx.Response) -> float:
-    """Return how many seconds the server asks to wait, by Retry-After as a number or a date; else 0."""
-    text = response.headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
-        return float(text)
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return 0.0
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

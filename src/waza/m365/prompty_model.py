@@ -6,7 +6,6 @@ What `model.configuration` of a prompty says: `type: openai` with `base_url`, `a
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -106,30 +105,30 @@ def _client() -> httpx.Client:
 
 def _wait(response: httpx.Response | None, number: int, waits: Sequence[float]) -> float | None:
     """Return the seconds before the next try, None when there shall be none."""
-    status = response.status_code if response is not None else 500
-    retries = min(len(waits), _UNPROCESSABLE_RETRIES) if status == _UNPROCESSABLE else len(waits)
-    if number >= retries or not (status in {429, _UNPROCESSABLE} or status >= 500):
+    from waza.kit import http
+
+    retries = len(waits)
+    if response is not None and response.status_code == _UNPROCESSABLE:
+        retries = min(retries, _UNPROCESSABLE_RETRIES)
+    elif response is not None and not http.may_pass(response.status_code):
         return None
-    asked = _asked_wait(response)
+    if number >= retries:
+        return None
+    asked = http.asked_wait(response) if response is not None else None
     if asked is None:
         return waits[number]
-    return max(asked, 0) if asked <= _LONGEST_WAIT else None
-
-
-def _asked_wait(response: httpx.Response | None) -> float | None:
-    """Return the seconds that a server asks to wait; None where it asks for none, or gives a date."""
-    try:
-        asked = float(response.headers["retry-after"]) if response is not None else None
-    except (KeyError, ValueError):
-        return None
-    return math.inf if asked is not None and math.isnan(asked) else asked
+    return asked if asked <= _LONGEST_WAIT else None
 
 
 def _asked_too_long(response: httpx.Response | None) -> str:
-    asked = _asked_wait(response)
+    from waza.kit import http
+
+    asked = http.asked_wait(response) if response is not None else None
     if asked is None or asked <= _LONGEST_WAIT:
         return ""
-    return f"; it asks to wait {asked:g} s, and no more than {_LONGEST_WAIT:g} s are waited: run again later"
+    return (
+        f"; it asks to wait {asked:.0f} s, and no more than {_LONGEST_WAIT:g} s are waited: run again later"
+    )
 
 
 def _complaint(response: httpx.Response) -> str:

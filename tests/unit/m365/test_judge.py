@@ -208,6 +208,7 @@ def test_waiting_for_a_new_try_is_told(caplog):
             1,
             "HTTP 429: come back; it asks to wait 1h0m0s, and no more than 500ms are waited: run again later",
         ),
+        ((503, {"retry-after": "inf"}, "gone"), 1, "gone; it asks to wait 8760h0m0s, and no more than 500ms"),
         (
             (401, {}, {"error": {"message": f"Incorrect key {KEY}"}}),
             1,

@@ -169,14 +169,14 @@ def test_what_the_server_asks_for_is_waited(server, waited):
         httpx.Response(200, json={}),
     ]
     asked(OPENAI)
-    assert waited == [1, 0, RETRY_WAITS[2]]
+    assert waited == [1, 0, 0]
 
 
 @pytest.mark.parametrize("seconds", ["3600", "inf", "nan"])
 def test_nobody_waits_for_an_hour(server, waited, seconds):
     server.replies = [httpx.Response(429, headers={"retry-after": seconds})]
     with pytest.raises(
-        ModelError, match=r"answered 429: Too Many Requests; it asks to wait (3600|inf) s, and no more"
+        ModelError, match=r"answered 429: Too Many Requests; it asks to wait (3600|31536000) s, and no more"
     ):
         asked(OPENAI)
     assert waited == []
