@@ -395,5 +395,5 @@ def test_arms_that_ran_other_tasks_are_not_compared(tmp_path: Path) -> None:
     assert ended.code == 1
     (why,) = ended.results()["metadata"]["verdict"]["reasons"]
     assert why == (
-        "gate baseline: not compared: with skills 2 passed of 2 tasks; without skills 1 failed, 1 skipped of 2 tasks"
+        "gate baseline: not compared: with skills 2 passed of 2 tasks; without skills 1 failed, 1 cut off of 2 tasks"
     )

@@ -161,7 +161,7 @@ def test_during_a_turn(project: Project):
         ended = live.ended()
     assert ended.code == 130
     assert project.finished() == [("a", 1)]
-    assert "1 of 1 task that ran passed, 1 did not run" in ended.out  # the report is of what finished
+    assert "1 of 1 task that ran passed, 1 cut off" in ended.out  # the report is of what finished
     assert "✗ FAILED\n  • the run did not come to its end (cancelled): 1 trial did not run" in ended.out
     assert (project.home / "after.txt").exists()
 

@@ -114,8 +114,11 @@ def test_a_suite_that_could_not_start_is_told_in_every_artifact(tmp_path: Path):
     shown = Shown(waza("run", *REPORTS, cwd=tmp_path), tmp_path)
     assert shown.ended.code == 2
     assert (tmp_path / "r_ada.json").exists(), "the name says which of the skills it is"
-    (reason,) = shown.json["metadata"]["verdict"]["reasons"]
+    assert shown.json["metadata"]["verdict"] == {"passed": True, "reasons": []}, "of the run of ada"
+    invocation = shown.json["metadata"]["invocation"]
+    (reason,) = invocation["verdict"]["reasons"]
     assert reason.startswith("bob on test-model: did not run: ")
+    assert [(one["skill"], one["model"]) for one in invocation["not_started"]] == [("bob", "test-model")]
     assert shown.cases("error") == ["bob on test-model"]
     assert "**❌ Failed**" in shown.markdown.split("##")[0]
     assert "| bob on test-model | ❌ not started | - | - |" in shown.markdown
@@ -192,6 +195,6 @@ def test_a_gate_without_data_does_not_pass_and_neither_does_grading_again(tmp_pa
     ended = waza("run", suite, "--task", "a", "-o", "r.json", cwd=tmp_path)
     assert ended.code == 1
     (reason,) = ended.results()["metadata"]["verdict"]["reasons"]
-    assert reason == "gate order: it was not measured"
+    assert reason == "gate order: no data"
     graded = waza("grade", suite, "--results", "r.json", "--task", "a", "--fail", cwd=tmp_path)
     assert (graded.code, strict_json(graded.out)["passed"]) == (1, False)

@@ -187,14 +187,14 @@ def test_sessions_that_break_are_errors_and_make_no_ratio_better(tmp_path: Path)
     assert metrics["accuracy"] == 0.3
 
 
-def test_ratios_round_halves_away_from_zero_and_are_0_of_nothing(tmp_path: Path) -> None:
+def test_ratios_round_halves_away_from_zero_and_are_left_out_where_there_is_no_case(tmp_path: Path) -> None:
     wrong = [f"quiet {i}" for i in range(31)]
     metrics = run(tmp_path, trigger_file(prompts("fire", *wrong), [])).results()["trigger_metrics"]
     assert metrics["recall"] == metrics["accuracy"] == 0.0313  # 1/32 = 0.03125
     assert (metrics["precision"], metrics["true_negatives"]) == (1, 0)
     metrics = run(tmp_path / "b", trigger_file(prompts("quiet"), [])).results()["trigger_metrics"]
-    ratios = {name: metrics[name] for name in ("precision", "recall", "f1", "accuracy")}
-    assert ratios == {"precision": 0, "recall": 0, "f1": 0, "accuracy": 0}
+    ratios = {name: metrics.get(name) for name in ("precision", "recall", "f1", "accuracy")}
+    assert ratios == {"precision": None, "recall": 0, "f1": 0, "accuracy": 0}
 
 
 def test_a_session_has_the_fixtures_skills_and_mocks_of_the_suite_and_no_injected_target(

@@ -45,7 +45,7 @@ from waza.plugins import executors_with
 from waza.problem import Problem
 from waza.report.progress import Progress
 from waza.report.terminal import has_colour, is_live
-from waza.results.verdict import COMPLETE
+from waza.results.ending import came_to_its_end
 from waza.suite.discover import target_at
 from waza.suite.project import find_project
 
@@ -233,7 +233,7 @@ class _Run:
         else:
             summarise(self.out.line, self.document, outcomes, could_judge=self._could_judge_retrieval())
         trouble = self._write(paths, result)
-        if run.outcome.head.metadata.get("run_status") != COMPLETE:
+        if not came_to_its_end(run.outcome.head):
             self.resumable.tell_again()
         if run.interrupted is None:
             self.out.close()  # who interrupts a run may have closed the terminal

@@ -15,9 +15,9 @@ from waza.kit import stats
 from waza.kit.files import write_atomic
 from waza.report import junit, markdown
 from waza.results.absent import absent
-from waza.results.invocation import Invocation
+from waza.results.invocation import INVOCATION, Invocation
 from waza.results.outcome import Outcome
-from waza.results.verdict import NotStarted, RunVerdict, overall, with_verdict
+from waza.results.verdict import NotStarted
 from waza.results.write import encode
 
 JSON = "json"
@@ -71,11 +71,26 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
     done: tuple[Done, ...]
     not_started: tuple[NotStarted, ...] = ()
+    without_suite: tuple[str, ...] = ()
 
     @property
     def invocation(self) -> Invocation:
         """The outcomes for reports that show all of them."""
-        return Invocation(outcomes=tuple(one.outcome for one in self.done), not_started=self.not_started)
+        return Invocation(
+            outcomes=tuple(one.outcome for one in self.done),
+            skills=tuple(one.skill for one in self.done),
+            not_started=self.not_started,
+            without_suite=self.without_suite,
+        )
+
+    @property
+    def parts(self) -> list[Invocation]:
+        """The same in pieces, for reports with a file each."""
+        return [
+            *(Invocation(outcomes=(one.outcome,), skills=(one.skill,)) for one in self.done),
+            *(Invocation(outcomes=(), not_started=(one,)) for one in self.not_started),
+            *(Invocation(outcomes=(), without_suite=(name,)) for name in self.without_suite),
+        ]
 
     @property
     def all(self) -> list[Done]:
@@ -89,13 +104,10 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         return [*(one.key for one in self.done), *absent]
 
     def document(self, one: Done) -> Iterator[bytes]:
-        """Yield the results file of an outcome; it does not pass where others were to run and did not."""
-        outcome = one.outcome
-        if self.not_started:
-            others = overall([], self.not_started).reasons
-            verdict = RunVerdict.of(dict.fromkeys([*outcome.verdict.reasons, *others]))
-            outcome = msgspec.structs.replace(outcome, head=with_verdict(outcome.head, verdict))
-        return encode(outcome)
+        """Yield the results file of an outcome: what its run came to, and beside it what all of them did."""
+        metadata = {**one.outcome.head.metadata, INVOCATION: self.invocation.told()}
+        head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
+        return encode(msgspec.structs.replace(one.outcome, head=head))
 
 
 def parse_reporter(text: str) -> Reporter:
@@ -246,17 +258,17 @@ def write_report(reporter: Reporter, results: Results) -> list[Path]:
 
 def _write_folder(kind: str, folder: Path, results: Results) -> list[Path]:
     taken = set[str]()
-    names = [_unused(f"{segment(skill)}_{segment(model or '')}", taken) for skill, model in results.keys]
-    paths = [folder / f"{name}{_ENDINGS[kind]}" for name in names]
-    count = len(results.done)
+    documents: list[Iterator[bytes] | bytes]
     if kind == JSON:
-        for path, one in zip(paths, results.all, strict=True):
-            write_atomic(path, results.document(one))
-        return paths
-    for path, one in zip(paths[:count], results.done, strict=True):
-        write_atomic(path, _MAKERS[kind](Invocation(outcomes=(one.outcome,))))
-    for path, missing in zip(paths[count:], results.not_started, strict=True):
-        write_atomic(path, _MAKERS[kind](Invocation(outcomes=(), not_started=(missing,))))
+        keys = results.keys
+        documents = [results.document(one) for one in results.all]
+    else:
+        keys = [*results.keys, *((name, None) for name in results.without_suite)]
+        documents = [_MAKERS[kind](part) for part in results.parts]
+    names = [_unused(f"{segment(skill)}_{segment(model or '')}", taken) for skill, model in keys]
+    paths = [folder / f"{name}{_ENDINGS[kind]}" for name in names]
+    for path, document in zip(paths, documents, strict=True):
+        write_atomic(path, document)
     return paths
 
 
@@ -300,7 +312,7 @@ def _summary(results: Results, names: Sequence[str]) -> dict[str, Any]:
             "avg_pass_rate": stats.mean([one["pass_rate"] for one in skills]),
             "avg_aggregate_score": stats.mean([one["aggregate_score"] for one in skills]),
         },
-        "verdict": msgspec.to_builtins(results.invocation.verdict),
+        **results.invocation.told(),
     }
 
 

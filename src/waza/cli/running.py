@@ -40,8 +40,9 @@ from waza.kit.text import counted
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
 from waza.report.console import report
+from waza.results.ending import came_to_its_end
 from waza.results.recommend import recommend
-from waza.results.verdict import COMPLETE, NotStarted
+from waza.results.verdict import NotStarted
 from waza.suite.project import find_project
 
 
@@ -104,11 +105,11 @@ def run_command(arguments: Arguments) -> int:
     project = find_project(Path.cwd())
     for warning in project.warnings:
         tell(str(warning))
-    chosen = choose_suites(
+    choice = choose_suites(
         arguments.target, project, tell, discover=arguments.discover, strict=arguments.strict
     )
-    command = _Command(with_defaults(arguments, project), project, reporters)
-    return asyncio.run(command.run(command.load_all(chosen)))
+    command = _Command(with_defaults(arguments, project), project, reporters, choice.without_suite)
+    return asyncio.run(command.run(command.load_all(choice.suites)))
 
 
 def _given(option: bool | None, default: bool | None) -> bool | None:  # a pair of values
@@ -148,8 +149,15 @@ class _Job:
 class _Command:
     """One call of `waza run`."""
 
-    def __init__(self, arguments: Arguments, project: Project, reporters: Sequence[Reporter]) -> None:
+    def __init__(
+        self,
+        arguments: Arguments,
+        project: Project,
+        reporters: Sequence[Reporter],
+        without_suite: tuple[str, ...],
+    ) -> None:
         self.arguments, self.project, self.reporters = arguments, project, reporters
+        self.without_suite = without_suite
         self.to_stdout = any(reporter.path is None for reporter in reporters)
         self.out = Output()
         self.control = Control()
@@ -192,17 +200,19 @@ class _Command:
         planned = [Job(job.suite, job.model) for job in self.jobs]
         try:
             await run_all(planned, self._options(), self.control, self, unread=self.unread)
-            results = Results(done=tuple(self.done), not_started=tuple(self.not_started))
-            self._sum_up(results, several=len(suites) + len(self.unread) > 1)
+            results = Results(
+                done=tuple(self.done),
+                not_started=tuple(self.not_started),
+                without_suite=self.without_suite,
+            )
+            self._sum_up(results, several=len(suites) + len(self.unread) + len(self.without_suite) > 1)
             self._write_files(results)
             if self.control.exit_code is None:
                 self.out.close()  # who interrupts a run may have closed the terminal
         finally:
             for run in self.runs:
                 run.store.close()
-        if self.not_started or any(
-            one.outcome.head.metadata.get("run_status") != COMPLETE for one in self.done
-        ):
+        if self.not_started or not all(came_to_its_end(one.outcome.head) for one in self.done):
             self.resumable.tell_again()
         if self.control.exit_code is not None:
             return self.control.exit_code
@@ -336,7 +346,7 @@ class _Command:
             return
         lines = _skill_lines(results)
         if not self.to_stdout and self.arguments.form == "default":
-            overview.skills_summary(lines, results.not_started, self.out.draw)
+            overview.skills_summary(lines, results.not_started, results.without_suite, self.out.draw)
         passed = sum(line.passed for line in lines)
         tell(f"\nEvaluated {counted(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
         for one in results.not_started:

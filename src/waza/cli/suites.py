@@ -31,9 +31,16 @@ class Chosen(msgspec.Struct, frozen=True):
     name: str = ""
 
 
+class Choice(msgspec.Struct, frozen=True):
+    """The suites to run, and the names of the skills that were found and have none."""
+
+    suites: list[Chosen]
+    without_suite: tuple[str, ...] = ()
+
+
 def choose_suites(
     target: str | None, project: Project, say: Write, *, discover: bool, strict: bool
-) -> list[Chosen]:
+) -> Choice:
     """Return the suites to run. Raises UsageError where there is none, or one is missing under `strict`."""
     if discover:
         return _discovered(Path(target or "."), project, say, strict=strict)
@@ -42,20 +49,21 @@ def choose_suites(
     if directory:
         found = [directory / name for name in (eval_file, EVAL_FILE) if (directory / name).is_file()]
         if found:
-            return [Chosen(found[0])]
+            return Choice([Chosen(found[0])])
     elif target and looks_like_path(target):
-        return [Chosen(Path(target))]
+        return Choice([Chosen(Path(target))])
     around = detect(Path.cwd(), project.directory / project.keys.paths.skills)
     wanted = [found for found in around if target in (None, found.name)]
     if target and not wanted:  # anywhere below, as --discover finds it
         around += discover_tree(Path.cwd(), eval_file, project.keys.paths.evals)
         wanted = [found for found in around if target in (found.name, found.declared)][:1]
     here = own_suite(Path.cwd(), eval_file)
-    chosen = _with_suites(wanted, project, here, say)
+    chosen, without = _with_suites(wanted, project, here)
     if here and not chosen and (target is None or target in here.names):
         chosen = [Chosen(here.path)]
     if chosen:
-        return chosen
+        _pass_over(without, eval_file, say, strict=strict)
+        return Choice(chosen, tuple(without))
     if directory:
         message = f"{target} is a directory without {eval_file}; name a suite file, or use --discover"
         raise UsageError(message)
@@ -87,8 +95,13 @@ def _nothing(target: str | None, around: list[Found]) -> str:
     return f"there is {what} around here; name a suite file (waza run path/to/eval.yaml), or use --discover"
 
 
-def _with_suites(around: list[Found], project: Project, here: OwnSuite | None, say: Write) -> list[Chosen]:
-    """Return what is to run of skills and agents: each with its suite, last the one `here` if that tests it."""
+def _with_suites(
+    around: list[Found], project: Project, here: OwnSuite | None
+) -> tuple[list[Chosen], list[str]]:
+    """Return what is to run of skills and agents, and the names of those without a suite.
+
+    Each is run with its suite, last the one `here` if that tests it.
+    """
     keys, chosen, without = project.keys, list[Chosen](), list[str]()
     for found in around:
         path = found.eval or eval_for(found, found.root, keys.paths.evals, keys.files.evalFile)
@@ -98,12 +111,21 @@ def _with_suites(around: list[Found], project: Project, here: OwnSuite | None, s
             without.append(found.name)
         else:
             chosen.append(Chosen(path, found.directory, found.name))
-    for name in without if chosen else ():
-        say(f"skipping {name}: it has no {keys.files.evalFile}")
-    return chosen
+    return chosen, without
 
 
-def _discovered(root: Path, project: Project, say: Write, *, strict: bool) -> list[Chosen]:
+def _pass_over(without: list[str], eval_file: str, say: Write, *, strict: bool) -> None:
+    _refuse_missing(without, strict=strict)
+    for name in without:
+        say(f"skipping {name}: it has no {eval_file}")
+
+
+def _refuse_missing(without: list[str], *, strict: bool) -> None:
+    if strict and without:
+        raise UsageError(f"skills without a suite: {', '.join(without)}; nothing was run (--strict)")
+
+
+def _discovered(root: Path, project: Project, say: Write, *, strict: bool) -> Choice:
     if not root.is_dir():
         raise UsageError(f"there is no directory {root} to discover skills in")
     eval_file = project.keys.files.evalFile
@@ -114,9 +136,8 @@ def _discovered(root: Path, project: Project, say: Write, *, strict: bool) -> li
         place = os.path.relpath(found.eval, found.root) if found.eval else f"no {eval_file}"
         say(f"  {mark} {found.name}: {place}")
     missing = [found.name for found in skills if found.eval is None]
-    if strict and missing:
-        raise UsageError(f"skills without a suite: {', '.join(missing)}; nothing was run (--strict)")
+    _refuse_missing(missing, strict=strict)
     chosen = [Chosen(found.eval, found.directory, found.name) for found in skills if found.eval]
     if not chosen:
         raise UsageError(f"no skill below {root} has a suite; put {eval_file} beside SKILL.md")
-    return chosen
+    return Choice(chosen, tuple(missing))

@@ -22,8 +22,9 @@ from waza.model.result import DigestCall, RunResult, SuiteResult, TaskResult, nu
 from waza.model.task import Task
 from waza.model.trial import Trial
 from waza.model.verdict import BuiltGrader, Helpers, Shared, Verdict
-from waza.results.figures import TaskFigures, figures_of, summary, task_stats, task_status
-from waza.results.verdict import RunVerdict, gating, judge, verdict_of, with_verdict
+from waza.results.figures import TaskFigures, figures_of, summary, task_stats
+from waza.results.invocation import INVOCATION
+from waza.results.verdict import RunVerdict, gating, judge, verdict_of, with_verdict, without_data
 
 
 class TaskGrade(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,12 +139,16 @@ class _Session:
 
     async def _task(self, task: Task, old: TaskResult) -> TaskResult:
         runs = [await self._run(task, run) for run in old.runs]
-        figures = [figures_of(run, 0) for run in runs]
+        figures = TaskFigures(
+            task_id=task.id,
+            trials={number: figures_of(run, 0) for number, run in enumerate(runs)},
+            planned=len(runs) + old.missing_trials,
+        )
         return msgspec.structs.replace(
             old,
             runs=runs,
-            status=task_status(figures) if runs else old.status,
-            stats=task_stats(task.id, figures),
+            status=figures.status if runs else old.status,
+            stats=task_stats(task.id, figures.ordered),
         )
 
     async def _run(self, task: Task, run: RunResult) -> RunResult:
@@ -252,6 +257,7 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
             groups=tuple(task.group.split(", ")) if task.group else (),
             trials={run.run_number: figures_of(run, 0) for run in task.runs},
             stopped="" if task.runs or task.status != "error" else "stopped",
+            planned=len(task.runs) + task.missing_trials,
         )
         for task in tasks
     ]
@@ -266,7 +272,11 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
         tasks=tasks,
     )
     lost = [metric.name for metric in suite.file.metrics if gating(metric) and metric.name not in metrics]
-    return with_verdict(result, judge(result, unmeasured=lost))
+    metadata = {
+        key: value for key, value in result.metadata.items() if key != INVOCATION
+    }  # it graded otherwise
+    result = without_data(msgspec.structs.replace(result, metadata=metadata), lost)
+    return with_verdict(result, judge(result))
 
 
 def _grades(graded: Sequence[TaskResult], verdict: RunVerdict) -> Grades:

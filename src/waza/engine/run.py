@@ -23,7 +23,7 @@ from waza.engine.store import Store, commits_of, open_store
 from waza.engine.trial import World
 from waza.engine.trigger import run_trigger_tests
 from waza.errors import ExecutorError, WazaError
-from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, Warned
+from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, SuiteStopped, Warned
 from waza.model.loaded import Project, Suite, TriggerTests
 from waza.model.trial import Arm
 from waza.model.verdict import Helpers, Shared
@@ -213,6 +213,9 @@ class _Run:
             started = time.monotonic()
             try:
                 await self.control.stoppable(self._run_trigger_tests(self.suite.trigger_tests))
+            except asyncio.CancelledError:
+                self.emit(SuiteStopped(reason="the trigger tests were cut off"))
+                raise
             finally:
                 self._took("main", started)
 
@@ -238,7 +241,7 @@ class _Run:
                 self.emit(Warned(message="an after_run hook was ended: it went on too long after the signal"))
             self._took(arm, running.started)
             self.stopped, self.skipped[arm] = running.stopped, running.skipped
-        self.emit(self._suite_finished(arm))
+            self.emit(self._suite_finished(arm))
 
     def _took(self, arm: Arm, started: float) -> None:
         took = round((time.monotonic() - started) * 1000)
@@ -280,8 +283,10 @@ class _Run:
         )
 
     def _suite_finished(self, arm: Arm) -> SuiteFinished:
-        statuses = [task.status for task in self.fold.tasks[arm].values()]
+        tasks = self.fold.tasks[arm].values()
+        statuses = [task.status for task in tasks]
         return SuiteFinished(
+            cut_off=any(task.missing for task in tasks),
             total=len(statuses),
             passed=statuses.count("passed"),
             failed=statuses.count("failed"),

@@ -153,7 +153,7 @@ def _result(prompt: TriggerPrompt, *, should: bool, did: bool, run: RunResult | 
 
 
 def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
-    """Return the figures over all prompts: plain counts, and ratios to four digits, 0 of nothing.
+    """Return the figures over all prompts: plain counts, and ratios to four digits; none of no cases.
 
     In the ratios a prompt of medium confidence counts half, and a session that broke counts as wrong, so that no
     gate passes by breakdowns. It showed nothing of the skill, though, so it is counted as an error only.
@@ -171,8 +171,8 @@ def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
     silent, wrong = weights(should=False, did=False), weights(should=False, did=True)
     tp, fn, tn, fp = sum(hit), sum(missed), sum(silent), sum(wrong)
 
-    def ratio(part: float, whole: float) -> float:
-        return number(round_half_away(part / whole, 4)) if whole else 0
+    def ratio(part: float, whole: float) -> float | None:
+        return number(round_half_away(part / whole, 4)) if whole else None
 
     return TriggerMetrics(
         true_positives=answered(should=True, did=True),
@@ -183,5 +183,5 @@ def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
         precision=ratio(tp, tp + fp),
         recall=ratio(tp, tp + fn),
         f1=ratio(2 * tp, 2 * tp + fp + fn),
-        accuracy=ratio(tp + tn, tp + tn + fp + fn),
+        accuracy=number(round_half_away((tp + tn) / (tp + tn + fp + fn), 4)),  # there is a prompt at least
     )

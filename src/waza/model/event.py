@@ -144,8 +144,12 @@ class SuiteStopped(RunEvent, frozen=True, kw_only=True):
 
 
 class SuiteFinished(RunEvent, frozen=True, kw_only=True):
-    """All tasks of the suite ended, on one model and in one arm."""
+    """The suite ended, on one model and in one arm. `cut_off`: some of its trials did not run.
 
+    The counts are those of tasks; the ones that were cut off are among the skipped.
+    """
+
+    cut_off: bool = False
     total: int
     passed: int
     failed: int

@@ -192,7 +192,8 @@ class SkillImpact(Written, frozen=True, kw_only=True):
 class TaskResult(Written, frozen=True, kw_only=True):
     """One task with its trials.
 
-    `judged_anew`: the answers are `cached`, judges were asked again. `error_msg` says what kept it from starting.
+    `judged_anew`: the answers are `cached`, judges were asked again. `missing_trials` were planned and did not run.
+    `error_msg` says what kept it from starting.
     """
 
     cached: bool = False
@@ -203,6 +204,7 @@ class TaskResult(Written, frozen=True, kw_only=True):
     golden: bool = False
     status: TaskStatus
     runs: list[RunResult]
+    missing_trials: int = 0
     stats: TaskStats | None = None
     skill_impact: SkillImpact | None = None
     error_msg: str = ""
@@ -275,16 +277,16 @@ class TriggerResult(Written, frozen=True, kw_only=True):
 
 
 class TriggerMetrics(Written, frozen=True, kw_only=True):
-    """How well the skill fires when it should, and only then."""
+    """How well the skill fires when it should, and only then. A ratio of no cases is left out."""
 
     true_positives: int
     false_positives: int
     true_negatives: int
     false_negatives: int
     errors: int = 0
-    precision: float
-    recall: float
-    f1: float
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
     accuracy: float
 
 

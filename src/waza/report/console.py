@@ -9,11 +9,12 @@ from waza.kit.text import counted, ends
 from waza.model.observation import Usage, add_usage
 from waza.model.result import Interval, SuiteResult, TriggerResult
 from waza.report.interpret import interpretation
-from waza.report.rows import Row, Run, rows
+from waza.report.rows import Row, rows
 from waza.report.section import Draw, Part, Table, facts
 from waza.report.words import BULLET, duration, grouped, indented, one_line, status_mark
+from waza.results.ending import CUT_OFF, NO_DATA, came_to_its_end
 from waza.results.outcome import Outcome
-from waza.results.verdict import COMPLETE, verdict_of
+from waza.results.verdict import gates, verdict_of
 
 _FEEDBACK = 500  # characters of a feedback that are shown unless verbose
 _PROMPT = 100  # characters of a prompt of a trigger test
@@ -28,7 +29,7 @@ def report(
     `verbose` shows feedback uncut and the figures of each task, `interpret` adds the plain-language section,
     `snapshots` the section on the expected files that diff graders wrote anew. Goes through the tasks once.
     """
-    head, found = outcome.head, rows(outcome)
+    head, found = outcome.head, rows(outcome.tasks())
     sections: list[tuple[str, Iterator[Part]]] = [
         ("PER-TASK BREAKDOWN", _breakdown(found, verbose=verbose)),
         ("RESULTS BY GROUP", _groups(head)),
@@ -40,37 +41,39 @@ def report(
         (f"SUGGESTIONS ({head.config.model_id or 'default model'})", _suggestions(head)),
         ("WARNINGS", _warnings(head)),
         ("FAILED TASKS", _failed(found, 10**9 if verbose else _FEEDBACK)),
-        ("BENCHMARK RESULTS", _benchmark(head)),
+        ("BENCHMARK RESULTS", _benchmark(head, found)),
     ]
     for title, parts in sections:
         draw(title, list(parts))
 
 
-def rates(head: SuiteResult) -> list[tuple[str, str]]:
+def rates(head: SuiteResult, found: Sequence[Row]) -> list[tuple[str, str]]:
     """Return the success rate, and beside it the rate over graded tasks where the two differ.
 
     Of a run that did not come to its end there is no rate: nobody knows what the rest would have done.
     """
     summary = head.summary
     share = f"{summary.succeeded} of {counted(summary.total_tests, 'task')}"
-    if head.metadata.get("run_status", COMPLETE) != COMPLETE:
-        rest = (
-            f"{summary.skipped} did not run"
-            if summary.skipped
-            else "but trials, trigger tests or hooks did not end"
-        )
+    if not came_to_its_end(head):
+        cut = _ended(found, CUT_OFF)
+        rest = f"{cut} {CUT_OFF}" if cut else "but trials, trigger tests or hooks did not end"
         return [("Task success rate", f"not known; {share} that ran passed, {rest}")]
-    found = [("Task success rate", f"{percent(summary.success_rate)} ({share})")]
+    told = [("Task success rate", f"{percent(summary.success_rate)} ({share})")]
     graded = summary.graded_success_rate
     if graded is not None and differs(graded, summary.success_rate):
         of = summary.succeeded + summary.failed
         note = f"{percent(graded)} ({summary.succeeded} of {of}, without errors and skipped tasks)"
-        found.append(("Graded success rate", note))
-    return found
+        told.append(("Graded success rate", note))
+    return told
 
 
-def _benchmark(head: SuiteResult) -> Iterator[str]:
+def _ended(found: Sequence[Row], ending: str) -> int:
+    return sum(row.ending == ending for row in found)
+
+
+def _benchmark(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
     summary = head.summary
+    left_out = (("Skipped", _ended(found, "skipped")), ("Cut off", _ended(found, CUT_OFF)))
     pairs = [
         ("Benchmark", one_line(head.eval_name)),
         *([("Skill", one_line(head.skill))] if head.skill else []),
@@ -79,8 +82,8 @@ def _benchmark(head: SuiteResult) -> Iterator[str]:
         ("Succeeded", str(summary.succeeded)),
         ("Failed", str(summary.failed)),
         ("Errors", str(summary.errors)),
-        *([("Skipped", str(summary.skipped))] if summary.skipped else []),
-        *rates(head),
+        *((name, str(count)) for name, count in left_out if count),
+        *rates(head, found),
         ("Aggregate score", decimal(summary.aggregate_score)),
         ("Min score", decimal(summary.min_score)),
         ("Max score", decimal(summary.max_score)),
@@ -180,7 +183,8 @@ def _reasons(row: Row, limit: int) -> Iterator[str]:
         if run.error:
             if run.error not in seen:
                 yield f"  {BULLET} error: {indented(ends(run.error, limit), '      ')}{note}"
-                yield from _followed(run)
+                if run.misses:
+                    yield f"      after that failed: {', '.join(check.label for check in run.misses)}"
             seen.add(run.error)
             continue
         for check in run.misses:
@@ -194,24 +198,16 @@ def _reasons(row: Row, limit: int) -> Iterator[str]:
         yield f"    output: {output}"
 
 
-def _followed(run: Run) -> Iterator[str]:
-    """Yield the graders that failed in a trial that had broken before; those that broke it stand in its error."""
-    names = [check.label for check in run.misses if f"{check.grader}: " not in run.error]
-    if names:
-        yield f"      after that failed: {', '.join(names)}"
-
-
 def _trigger(head: SuiteResult) -> Iterator[str]:
     found = head.trigger_metrics
     if found is None:
         return
+    ratios = (("Precision", found.precision), ("Recall", found.recall), ("F1", found.f1))
     yield from facts(
         [
             ("Accuracy", percent(found.accuracy)),
             *([("Errors", str(found.errors))] if found.errors else []),
-            ("Precision", percent(found.precision)),
-            ("Recall", percent(found.recall)),
-            ("F1", percent(found.f1)),
+            *((name, percent(ratio)) for name, ratio in ratios if ratio is not None),
         ]
     )
     yield (
@@ -237,6 +233,11 @@ def _metrics(head: SuiteResult) -> Iterator[str]:
     for name, metric in sorted(head.metrics.items()):
         mark = status_mark("passed" if metric.passed else "failed")
         yield f"{mark} {one_line(name)}: {decimal(metric.value)} (threshold {decimal(metric.threshold)})"
+    yield from (
+        f"{status_mark('failed')} {one_line(gate.name)}: {gate.found}"
+        for gate in gates(head)
+        if gate.found == NO_DATA
+    )
 
 
 def _usage(usage: Usage | None, found: Sequence[Row]) -> Iterator[Part]:

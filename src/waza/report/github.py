@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from waza.kit.share import decimal, percent
-from waza.kit.text import counted
 from waza.model.result import SuiteResult
 from waza.report.console import rates, trigger_failures
 from waza.report.interpret import interpretation
-from waza.report.markdown import code, text, verdict_lines, warning_lines
-from waza.report.rows import Row, Run, rows
+from waza.report.markdown import code, impact_lines, overview_lines, text, verdict_lines, warning_lines
+from waza.report.rows import Row, Run, counts, rows
 from waza.report.words import BULLET, duration, status_mark
-from waza.results.invocation import Invocation, name_of
+from waza.results.invocation import Invocation
 from waza.results.outcome import Outcome
 from waza.results.verdict import gates, verdict_of
 
@@ -27,12 +26,13 @@ def comment(invocation: Invocation, *, interpret: bool = False) -> str:
     """
     outcomes = invocation.outcomes
     top = ["## Waza Evaluation Results", ""]
-    if len(outcomes) == 1 and not invocation.not_started:
+    if invocation.single:
         return "\n".join([*top, *_part(outcomes[0], LONGEST, interpret=interpret), ""])
-    lines = [*top, *verdict_lines(invocation.verdict), *_cut(_suites(invocation), LONGEST // 4, "suites")]
+    suites = _cut(["", *overview_lines(invocation)], LONGEST // 4, "suites")
+    lines = [*top, *verdict_lines(invocation.verdict), *suites]
     room = (LONGEST - _size(lines)) // max(1, len(outcomes))
-    for outcome in outcomes:
-        heading = ["", f"## {text(name_of(outcome.head))}", ""]
+    for name, outcome in invocation.named:
+        heading = ["", f"## {text(name)}", ""]
         part = [*heading, *_part(outcome, room - _size(heading), interpret=interpret)]
         if _size(lines) + _size(part) > LONGEST:
             lines += ["", "The details of further suites are not shown here."]
@@ -41,21 +41,9 @@ def comment(invocation: Invocation, *, interpret: bool = False) -> str:
     return "\n".join([*lines, ""])
 
 
-def _suites(invocation: Invocation) -> list[str]:
-    lines = ["", "| Suite | Verdict | Tasks passed | Score |", "|---|---|---:|---:|"]
-    for outcome in invocation.outcomes:
-        summary = outcome.head.summary
-        word = outcome.verdict.shown
-        passed = f"{summary.succeeded} of {summary.total_tests}"
-        lines.append(
-            f"| {text(name_of(outcome.head))} | {word} | {passed} | {decimal(summary.aggregate_score)} |"
-        )
-    return lines + [f"| {text(one.name)} | ❌ not started | - | - |" for one in invocation.not_started]
-
-
 def _part(outcome: Outcome, room: int, *, interpret: bool) -> list[str]:
     """Return the lines on one outcome; they fit into the room, if that has space for their summary."""
-    head, found = outcome.head, rows(outcome)
+    head, found = outcome.head, rows(outcome.tasks())
     names = (
         ("Benchmark", head.eval_name),
         ("Skill", head.skill or "-"),
@@ -67,14 +55,22 @@ def _part(outcome: Outcome, room: int, *, interpret: bool) -> list[str]:
         told = [f"- {text(line, 500)}" for line in interpretation(head, found)]
         meaning = list(_cut(["", "### Interpretation", "", *told], room // 4, "lines"))
     warned = list(_cut(list(warning_lines(head, "###")), room // 8, "warnings"))
-    top = [*_summary(head), *warned, *_cut(_table(found), room // 3, "tasks"), *_flaky(found), *meaning]
+    top = [
+        *_summary(head, found),
+        *warned,
+        *_cut(_table(found), room // 3, "tasks"),
+        *_flaky(found),
+        *meaning,
+    ]
     blocks = ["\n".join(_details(row)) for row in found if row.failed]
-    left = room - _size([*top, *footer]) - room // 8 - 100
+    left = room - _size([*top, *footer]) - room // 4 - 100
     if blocks:
         top += ["", "### Failed Task Details", *_cut(blocks, left, "failed tasks")]
     triggers = [f"- {text(line, 500)}" for line in trigger_failures(head.trigger_results)]
     if triggers:
         top += _cut(["", "### Failed Trigger Tests", "", *triggers], room // 8, "prompts")
+    if changed := impact_lines(head, found, outcome):
+        top += _cut(["", "### Skill Impact", "", *changed], room // 8, "lines")
     return [*top, *footer]
 
 
@@ -93,17 +89,14 @@ def _cut(blocks: Sequence[str], room: int, noun: str) -> Iterator[str]:
         yield block
 
 
-def _summary(head: SuiteResult) -> Iterator[str]:
+def _summary(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
     summary, verdict = head.summary, verdict_of(head)
     mark, _, word = verdict.shown.partition(" ")
     yield f"**{mark} {word.capitalize()}, score {decimal(summary.aggregate_score)}, {duration(summary.duration_ms)}**"
     yield ""
     yield from (f"- {text(reason, 500)}" for reason in verdict.reasons)
-    yield (
-        f"- Tests: {summary.total_tests} total, {summary.succeeded} passed, {summary.failed} failed,"
-        f" {counted(summary.errors, 'error')}" + (f", {summary.skipped} skipped" if summary.skipped else "")
-    )
-    yield from (f"- {name}: {value}" for name, value in rates(head))
+    yield f"- Tests: {summary.total_tests} total, {counts(found)}"
+    yield from (f"- {name}: {value}" for name, value in rates(head, found))
     for gate in gates(head):
         if gate.passed:
             yield f"- Gate {text(gate.name)} passed: {gate.found}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from waza.kit.share import percent
-from waza.model.result import SkillImpact
+from waza.model.result import SkillImpact, SuiteResult
+from waza.report.rows import Row, rows
 from waza.report.section import Draw, facts
 from waza.report.words import one_line, status_mark
 from waza.results.outcome import Outcome
@@ -15,51 +16,57 @@ _LEAST = 1e-9  # a smaller difference is noise of floating point
 
 
 def baseline(outcome: Outcome, draw: Draw) -> None:
-    """Draw the skill impact report; nothing without a baseline. Goes through the tasks once.
+    """Draw the skill impact report; nothing without a baseline. Goes through the tasks of both passes once."""
+    draw("SKILL IMPACT", list(impact(outcome.head, rows(outcome.tasks()), rows(outcome.baseline_tasks()))))
+
+
+def impact(head: SuiteResult, found: Sequence[Row], without: Sequence[Row]) -> Iterator[str]:
+    """Yield what the skills changed, given the tasks with and without them; nothing without a baseline.
 
     The overall rates are the success rates of the two passes; the verdict goes by them alone. Where they cannot be
     compared there is none: it says why, and which tasks of either pass did not pass.
     """
-    without = outcome.head.baseline_outcome
-    if without is None:
+    other = head.baseline_outcome
+    if other is None:
         return
-    if why := uncompared(outcome.head, without):
-        draw("SKILL IMPACT", [f"Not compared: {why}", *_misses(outcome)])
+    if why := uncompared(head, other):
+        yield f"Not compared: {why}"
+        yield from _misses(found, "with skills")
+        yield from _misses(without, "without skills")
         return
-    before, after = without.summary.success_rate, outcome.head.summary.success_rate
-    lines = facts(
+    before, after = other.summary.success_rate, head.summary.success_rate
+    yield from facts(
         [
             ("With skills", percent(after)),
             ("Without skills", percent(before)),
             ("Delta", points(after - before)),
         ]
     )
-    lines += ["", *_tasks(outcome), "", f"Verdict: {_verdict(after - before)}"]
-    draw("SKILL IMPACT", lines)
+    yield from ("", *_tasks(found), "", f"Verdict: {_verdict(after - before)}")
 
 
-def _misses(outcome: Outcome) -> Iterator[str]:
-    for name, tasks in (("with skills", outcome.tasks()), ("without skills", outcome.baseline_tasks())):
-        for task in tasks:
-            if task.status != "passed":
-                error = next((f": {one_line(run.error_msg, 200)}" for run in task.runs if run.error_msg), "")
-                yield f"{status_mark(task.status)} {one_line(task.display_name)}, {name}: {task.status}{error}"
+def _misses(found: Sequence[Row], arm: str) -> Iterator[str]:
+    for row in found:
+        if row.ending != "passed":
+            told = [row.error, *(run.error for run in row.bad_runs)]
+            error = next((f": {one_line(error, 200)}" for error in told if error), "")
+            yield f"{status_mark(row.ending)} {one_line(row.title)}, {arm}: {row.ending}{error}"
 
 
-def _tasks(outcome: Outcome) -> Iterator[str]:
-    for task in outcome.tasks():
-        impact = task.skill_impact
-        if impact:
-            yield f"{_label(impact.delta)} {one_line(task.display_name)}: {_rates(impact)}"
-            if impact.pairwise:
-                said = impact.pairwise
+def _tasks(found: Sequence[Row]) -> Iterator[str]:
+    for row in found:
+        changed = row.impact
+        if changed:
+            yield f"{_label(changed.delta)} {one_line(row.title)}: {_rates(changed)}"
+            if changed.pairwise:
+                said = changed.pairwise
                 doubt = "" if said.position_consistent else ", but not when asked the other way round"
                 yield f"    judged: {said.winner} ({said.magnitude}){doubt}"
 
 
-def _rates(impact: SkillImpact) -> str:
-    before, after = percent(impact.pass_rate_baseline), percent(impact.pass_rate_with_skills)
-    return f"{before} without, {after} with skills ({points(impact.delta)})"
+def _rates(changed: SkillImpact) -> str:
+    before, after = percent(changed.pass_rate_baseline), percent(changed.pass_rate_with_skills)
+    return f"{before} without, {after} with skills ({points(changed.delta)})"
 
 
 def points(delta: float) -> str:

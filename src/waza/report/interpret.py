@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from waza.kit.share import TOLERANCE, percent, reaches
 from waza.kit.text import counted
 from waza.model.result import SuiteResult
-from waza.report.rows import Row
+from waza.report.rows import Row, counts
 from waza.report.words import BULLET, duration, one_line, status_mark
 from waza.results.verdict import verdict_of
 
@@ -36,12 +36,9 @@ def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
         if abs(summary.weighted_score - summary.aggregate_score) > 1e-9:
             yield f"Weighted score: {percent(summary.weighted_score)}, {label(summary.weighted_score)}"
         yield f"{_share(summary.success_rate)} ({percent(summary.success_rate)}), in {duration(summary.duration_ms)}."
-    yield (
-        f"{counted(len(found), 'task')}: {summary.succeeded} passed, {summary.failed} failed,"
-        f" {counted(summary.errors, 'error')}, {summary.skipped} skipped."
-    )
+    yield f"{counted(len(found), 'task')}: {counts(found)}."
     for row in found:
-        yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]: score {_score(row)}"
+        yield f"{status_mark(row.ending)} {one_line(row.title)} [{row.ending}]: score {_score(row)}"
         yield f"    {_steadiness(row)}"
     yield "What the words mean:"
     yield from (f"  {word}: {meaning}" for word, meaning in MEANINGS)
@@ -69,6 +66,8 @@ def _score(row: Row) -> str:
 
 
 def _steadiness(row: Row) -> str:
+    if row.missing:
+        return f"{row.why_cut_off.capitalize()}; nothing can be said of its steadiness."
     if row.retried and not (row.stats and row.stats.flaky):
         rate = percent(row.first_tries / row.runs)
         return f"Flaky: it passed only after a retry (pass@1 {rate}); run more trials before you trust it."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -10,12 +11,14 @@ import msgspec
 
 from waza.kit.foreign import harmless
 from waza.kit.share import decimal
-from waza.kit.text import counted
-from waza.model.result import SuiteResult
-from waza.report.rows import Row, rows
-from waza.results.invocation import Invocation
+from waza.report.console import trigger_failures
+from waza.report.impact import impact
+from waza.report.rows import Row, Run, rows
+from waza.report.words import NO_SUITE
+from waza.results.ending import came_to_its_end
+from waza.results.invocation import Invocation, suite_of
 from waza.results.outcome import Outcome
-from waza.results.verdict import UNGRADED, NotStarted, gates, reason_of, tasks_reason, verdict_of
+from waza.results.verdict import UNGRADED, Gate, NotStarted, gates, reason_of, tasks_reason, verdict_of
 
 _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -33,20 +36,30 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(invocation: Invocation) -> bytes:
-    """Return the JUnit document: a test suite for each outcome, and one for what did not start.
+    """Return the JUnit document: a test suite for each outcome, one for what did not start, one for skills without.
 
-    There is a test case for each task, for each gate, and for whatever else is against passing. Texts are made
+    There is a test case for each task, for each gate, and for whatever else is against passing. Their class is the
+    skill; where several outcomes have one, as those of several models do, it names the model as well. Texts are made
     harmless, which leaves no character in them that XML 1.0 forbids. `time` is in seconds. Goes through the tasks
     once.
     """
-    suites = [(outcome.head, _cases(outcome)) for outcome in invocation.outcomes]
-    lines = [line for head, cases in suites for line in _suite(head, cases)]
-    absent = [_absent(one) for one in invocation.not_started]
-    if absent:
-        lines += _test_suite({"name": "not started", **_counts(absent)}, absent, "waza", [])
-    totals = _counts([*(case for _, cases in suites for case in cases), *absent])
+    plain = Counter(suite_of(outcome.head) for outcome in invocation.outcomes)
+    lines, every = list[str](), list[Case]()
+    for name, outcome in invocation.named:
+        part = _Part(outcome)
+        own = suite_of(outcome.head)
+        lines += part.lines(own if plain[own] == 1 else name)
+        every += part.cases
+    for title, cases in (
+        ("not started", [_absent(one) for one in invocation.not_started]),
+        (NO_SUITE, [_without_suite(name) for name in invocation.without_suite]),
+    ):
+        if cases:
+            lines += _test_suite({"name": title, **_counts(cases)}, cases, "waza", [])
+            every += cases
+    totals = _counts(every)
     del totals["skipped"]
-    took = sum(head.summary.duration_ms for head, _ in suites)
+    took = sum(outcome.head.summary.duration_ms for outcome in invocation.outcomes)
     return "\n".join(
         [
             '<?xml version="1.0" encoding="UTF-8"?>',
@@ -58,26 +71,70 @@ def document(invocation: Invocation) -> bytes:
     ).encode()
 
 
-def _cases(outcome: Outcome) -> list[Case]:
-    """Return the cases of one outcome: none of them passed may hide that the run did not."""
-    head = outcome.head
-    cases = [_task(row) for row in rows(outcome)]
-    known = {tasks_reason(head)}
-    for gate in gates(head):
-        case = Case(name=f"gate {gate.name}", tag="failure", type="GateFailure", message=reason_of(gate))
-        cases.append(Case(name=case.name) if gate.passed else case)
-        known.add(reason_of(gate))
-    cases += [
-        Case(name="verdict", tag="skipped", message=reason)
-        if reason == UNGRADED
-        else Case(name="verdict", tag="error", type="NotComplete", message=reason)
-        for reason in outcome.verdict.reasons
-        if reason not in known
-    ]
-    return cases
+class _Part:
+    """What there is to tell of one outcome."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.head, found = outcome.head, rows(outcome.tasks())
+        self._triggers = list(trigger_failures(self.head.trigger_results))
+        self._impact = list(impact(self.head, found, rows(outcome.baseline_tasks())))
+        ended = came_to_its_end(self.head)
+        self.cases = [*(_task(row, ended=ended) for row in found), *self._others(outcome)]
+
+    def _others(self, outcome: Outcome) -> Iterator[Case]:
+        """Yield the cases besides tasks: that all of these passed may not hide that the run did not."""
+        known = {tasks_reason(self.head)}
+        for gate in gates(self.head):
+            yield self._gate(gate)
+            known.add(reason_of(gate))
+        for reason in outcome.verdict.reasons:
+            if reason == UNGRADED:
+                yield Case(name="verdict", tag="skipped", message=reason)
+            elif reason not in known:
+                yield Case(name="verdict", tag="error", type="NotComplete", message=reason)
+
+    def _gate(self, gate: Gate) -> Case:
+        name = f"gate {gate.name}"
+        if gate.passed:
+            return Case(name=name)
+        told = (
+            self._impact
+            if gate.name == "baseline"
+            else self._triggers
+            if gate.name.startswith("trigger_")
+            else ()
+        )
+        return Case(
+            name=name, tag="failure", type="GateFailure", message=reason_of(gate), body="\n".join(told)
+        )
+
+    def lines(self, classname: str) -> Iterator[str]:
+        """Yield the test suite."""
+        head = self.head
+        fields = {
+            "name": head.eval_name,
+            **_counts(self.cases),
+            "time": _seconds(head.summary.duration_ms),
+            "timestamp": _moment(head.timestamp),
+        }
+        values = {
+            "skill": head.skill,
+            "model": head.config.model_id,
+            "engine": head.config.engine_type,
+            "score": decimal(head.summary.aggregate_score, 4),
+            "verdict": verdict_of(head).word,
+        }
+        told = [
+            *(f"warning: {warning}" for warning in head.metadata.get("warnings", ())),
+            *(f"trigger test: {line}" for line in self._triggers),
+            *(f"skill impact: {line}" for line in self._impact if line),
+        ]
+        before = ["    <properties>", *_properties("      ", values), "    </properties>"]
+        yield from _test_suite(fields, self.cases, classname, before, told)
 
 
-def _task(row: Row) -> Case:
+def _task(row: Row, *, ended: bool) -> Case:
+    """Return the case of a task. Where its run ended as it was to, what it left out was left out on purpose."""
     took = row.stats.avg_duration_ms if row.stats else 0
     case = Case(name=row.title, duration_ms=took, properties={"test_id": row.id})
     first_error = next((run.error for run in row.bad_runs if run.error), row.error)
@@ -87,46 +144,38 @@ def _task(row: Row) -> Case:
         message, body = first_error or "the task did not run to its end", _body(row) or first_error
     elif row.status == "failed":
         tag, kind = "failure", "GraderFailure"
-        message, body = f"{row.name}: score={decimal(row.score)}", _body(row) or first_error
+        message, body = f"{row.name}: score={decimal(row.score)}", _body(row)
     elif row.missing:
-        tag, kind = "error", "NotComplete"
-        message = f"{row.missing} of {counted(row.runs + row.missing, 'trial')} did not run"
+        tag, kind, message = "skipped" if ended else "error", "" if ended else "NotComplete", row.why_cut_off
     elif row.status == "skipped":
-        tag, message = "skipped", "nothing was graded" if row.runs else "it was not started"
+        tag, message = "skipped", "nothing was graded"
     return msgspec.structs.replace(case, tag=tag, type=kind, message=message, body=body)
 
 
 def _body(row: Row) -> str:
-    """Return a line for each failing grader of the first run that did not pass."""
-    if not row.bad_runs:
-        return ""
-    misses = sorted(row.bad_runs[0].misses, key=lambda check: (check.grader, check.after_turn))
-    return "\n".join(
-        f"[FAIL] {check.label}: score={decimal(check.score)} — {check.feedback}" for check in misses
-    )
+    """Return the lines of each trial that did not pass, headed by its number where there are several trials."""
+    lines = list[str]()
+    for run in row.bad_runs:
+        if row.runs > 1:
+            lines.append(f"Trial {run.number}/{row.runs} ({run.status})")
+        lines += _trial(run)
+    return "\n".join(lines)
+
+
+def _trial(run: Run) -> Iterator[str]:
+    """Yield why a trial did not pass: the error that it ended in, and each failing grader."""
+    if run.error:
+        yield f"[ERROR] {run.error}"
+    for check in sorted(run.misses, key=lambda check: (check.grader, check.after_turn)):
+        yield f"[FAIL] {check.label}: score={decimal(check.score)} — {check.feedback}"
 
 
 def _absent(one: NotStarted) -> Case:
     return Case(name=one.name, tag="error", type="NotStarted", message=f"it did not run: {one.why}")
 
 
-def _suite(head: SuiteResult, cases: Sequence[Case]) -> Iterator[str]:
-    fields = {
-        "name": head.eval_name,
-        **_counts(cases),
-        "time": _seconds(head.summary.duration_ms),
-        "timestamp": _moment(head.timestamp),
-    }
-    values = {
-        "skill": head.skill,
-        "model": head.config.model_id,
-        "engine": head.config.engine_type,
-        "score": decimal(head.summary.aggregate_score, 4),
-        "verdict": verdict_of(head).word,
-    }
-    told = [f"warning: {warning}" for warning in head.metadata.get("warnings", ())]
-    before = ["    <properties>", *_properties("      ", values), "    </properties>"]
-    yield from _test_suite(fields, cases, head.skill or head.eval_name, before, told)
+def _without_suite(name: str) -> Case:
+    return Case(name=name, tag="skipped", message="it has no suite: nothing of it was run")
 
 
 def _test_suite(

@@ -8,12 +8,14 @@ from html import escape
 
 from waza.kit.foreign import harmless
 from waza.kit.share import decimal, percent
-from waza.kit.text import counted, ends
+from waza.kit.text import ends
 from waza.model.result import SuiteResult
 from waza.report.console import rates, trigger_failures
-from waza.report.rows import Row, Run, rows
-from waza.report.words import duration, one_line, status_mark
-from waza.results.invocation import Invocation, name_of
+from waza.report.impact import impact
+from waza.report.rows import Row, Run, counts, rows
+from waza.report.words import NO_SUITE, SKIPPED, duration, one_line, status_mark
+from waza.results.invocation import Invocation
+from waza.results.outcome import Outcome
 from waza.results.verdict import RunVerdict, gates, verdict_of
 
 _PUNCTUATION = re.compile(r"[\\`*_\[\]|~#!$]")
@@ -43,14 +45,12 @@ def code(value: str, limit: int = 500) -> str:
 
 def document(invocation: Invocation) -> str:
     """Return the results as Markdown: of several suites or models, first what all of them come to."""
-    parts = [(outcome.head, rows(outcome)) for outcome in invocation.outcomes]
-    lines: list[str] = []
-    if len(parts) != 1 or invocation.not_started:
-        lines += ["# Waza results", "", *verdict_lines(invocation.verdict), "", *_overview(invocation)]
-        for head, found in parts:
-            lines += ["", *_part(head, found, "##")]
+    if invocation.single:
+        lines = list(_part(invocation.outcomes[0], "#"))
     else:
-        lines += _part(*parts[0], "#")
+        lines = ["# Waza results", "", *verdict_lines(invocation.verdict), "", *overview_lines(invocation)]
+        for outcome in invocation.outcomes:
+            lines += ["", *_part(outcome, "##")]
     return "\n".join([*lines, ""])
 
 
@@ -71,50 +71,57 @@ def warning_lines(head: SuiteResult, heading: str) -> Iterator[str]:
         yield from (f"- {text(warning, 500)}" for warning in warnings)
 
 
-def _overview(invocation: Invocation) -> Iterator[str]:
+def impact_lines(head: SuiteResult, found: Sequence[Row], outcome: Outcome) -> list[str]:
+    """Return what the skills changed as list items; nothing without a baseline."""
+    told = impact(head, found, rows(outcome.baseline_tasks()))
+    return [f"- {text(line, 500)}" for line in told if line]
+
+
+def overview_lines(invocation: Invocation) -> Iterator[str]:
+    """Yield a table of all suites and models, and of what was to run and did not."""
     yield "| Suite | Verdict | Tasks passed | Score |"
     yield "|---|---|---:|---:|"
-    for outcome in invocation.outcomes:
-        head, summary = outcome.head, outcome.head.summary
-        word = outcome.verdict.shown
+    for name, outcome in invocation.named:
+        summary = outcome.head.summary
         passed = f"{summary.succeeded} of {summary.total_tests}"
-        yield f"| {text(name_of(head))} | {word} | {passed} | {decimal(summary.aggregate_score)} |"
+        yield f"| {text(name)} | {outcome.verdict.shown} | {passed} | {decimal(summary.aggregate_score)} |"
     for one in invocation.not_started:
         yield f"| {text(one.name)} | ❌ not started | - | - |"
+    for name in invocation.without_suite:
+        yield f"| {text(name)} | {SKIPPED} {NO_SUITE} | - | - |"
 
 
-def _part(head: SuiteResult, found: Sequence[Row], heading: str) -> Iterator[str]:
+def _part(outcome: Outcome, heading: str) -> Iterator[str]:
+    head, found = outcome.head, rows(outcome.tasks())
     yield f"{heading} {text(head.eval_name)}"
     yield ""
     yield from verdict_lines(verdict_of(head))
     yield ""
-    yield from _summary(head)
+    yield from _summary(head, found)
     yield from warning_lines(head, f"{heading}#")
     yield ""
     yield from _tasks(found, heading)
     yield from _failures(found, heading)
+    if changed := impact_lines(head, found, outcome):
+        yield from ("", f"{heading}# Skill impact", "", *changed)
     triggers = list(trigger_failures(head.trigger_results))
     if triggers:
         yield from ("", f"{heading}# Failed trigger tests", "")
         yield from (f"- {text(line, 500)}" for line in triggers)
 
 
-def _summary(head: SuiteResult) -> Iterator[str]:
+def _summary(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
     summary = head.summary
     yield "| | |"
     yield "|---|---|"
-    counts = (
-        f"{summary.total_tests}: {summary.succeeded} passed, {summary.failed} failed,"
-        f" {counted(summary.errors, 'error')}, {summary.skipped} skipped"
-    )
     for name, value in (
         ("Skill", head.skill or "-"),
         ("Model", head.config.model_id or "(default)"),
         ("Engine", head.config.engine_type),
         ("Started", head.timestamp),
         ("Duration", duration(summary.duration_ms)),
-        ("Tasks", counts),
-        *rates(head),
+        ("Tasks", f"{summary.total_tests}: {counts(found)}"),
+        *rates(head, found),
         *(
             (f"Gate {gate.name}", f"{'passed' if gate.passed else 'failed'}: {gate.found}")
             for gate in gates(head)

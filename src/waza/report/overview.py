@@ -11,7 +11,7 @@ from waza.kit import stats
 from waza.kit.share import decimal, percent
 from waza.model.result import SuiteResult
 from waza.report.section import Draw, Part, Table, facts
-from waza.report.words import duration, grouped
+from waza.report.words import NO_SUITE, SKIPPED, duration, grouped
 from waza.results.outcome import Outcome
 from waza.results.recommend import NO_DIFFERENCE
 from waza.results.verdict import NotStarted
@@ -70,8 +70,10 @@ def _cell(head: SuiteResult, title: str) -> str:
             return f"{usage.premium_requests:.0f}"
 
 
-def skills_summary(lines: Sequence[SkillLine], not_started: Sequence[NotStarted], draw: Draw) -> None:
-    """Draw the MULTI-SKILL RUN SUMMARY: tasks passed over all models, the mean score, and what did not start."""
+def skills_summary(
+    lines: Sequence[SkillLine], not_started: Sequence[NotStarted], without_suite: Sequence[str], draw: Draw
+) -> None:
+    """Draw the MULTI-SKILL RUN SUMMARY: tasks passed over all models, the mean score, and what did not run."""
     cells = []
     for line in lines:
         ends = [head.summary for head in line.heads]
@@ -87,6 +89,7 @@ def skills_summary(lines: Sequence[SkillLine], not_started: Sequence[NotStarted]
             )
         )
     cells += [(one.name, "❌ Not started", "-", "-") for one in not_started]
+    cells += [(name, f"{SKIPPED} {NO_SUITE.capitalize()}", "-", "-") for name in without_suite]
     draw("MULTI-SKILL RUN SUMMARY", [Table(("Skill", "Status", "Success", "Avg Score"), cells)])
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from waza.kit.text import ends
+from waza.kit.text import counted, ends
 from waza.model.observation import Usage, add_usage
 from waza.model.result import RunResult, SkillImpact, TaskResult, TaskStats, Validation
-from waza.report.words import CUT_OFF, one_line
-from waza.results.outcome import Outcome
-from waza.results.verdict import COMPLETE
+from waza.report.words import one_line
+from waza.results.ending import CUT_OFF, cut_off
 
 LONGEST = 4000  # characters of a feedback that a report keeps
 EXCERPT = 200  # characters of what was expected and found
@@ -24,7 +23,7 @@ _FOUND = ("found", "actual", "actual_actions", "actual_skills", "exit_error", "t
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader's verdict in a run that did not pass.
+    """A grader's verdict in a run that did not pass, unless the run's error says it already.
 
     `after_turn` is the checkpoint that it belongs to, 0 for the end of the run. `expected`, `found` and
     `where` are empty if the grader did not say.
@@ -73,8 +72,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A task. `bad_runs` are those that failed or errored; `first_tries` counts runs passed without retry.
 
-    `title` is the name, with the id where other tasks have the same name. `missing` counts the trials that a run
-    which did not come to its end owes. `judging` is what judges and responders used. `error` says what kept
+    `title` is the name, with the id where other tasks have the same name. `missing` counts the planned trials that
+    did not run. `judging` is what judges and responders used. `error` says what kept
     the task from starting.
     """
 
@@ -102,6 +101,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def ending(self) -> str:
         """The status for people: a task whose trials did not all run has not passed."""
         return CUT_OFF if self.missing and not self.failed else self.status
+
+    @property
+    def why_cut_off(self) -> str:
+        """What is said of a task some of whose trials did not run."""
+        return cut_off(self.missing, self.runs + self.missing)
 
     @property
     def score(self) -> float:
@@ -151,30 +155,37 @@ def row(task: TaskResult) -> Row:
         if task.cached and not task.judged_anew
         else add_usage([one.usage for run in task.runs for one in run.grader_sessions]),
         error=ends(task.error_msg, LONGEST),
+        missing=task.missing_trials,
         snapshots=tuple(line for run in task.runs for line in _snapshots(run.validations or {})),
     )
 
 
-def rows(outcome: Outcome) -> list[Row]:
-    """Return the rows of all tasks, going through them once."""
-    head, found = outcome.head, [row(task) for task in outcome.tasks()]
+def rows(tasks: Iterable[TaskResult]) -> list[Row]:
+    """Return the rows of tasks, going through them once."""
+    found = [row(task) for task in tasks]
     names = Counter(row.name for row in found)
-    cut = head.metadata.get("run_status", COMPLETE) != COMPLETE
-    planned = head.config.runs_per_test if cut else 0
     return [
-        msgspec.structs.replace(
-            row,
-            title=f"{row.name} ({row.id})" if names[row.name] > 1 else row.name,
-            missing=max(0, planned - row.runs),
-        )
+        msgspec.structs.replace(row, title=f"{row.name} ({row.id})" if names[row.name] > 1 else row.name)
         for row in found
     ]
 
 
+def counts(found: Sequence[Row]) -> str:
+    """Return how many tasks ended in which way."""
+    endings = Counter(row.ending for row in found)
+    told = [
+        f"{endings['passed']} passed",
+        f"{endings['failed']} failed",
+        counted(endings["error"], "error"),
+        *(f"{endings[ending]} {ending}" for ending in ("skipped", CUT_OFF) if endings[ending]),
+    ]
+    return ", ".join(told)
+
+
 def _run(run: RunResult) -> Run:
-    checks = list(_checks(run.validations or {}))
+    checks = list(_checks(run.validations or {}, run.error_msg))
     for checkpoint in run.checkpoints:
-        checks += _checks(checkpoint.validations, checkpoint.after_turn)
+        checks += _checks(checkpoint.validations, run.error_msg, checkpoint.after_turn)
     return Run(
         number=run.run_number,
         status=run.status,
@@ -185,9 +196,13 @@ def _run(run: RunResult) -> Run:
     )
 
 
-def _checks(validations: Mapping[str, Validation], after_turn: int = 0) -> Iterator[Check]:
+def _checks(validations: Mapping[str, Validation], error: str, after_turn: int = 0) -> Iterator[Check]:
+    """Yield what graders said, but for those that broke with what the error of the run says of them."""
     for name in sorted(validations):
         said = validations[name]
+        broke = said.details.get("error")
+        if broke and f"{said.identifier or name}: {broke}" in error:
+            continue
         yield Check(
             grader=said.identifier or name,
             type=said.type,

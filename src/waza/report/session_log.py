@@ -16,6 +16,7 @@ from waza.model.event import (
     RunEvent,
     SuiteFinished,
     SuiteStarted,
+    SuiteStopped,
     TaskFinished,
     TaskStarted,
     TrialFinished,
@@ -88,6 +89,8 @@ def _lines(event: RunEvent) -> Iterator[Line]:
             yield from _trial(event)
         case TaskFinished():
             yield "task_complete", _task(event)
+        case SuiteStopped():
+            yield "error", {"message": f"stopped: {event.reason}"}
         case SuiteFinished():
             yield "session_complete", _finish(event)
 
@@ -141,4 +144,6 @@ def _finish(event: SuiteFinished) -> dict[str, Any]:
         "failed": event.failed,
         "errors": event.errors,
         "duration_ms": event.duration_ms,
+        **({"skipped": event.skipped} if event.skipped else {}),
+        **({"cut_off": True} if event.cut_off else {}),
     }

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from waza.kit.foreign import harmless
+from waza.results.ending import CUT_OFF
 
 Write = Callable[[str], None]
 """Takes one line, or several joined by newlines, without the last newline."""
 
+NO_SUITE = "no suite"  # a skill that was found and has none
 PASSED, FAILED, ERROR, SKIPPED = "✓", "✗", "⚠", "○"
 UP, DOWN = "↑", "↓"
 BULLET = "•"
 
-CUT_OFF = "cut off"
 _STATUS_MARKS: Final = {
     "passed": PASSED,
     "failed": FAILED,

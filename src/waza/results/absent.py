@@ -6,10 +6,9 @@ from datetime import datetime
 
 from waza.model.result import RunConfig, SuiteResult, Summary
 from waza.model.suite import SCHEMA_VERSION
+from waza.results.ending import NOT_STARTED
 from waza.results.outcome import Outcome
 from waza.results.verdict import NotStarted, overall, with_verdict
-
-NOT_STARTED = "not_started"  # the `run_status` of such results
 
 
 def absent(one: NotStarted) -> Outcome:

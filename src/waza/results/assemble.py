@@ -30,6 +30,7 @@ from waza.model.result import (
 from waza.model.suite import BEHAVIOURAL, SCHEMA_VERSION, Metric
 from waza.model.task import Task
 from waza.model.trial import Arm, TrialKey
+from waza.results.ending import COMPLETE, NO_DATA, NOT_STARTED
 from waza.results.figures import (
     TaskFigures,
     TrialFigures,
@@ -38,7 +39,7 @@ from waza.results.figures import (
     task_stats,
 )
 from waza.results.outcome import Outcome
-from waza.results.verdict import COMPLETE, gating, judge, with_verdict
+from waza.results.verdict import gating, judge, with_verdict, without_data
 
 Read = Callable[[int], RunResult]
 _TRIGGER = "trigger_"  # begins the names of metrics of trigger tests
@@ -59,7 +60,11 @@ class Fold:
         self.suite, self.model = suite, model
         self.tasks: dict[Arm, dict[str, TaskFigures]] = {
             arm: {
-                task.id: TaskFigures(task_id=task.id, groups=groups_of(suite, task, model))
+                task.id: TaskFigures(
+                    task_id=task.id,
+                    groups=groups_of(suite, task, model),
+                    planned=suite.file.config.trials_per_task,
+                )
                 for task in suite.tasks
             }
             for arm in arms
@@ -155,12 +160,8 @@ class Fold:
         baseline = self._baseline(head, trials)
         if baseline is not None:
             head = msgspec.structs.replace(head, is_baseline=True, baseline_outcome=baseline)
-        verdict = judge(
-            head,
-            missing_trials=self._missing(),
-            unmeasured=self._unmeasured(metrics),
-            graded=not self._ungraded(),
-        )
+        head = without_data(head, self._unmeasured(metrics))
+        verdict = judge(head, missing_trials=self._missing(), graded=not self._ungraded())
         return Outcome(
             with_verdict(head, verdict),
             lambda: self._results("main", read),
@@ -178,15 +179,13 @@ class Fold:
             metrics={},
             trigger_metrics=None,
             trigger_results=[],
-            metadata={} if ran else {"run_status": "not_started"},
+            metadata={} if ran else {"run_status": NOT_STARTED},
             evaluation_usage=None,
         )
 
     def _missing(self) -> int:
         """Return how many planned trials did not run."""
-        planned = self.suite.file.config.trials_per_task
-        found = (task for tasks in self.tasks.values() for task in tasks.values())
-        return sum(planned - len(task.trials) for task in found if not task.stopped)
+        return sum(task.missing for tasks in self.tasks.values() for task in tasks.values())
 
     def _unmeasured(self, measured: Collection[str]) -> list[str]:
         """Return the gates without data. An executor that plays a script need not say what triggers a skill."""
@@ -216,6 +215,7 @@ class Fold:
             golden=task.golden,
             status=figures.status,
             runs=[self._record(TrialKey(arm, task.id, n), read) for n in sorted(figures.trials)],
+            missing_trials=figures.missing,
             stats=task_stats(task.id, ordered),
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
             error_msg=figures.stopped,
@@ -253,7 +253,9 @@ class Fold:
                 continue
             value = self._value(metric, total, triggers)
             if value is None:
-                warnings.append(f"the metric {metric.name!r} has no data: no grader or trigger test gives it")
+                warnings.append(
+                    f"the metric {metric.name!r} has {NO_DATA}: no grader or trigger test gave any"
+                )
                 continue
             results[metric.name] = MetricResult(
                 identifier=metric.name,

@@ -44,12 +44,21 @@ class TrialFigures(msgspec.Struct, frozen=True):
 
 
 class TaskFigures(msgspec.Struct, kw_only=True):
-    """What is known of a task in one arm. `stopped`: its `before_task` hook aborted it."""
+    """What is known of a task in one arm, of which so many trials are `planned`.
+
+    `stopped`: its `before_task` hook aborted it.
+    """
 
     task_id: str
     groups: tuple[str, ...] = ()
     trials: dict[int, TrialFigures] = {}
     stopped: str = ""
+    planned: int = 0
+
+    @property
+    def missing(self) -> int:
+        """How many trials did not run, and not because the task was stopped."""
+        return 0 if self.stopped else max(0, self.planned - len(self.trials))
 
     @property
     def ordered(self) -> list[TrialFigures]:
@@ -58,9 +67,11 @@ class TaskFigures(msgspec.Struct, kw_only=True):
 
     @property
     def status(self) -> TaskStatus:
-        """The status of the task. One that was stopped did not get all its trials, so it cannot have passed."""
+        """The status of the task. One that did not get all its trials cannot have passed."""
         status = task_status(self.ordered)
-        return "error" if self.stopped and status != "failed" else status
+        if self.stopped and status != "failed":
+            return "error"
+        return "skipped" if self.missing and status == "passed" else status
 
     @property
     def cached(self) -> bool:

@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from waza.model.result import SuiteResult
 from waza.results.outcome import Outcome
-from waza.results.verdict import NotStarted, RunVerdict, overall
+from waza.results.verdict import NotStarted, RunVerdict, named, overall
+
+INVOCATION = "invocation"  # the key in the metadata of results files
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call of the program did: an outcome for each suite and model that ran, and those that did not."""
+    """What one call of the program did: an outcome for each suite and model that ran, and those that did not.
+
+    `skills` are what the suites of the outcomes were found by, if not by what they say themselves. `without_suite`
+    names the skills that were found and have none: nothing is against passing in that, and it is told all the same.
+    """
 
     outcomes: tuple[Outcome, ...]
+    skills: tuple[str, ...] = ()
     not_started: tuple[NotStarted, ...] = ()
+    without_suite: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> list[tuple[str, Outcome]]:
+        """Each outcome with what tells it apart from the others."""
+        heads = [outcome.head for outcome in self.outcomes]
+        skills = self.skills or [suite_of(head) for head in heads]
+        names = [named(skill, head.config.model_id) for skill, head in zip(skills, heads, strict=True)]
+        return list(zip(names, self.outcomes, strict=True))
+
+    @property
+    def single(self) -> bool:
+        """Whether one outcome is all that there is to tell."""
+        return len(self.outcomes) == 1 and not self.not_started and not self.without_suite
 
     @property
     def verdict(self) -> RunVerdict:
         """The verdict over all of it."""
-        named = [(name_of(outcome.head), outcome.verdict) for outcome in self.outcomes]
-        return overall(named, self.not_started)
+        return overall([(name, outcome.verdict) for name, outcome in self.named], self.not_started)
+
+    def told(self) -> dict[str, Any]:
+        """Return what results files say of it: the verdict over all of it, and what did not run."""
+        found = {
+            "verdict": self.verdict,
+            "not_started": [
+                {"skill": one.skill, "model": one.model, "why": one.why} for one in self.not_started
+            ],
+            "without_suite": self.without_suite,
+        }
+        return {key: msgspec.to_builtins(value) for key, value in found.items() if value}
 
 
-def name_of(head: SuiteResult) -> str:
-    """Return what tells the results of one suite and model apart from the others."""
-    name, model = head.skill or head.eval_name, head.config.model_id
-    return f"{name} on {model}" if model else name
+def suite_of(head: SuiteResult) -> str:
+    """Return what a suite is called: after its skill, if it has one."""
+    return head.skill or head.eval_name

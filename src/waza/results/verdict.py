@@ -13,10 +13,11 @@ from waza.kit.share import TOLERANCE, decimal, percent
 from waza.kit.text import counted
 from waza.model.result import SuiteResult, Summary
 from waza.model.suite import Metric
+from waza.results.ending import CUT_OFF, NO_DATA, came_to_its_end, run_status
 
-COMPLETE = "complete"
 UNGRADED = "not graded (--skip-graders)"
 _ALWAYS = "trigger_accuracy"  # gates without being asked to
+_WITHOUT_DATA = "gates_without_data"  # the key in the metadata of results
 
 
 class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,20 +76,22 @@ class NotStarted(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The suite and its model, for people."""
-        return f"{self.skill} on {self.model}" if self.model else self.skill
+        return named(self.skill, self.model)
 
 
-def judge(
-    head: SuiteResult, *, missing_trials: int = 0, unmeasured: Sequence[str] = (), graded: bool = True
-) -> RunVerdict:
+def named(skill: str, model: str) -> str:
+    """Return what a suite on a model is called."""
+    return f"{skill} on {model}" if model else skill
+
+
+def judge(head: SuiteResult, *, missing_trials: int = 0, graded: bool = True) -> RunVerdict:
     """Return the verdict over one suite on one model.
 
-    `missing_trials` were planned and did not run; `unmeasured` names gates without data; what was not
-    `graded` has not passed. A run with a baseline
+    `missing_trials` were planned and did not run; what was not `graded` has not passed. A run with a baseline
     passes when its success rate is higher than without skills; any other when no task failed or errored.
     In either case every gate must pass, and the run must have come to its end.
     """
-    return RunVerdict.of([*_reasons(head, missing_trials, unmeasured), *(() if graded else (UNGRADED,))])
+    return RunVerdict.of([*_reasons(head, missing_trials), *(() if graded else (UNGRADED,))])
 
 
 def verdict_of(head: SuiteResult) -> RunVerdict:
@@ -104,12 +107,24 @@ def with_verdict(head: SuiteResult, verdict: RunVerdict) -> SuiteResult:
     return msgspec.structs.replace(head, metadata={**head.metadata, "verdict": msgspec.to_builtins(verdict)})
 
 
+def without_data(head: SuiteResult, names: Sequence[str]) -> SuiteResult:
+    """Return the results with these metrics as gates of which nothing was seen."""
+    metadata = {key: value for key, value in head.metadata.items() if key != _WITHOUT_DATA}
+    return msgspec.structs.replace(
+        head, metadata={**metadata, **({_WITHOUT_DATA: list(names)} if names else {})}
+    )
+
+
 def gates(head: SuiteResult) -> Iterator[Gate]:
-    """Yield the gates of a run: its gating metrics and, with a baseline, that the skills make it better."""
+    """Yield the gates of a run: its gating metrics and, with a baseline, that the skills make it better.
+
+    One without data has not passed.
+    """
     for name, metric in sorted(head.metrics.items()):
         if name == _ALWAYS or metric.details.get("gate") is True:
             bound = f"{decimal(metric.value)}, at least {decimal(metric.threshold)} is required"
             yield Gate(name=name, passed=metric.passed, found=bound)
+    yield from (Gate(name=name, passed=False, found=NO_DATA) for name in head.metadata.get(_WITHOUT_DATA, ()))
     without = head.baseline_outcome
     if without is not None and (why := uncompared(head, without)):
         yield Gate(name="baseline", passed=False, found=f"not compared: {why}")
@@ -125,21 +140,23 @@ def uncompared(head: SuiteResult, without: SuiteResult) -> str:
     An error is no measurement, and both passes must have verdicts on the same tasks.
     """
     arms = (("with skills", head.summary), ("without skills", without.summary))
-    cut = head.metadata.get("run_status", COMPLETE) != COMPLETE
+    cut = not came_to_its_end(head)
     if not cut and not any(one.errors or one.skipped for _, one in arms):
         return ""
-    return "; ".join(f"{name} {_ending(one)}" for name, one in arms)
+    return "; ".join(f"{name} {_ending(one, cut=cut)}" for name, one in arms)
 
 
-def _ending(summary: Summary) -> str:
-    """Return what the tasks of a pass came to, those without a result among them."""
+def _ending(summary: Summary, *, cut: bool) -> str:
+    """Return what the tasks of a pass came to. In a run that was `cut`, those without a result were cut off."""
+    planned = summary.succeeded + summary.failed + summary.errors + summary.skipped
+    cut_off = summary.skipped if cut else planned - summary.total_tests
     counts = (
         (summary.succeeded, "passed"),
         (summary.failed, "failed"),
         (summary.errors, "errored"),
-        (summary.skipped, "skipped"),
+        (summary.skipped - cut_off, "skipped"),
+        (cut_off, CUT_OFF),
     )
-    planned = summary.succeeded + summary.failed + summary.errors + summary.skipped
     which = ", ".join(f"{count} {word}" for count, word in counts if count)
     return f"{which or 'nothing ran'} of {counted(planned, 'task')}"
 
@@ -173,13 +190,11 @@ def tasks_reason(head: SuiteResult) -> str:
     return f"{bad} of {counted(summary.total_tests, 'task')} did not pass: {which}"
 
 
-def _reasons(head: SuiteResult, missing_trials: int, unmeasured: Sequence[str]) -> Iterator[str]:
-    status = head.metadata.get("run_status", COMPLETE)
-    if status != COMPLETE:
+def _reasons(head: SuiteResult, missing_trials: int) -> Iterator[str]:
+    if not came_to_its_end(head):
         missing = f": {counted(missing_trials, 'trial')} did not run" if missing_trials else ""
-        yield f"the run did not come to its end ({status}){missing}"
+        yield f"the run did not come to its end ({run_status(head)}){missing}"
     tasks = tasks_reason(head)
     if tasks:
         yield tasks
     yield from (reason_of(gate) for gate in gates(head) if not gate.passed)
-    yield from (f"gate {name}: it was not measured" for name in unmeasured)

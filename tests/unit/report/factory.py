@@ -105,6 +105,7 @@ def task(name: str = "Greets", *runs: RunResult, status: TaskStatus | None = Non
         "display_name": name,
         "status": status,
         "runs": list(runs),
+        "missing_trials": 1 if status == "skipped" and not runs else 0,
         "stats": stats(runs) if runs else None,
     }
     return TaskResult(**{**given, **more})

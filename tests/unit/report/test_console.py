@@ -153,7 +153,12 @@ def test_tables_fit_into_80_columns_by_shortening_the_middle_of_names() -> None:
 
 def test_an_error_comes_first_and_what_followed_from_it_after() -> None:
     broken = run(1, "error", [verdict("polite", passed=False)], error_msg="the engine broke")
-    own = run(1, "error", [verdict("odd", passed=False)], error_msg="running graders: odd: it broke")
+    own = run(
+        1,
+        "error",
+        [verdict("odd", passed=False, details={"error": "it broke"})],
+        error_msg="running graders: odd: it broke",
+    )
     lines = section(told(outcome(task("E", broken), task("G", own))), "FAILED TASKS")
     assert lines[1:3] == ["  • error: the engine broke", "      after that failed: polite (text)"]
     assert lines[5:6] == ["  • error: running graders: odd: it broke"]
@@ -213,8 +218,8 @@ def test_errors_are_told_and_tasks_that_did_not_run() -> None:
         "⚠ H [error]",
         "  • it did not run",
     ]
-    assert "Skipped:            1" in text
-    assert lines_of_tasks(text)[2] == ["○ S", "skipped", "-", "-", "-"]
+    assert "Cut off:            1" in text
+    assert lines_of_tasks(text)[2] == ["○ S", "cut off", "-", "-", "-"]
 
 
 @pytest.mark.parametrize(("verbose", "shown"), [(False, 497), (True, 3000)])

@@ -53,10 +53,10 @@ def test_counts_times_and_properties() -> None:
     }  # fmt: skip
     assert case(root).attrib == {"name": "A", "classname": "greeter", "time": "0.004"}
     assert [child.tag for child in case(root)] == ["properties"]
-    assert attribute(case(root, 3), "skipped", "message") == "it was not started"
+    assert attribute(case(root, 3), "skipped", "message") == "cut off: 1 of 1 trial did not run"
 
 
-def test_a_failure_lists_the_failing_graders_of_the_first_bad_run() -> None:
+def test_a_failure_lists_the_failing_graders_of_each_trial_under_its_number() -> None:
     bad = run(
         2,
         "failed",
@@ -72,9 +72,12 @@ def test_a_failure_lists_the_failing_graders_of_the_first_bad_run() -> None:
     assert failure is not None
     assert failure.attrib == {"type": "GraderFailure", "message": "T: score=0.47"}
     assert failure.text == (
+        "Trial 2/3 (failed)\n"
         "[FAIL] a (file): score=0.00 — 'hello' is missing\n"
         "[FAIL] c (text, after turn 1): score=0.00 — early\n"
-        "[FAIL] z (text): score=0.25 — no"
+        "[FAIL] z (text): score=0.25 — no\n"
+        "Trial 3/3 (failed)\n"
+        "[FAIL] other (text): score=0.00 — 'hello' is missing"
     )
 
 

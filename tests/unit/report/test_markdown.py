@@ -61,7 +61,7 @@ def test_a_document_has_summary_tasks_and_failures() -> None:
     assert shown.startswith(
         "# greeter-eval\n\n**❌ Failed**\n\n- 2 of 3 tasks did not pass: 1 failed, 1 errored\n\n| | |\n"
     )
-    assert "| Tasks | 3: 1 passed, 1 failed, 1 error, 0 skipped |" in shown
+    assert "| Tasks | 3: 1 passed, 1 failed, 1 error |" in shown
     assert "| Task success rate | 33.3% (1 of 3 tasks) |" in shown
     assert "| Graded success rate | 50.0% (1 of 2, without errors and skipped tasks) |" in shown
     assert "| Good | ✓ passed flaky | 1.00 | 1 of 1 (pass@1 0.0%) | 4ms |" in shown

@@ -60,6 +60,7 @@ def test_skills_add_up_over_their_models() -> None:
             SkillLine(skill="two", heads=heads[:1], passed=True),
         ],
         [NotStarted(skill="six", model="m", why="the server is gone")],
+        ["bare"],
         lines.draw,
     )
     assert lines[2] == "MULTI-SKILL RUN SUMMARY"
@@ -67,6 +68,7 @@ def test_skills_add_up_over_their_models() -> None:
         ["one", "❌", "Failed", "75.0%", "0.75"],
         ["two", "✅", "Passed", "100.0%", "1.00"],
         ["six", "on", "m", "❌", "Not", "started", "-", "-"],
+        ["bare", "○", "No", "suite", "-", "-"],
     ]
 
 
@@ -188,5 +190,5 @@ def test_the_table_of_skills_counts_the_tasks_of_the_plan() -> None:
     drawn: list[object] = []
     head = suite([task("A"), task("B", status="skipped")], summary={"total_tests": 1})
     line = SkillLine(skill="s", heads=(head,), passed=False)
-    skills_summary([line], (), lambda _, parts: drawn.extend(parts))
+    skills_summary([line], (), (), lambda _, parts: drawn.extend(parts))
     assert "50.0%" in repr(drawn[0])

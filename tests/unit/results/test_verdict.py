@@ -9,7 +9,7 @@ from tests.unit.report.factory import outcome, run, suite, task
 
 from waza.model.result import MetricResult
 from waza.results.invocation import Invocation
-from waza.results.verdict import NotStarted, RunVerdict, gates, judge, verdict_of, with_verdict
+from waza.results.verdict import NotStarted, RunVerdict, gates, judge, verdict_of, with_verdict, without_data
 
 GOOD, BAD, BROKEN = task("A"), task("B", run(1, "failed")), task("C", run(1, "error", []))
 
@@ -36,11 +36,11 @@ def test_each_reason_is_told() -> None:
         metrics=metric("trigger_accuracy", 0.5, 0.75),
         metadata={"run_status": "cancelled"},
     )
-    assert judge(head, missing_trials=4, unmeasured=["trigger_recall"]).reasons == (
+    assert judge(without_data(head, ["trigger_recall"]), missing_trials=4).reasons == (
         "the run did not come to its end (cancelled): 4 trials did not run",
         "2 of 3 tasks did not pass: 1 failed, 1 errored",
         "gate trigger_accuracy: 0.50, at least 0.75 is required",
-        "gate trigger_recall: it was not measured",
+        "gate trigger_recall: no data",
     )
 
 

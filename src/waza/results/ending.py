@@ -1,0 +1,26 @@
+"""How runs and their tasks end: the words that every artifact has for it, and whether a run came to its end."""
+
+from __future__ import annotations
+
+from waza.kit.text import counted
+from waza.model.result import SuiteResult
+
+COMPLETE = "complete"
+NOT_STARTED = "not_started"  # the `run_status` of what never ran
+CUT_OFF = "cut off"  # a task, some of whose trials did not run, for whatever reason
+NO_DATA = "no data"  # a metric, of which nothing was seen
+
+
+def run_status(head: SuiteResult) -> str:
+    """Return how a run ended. Other programs write results of complete runs only, and say nothing of it."""
+    return str(head.metadata.get("run_status", COMPLETE))
+
+
+def came_to_its_end(head: SuiteResult) -> bool:
+    """Tell whether all that was planned was run, or left out on purpose."""
+    return run_status(head) == COMPLETE
+
+
+def cut_off(missing: int, planned: int) -> str:
+    """Return what is said of a task, so many of whose planned trials did not run."""
+    return f"{CUT_OFF}: {missing} of {counted(planned, 'trial')} did not run"
