@@ -193,3 +193,52 @@ def test_a_suite_with_warnings_runs_unless_these_are_errors(tmp_path: Path) -> N
     assert strict.err.endswith("1 mistake; nothing was run\n")
     assert not (tmp_path / ".waza").exists()
     assert waza("run", "eval.yaml", "--no-save", cwd=tmp_path).code == 0
+
+
+def test_mistakes_of_all_kinds_are_told_in_one_round(tmp_path: Path) -> None:
+    suite = """\
+name: s
+skill: nobody
+config: {executor: copilot-sdk, model: m, trials_per_task: many}
+metrics: [3, {name: task_compltion, threshold: soon, gate: true}]
+inputs: {a: [1], b: x}
+graders:
+  - {type: text, name: g, weight: heavy, config: {regex_match: [1.5, {}, "("]}}
+  - {type: txt}
+tasks: [{}, t.yaml, none.yaml]
+"""
+    task = """\
+id: t
+inputs: {prompt: "{{.Vars.a}} {{.Vars.c}}", files: [7, {path: gone.txt}]}
+checkpoints: [{graders: []}, {after_turn: 9, graders: [{type: regex}]}]
+"""
+    csv = "prompt,x\np,1,2\nq\n"
+    write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": task, "rows.csv": csv})
+    ended = waza("run", "eval.yaml", "--task", "zzz", cwd=tmp_path)
+    places = [line.split(": ")[1] for line in ended.err.splitlines() if line.startswith(("eval.", "t."))]
+    assert places == [
+        "skill",
+        "config.trials_per_task",
+        "metrics[0]",
+        "metrics[1].name",
+        "metrics[1].threshold",
+        "inputs.a",
+        "graders[0].weight",
+        "graders[0].config.regex_match[1]",
+        "graders[0].config.regex_match[2]",
+        "graders[1].type",
+        "tasks[0]",
+        "tasks[2]",
+        "inputs.prompt",
+        "inputs.files[0]",
+        "inputs.files[1].path",
+        "checkpoints[0]",
+        "checkpoints[0].graders",
+        "checkpoints[1].after_turn",
+        "checkpoints[1].graders[0].type",
+    ], ended.err
+    of_rows = suite.replace("tasks: [{}, t.yaml, none.yaml]", "tasks_from: rows.csv")
+    write_tree(tmp_path, {"eval.yaml": of_rows})
+    said = waza("run", "eval.yaml", cwd=tmp_path).err
+    assert "rows.csv:2:1: row 1 has 3 fields" in said
+    assert "rows.csv:3:1: row 2 has 1 field," in said

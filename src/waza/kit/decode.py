@@ -31,16 +31,22 @@ class Document(msgspec.Struct, frozen=True):
     """One file in people's hands: the name they know it by, and its nodes.
 
     `faults` are the paths of mistakes that decoding found, so that nobody complains of what they bring about.
+    `blanks` are the paths of values and keys that are wrong or missing, so that something else stands in for them.
     """
 
     file: str
     root: yaml.Node
     faults: tuple[str, ...] = ()
+    blanks: frozenset[str] = frozenset()
 
     def faulty(self, *path: str | int) -> bool:
         """Tell whether decoding found a mistake at a path or below it."""
         place = dotted(path)
         return any(fault == place or fault.startswith((f"{place}.", f"{place}[")) for fault in self.faults)
+
+    def blank(self, *path: str | int) -> bool:
+        """Tell whether what was read at a path, or above it, only stands in for what is wrong or missing."""
+        return any(dotted(path[:end]) in self.blanks for end in range(1, len(path) + 1))
 
     def problem(
         self, node: yaml.Node, path: Path, message: str, hint: str = "", severity: Severity = "error"
@@ -120,6 +126,8 @@ class Decoder:
     def __init__(self, document: Document, unknown: UnknownKey = always_error) -> None:
         self.document, self.unknown = document, unknown
         self.problems: list[Problem] = []
+        self._blanks: set[str] = set()
+        self._salvaging = False
 
     def read(self, wanted: type[T], node: yaml.Node | None = None, path: Path = ()) -> T | None:
         """Return `node` (default: the root) as `wanted`, or None after a mistake; see `problems`."""
@@ -129,17 +137,24 @@ class Decoder:
             return None
         return value  # type: ignore[no-any-return]  # _value answers by the type it was handed
 
-    def salvage(self, wanted: type[T]) -> tuple[T | None, Document]:
-        """Return the root as `wanted`, and the document with its faults noted.
+    def salvage(
+        self, wanted: type[T], node: yaml.Node | None = None, path: Path = ()
+    ) -> tuple[T | None, Document]:
+        """Return `node` (default: the root) as `wanted`, and the document with its faults noted.
 
-        Keys with mistakes have their defaults, so that the rest can be checked. None: nothing could be read.
+        Values with mistakes have their defaults, or empty values where they have none, so that lists keep their
+        places and the rest can be checked. None: nothing could be read.
         """
-        value = self._value(wanted, self.document.root, ())
+        self._salvaging = True
+        value = self._value(wanted, self.document.root if node is None else node, path)
+        self._salvaging = False
         faults = tuple(p.path for p in self.problems if p.severity == "error")
-        return None if value is _BAD else value, msgspec.structs.replace(self.document, faults=faults)
+        document = msgspec.structs.replace(self.document, faults=faults, blanks=frozenset(self._blanks))
+        return None if value is _BAD else value, document
 
     def complain(self, node: yaml.Node, path: Path, message: str, hint: str = "") -> Any:
         """Note an error at `node`."""
+        self._blanks.add(dotted(path))
         self.problems.append(self.document.problem(node, path, message, hint))
         return _BAD
 
@@ -182,8 +197,11 @@ class Decoder:
         for field in missing:
             meant = nearest(field.key, node.entries.keys() - known.keys())
             hint = f"{meant!r} is probably meant to be it" if meant else ""
-            self.complain(node, path, f"{field.key!r} is missing", hint)
+            self.problems.append(self.document.problem(node, path, f"{field.key!r} is missing", hint))
+            self._blanks.add(dotted((*path, field.key)))
         good = {name: value for name, value in values.items() if value is not _BAD}
+        if self._salvaging:
+            return _with_empty(wanted, good)
         whole = all(field.name in good for field in fields if field.required)
         return wanted(**good) if whole else _BAD
 
@@ -205,14 +223,19 @@ class Decoder:
             if limit is not None and broken(size, limit):
                 items = "1 item" if size == 1 else f"{size} items"
                 return self.complain(node, path, f"has {items}, but must have {words} {limit}")
-        values = [self._value(args[0], item, (*path, i)) for i, item in enumerate(node.items)]
+        values = [self._part(args[0], item, (*path, i)) for i, item in enumerate(node.items)]
         return _BAD if any(value is _BAD for value in values) else kind(values)
 
     def _dict(self, wanted: Any, node: yaml.Node, path: Path) -> Any:
         if not isinstance(node, yaml.Mapping):
             return self.complain(node, path, f"{_found(node)} stands where a mapping belongs")
-        values = {key: self._value(wanted, child, (*path, key)) for key, child in node.entries.items()}
+        values = {key: self._part(wanted, child, (*path, key)) for key, child in node.entries.items()}
         return _BAD if any(value is _BAD for value in values.values()) else values
+
+    def _part(self, wanted: Any, node: yaml.Node, path: Path) -> Any:
+        """Return an entry of a list or mapping; while salvaging, an empty value in the place of a bad one."""
+        value = self._value(wanted, node, path)
+        return _empty(wanted) if value is _BAD and self._salvaging else value
 
     def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: Path) -> Any:
         if isinstance(node, yaml.Scalar):
@@ -304,6 +327,26 @@ def _found(node: yaml.Node) -> str:
     kind = {bool: "the boolean ", int: "the number ", float: "the number "}.get(type(node.value), "")
     shown = node.text if len(node.text) <= 60 else node.text[:57] + "..."
     return f"{kind}{shown}" if kind else f"the text {shown!r}"
+
+
+def _with_empty(struct: type[msgspec.Struct], values: dict[str, Any]) -> msgspec.Struct:
+    """Return a struct with these values, and empty ones for required fields that are not among them."""
+    fields = (field for field in fields_of(struct) if field.required and field.name not in values)
+    return struct(**values, **{field.name: _empty(field.type) for field in fields})
+
+
+def _empty(wanted: Any) -> Any:
+    """Return a value that stands for a bad one of a type; it need not be within the limits of the type."""
+    origin, args = get_origin(wanted), get_args(wanted)
+    if origin is Annotated:
+        return _empty(args[0])
+    if _takes_none(wanted):
+        return None
+    if origin in (Literal, Union, types.UnionType):
+        return args[0] if origin is Literal else _empty(args[0])
+    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+        return _with_empty(wanted, {})
+    return (origin or wanted)()
 
 
 @cache

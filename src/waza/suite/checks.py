@@ -11,6 +11,7 @@ from waza.model.suite import BEHAVIOURAL, METRICS, Metric
 from waza.model.task import Expected, ExpectedBehavior, Task
 from waza.suite.graders import names_of
 from waza.suite.loading import Loading
+from waza.suite.policy import NAME as ALLOWED_TOOLS
 from waza.suite.read import child
 
 _TEXTS = ("output_contains", "output_not_contains", "output_contains_any")
@@ -91,9 +92,8 @@ def known_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) ->
     `triggers`: there are trigger tests. A metric without data cannot gate, so that is an error where it should.
     """
     known: list[Metric] = []
-    broken = bool(loading.errors())  # a grader that would give data may be among the mistakes
     names = set(_grader_names(loading, tasks))
-    kinds = {grader.spec.type for task in tasks for grader in task.graders}
+    kinds = set(_grader_types(loading, tasks))
     for i, metric in enumerate(loading.file.metrics):
         if not metric.enabled:
             continue
@@ -102,17 +102,36 @@ def known_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) ->
             why, hint = f"there is another metric {metric.name!r}, which counts", "keep one of them"
         if not why:
             known.append(metric)
-        elif not broken:
+        elif not _may_be_hidden(loading, metric.name):
             where = ("metrics", i, "name")
             loading.say(loading.document, where, why, hint, warning=not metric.gate)
     return known
+
+
+def _may_be_hidden(loading: Loading, metric: str) -> bool:
+    """Tell whether a mistake may keep what gives a metric its data from being known."""
+    if metric in METRICS and metric != "behavior_quality":
+        return False
+    made = metric.startswith("_") or metric == ALLOWED_TOOLS  # by expectations and by agents
+    documents = [loading.document, *(source.document for source in loading.sources)]
+    unknown = loading.unread or loading.ref_faults or any(map(_hides_graders, documents))
+    return bool(unknown or (made and loading.errors()))
+
+
+def _hides_graders(document: Document) -> bool:
+    """Tell whether names or types of graders are among the mistakes of a document."""
+    graders = child(document.root, "graders")
+    count = len(graders.items) if isinstance(graders, yaml.Sequence) else 0
+    return any(
+        document.blank("graders", i, key) for i in range(count) for key in ("type", "name", "ref")
+    ) or document.blank("graders")
 
 
 def _no_data(name: str, names: set[str], kinds: set[str], *, triggers: bool) -> tuple[str, str]:
     """Return why a metric has no data, and what to do; two empty texts if it can have some."""
     if name not in METRICS and name not in names:
         return f"there is no metric {name!r}, so it is left out", did_you_mean(
-            name, {*METRICS, *(own for own in names if own[0] != "_")}
+            name, {*METRICS, *(own for own in names if own and not own.startswith("_"))}
         )
     if name.startswith("trigger_") and name in METRICS and not triggers:
         return f"the metric {name!r} has no data", "it takes trigger_tests.yaml beside the suite"
@@ -128,6 +147,12 @@ def listed(names: Sequence[str]) -> str:
     """Return names for a message, the first of many."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _grader_types(loading: Loading, tasks: Iterable[Task]) -> Iterator[str]:
+    lists = [loading.file.graders, *(source.file.graders for source in loading.sources)]
+    yield from (entry.type for entries in lists for entry in entries)
+    yield from (grader.spec.type for task in tasks for grader in task.graders)
 
 
 def _grader_names(loading: Loading, tasks: Iterable[Task]) -> Iterator[str]:

@@ -14,6 +14,7 @@ import msgspec
 from waza.kit.decode import did_you_mean
 from waza.kit.files import inside
 from waza.kit.template import check
+from waza.kit.text import counted
 from waza.model.task import Task
 from waza.problem import Problem, Severity, shown
 from waza.suite.digest import row_digest, task_digest
@@ -64,6 +65,7 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
         return []
     if not _check_header(loading, file, header):
         return []
+    rows = _whole(loading, file, header, rows)
     rows = _without_blank(loading, file, rows)
     common = "" if loading.errors() else task_digest(base)
     selected = _selected(loading, rows)
@@ -120,7 +122,7 @@ def _guess(data: bytes) -> str:
 
 
 def _records(text: str) -> list[Row]:
-    """Return the header and the rows below it, all of one length. Blank lines are left out."""
+    """Return the header and the rows below it. Blank lines are left out."""
     head = text.lstrip().partition("\n")[0]
     for sign, name in _DELIMITERS.items():
         if sign in head and "," not in head:
@@ -143,13 +145,18 @@ def _records(text: str) -> list[Row]:
         raise _Mistake(start, f"row {len(records)} is not valid CSV: {said}") from None
     if not records:
         raise _Mistake(1, "the file is empty", "its first row names the columns, one of them 'prompt'")
-    for number, record in enumerate(records):
-        if len(record.cells) != len(records[0].cells):
-            message = (
-                f"row {number} has {len(record.cells)} fields, and the header has {len(records[0].cells)}"
-            )
-            raise _Mistake(record.line, message, "a field with a comma in it stands in quotes")
     return records
+
+
+def _whole(loading: Loading, file: str, header: Row, rows: list[Row]) -> list[Row]:
+    """Return the rows that are as long as the header; others are mistakes."""
+    for number, row in enumerate(rows, 1):
+        if len(row.cells) != len(header.cells):
+            message = (
+                f"row {number} has {counted(len(row.cells), 'field')}, and the header has {len(header.cells)}"
+            )
+            _say(loading, file, row.line, message, "a field with a comma in it stands in quotes")
+    return [row for row in rows if len(row.cells) == len(header.cells)]
 
 
 def _without_blank(loading: Loading, file: str, rows: list[Row]) -> list[Row]:

@@ -109,16 +109,20 @@ def _build(
 ) -> BuiltGrader | None:
     if entry.ref:
         return _remote(loading, document, entry, path)
-    kind = None if document.faulty(*path, "type") else _known_class(loading, document, entry, path)
-    if kind is None or document.faulty(*path):
+    kind = None if document.blank(*path, "type") else _known_class(loading, document, entry, path)
+    if kind is None or document.blank(*path, "config"):
         return None
-    grader = _decode(loading, document, kind, path)
+    grader, config = _decode(loading, document, kind, path)
     _note_exact_names(loading, document, grader, (*path, "config"))
     template = has_references(entry.config or {})
     findings = [] if grader is None else [*_suite_findings(loading, grader)]
     if grader is not None and not template:
         findings = [*grader.check(_around(loading)), *findings]
-    usable = grader is not None and _said(loading, document, findings, path)
+    whole = not (document.faulty(*path) or config.faulty(*path))
+    findings = [
+        one for one in findings if whole or (one.path and not config.faulty(*path, "config", *one.path))
+    ]
+    usable = _said(loading, config, findings, path) and grader is not None and whole
     _note_without_effect(loading, document, entry, path, warning=usable)
     if grader is None or not usable:
         return None
@@ -163,7 +167,7 @@ def _remote(
 ) -> BuiltGrader | None:
     """Build the grader that a ref stands for; all that is wrong with it is told at the ref."""
     node, modules = child(document.root, *path), loading.modules()
-    if modules is None or not isinstance(node, yaml.Mapping) or document.faulty(*path):
+    if modules is None or not isinstance(node, yaml.Mapping) or document.blank(*path, "ref"):
         return None
     try:
         preset = modules.grader(entry, node)
@@ -220,15 +224,16 @@ def _class(name: str) -> type[Grader]:
 
 def _decode(
     loading: Loading, document: Document, kind: type[Grader], path: tuple[str | int, ...]
-) -> Grader | None:
+) -> tuple[Grader | None, Document]:
+    """Return what can be read of a grader, and the document with the faults of its config."""
     node = child(document.root, *path, "config")
     if node is None or (isinstance(node, yaml.Scalar) and node.value is None):
         place = child(document.root, *path) or document.root
         node = yaml.Mapping({}, {}, place.line, place.column)
     decoder = Decoder(document, loading.keys.of(document, type(loading.file)))
-    grader = decoder.read(kind, node, (*path, "config"))
+    grader, config = decoder.salvage(kind, node, (*path, "config"))
     loading.problems.extend(decoder.problems)
-    return grader
+    return grader, config
 
 
 def _said(

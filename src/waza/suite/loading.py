@@ -80,7 +80,7 @@ class Loading(msgspec.Struct, kw_only=True):
     `capabilities` are those of the executor: ask `require`, so that all refusals are worded and weighed alike.
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
     graders that refs stand for; `ref_faults` the faults of those that cannot be used, by file and path;
-    `sources` the task files that could be read; `templates` the graders that each task fills in, by
+    `sources` the task files that could be read, `unread` is set where one could not; `templates` the graders that each task fills in, by
     identity; None for those with mistakes in their references; `exact_names` the names that are compared
     letter by letter, with their places.
     """
@@ -102,6 +102,7 @@ class Loading(msgspec.Struct, kw_only=True):
     ref_names: dict[str, str] = {}
     ref_faults: dict[tuple[str, str], str] = {}
     sources: list[TaskSource] = []
+    unread: bool = False
     templates: dict[int, Template | None] = {}
     exact_names: list[tuple[Document, Place, ExactName]] = []
     _modules: list[Modules | None] = []
@@ -138,7 +139,9 @@ class Loading(msgspec.Struct, kw_only=True):
         *,
         warning: bool = False,
     ) -> None:
-        """Note a problem at a place of a document."""
+        """Note a problem at a place of a document, unless it is about what stands in for a value that is wrong."""
+        if document.blank(*path):
+            return
         severity: Severity = "warning" if warning else "error"
         self.problems.append(document.problem(at(document, *path), path, message, hint, severity))
 

@@ -69,12 +69,13 @@ def _check_steps(loading: Loading, document: Document, block: MockBlock, path: t
     for grader, steps in (block.judge or {}).items():
         for i, step in enumerate(steps):
             given = [step.passes, step.fail, step.winner, step.reply, step.error]
-            if sum(value is not None for value in given) != 1:
+            whole = not document.faulty(*path, "judge", grader, i)
+            if whole and sum(value is not None for value in given) != 1:
                 message = "a judge step is one of: pass, fail, winner, reply, error"
                 loading.say(document, (*path, "judge", grader, i), message)
     for i, decision in enumerate(block.responder or ()):
         chosen = [decision.reply is not None, decision.stop, decision.abstain is not None]
-        if sum(chosen) != 1:
+        if sum(chosen) != 1 and not document.faulty(*path, "responder", i):
             loading.say(
                 document, (*path, "responder", i), "a responder step is one of: reply, stop: true, abstain"
             )

@@ -13,16 +13,17 @@ from waza.suite.loading import Loading, TaskSource
 def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks that any `--task` pattern (name or id) and any `--tags` pattern match.
 
-    A pattern that matches nothing is a warning, no task at all an error. Neither is told after mistakes: it
-    may be a task with mistakes that is missed.
+    A pattern that matches nothing is a warning, no task at all an error. Neither is told where a mistake may keep
+    the task that is meant from being known.
     """
     request = loading.request
-    kept, unmatched = list(tasks), list[Problem]()
+    kept, unmatched, told = list(tasks), list[Problem](), len(loading.problems)
     if request.tasks:
         kept = _matching(loading, kept, "--task", request.tasks, lambda task: (task.id, task.name), unmatched)
     if request.tags:
         kept = _matching(loading, kept, "--tags", request.tags, lambda task: task.tags, unmatched)
-    if loading.errors():
+    malformed = len(loading.problems) > told
+    if malformed or _may_be_hidden(loading) or (loading.errors() and not tasks):
         return kept
     if kept:
         loading.problems.extend(unmatched)
@@ -34,6 +35,14 @@ def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
         reason += f"; {', '.join(disabled)} {'is' if len(disabled) == 1 else 'are'} disabled (enabled: false)"
     loading.problems.append(Problem(file=loading.document.file, message=f"0 tasks selected: {reason}"))
     return kept
+
+
+def _may_be_hidden(loading: Loading) -> bool:
+    """Tell whether there may be other tasks, or other names and tags of tasks, than could be read."""
+    if loading.file.tasks_from:
+        return bool(loading.errors())
+    words = (source.document.faulty(key) for source in loading.sources for key in ("id", "name", "tags"))
+    return loading.unread or loading.document.faulty("tasks") or any(words)
 
 
 def _matching(

@@ -37,6 +37,8 @@ def file_tasks(loading: Loading, base: Task) -> list[Task]:
     seen: set[str] = set()
     empty: dict[int, str] = {}
     for i, pattern in enumerate(loading.file.tasks):
+        if loading.document.blank("tasks", i):
+            continue
         try:
             found = expand(loading.directory, pattern)
         except ValueError as error:
@@ -86,11 +88,13 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
     document = read_document(path, "task")
     if isinstance(document, Problem):
         loading.problems.append(document)
+        loading.unread = True
         return []
     decoder = Decoder(document, loading.keys.of(document, TaskFile))
     file, document = decoder.salvage(TaskFile)
     loading.problems.extend(decoder.problems)
     if file is None:
+        loading.unread = True
         return []
     file = _with_names(loading, file)
     if not file.enabled:

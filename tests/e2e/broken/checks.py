@@ -59,6 +59,7 @@ CASES: list[Case] = [
     case(
         "thresholds that no metric can have",
         "eval.yaml:4:46: metrics[0].threshold: is 1.5, but must be at most 1",
+        "eval.yaml:5:12: metrics[1].name: warning: the metric 'trigger_accuracy' has no data; it takes trigger_tests.yaml beside the suite",
         "eval.yaml:5:47: metrics[1].threshold: is -0.1, but must be at least 0",
         suite=f"{SUITE}metrics: [{{name: task_completion, threshold: 1.5}},\n"
         "          {name: trigger_accuracy, threshold: -0.1}]\n",

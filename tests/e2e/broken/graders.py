@@ -131,6 +131,8 @@ graders:
     ),
     case(
         "text",
+        "eval.yaml:5:47: graders[0].config.contains[0]: must not be empty; every text holds the empty one",
+        "eval.yaml:5:51: graders[0].config.contains[1]: must not be empty; every text holds the empty one",
         "eval.yaml:5:69: graders[0].config.not_contains: the text 'hello' stands where a list belongs; start each item with '- '",
         suite=graded("text", "{contains: ['', ~], not_contains: hello}"),
     ),
@@ -155,6 +157,7 @@ graders:
     ),
     case(
         "program: values",
+        "eval.yaml:5:39: graders[0].config.command: warning: there is no program 'x', so every run fails this check; it is sought beside the suite, in the current directory and on PATH",
         "eval.yaml:5:57: graders[0].config.args: the text '-v' stands where a list belongs; start each item with '- '",
         "eval.yaml:5:70: graders[0].config.timeout: the text '5m' stands where a whole number of at least 0 belongs",
         suite=graded("program", "{command: x, args: -v, timeout: 5m}"),
@@ -251,6 +254,7 @@ graders:
     ),
     case(
         "trigger: threshold",
+        "eval.yaml:5:39: graders[0].config.skill_path: 'SKILL.md' does not exist; write the path of a SKILL.md relative to the suite's directory or to the current directory",
         "eval.yaml:5:88: graders[0].config.threshold: is 1.5, but must be at most 1",
         suite=graded("trigger", "{skill_path: SKILL.md, mode: positive, threshold: 1.5}"),
     ),

@@ -76,6 +76,7 @@ inputs:
         "types: files",
         "t.yaml:2:30: inputs.files[0]: the text 'a.txt' stands where a mapping of keys belongs; write keys, such as path:, content:",
         "t.yaml:2:44: inputs.files[1].path: a list stands where a text belongs",
+        "t.yaml:2:50: inputs.files[2].path: warning: is empty, so this file is left out",
         "t.yaml:2:64: inputs.files[3]: the number 7 stands where a mapping of keys belongs; write keys, such as path:, content:",
         task=inputs("prompt: hi, files: [a.txt, {path: [x]}, {content: 5}, 7]"),
     ),
@@ -224,6 +225,7 @@ checkpoints:
     case(
         "repos: values",
         "t.yaml:5:14: inputs.repos[0].type: the text 'clone' is not one of: worktree",
+        "t.yaml:5:21: inputs.repos[0].source: there is no repository 'x'; paths are relative to the suite's directory, or else to the current one",
         "t.yaml:6:7: inputs.repos[1]: 'type' is missing",
         "t.yaml:6:16: inputs.repos[1].source: must not be empty",
         "t.yaml:7:7: inputs.repos[2]: 'source' is missing",

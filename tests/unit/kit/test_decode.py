@@ -272,16 +272,18 @@ class TestSalvage:
     def test_keys_with_mistakes_have_their_defaults_and_the_rest_is_there(self):
         found = decoder("text: hi\nwhole: x\nleaves: [{name: a, size: y}, {name: b}]\nwords: ['']\nnope: 1\n")
         value, document = found.salvage(Root)
-        assert value == Root(text="hi", leaves=[Leaf(name="a"), Leaf(name="b")])
+        assert value == Root(text="hi", leaves=[Leaf(name="a"), Leaf(name="b")], words=[""])
         assert len(found.problems) == 4
         assert document.faults == ("whole", "leaves[0].size", "words[0]", "nope")
 
-    def test_a_list_goes_as_a_whole_where_one_item_cannot_be_built(self):
-        value, document = decoder("leaves: [{name: a}, {size: 1}]\n").salvage(Root)
-        assert value == Root()
-        assert document.faulty("leaves")
-        assert document.faulty("leaves", 1)
-        assert not document.faulty("leaves", 0)
+    def test_a_list_keeps_its_places_with_empty_values_for_what_cannot_be_built(self):
+        value, document = decoder("leaves: [{name: a}, {size: 1}, x]\ntable: {a: 1, b: x}\n").salvage(Root)
+        empty = Leaf(name="")
+        assert value == Root(leaves=[Leaf(name="a"), Leaf(name="", size=1), empty], table={"a": 1, "b": 0})
+        assert document.faults == ("leaves[1]", "leaves[2]", "table.b")
+        blank = (["leaves", 1, "name"], ["leaves", 2], ["leaves", 2, "size"], ["table", "b"])
+        assert all(document.blank(*path) for path in blank)
+        assert not any(document.blank(*path) for path in (["leaves"], ["leaves", 1], ["leaves", 1, "size"]))
 
     def test_faults_are_those_at_and_below_a_path(self):
         document = Document("f", yaml.load(b"{}"), faults=("a.b[1].c", "ab"))
