@@ -1,30 +1,66 @@
-"""Exceptions of other people's code: what they say in one line, and their traceback without our frames."""
+"""Exceptions of other people's code: what they say in one line, where they were raised, and how it came to that."""
 
 from __future__ import annotations
 
+import os
 import traceback
 from pathlib import Path
 from typing import NamedTuple
 
 LONGEST = 16_000  # characters of a traceback, whose end counts
-_OURS = str(Path(__file__).parents[1])
+_OURS = (str(Path(__file__).parents[1]) + os.sep, "<frozen importlib")
+
+
+class Place(NamedTuple):
+    """A place in a source file, with the code there; `function` is empty where the code does not even parse."""
+
+    file: str
+    line: int
+    column: int
+    code: str
+    function: str = ""
+
+    def __str__(self) -> str:
+        """Return it as messages have it."""
+        where = f", in {self.function}" if self.function else ""
+        return f"{self.file}:{self.line}{where}: {self.code}"
 
 
 class Fault(NamedTuple):
-    """`text` names the exception and where it was raised; `traceback` shows how it came to that."""
+    """An exception without our frames: its place in code that is not ours, None where there is none."""
 
-    text: str
+    error: BaseException
+    place: Place | None
     traceback: str
 
+    @property
+    def text(self) -> str:
+        """What kind of exception it is, what it says, and where it was raised; of our own mistakes the last line."""
+        place = self.place or next(reversed(_places(self.error)), None)
+        return f"{type(self.error).__name__}: {self.error}{f' ({place})' if place else ''}"
 
-def fault_of(error: BaseException) -> Fault:
-    """Return what can be told of an exception that other people's code raised."""
+
+def fault_of(error: BaseException, folder: str = "") -> Fault:
+    """Return what can be told of an exception that other people's code raised.
+
+    The place is the last one in `folder`, where that is given and has one, else the last one that is not ours.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if not frame.filename.startswith(_OURS)] or frames[-1:]
-    place = ""
-    if theirs:
-        last = theirs[-1]
-        place = f" ({last.filename}:{last.lineno}, in {last.name}: {last.line})"
     shown = traceback.TracebackException.from_exception(error)
-    shown.stack = traceback.StackSummary.from_list(theirs)
-    return Fault(f"{type(error).__name__}: {error}{place}", "".join(shown.format())[-LONGEST:])
+    theirs = [frame for frame in frames if not frame.filename.startswith(_OURS)]
+    shown.stack = traceback.StackSummary.from_list(theirs or frames[-1:])
+    places = [place for place in _places(error) if not place.file.startswith(_OURS)]
+    inside = [place for place in places if folder and place.file.startswith(folder + os.sep)]
+    return Fault(error, next(reversed(inside or places), None), "".join(shown.format())[-LONGEST:])
+
+
+def _places(error: BaseException) -> list[Place]:
+    """Return the places through which an exception came, its own one last."""
+    places = [
+        Place(frame.filename, frame.lineno or 0, (frame.colno or 0) + 1, frame.line or "", frame.name)
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
+    if isinstance(error, SyntaxError) and error.filename:
+        code = (error.text or "").strip()
+        places.append(Place(error.filename, error.lineno or 0, error.offset or 1, code))
+    return places

@@ -15,7 +15,6 @@ import json
 import numbers
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -24,10 +23,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
+from waza.kit.fault import fault_of
 from waza.m365 import standin
 
 LONGEST = 2000  # characters of what is not the evaluator's own text
-LONGEST_TRACE = 16_000  # characters of a traceback, whose end counts
 RESULT_KEYS = ("score", "reason", "error")
 
 
@@ -185,27 +184,21 @@ def described(error: BaseException, *, with_class: bool) -> str:
 
 
 def traced(error: BaseException, folder: str) -> dict[str, object]:
-    """Return where an exception of people's code was raised: its traceback without our frames, and a place.
-
-    The place is the last line of the evaluator's own folder, else the last one at all. Empty where none is theirs.
-    """
-    trace = error.__traceback__
-    while trace and trace.tb_frame.f_code.co_filename in (__file__, "<frozen importlib._bootstrap_external>"):
-        trace = trace.tb_next
+    """Return where people's code raised an exception, and its traceback; nothing where none of it is theirs."""
     try:
-        frames = list(traceback.extract_tb(trace))
-        places = [(one.filename, one.lineno or 0, (one.colno or 0) + 1, one.line or "") for one in frames]
-        if isinstance(error, SyntaxError) and error.filename:
-            place = (error.filename, error.lineno or 0, error.offset or 1, (error.text or "").strip())
-            places.append(place)
-        if not places:
-            return {}
-        own = [place for place in places if place[0].startswith(folder + os.sep)]
-        file, line, column, code = (own or places)[-1]
-        text = "".join(traceback.format_exception(type(error), error, trace))[-LONGEST_TRACE:]
+        fault = fault_of(error, folder)
     except Exception:  # noqa: BLE001 - the stack or the memory may be used up
         return {}
-    return {"traceback": text, "file": file, "line": line, "column": column, "code": code[:LONGEST]}
+    if fault.place is None:
+        return {}
+    file, line, column, code, _ = fault.place
+    return {
+        "traceback": fault.traceback,
+        "file": file,
+        "line": line,
+        "column": column,
+        "code": code[:LONGEST],
+    }
 
 
 def text_of(value: object, conversion: Callable[[object], str]) -> str:
