@@ -138,12 +138,10 @@ def with_defaults(arguments: Arguments, project: Project) -> Arguments:
     )
 
 
-class _Job:
-    """A suite on one of its models, and who listens to its run once it has started."""
+class _Job(Job, frozen=True):
+    """A job and the name of its skill."""
 
-    def __init__(self, skill: str, suite: Suite, model: str) -> None:
-        self.skill, self.suite, self.model = skill, suite, model
-        self.listeners: Listeners | None = None
+    skill: str
 
 
 class _Command:
@@ -163,6 +161,7 @@ class _Command:
         self.control = Control()
         self.resumable = Resumable()
         self.jobs: list[_Job] = []
+        self.listeners: dict[int, Listeners] = {}  # of the jobs that have started, by their places
         self.unread: list[Path] = []
         self.first = 0  # the place in `done` of the first model of the suite at hand
         self.done: list[Done] = []
@@ -193,13 +192,12 @@ class _Command:
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
         """Run every suite on each of its models, report, write files; return the exit code."""
         self.jobs = [
-            _Job(chosen.name or suite.file.skill or suite.name, suite, model)
+            _Job(suite, model, chosen.name or suite.file.skill or suite.name)
             for chosen, suite in suites
             for model in suite.models
         ]
-        planned = [Job(job.suite, job.model) for job in self.jobs]
         try:
-            await run_all(planned, self._options(), self.control, self, unread=self.unread)
+            await run_all(self.jobs, self._options(), self.control, self, unread=self.unread)
             results = Results(
                 done=tuple(self.done),
                 not_started=tuple(self.not_started),
@@ -241,32 +239,33 @@ class _Command:
 
     def started(self, place: int) -> Emit:
         """Return the listeners of a job."""
-        given, job = self.arguments, self.jobs[place]
-        job.listeners = Listeners.of(
-            redactor_of(job.suite, self.project),
+        given = self.arguments
+        self.listeners[place] = Listeners.of(
+            redactor_of(self.jobs[place].suite, self.project),
             verbose=bool(given.verbose),
             keep_workspace=given.keep_workspace,
             session_dir=(given.session_dir or Path()) if given.session_log else None,
         )
-        return job.listeners.emit
+        return self.listeners[place].emit
 
     def turn(self, place: int) -> None:
         """Let the listeners of a job show what happens."""
         job = self.jobs[place]
         if len(self.jobs) > 1:
             tell(f"\n[{place + 1}/{len(self.jobs)}] {job.skill} on {job.model or 'the default model'}")
-        if job.listeners is not None:
-            job.listeners.show()
+        if place in self.listeners:
+            self.listeners[place].show()
 
     def over(self, place: int, result: Result) -> None:
         """Report a job that is over, and compare the models of a suite when they all are."""
         job = self.jobs[place]
         if place == 0 or self.jobs[place - 1].suite is not job.suite:
             self.first = len(self.done)
-        if job.listeners is not None:
-            job.listeners.close()
+        listeners = self.listeners.pop(place, None)
+        if listeners is not None:
+            listeners.close()
         if isinstance(result, ModelRun):
-            self._finished(job, result)
+            self._finished(job, result, listeners)
         else:
             why = "interrupted" if result is None else str(result)
             if result is not None:
@@ -281,11 +280,11 @@ class _Command:
         """Say what should be known of all jobs."""
         tell(f"warning: {message}")
 
-    def _finished(self, job: _Job, run: ModelRun) -> None:
+    def _finished(self, job: _Job, run: ModelRun, listeners: Listeners | None) -> None:
         self.runs.append(run)
         self.done.append(Done(skill=job.skill, outcome=run.outcome))
-        if self.arguments.transcript_dir and job.listeners is not None:
-            job.listeners.write_transcripts(self.arguments.transcript_dir, run.outcome)
+        if self.arguments.transcript_dir and listeners is not None:
+            listeners.write_transcripts(self.arguments.transcript_dir, run.outcome)
         self._report(self.done[-1])
         self._after(run)
 
