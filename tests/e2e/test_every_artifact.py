@@ -108,6 +108,30 @@ def test_cases_of_two_models_have_classes_of_their_own(tmp_path: Path):
         assert [one.attrib["classname"] for one in junit(tmp_path).iter("testcase")] == classes
 
 
+def test_classes_do_not_hang_on_which_models_could_start(project: Project):
+    suite = mock_suite(project.home, {"a": WAITS}, f"skill: greeter\n{SAYS}")
+    with project.started("run", suite, "--model", "m", "--model", "n", *REPORTS, "-v") as live:
+        live.until(lambda: "[PROMPT]" in live.err)
+        live.send(SIGINT)
+        assert live.ended().code == 130
+    root = project.home
+    assert case(root, "a").attrib["classname"] == "greeter on m"
+    assert child(case(root, "greeter on n"), "error").attrib["type"] == "NotStarted"
+
+
+def test_trials_are_counted_of_those_that_were_planned(project: Project):
+    task = "inputs: {prompt: p}\nmock: {executions: [{output: bad}, {output: hello, delay_ms: 100000000}]}"
+    suite = mock_suite(project.home, {"a": task}, SAYS, ["trials_per_task: 2"])
+    with project.started("run", suite, *REPORTS, "-v") as live:
+        live.until(lambda: "Run 2/2" in live.err and "[PROMPT]" in live.err.split("Run 2/2")[1])
+        live.send(SIGINT)
+        ended = live.ended()
+    root = project.home
+    assert "in the output [trial 1 of 2]" in ended.out
+    assert (child(case(root, "a"), "failure").text or "").startswith("Trial 1/2 (failed)\n")
+    assert "- Trial 1/2 (failed)" in markdown(root)
+
+
 def test_suites_of_one_name_are_told_apart_by_the_skills_that_they_were_found_by(tmp_path: Path):
     skills(tmp_path, "ada", "bob")
     for name in ("ada", "bob"):
@@ -119,6 +143,8 @@ def test_suites_of_one_name_are_told_apart_by_the_skills_that_they_were_found_by
     assert classes == ["ada on test-model", "bob on test-model"]
     assert "| ada on test-model | ✅ passed | 1 of 1 |" in markdown(tmp_path)
     assert "| bob on test-model | ❌ failed | 0 of 1 |" in markdown(tmp_path)
+    headings = [line for line in markdown(tmp_path).splitlines() if line.startswith("## ")]
+    assert headings == ["## ada on test-model", "## bob on test-model"]
 
 
 def test_junit_names_the_trials_that_did_not_pass_and_the_prompts_that_misfired(tmp_path: Path):

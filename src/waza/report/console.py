@@ -153,7 +153,7 @@ def _task(row: Row) -> tuple[str, ...]:
     status = ", ".join([row.ending, *tags])
     if not row.stats:
         return name, status, "-", "-", "-"
-    trials = f"{row.passed_runs}/{row.runs + row.missing}"
+    trials = f"{row.passed_runs}/{row.planned}"
     return name, status, decimal(row.score), trials, duration(row.stats.avg_duration_ms)
 
 
@@ -179,7 +179,7 @@ def _reasons(row: Row, limit: int) -> Iterator[str]:
         yield f"  {BULLET} it did not run{why}"
     seen: set[str] = set()
     for run in row.bad_runs:
-        note = f" [trial {run.number} of {row.runs}]" if row.runs > 1 else ""
+        note = f" [trial {run.number} of {row.planned}]" if row.planned > 1 else ""
         if run.error:
             if run.error not in seen:
                 yield f"  {BULLET} error: {indented(ends(run.error, limit), '      ')}{note}"

@@ -138,7 +138,7 @@ def _details(row: Row) -> Iterator[str]:
         yield ""
         yield f"- {status_mark('error')} it did not run: {code(row.error)}"
     for run in row.bad_runs:
-        yield from _run(run, row.runs)
+        yield from _run(run, row.planned)
 
 
 def _run(run: Run, of: int) -> Iterator[str]:

@@ -9,6 +9,7 @@ from waza.kit.text import counted
 from waza.model.result import SuiteResult
 from waza.report.rows import Row, counts
 from waza.report.words import BULLET, duration, one_line, status_mark
+from waza.results.ending import CUT_OFF
 from waza.results.verdict import verdict_of
 
 MEANINGS = (
@@ -20,6 +21,7 @@ MEANINGS = (
     ("any of k passes", "how likely at least one of k trials passes, with their retries"),
     ("all of k pass", "how likely all of k trials pass, with their retries"),
     ("flaky", "passed in some trials and not in others, or only at a later attempt"),
+    (CUT_OFF, "some of its trials did not run, since the run ended before; it has not passed"),
     ("CI95", "where the true figure lies with a confidence of 95 %"),
 )
 

@@ -44,6 +44,7 @@ def document(invocation: Invocation) -> bytes:
     once.
     """
     plain = Counter(suite_of(outcome.head) for outcome in invocation.outcomes)
+    plain.update(one.skill for one in invocation.not_started)  # the classes are the same, whatever is cut off
     lines, every = list[str](), list[Case]()
     for name, outcome in invocation.named:
         part = _Part(outcome)
@@ -156,8 +157,8 @@ def _body(row: Row) -> str:
     """Return the lines of each trial that did not pass, headed by its number where there are several trials."""
     lines = list[str]()
     for run in row.bad_runs:
-        if row.runs > 1:
-            lines.append(f"Trial {run.number}/{row.runs} ({run.status})")
+        if row.planned > 1:
+            lines.append(f"Trial {run.number}/{row.planned} ({run.status})")
         lines += _trial(run)
     return "\n".join(lines)
 

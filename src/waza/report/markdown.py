@@ -46,11 +46,12 @@ def code(value: str, limit: int = 500) -> str:
 def document(invocation: Invocation) -> str:
     """Return the results as Markdown: of several suites or models, first what all of them come to."""
     if invocation.single:
-        lines = list(_part(invocation.outcomes[0], "#"))
+        (outcome,) = invocation.outcomes
+        lines = list(_part(outcome, outcome.head.eval_name, "#"))
     else:
         lines = ["# Waza results", "", *verdict_lines(invocation.verdict), "", *overview_lines(invocation)]
-        for outcome in invocation.outcomes:
-            lines += ["", *_part(outcome, "##")]
+        for name, outcome in invocation.named:
+            lines += ["", *_part(outcome, name, "##")]
     return "\n".join([*lines, ""])
 
 
@@ -91,9 +92,9 @@ def overview_lines(invocation: Invocation) -> Iterator[str]:
         yield f"| {text(name)} | {SKIPPED} {NO_SUITE} | - | - |"
 
 
-def _part(outcome: Outcome, heading: str) -> Iterator[str]:
+def _part(outcome: Outcome, name: str, heading: str) -> Iterator[str]:
     head, found = outcome.head, rows(outcome.tasks())
-    yield f"{heading} {text(head.eval_name)}"
+    yield f"{heading} {text(name)}"
     yield ""
     yield from verdict_lines(verdict_of(head))
     yield ""
@@ -141,7 +142,7 @@ def _tasks(found: Sequence[Row], heading: str) -> Iterator[str]:
         stats = row.stats
         flaky = " flaky" if row.flaky else ""
         first = f" (pass@1 {percent(row.first_tries / row.runs)})" if row.retried else ""
-        trials = f"{row.passed_runs} of {row.runs + row.missing}{first}"
+        trials = f"{row.passed_runs} of {row.planned}{first}"
         figures = (
             f"{decimal(stats.avg_score)} | {trials} | {duration(stats.avg_duration_ms)}"
             if stats
@@ -169,7 +170,7 @@ def _failures(found: Sequence[Row], heading: str) -> Iterator[str]:
         if row.error:
             yield f"- it did not run: {code(row.error)}"
         for run in row.bad_runs:
-            yield from _run(run, row.runs)
+            yield from _run(run, row.planned)
 
 
 def _run(run: Run, of: int) -> Iterator[str]:

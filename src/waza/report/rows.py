@@ -103,9 +103,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return CUT_OFF if self.missing and not self.failed else self.status
 
     @property
+    def planned(self) -> int:
+        """How many trials there were to be."""
+        return self.runs + self.missing
+
+    @property
     def why_cut_off(self) -> str:
         """What is said of a task some of whose trials did not run."""
-        return cut_off(self.missing, self.runs + self.missing)
+        return cut_off(self.missing, self.planned)
 
     @property
     def score(self) -> float:
