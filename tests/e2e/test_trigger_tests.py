@@ -14,7 +14,10 @@ from waza.suite.load import load
 
 # An agent that does what a prompt's first word says, and answers with what it was given.
 OBEDIENT = """
+import asyncio
 import json
+import os
+import signal
 from waza.errors import ExecutorError
 from waza.model.agent import Limits
 from waza.model.capabilities import Capabilities
@@ -49,6 +52,9 @@ class Session:
 
     async def send(self, prompt, limits):
         word = prompt.split()[0]
+        if word == "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.Event().wait()
         if word == "raise":
             raise ExecutorError("the engine went away")
         if word == "crash":
@@ -104,7 +110,12 @@ def trigger_file(should: list[dict[str, str]], should_not: list[dict[str, str]])
 
 
 def run(
-    root: Path, trigger_tests: str, *flags: str, head: str = "", env: dict[str, str] | None = None
+    root: Path,
+    trigger_tests: str,
+    *flags: str,
+    head: str = "",
+    env: dict[str, str] | None = None,
+    codes: tuple[int, ...] = (0, 1),
 ) -> Ended:
     """Run one task and the trigger tests with the agent above."""
     package = write_tree(
@@ -123,7 +134,7 @@ def run(
     path = os.pathsep.join(part for part in (str(package), os.environ.get("PYTHONPATH", "")) if part)
     flags = ("--executor", "obedient", *flags)
     ended = waza("run", suite, *flags, cwd=root, env={"PYTHONPATH": path, **(env or {})})
-    assert ended.code in (0, 1), ended.err
+    assert ended.code in codes, ended.err
     assert "Traceback" not in ended.err
     return ended
 
@@ -185,6 +196,24 @@ def test_sessions_that_break_are_errors_and_make_no_ratio_better(tmp_path: Path)
     assert (metrics["true_positives"], metrics["false_negatives"]) == (2, 0)
     assert (metrics["true_negatives"], metrics["false_positives"]) == (1, 0)
     assert metrics["accuracy"] == 0.3
+
+
+def test_trigger_tests_that_were_cut_off_are_told_as_such(tmp_path: Path) -> None:
+    metric = "metrics: [{name: trigger_accuracy, threshold: 0.1}]"
+    flags = ("--session-dir", "log", "--reporter", "junit:j.xml")
+    tests = trigger_file(prompts("fire", "interrupt"), [])
+    ended = run(tmp_path, tests, *flags, head=metric, codes=(130,))
+    assert "⚠ stopped: the trigger tests were cut off\n" in ended.err
+    result = ended.results()
+    assert "trigger_metrics" not in result
+    assert result["metadata"]["verdict"]["reasons"] == [
+        "the run did not come to its end (cancelled)",
+        "gate trigger_accuracy: no data",
+    ]
+    assert "gate trigger_accuracy: no data" in (tmp_path / "j.xml").read_text(encoding="utf-8")
+    (log,) = (tmp_path / "log").iterdir()
+    last = json.loads(log.read_bytes().splitlines()[-1])
+    assert (last["type"], last["data"]) == ("error", {"message": "stopped: the trigger tests were cut off"})
 
 
 def test_ratios_round_halves_away_from_zero_and_are_left_out_where_there_is_no_case(tmp_path: Path) -> None:
