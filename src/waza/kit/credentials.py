@@ -7,6 +7,7 @@ to secrets and from words about them. `FULL_SHAPES` are for texts that nobody re
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 
@@ -90,6 +91,7 @@ _OTHER = (
 )
 _NAME = f"(?:{_PASSWORD}|{_OTHER})"
 _VARIABLE = r"\b[A-Z0-9_]*_(?:KEY|AUTH|COOKIE|CREDS)[0-9]?"
+_SHELL_PASSWORD = r"[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|_PWD|_PASS)[0-9]?"  # noqa: S105  it is a name
 _VALUE = r"""[^\s"'`,;&|<>(){}\[\]\\]"""
 _CALL = r"[(\[]?"  # behind a value: what is called or looked up is no secret
 _SCHEME = r"(?i:bearer|basic|token|digest|negotiate|api-?key|bot|aws4-hmac-sha256)"
@@ -124,11 +126,23 @@ LABELLED: Mapping[str, str] = {
     "quoted": rf"""{_NAME}(?:{_QUOTE})?\s*(?:=>|:=|[:=])\s*[bru]?{_QUOTE}([^\s"'\\]{{4,}}){_QUOTE}""",
     "assignment": rf"{_NAME}=({_VALUE}{{4,}}){_CALL}",
     "variable": rf"{_VARIABLE}=({_VALUE}{{8,}}){_CALL}",
+    "words": rf"""\b(?:export\s+{_PASSWORD}|{_SHELL_PASSWORD})={_QUOTE}([^"'\\\r\n]{{4,}}){_QUOTE}""",
+    "element": rf"<{_NAME}(?:\s[^<>]*)?>([^\s<>]{{4,}})</",
+    "block": (
+        rf"{_NAME}(?:{_QUOTE})?\s*:\s*[|>][0-9+-]*[ \t]*\r?\n[ \t]+([^\s][^\r\n]{{5,}}(?:\r?\n[ \t]+[^\s:]{{8,}})*)"
+    ),
+    "netrc": r"""\b(?:machine\s+\S+|default)\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+([^\s"'\\]{4,})""",
+    "docker_auth": rf"{_QUOTE}auth{_QUOTE}\s*:\s*{_QUOTE}([A-Za-z0-9+/]{{8,}}={{0,2}}){_QUOTE}",
     "entry": rf"{_NAME}(?:{_QUOTE})?(?:\s*:|\s+=)\s*({_VALUE}{{6,}}){_CALL}",
 }
 
 # Behind other labels, words follow as often as secrets do.
-_SURE = frozenset(LABELLED) - {"quoted", "assignment", "variable", "entry", "bare_authorization"}
+_UNSURE = frozenset({
+    "quoted", "assignment", "variable", "entry", "bare_authorization", "words", "element", "block", "netrc",
+})  # fmt: skip
+_OF_PASSWORDS = frozenset(
+    {"quoted", "assignment", "words", "element", "block", "netrc"}
+)  # which may be words
 _NAMES_PASSWORD = re.compile(rf"{_PASSWORD}\W*\Z")
 _REFERENCE = re.compile(
     r"[$%<{\[*#@(!]|-{1,2}[A-Za-z]"
@@ -149,10 +163,19 @@ def is_secret(kind: str, label: str, value: str, rest: str) -> bool:
     """
     if _REFERENCE.match(value) or rest[:1] in ("(", "["):
         return False
-    if kind in _SURE:
+    if kind == "docker_auth":
+        return _names_user(value)
+    if kind not in _UNSURE:
         return True
     if value.isdecimal() or value.lower().strip(".!?:*") in _WORDS or _LOOKED_UP.match(value):
         return False
-    if any(char.isdecimal() for char in value):
-        return True
-    return kind in ("quoted", "assignment") and bool(_NAMES_PASSWORD.search(label))
+    password = kind in _OF_PASSWORDS and bool(_NAMES_PASSWORD.search(label))
+    with_digits = any(char.isdecimal() for char in value)
+    if kind == "block" and " " in value:  # most blocks are prose
+        return password and with_digits
+    return password or with_digits
+
+
+def _names_user(value: str) -> bool:
+    """Tell whether a text is the base64 of a user's name and a password."""
+    return b":" in base64.b64decode(value[: len(value) // 4 * 4])

@@ -13,10 +13,13 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import pairwise
 from operator import is_
 from typing import Any
+from urllib.parse import quote
 
 from waza.kit.credentials import FULL_SHAPES, LABELLED, SHAPES, is_secret
 from waza.kit.pattern import (
@@ -51,7 +54,13 @@ _SHORTEST = 6  # no rule matches a shorter text
 _SHORTEST_SECRET = 8
 _SHORTEST_MIXED = 6  # of letters and digits, which no harmless word is
 _LONGEST_ENCODED = 4096
+_MOST_ESCAPED = 4000  # characters of all secrets together that may be escaped; more would make searches slow
 _DEEPEST = 200
+_LINE_END = re.compile(r"(?:\r?\n|\\r|\\n)+")
+# Base64 in lines, mostly of 64 or 76 characters.
+_WRAPPED = r"(?:[A-Za-z0-9+/_-]{40,}(?:\r?\n|(?:\\+r)?\\+n)[ \t]*)+[A-Za-z0-9+/_=-]+"
+_LINE_BREAK = re.compile(r"\\+[rn]|\s")
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=_-]{20,}\Z")
 
 # Of recorded arguments these are replaced in any case, upper or lower.
 _KINDS = tuple(LABELLED)
@@ -69,11 +78,11 @@ class Redactor:
         """
         for pattern in (extra_rules or {}).values():
             compile_pattern(pattern)
-        exact = [form for secret in secrets for form in _forms(secret)]
+        exact = list(_forms(secrets))
         results = [*exact, *SHAPES.values()]
         self._results = compile_alternatives(results)
         self._full = compile_alternatives([*results, *FULL_SHAPES.values(), *(extra_rules or {}).values()])
-        self._any = compile_alternatives([*results, *LABELLED.values()])
+        self._any = compile_alternatives([*results, *LABELLED.values(), _WRAPPED])
 
     @classmethod
     def for_environment(cls, env: Mapping[str, str], *given: Any) -> Redactor:
@@ -82,7 +91,8 @@ class Redactor:
         `given` is JSON-like data such as the settings of a server: what stands in it under a name that looks
         secret, behind an option or in a header counts, however deep. Not taken, because they would be found in
         harmless text: values shorter than 8 characters (6 with letters and digits), numbers, and absolute paths
-        that exist. Of a taken value its JSON-escaped and base64 forms are found, too.
+        that exist. A taken value is found as it is, escaped as in JSON and URLs, and in base64; of a key of several
+        lines each long line counts, and of JSON what stands in it under a secret name.
         """
         values = {
             part.strip() for value in _secrets_of(dict(env), *given) for part in (value, *_parts(value))
@@ -150,7 +160,15 @@ def _redacted(pattern: Pattern, text: str) -> str:
     if len(text) < _SHORTEST:
         return text
     clean = substitute_groups(_labelled(), _unless_harmless, substitute(pattern, _placeholder, text))
+    clean = substitute(compile_alternatives([_WRAPPED]), partial(_unwrapped, pattern), clean)
     return text if clean == text else clean
+
+
+def _unwrapped(pattern: Pattern, lines: str) -> str:
+    """Return lines of base64 as they are, or redacted and joined where something was found."""
+    joined = _LINE_BREAK.sub("", lines)
+    clean = substitute(pattern, _placeholder, joined)
+    return lines if clean is joined else clean
 
 
 def _labelled() -> Pattern:
@@ -198,7 +216,10 @@ def _labelled_values(text: str) -> list[str]:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """Yield what is secret of the value of a header: the token behind its scheme, the values of cookies."""
+    """Yield what is secret of a value.
+
+    Of a header the token behind its scheme and the values of cookies, of a key its lines, of JSON its secret entries.
+    """
     scheme, blank, token = secret.partition(" ")
     if blank and scheme.lower() in _SCHEMES:
         yield token
@@ -206,6 +227,15 @@ def _parts(secret: str) -> Iterator[str]:
         name, equals, value = cookie.partition("=")
         if equals and name.strip().isidentifier() and any(char.isdecimal() for char in value):
             yield value
+    lines = _LINE_END.split(secret)
+    yield from (line for line in lines if len(lines) > 1 and _KEY_LINE.match(line))
+    if secret.lstrip()[:1] in ("{", "["):
+        try:
+            entries = json.loads(secret)
+        except (ValueError, RecursionError):
+            return
+        for entry in _secrets_of(entries):
+            yield from (entry, *_parts(entry))
 
 
 def _walk(value: Any, redact: Callable[[str], str], deny_list: Sequence[str], depth: int = 0) -> Any:
@@ -282,18 +312,48 @@ def _is_harmless(value: str) -> bool:
     return os.path.isabs(value) and os.path.exists(value)  # noqa: PTH110, PTH117  see above
 
 
-def _forms(secret: str) -> Iterator[str]:
-    """Return patterns for a secret as it is, escaped as in a JSON string, and in base64."""
-    in_json = json.dumps(secret)[1:-1]
-    for form in {secret, in_json, json.dumps(secret, ensure_ascii=False)[1:-1], _html_safe(in_json)}:
-        yield literal(form)
-    if len(secret) <= _LONGEST_ENCODED:
-        for stable in _base64_cores(secret.encode("utf-8", "surrogatepass")):
-            yield f"{literal(stable)}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}"
+def _forms(secrets: Sequence[str]) -> Iterator[str]:
+    """Return patterns for secrets as they are or escaped, however often, and in base64; fewer for the longest."""
+    room = _MOST_ESCAPED
+    for secret in sorted(secrets, key=len):
+        room -= sum(not _is_plain(char) for char in secret)
+        if room >= 0:
+            yield "".join(map(_escaped, secret))
+        else:
+            in_json = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+            yield from map(literal, {secret, *in_json, quote(secret, safe="", errors="surrogatepass")})
+        if len(secret) <= _LONGEST_ENCODED:
+            for stable in _base64_cores(secret.encode("utf-8", "surrogatepass")):
+                core = "".join(map(_in_base64, stable))
+                yield f"{core}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}"
 
 
-def _html_safe(in_json: str) -> str:
-    return in_json.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+def _is_plain(char: str) -> bool:
+    """Tell whether nothing escapes a character."""
+    return char.isascii() and char.isalnum()
+
+
+@cache
+def _escaped(char: str) -> str:
+    """Return a pattern for a character as it is, and as JSON, URLs and forms write it."""
+    if _is_plain(char):
+        return char
+    in_url = "".join(f"%(?:25)*{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    in_json = "".join(rf"\\+u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    short = json.dumps(char)[1:-1].lstrip("\\")
+    forms = [rf"\\*{literal(char)}", f"(?i:{in_url}|{in_json})"]
+    if char == "\\":
+        forms[0] = r"\\+"
+    elif char < " " and len(short) == 1:
+        forms += [rf"\\+{short}", *([r"\r\n", r"\\+r\\+n"] if char == "\n" else ())]
+    elif char == " ":
+        forms.append(r"\+|(?i:%(?:25)*2b)")
+    return f"(?:{'|'.join(forms)})"
+
+
+def _in_base64(char: str) -> str:
+    return {"+": "[+-]", "/": "[/_]"}.get(char, char)
 
 
 def _base64_cores(secret: bytes) -> Iterator[str]:
@@ -305,5 +365,4 @@ def _base64_cores(secret: bytes) -> Iterator[str]:
     for before in range(3):
         padded = b"\0" * before + secret
         first, last = -(-before * 8 // 6), len(padded) * 8 // 6
-        for alphabet in (base64.b64encode, base64.urlsafe_b64encode):
-            yield alphabet(padded).decode()[first:last]
+        yield base64.b64encode(padded).decode()[first:last]

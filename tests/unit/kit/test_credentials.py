@@ -98,11 +98,30 @@ LABELS = {
     "database_option": (["mysql -u root -pSECRET db", "mysqldump -pSECRET"], ["mysql -u root -p db", "mkdir -p SECRET_dir"]),
     "login_option": (["docker login -u me -p SECRET ghcr.io", "sshpass -p SECRET ssh h", "sshpass -pSECRET ssh h"], ["docker run -p 8080:80", "cp -p file1 file2"]),
     "user_option": (["curl -u SECRET https://h", "curl -s --user 'SECRET' https://h"], ["curl -u $AUTH https://h", "git push -u origin"]),
+    "words": (
+        ['export PASSWORD="SECRET"', "DB_PASSWORD='SECRET'", "export db_password='SECRET'"],
+        ['PASSWORD="$(cat my file)"', 'input_password="Enter your password"', 'PASSWORD=""', 'PASSWORD_HINT="your first pet"'],
+    ),
+    "element": (
+        ["<password>SECRET</password>", '<db.password type="plain">SECRET</db.password>', "<apiKey>SECRET</apiKey>"],
+        ["<password>required</password>", "<password>Enter your password</password>", "<token>identifier</token>", "<password></password>", "<password>${p}</password>"],
+    ),
+    "block": (
+        ["password: |\n  SECRET\nuser: ada", "password: >-\n    SECRET\n", "db_password: |\r\n  SECRET\r\n", "token: |\n  SECRET"],
+        ["password: |\n  The password of the user.", "token: |\n  You need 3 tokens for this.", "prompt: |\n  hunter2x"],
+    ),
+    "netrc": (
+        ["machine h login u password SECRET", "machine h\n  login u\n  password SECRET\n", "default login u password SECRET"],
+        ["machine learning login form password required", "login u password field"],
+    ),
+    "docker_auth": (['{"auth": "SECRET"}', '{\\"auth\\": \\"SECRET\\"}'], ['{"auth": "required"}', '{"auth": "deadbeef"}', '{"auth": "oauth2authentication1"}']),
     "redis_option": (["redis-cli -a SECRET ping"], ["ls -a SECRET_dir"]),
 }  # fmt: skip
 VALUES = {
     "cookie": "sid=hunter2x; theme=dark",
     "user_option": "me:hunter2x",
+    "words": "two hunters",
+    "docker_auth": "dXNlcjpwYXNzd29yZA==",
     "url_credentials": "me:hunter2x",
 }
 

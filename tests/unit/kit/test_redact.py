@@ -4,9 +4,13 @@ import base64
 import json
 import re
 import string
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from waza.kit.redact import PLACEHOLDER, Redactor, sanitise_args
 
@@ -89,6 +93,105 @@ def test_base64_without_padding_is_found() -> None:
     text = base64.b64encode(b"hunter2-hunter").decode().rstrip("=")
 
     assert seen("hunter2-hunter", text) == PLACEHOLDER
+
+
+@pytest.mark.parametrize("safe", ["", "/", "!'()*"])
+@pytest.mark.parametrize("encode", [quote, quote_plus])
+def test_a_value_in_an_url_is_found(safe: str, encode: Callable[..., str]) -> None:
+    once = encode(SECRET, safe=safe)
+
+    for text in (once, once.lower(), quote(once)):
+        assert (
+            seen(SECRET.lower() if text == once.lower() else SECRET, f"x?a={text}&b=1")
+            == f"x?a={PLACEHOLDER}&b=1"
+        )
+
+
+@given(
+    st.text(min_size=8).filter(lambda text: text == text.strip() and not text.isdecimal()),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_a_value_is_found_however_often_it_was_escaped(secret: str, times: int, ascii_only: bool) -> None:
+    text = secret
+    for _ in range(times):
+        text = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+
+    assert Redactor([secret]).text(f"<{text}>") == f"<{PLACEHOLDER}>"
+    assert Redactor([secret]).finds(
+        json.dumps({"a": f"<{text}>"}, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    )
+
+
+@given(
+    st.text(string.ascii_letters + string.digits + string.punctuation + " é\n", min_size=8, max_size=120),
+    st.binary(max_size=100),
+)
+def test_a_value_in_wrapped_base64_is_found(secret: str, before: bytes) -> None:
+    wrapped = base64.encodebytes(before + secret.encode()).decode()
+
+    for text in (wrapped, wrapped.replace("\n", "\r\n"), json.dumps(wrapped)[1:-1]):
+        clean = Redactor([secret]).text(text)
+        assert PLACEHOLDER in clean
+        assert secret.encode()[2:-2] not in base64.b64decode(clean.partition(PLACEHOLDER)[0] + "==")
+    assert Redactor([secret]).finds(json.dumps(wrapped).encode())
+
+
+def test_wrapped_base64_without_a_secret_stays() -> None:
+    text = base64.encodebytes(bytes(range(256))).decode()
+
+    assert seen("hunter2-hunter2", text) is text
+
+
+LINES = [
+    ascii_line * 2
+    for ascii_line in (
+        string.ascii_lowercase + "12",
+        string.ascii_uppercase + "34",
+        "+/" + string.ascii_letters[20:46],
+    )
+]
+KEY = "\n".join(["-----BEGIN PRIVATE KEY-----", *LINES, "dGFpbA==", "-----END PRIVATE KEY-----", ""])
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize(
+    "key",
+    [
+        KEY,
+        KEY.replace("\n", "\\n"),
+        KEY.replace("\n", "\r\n"),
+        json.dumps({"type": "account", "private_key": KEY}),
+    ],
+)
+def test_a_single_line_of_a_known_key_is_found(line: str, key: str) -> None:
+    assert Redactor.for_environment({"DEPLOY_KEY": key}).text(f"line 2: {line}.") == f"line 2: {PLACEHOLDER}."
+
+
+def test_what_stands_in_json_under_secret_names_is_found_alone() -> None:
+    account = {
+        "type": "service_account",
+        "project_id": "my-project",
+        "client": [{"client_secret": "horse-battery"}],
+        "private_key_id": "abcdef012345",
+    }
+    redactor = Redactor.for_environment({"GOOGLE_CREDENTIALS": json.dumps(account)})
+
+    text = "horse-battery abcdef012345 service_account my-project"
+    assert redactor.text(text) == f"{PLACEHOLDER} {PLACEHOLDER} service_account my-project"
+
+
+def test_secrets_may_be_many_and_long() -> None:
+    secrets = [chr(65 + n) + '["\n é' * 682 for n in range(20)]
+    redactor = Redactor([*secrets, "a/b c&d=e"])
+
+    for text in (secrets[19], json.dumps(secrets[3])[1:-1], quote(secrets[7], safe=""), "a%2Fb+c%26d%3De"):
+        assert redactor.text(f"<{text}>") == f"<{PLACEHOLDER}>"
+
+
+@pytest.mark.parametrize("broken", ["{not json at all", "[" * 100_000, '{"a": 1'])
+def test_what_only_looks_like_json_is_a_value_like_others(broken: str) -> None:
+    assert seen(broken, f"a {broken} b") == f"a {PLACEHOLDER} b"
 
 
 @pytest.mark.parametrize("tail", ["", "-and-more"])
