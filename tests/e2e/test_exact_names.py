@@ -1,4 +1,4 @@
-"""Names that are compared letter by letter: one that differs by its case only is warned of when the suite is loaded."""
+"""Names in suites: those that differ by their case only, and forms that only a command line has."""
 
 from __future__ import annotations
 
@@ -72,3 +72,28 @@ def test_names_that_a_script_uses_are_there_in_that_case(tmp_path: Path) -> None
     assert ended.code == 0, ended.err
     assert ended.err.count("there is a tool 'Bash' and no 'BASH'") == 1
     assert ended.err.count("did you mean") == 1
+
+
+def test_a_file_is_told_how_it_writes_what_stands_behind_the_executor(tmp_path: Path) -> None:
+    suite = 'name: x\nconfig: {executor: "command: cat"}\ntasks: [t.yaml]\n'
+    write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": TASK})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    hint = "write executor: command, and executor_options: {command: cat}"
+    assert (ended.code, hint in ended.err) == (2, True), ended.err
+
+
+def test_blanks_around_the_names_of_columns_do_not_count(tmp_path: Path) -> None:
+    graders = grader("text", "contains: ['{{.Vars.answer}}']")
+    suite = "name: x\nconfig: {executor: mock, model: m}\ntasks_from: a.csv\nmock: {output: Lima}\n" + graders
+    write_tree(tmp_path, {"eval.yaml": suite, "a.csv": "id , prompt, answer\na,p,Lima\n"})
+    ended = waza("run", "eval.yaml", "--no-save", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+
+
+def test_where_no_run_started_nothing_is_said_of_going_on(tmp_path: Path) -> None:
+    suite = "name: x\nconfig: {executor: mock}\ntasks: [t.yaml]\n"
+    suite += "hooks: {before_run: [{command: 'false', error_on_fail: true}]}\n"
+    write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": TASK})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 2, ended.err
+    assert "Go on with: " not in ended.err

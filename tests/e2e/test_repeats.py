@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.support.documents import document
 from tests.support.program import newest_results, waza, write_tree
 
 AGENT = """read task
@@ -91,3 +92,13 @@ def test_a_part_that_was_cut_off_counts_in_the_duration(tmp_path: Path):
     assert waza("run", "eval.yaml", "--resume", cwd=suite, env=env).code == 0
     end = json.loads(journal.read_bytes().splitlines()[-1])["end"]
     assert newest_results(suite)["summary"]["duration_ms"] == clock + end["durations"]["main"]
+
+
+def test_a_document_takes_the_same_options_of_resuming(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "expected_response": "p"})})
+    asked = ("--agent", "command:cat", "-o", "r.json")
+    alone = waza("m365", "run", "evals.json", *asked, "--retry-errors", cwd=tmp_path)
+    assert (alone.code, "--retry-errors says what --resume runs again; give both" in alone.err) == (2, True)
+    assert waza("m365", "run", "evals.json", *asked, cwd=tmp_path).code == 0
+    again = waza("m365", "run", "evals.json", *asked, "--resume", "--retry-errors", cwd=tmp_path)
+    assert again.code == 0, again.err

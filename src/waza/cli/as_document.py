@@ -18,7 +18,7 @@ _OF_SUITES = {
         *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
         *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir", "verbose"),
         *("no_summary", "reporters", "interpret", "recommend", "transcript_dir", "session_log"),
-        *("discover", "strict", "warnings_as_errors", "retry_errors"),
+        *("discover", "strict", "warnings_as_errors"),
     )
 }
 """Options that mean nothing to evaluation documents."""
@@ -41,6 +41,7 @@ def run_document(arguments: Arguments) -> int:
             concurrency=(arguments.workers or evaluating.MOST_AT_ONCE) if arguments.parallel else 1,
             timeout=arguments.timeout,
             resume=arguments.resume,
+            retry_errors=arguments.retry_errors,
             no_save=arguments.no_save,
             as_json=arguments.as_json,
         )

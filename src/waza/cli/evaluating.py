@@ -17,12 +17,13 @@ import msgspec
 
 from waza.cli.listening import Listeners
 from waza.cli.outputs import check_target
-from waza.cli.resuming import Resumable
+from waza.cli.resuming import Resumable, check_resumption
 from waza.cli.streams import Output, tell
 from waza.engine.control import Control
 from waza.engine.run import ModelRun, RunOptions
 from waza.engine.together import run_alone
 from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
+from waza.executors import SHORT
 from waza.kit.json_nodes import dump
 from waza.kit.redact import Redactor
 from waza.m365.case import Judge
@@ -54,11 +55,12 @@ MOST_AT_ONCE = 5
 TIMEOUT, ATTEMPTS = "WORKIQ_REQUEST_TIMEOUT_SECS", "WORKIQ_REQUEST_MAX_ATTEMPTS"
 
 
+_BY_ADDRESS = [name for name, key in SHORT.items() if key == "url"]
 _OF_AGENTS = (
     ("--model", "model", executors_with("models")),
     ("--skill", "skill", executors_with("skills")),
-    ("--bearer-env", "token_env", ["a2a"]),
-    ("--api-key-env", "key_env", ["a2a"]),
+    ("--bearer-env", "token_env", _BY_ADDRESS),
+    ("--api-key-env", "key_env", _BY_ADDRESS),
 )
 """Options that mean something to some agents only, by their names here."""
 
@@ -81,6 +83,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     load_flow: Runtime = "auto"
     evaluator_timeout: float = TIMEOUT_OF_EVALUATORS
     resume: str | None = None
+    retry_errors: bool = False
     no_save: bool = False
     as_json: bool = False
     log_level: str = ""
@@ -90,8 +93,7 @@ def run_command(arguments: Arguments) -> int:
     """Run a document, tell what its evaluators say, write the results; return the exit code."""
     for path in arguments.output:
         check_format(path)
-    if arguments.no_save and arguments.resume is not None:
-        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
+    check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
     _check_installed(arguments.load_flow)
     start_logging(arguments.log_level)
     source = arguments.document or find_document(Path.cwd())
@@ -154,7 +156,7 @@ class _Run:
                 raise UsageError(
                     f"{flag} is for the agent {' or '.join(users)}; leave it out, or change --agent"
                 )
-        if executor == "a2a":
+        if executor in _BY_ADDRESS:
             options |= {"bearer_env": given.token_env, "api_key_env": given.key_env}
             options["attempts"] = min(100, max(1, round(_positive(ATTEMPTS, 4))))
         return Agent(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from waza.cli.numbers import COUNT, FINITE, PARTS_OF_SECONDS
-from waza.cli.resumable import ResumableCommand
+from waza.cli.resumable import ResumableCommand, resume_options
 
 
 @click.group(invoke_without_command=True)
@@ -21,6 +21,33 @@ def command(context: click.Context) -> None:
 
         say(context.get_help())
 
+
+_JUDGE_TIMEOUT = click.option(
+    "--judge-timeout",
+    type=PARTS_OF_SECONDS,
+    default=180,
+    metavar="S",
+    help="Seconds in which the judge must answer a built-in evaluator [default: 180].",
+)
+_EVALUATOR_TIMEOUT = click.option(
+    "--evaluator-timeout",
+    type=PARTS_OF_SECONDS,
+    default=300,
+    metavar="S",
+    help="Seconds a custom evaluator may take [default: 300].",
+)
+_LOAD_FLOW = click.option(
+    "--load-flow",
+    type=click.Choice(["auto", "builtin", "promptflow"]),
+    default="auto",
+    help="What load_flow gives to custom judges [default: auto, promptflow where it is installed].",
+)
+_LOG_LEVEL = click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default=None,
+    help="Log to stderr.",
+)
 
 RUN_EPILOG = """
 \b
@@ -93,13 +120,7 @@ class RunCommand(ResumableCommand):
     is_flag=True,
     help="Let the judge say whether search results support the expected_items of RetrievalResult.",
 )
-@click.option(
-    "--judge-timeout",
-    type=PARTS_OF_SECONDS,
-    default=180,
-    metavar="S",
-    help="Seconds in which the judge must answer a built-in evaluator [default: 180].",
-)
+@_JUDGE_TIMEOUT
 @click.option(
     "-o",
     "--output",
@@ -109,39 +130,17 @@ class RunCommand(ResumableCommand):
 )
 @click.option("--concurrency", type=COUNT, default=1, help="Items at the same time, at most 5.")
 @click.option("--timeout", type=PARTS_OF_SECONDS, metavar="S", help="Seconds a prompt may take.")
-@click.option(
-    "--evaluator-timeout",
-    type=PARTS_OF_SECONDS,
-    default=300,
-    metavar="S",
-    help="Seconds a custom evaluator may take [default: 300].",
-)
+@_EVALUATOR_TIMEOUT
 @click.option(
     "--bearer-env", "token_env", default="", metavar="VAR", help="Variable with the A2A agent's token."
 )
 @click.option("--api-key-env", "key_env", default="", metavar="VAR", help="Variable with its API key.")
-@click.option(
-    "--load-flow",
-    type=click.Choice(["auto", "builtin", "promptflow"]),
-    default="auto",
-    help="What load_flow gives to custom judges [default: auto, promptflow where it is installed].",
-)
-@click.option(
-    "--resume",
-    default=None,
-    metavar="[=ID]",
-    help="Go on with the newest run of the document, or with this one.",
-)
-@click.option(
-    "--no-save", is_flag=True, help="Keep no run directory below .waza; nothing can be resumed then."
+@_LOAD_FLOW
+@resume_options(
+    "the newest run of the document", "ask every item again that ended in an error, as it does anyway"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON instead of a summary.")
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default=None,
-    help="Log to stderr.",
-)
+@_LOG_LEVEL
 def run(**options: Any) -> int:
     """Run a document: ask the agent, let the evaluators judge, and write the results.
 
@@ -179,24 +178,11 @@ Exit codes: 0 it passes, 1 it does not, 2 bad configuration.
 @click.option("--threshold", type=FINITE, help="Threshold, instead of the default.")
 @click.option("--options", default="", metavar="JSON", help="Options of the evaluator, as a JSON object.")
 @click.option("--judge", default="", metavar="NAME", help="azure, openai, copilot or mock:FILE.")
-@click.option("--judge-timeout", type=PARTS_OF_SECONDS, default=180, metavar="S", help="Seconds a judge has.")
-@click.option(
-    "--evaluator-timeout",
-    type=PARTS_OF_SECONDS,
-    default=300,
-    metavar="S",
-    help="Seconds a custom evaluator has.",
-)
-@click.option(
-    "--load-flow", type=click.Choice(["auto", "builtin", "promptflow"]), default="auto", help="As for run."
-)
+@_JUDGE_TIMEOUT
+@_EVALUATOR_TIMEOUT
+@_LOAD_FLOW
 @click.option("--json", "as_json", is_flag=True, help="Print the entry as results have it.")
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default=None,
-    help="Log to stderr.",
-)
+@_LOG_LEVEL
 def try_(**options: Any) -> int:
     """Ask one evaluator about one response, without a document or an agent.
 

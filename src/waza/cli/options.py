@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from waza.cli.outputs import Reporter, check_distinct
+from waza.cli.resuming import check_resumption
 from waza.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,10 +15,7 @@ if TYPE_CHECKING:
 
 def check_options(arguments: Arguments, reporters: Sequence[Reporter]) -> None:
     """Raise UsageError for options that exclude each other, or of which one would be lost."""
-    if arguments.no_save and arguments.resume is not None:
-        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
-    if arguments.retry_errors and arguments.resume is None:
-        raise UsageError("--retry-errors says what --resume runs again; give both")
+    check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
     if arguments.output and arguments.output_dir:
         raise UsageError("-o and --output-dir exclude each other; keep one")
     other = "--format github-comment" if arguments.form != "default" else "--interpret"

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from waza.cli.streams import tell
+from waza.errors import UsageError
 from waza.kit.redact import PLACEHOLDER, Redactor
 
 
@@ -35,6 +36,14 @@ class Resumable:
         """Say it once more, if there is anything to go on with."""
         if self._how:
             tell(f"Go on with: {self._how}")
+
+
+def check_resumption(*, no_save: bool, resume: str | None, retry_errors: bool) -> None:
+    """Raise UsageError for options of resuming that exclude each other, or of which one has no effect."""
+    if no_save and resume is not None:
+        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
+    if retry_errors and resume is None:
+        raise UsageError("--retry-errors says what --resume runs again; give both")
 
 
 def resuming(words: list[str], invocation: str) -> list[str]:

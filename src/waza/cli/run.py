@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from waza.cli.numbers import COUNT, COUNT_OR_NONE, SECONDS
-from waza.cli.resumable import ResumableCommand
+from waza.cli.resumable import ResumableCommand, resume_options
 
 EPILOG = """
 \b
@@ -46,13 +46,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @click.option("--skip-graders", is_flag=True, help="Run the agent and record, without grading.")
 @click.option("--update-snapshots", is_flag=True, help="Let diff graders rewrite their expected files.")
 @click.option("--keep-workspace", is_flag=True, help="Do not remove the workspaces.")
-@click.option(
-    "--resume", default=None, metavar="[=ID]", help="Go on with what was cut off, the newest or this."
-)
-@click.option(
-    "--retry-errors", is_flag=True, help="With --resume: run every trial again that ended in an error."
-)
-@click.option("--no-save", is_flag=True, help="Keep no run directory below .waza.")
+@resume_options("the newest invocation that was cut off", "run every trial again that ended in an error")
 @click.option("--cache/--no-cache", default=None, help="Reuse results of tasks that did not change.")
 @click.option("--cache-dir", default="", metavar="DIR", help="Where the cache is [default: .waza-cache].")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the results file here.")

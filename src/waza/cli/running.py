@@ -210,7 +210,8 @@ class _Command:
         finally:
             for run in self.runs:
                 run.store.close()
-        if self.not_started or not all(came_to_its_end(one.outcome.head) for one in self.done):
+        whole = not self.not_started and all(came_to_its_end(one.outcome.head) for one in self.done)
+        if self.done and not whole:
             self.resumable.tell_again()
         if self.control.exit_code is not None:
             return self.control.exit_code

@@ -56,7 +56,8 @@ class CopilotJudge:
                 raise JudgeError(f"{NO_REPLY}it cannot judge")
             interview = await judge.open(None)
             try:
-                answer = await interview.ask(Question(asker="judge", text=text, model=self.model))
+                question = Question(asker="judge", text=text, model=self.model, timeout=self.limit)
+                answer = await interview.ask(question)
             finally:
                 await interview.aclose()
         except JudgeError:

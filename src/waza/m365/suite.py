@@ -57,15 +57,16 @@ def agent_named(text: str) -> tuple[str, dict[str, Any]]:
     executor, options = named(text)
     if (executor not in TYPES and executor != RECORDED) or (executor in SHORT and not options):
         raise UsageError(f"there is no agent {text!r}; {_meant(text)}known: {', '.join(AGENTS)}")
-    if executor == "command":
+    if executor in CAPABILITIES and CAPABILITIES[executor].local_program:
         options |= {"directory": "current", "answer": "json"}
     return executor, options
 
 
 def _meant(text: str) -> str:
     """Return which agent is probably meant, for messages."""
-    kind = "a2a" if text.startswith(("http://", "https://")) else "command" if " " in text.strip() else ""
-    return f"did you mean {kind}:{text}? " if kind else ""
+    option = "url" if text.startswith(("http://", "https://")) else "command" if " " in text.strip() else ""
+    kinds = [name for name, key in SHORT.items() if key == option]
+    return f"did you mean {kinds[0]}:{text}? " if kinds else ""
 
 
 def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]], agent: Agent) -> Suite:
@@ -85,7 +86,9 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
         timeout_seconds=max(1, math.ceil(agent.timeout)),
         parallel=agent.concurrency > 1,
         workers=agent.concurrency,
-        stop_after_errors=0 if executor == "mock" else 5,  # recorded errors say nothing of a server
+        stop_after_errors=0
+        if CAPABILITIES[executor].scripted
+        else 5,  # recorded errors say nothing of a server
     )
     suite = Suite(
         path=here / document.source.file,

@@ -53,16 +53,5 @@ NOUNS = {
 }
 """What a capability gives, by its name, for messages."""
 
-EVERYTHING = Capabilities(
-    judge=True,
-    skills=True,
-    tool_policy=True,
-    tool_calls=True,
-    mcp=True,
-    command_mocks=True,
-    usage=True,
-    efforts=True,
-    models=True,
-    repeatable=True,
-)
+EVERYTHING = Capabilities(**dict.fromkeys(NOUNS, True), repeatable=True)
 """Assumed of an executor that is not known, so that its name is the only mistake that is reported."""

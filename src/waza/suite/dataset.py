@@ -57,6 +57,7 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
     file = shown(path)
     try:
         header, *rows = _records(_text(path))
+        header = Row(header.line, [name.strip() for name in header.cells])
     except _Mistake as mistake:
         _say(loading, file, mistake.line, mistake.message, mistake.hint)
         return []

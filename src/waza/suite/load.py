@@ -234,7 +234,7 @@ def _capabilities(loading: Loading) -> Capabilities:
         found, message, hint = None, str(error), ""
     else:
         message = f"there is no executor {name!r}"
-        hint = did_you_mean(name, plugin_names("waza.executors")) if found is None else ""
+        hint = _meant(name) if found is None else ""
     if found is not None:
         return found
     if loading.request.executor:
@@ -242,6 +242,14 @@ def _capabilities(loading: Loading) -> Capabilities:
     else:
         loading.say(loading.document, ("config", "executor"), message, hint)
     return EVERYTHING
+
+
+def _meant(executor: str) -> str:
+    """Return which executor is probably meant, and how a file has what follows its name on a command line."""
+    name, colon, value = (part.strip() for part in executor.partition(":"))
+    if colon and name in SHORT:
+        return f"write executor: {name}, and executor_options: {{{SHORT[name]}: {value or '...'}}}"
+    return did_you_mean(executor, plugin_names("waza.executors"))
 
 
 def _check_executor(loading: Loading, config: Config) -> None:

@@ -152,8 +152,8 @@ def _say_none(loading: Loading, document: Document, path: At, wanted: str, searc
         return
     searched = [shown(place) for place in search.searched]
     more = f" and {len(searched) - _SHOWN} more" if len(searched) > _SHOWN else ""
-    names = did_you_mean(wanted, search.names) if search.names else "there is none"
-    hint = f"{names}; looked in {', '.join(searched[:_SHOWN])}{more}"
+    names = f"{did_you_mean(wanted, search.names)}; " if search.names else ""
+    hint = f"{names}looked in {', '.join(searched[:_SHOWN])}{more}"
     _say_missing(loading, document, path, f"no skill or agent {wanted!r} was found", hint)
 
 
