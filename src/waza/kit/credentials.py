@@ -143,6 +143,7 @@ _UNSURE = frozenset({
 _OF_PASSWORDS = frozenset(
     {"quoted", "assignment", "words", "element", "block", "netrc"}
 )  # which may be words
+_PROSE = 4  # blanks
 _NAMES_PASSWORD = re.compile(rf"{_PASSWORD}\W*\Z")
 _REFERENCE = re.compile(
     r"[$%<{\[*#@(!]|-{1,2}[A-Za-z]"
@@ -172,7 +173,7 @@ def is_secret(kind: str, label: str, value: str, rest: str) -> bool:
     password = kind in _OF_PASSWORDS and bool(_NAMES_PASSWORD.search(label))
     with_digits = any(char.isdecimal() for char in value)
     if kind == "block" and " " in value:  # most blocks are prose
-        return password and with_digits
+        return password and with_digits and value.count(" ") < _PROSE
     return password or with_digits
 
 

@@ -56,6 +56,9 @@ _SHORTEST_MIXED = 6  # of letters and digits, which no harmless word is
 _LONGEST_ENCODED = 4096
 _MOST_ESCAPED = 4000  # characters of all secrets together that may be escaped; more would make searches slow
 _DEEPEST = 200
+_IN_HTML = {
+    "&": ("&amp;",), "<": ("&lt;",), ">": ("&gt;",), '"': ("&quot;", "&#34;"), "'": ("&#x27;", "&#39;", "&apos;"),
+}  # fmt: skip
 _LINE_END = re.compile(r"(?:\r?\n|\\r|\\n)+")
 # Base64 in lines, mostly of 64 or 76 characters.
 _WRAPPED = r"(?:[A-Za-z0-9+/_-]{40,}(?:\r?\n|(?:\\+r)?\\+n)[ \t]*)+[A-Za-z0-9+/_=-]+"
@@ -335,7 +338,7 @@ def _is_plain(char: str) -> bool:
 
 @cache
 def _escaped(char: str) -> str:
-    """Return a pattern for a character as it is, and as JSON, URLs and forms write it."""
+    """Return a pattern for a character as it is, and as JSON, URLs, forms and HTML write it."""
     if _is_plain(char):
         return char
     in_url = "".join(f"%(?:25)*{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
@@ -349,6 +352,7 @@ def _escaped(char: str) -> str:
         forms += [rf"\\+{short}", *([r"\r\n", r"\\+r\\+n"] if char == "\n" else ())]
     elif char == " ":
         forms.append(r"\+|(?i:%(?:25)*2b)")
+    forms += map(literal, _IN_HTML.get(char, ()))
     return f"(?:{'|'.join(forms)})"
 
 

@@ -80,6 +80,11 @@ class Command:
         return self.to_file or assigned or words[:1] in (["for"], ["select"])
 
     @property
+    def redirects_all(self) -> bool:
+        """Whether it may change where the output of the commands behind it goes."""
+        return self.program in ("exec", "coproc")
+
+    @property
     def program(self) -> str:
         """The program that it starts, for people."""
         return next((word for word in self.words if not _ASSIGNMENT.match(word)), "").replace(VALUE, "...")
@@ -110,7 +115,7 @@ def _use(program: str, *arguments: str) -> Use:
     if VALUE in program:
         return "unknown"
     if name in _DATA:
-        return "data"
+        return "unknown" if "/dev/stdin" in arguments else "data"
     if name == "printf":
         return "unknown" if arguments[:1] and arguments[0].startswith((VALUE, "-v")) else "data"
     if name in _TESTS:
@@ -141,7 +146,7 @@ def _use_of_shell(*words: str) -> Use:
             continue
         options, script = _options(words[at + 1 :])
         wrapped = all(word in _WRAPPERS or not word[:1].isalpha() or "=" in word for word in words[:at])
-        if any(re.match(r"[-+]\w*c\Z", option) for option in options) or (wrapped and not script):
+        if any(re.match(r"[-+]\w*[cs]\w*\Z", option) for option in options) or (wrapped and not script):
             return "code"
         if at == 0 and _SCRIPT.match(script) and not script.startswith("/dev/") and "$" not in word:
             return "script"

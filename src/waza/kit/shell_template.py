@@ -146,7 +146,7 @@ class _Walk:
             readers, harmless = list(place.command.readers()), {"data", "script"}
             if any(reader.to_file for reader in readers):
                 harmless = {"data"}
-            if any(reader.keeps for reader in readers):
+            if any(reader.keeps for reader in readers) or any(one.redirects_all for one in self._commands):
                 readers = self._commands
             else:
                 read_as_wholes = [reader for reader in readers if reader.reads]

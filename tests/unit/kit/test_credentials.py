@@ -108,7 +108,7 @@ LABELS = {
     ),
     "block": (
         ["password: |\n  SECRET\nuser: ada", "password: >-\n    SECRET\n", "db_password: |\r\n  SECRET\r\n", "token: |\n  SECRET"],
-        ["password: |\n  The password of the user.", "token: |\n  You need 3 tokens for this.", "prompt: |\n  hunter2x"],
+        ["password: |\n  The password of the user.", "password: >\n  Your password must have 8 characters.", "token: |\n  You need 3 tokens for this.", "prompt: |\n  hunter2x"],
     ),
     "netrc": (
         ["machine h login u password SECRET", "machine h\n  login u\n  password SECRET\n", "default login u password SECRET"],

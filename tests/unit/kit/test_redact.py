@@ -5,6 +5,7 @@ import json
 import re
 import string
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -73,6 +74,10 @@ def test_a_value_inside_json_that_is_safe_for_html_is_found() -> None:
     text = json.dumps(SECRET).replace("&", r"\u0026")
 
     assert seen(SECRET, text) == f'"{PLACEHOLDER}"'
+
+
+def test_a_value_in_html_is_found() -> None:
+    assert seen("<a&b>'c'", escape("<a&b>'c'")) == PLACEHOLDER
 
 
 @pytest.mark.parametrize("before", [b"", b"u", b"us", b"user:"])

@@ -207,6 +207,8 @@ HARMLESS_VALUES = [
     ("[ -v {{.Vars.a}} ]", "["),
     ("printf {{.Vars.a}} b", "printf"),
     ("echo {{.Vars.a}} | tee -a log", "tee"),
+    ("cp /dev/stdin s <<E\n{{.Vars.a}}\nE\nsh s", "cp"),
+    ("exec > >(sh); echo {{.Vars.a}}", "exec"),
 ]
 
 
@@ -244,6 +246,7 @@ def test_only_plain_values_may_stand_where_a_program_may_take_them_for_code(comm
         "[[ {{.Vars.a}} -eq 1 ]]",
         "(( {{.Vars.a}} > 1 ))",
         "echo {{.Vars.a}} | sh # it's run",
+        "echo {{.Vars.a}} | sh -s -- x",
     ],
 )
 def test_what_flows_into_a_shell_is_an_error_however_it_gets_there(command: str):
