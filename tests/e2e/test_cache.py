@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from tests.support.live import Project, lasting
@@ -14,7 +18,7 @@ from waza.suite.digest import cache_key, folder_digest
 from waza.suite.load import load
 from waza.suite.loading import Request
 
-COUNTED = "graders: [{type: program, name: count, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"; echo >> \"$SIDE\"']}}]"
+COUNTED = "graders: [{type: program, name: count, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"; echo >> \"$SIDE\"'], cache_inputs: []}}]"
 
 
 def run(project: Project, *args: str) -> Ended:
@@ -146,11 +150,18 @@ def everything(project: Project) -> Project:
     return project
 
 
+def shell() -> Path:
+    """The program of the graders here."""
+    found = which("sh")
+    assert found
+    return Path(found)
+
+
 def key(project: Project) -> str:
-    suite = load(project.home / "eval.yaml", Request(executor="mock"))
-    return cache_key(
-        suite, suite.tasks[0], "test-model", "main", [folder_digest(project.home / "judge.sh", Path())]
-    )
+    with patch.dict(os.environ, SIDE=str(project.home / "side.txt")):
+        suite = load(project.home / "eval.yaml", Request(executor="mock"))
+    read = sorted([project.home / "judge.sh", shell()])
+    return cache_key(suite, suite.tasks[0], "test-model", "main", [folder_digest(path) for path in read])
 
 
 @pytest.mark.parametrize(("name", "change"), CHANGES)
@@ -197,12 +208,14 @@ def test_what_only_orders_work_is_a_hit(everything: Project):
 
 
 def test_another_version_is_a_miss(project: Project, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SIDE", str(project.home / "side.txt"))
     suite = load(mock_suite(project.home, {"t": "inputs: {prompt: p}"}, COUNTED))
     run(project)
     (entry,) = entries(project)
-    assert entry.stem == cache_key(suite, suite.tasks[0], "test-model", "main")
+    own = suite, suite.tasks[0], "test-model", "main", [folder_digest(shell())]
+    assert entry.stem == cache_key(*own)
     monkeypatch.setattr("waza.suite.digest.__version__", "0.0.0")
-    assert entry.stem != cache_key(suite, suite.tasks[0], "test-model", "main")
+    assert entry.stem != cache_key(*own)
 
 
 def test_failures_are_reused_and_errors_are_not(project: Project):
@@ -318,62 +331,109 @@ def test_the_verdict_of_a_behavior_grader_comes_with_its_answer(project: Project
     assert tasks_of(project)["t"]["runs"] == first
 
 
-def graded_by_a_program(
-    project: Project, command: str = "python3", script: str = "tools/grade.py", more: str = ""
-) -> None:
-    write_tree(
-        project.home,
-        {
-            "suite/tools/grade.py": "import helper, pathlib, sys\nsys.exit(helper.CODE)\n",
-            "suite/tools/helper.py": "CODE = 0\n",
-            "suite/tools/data/words.txt": "one\n",
-            "suite/data.txt": "one\n",
-            "outside/grade.py": "",
-        },
-    )
-    grader = f"{{type: program, name: g, config: {{command: {command}, args: [{script}]{more}}}}}"
+PROGRAM_FILES = {
+    "suite/tools/grade.py": "import helper, pathlib, sys\nsys.exit(helper.CODE)\n",
+    "suite/tools/helper.py": "CODE = 0\n",
+    "suite/tools/.hidden": "exit 0\n",
+    "suite/tools/vendor/lib.sh": "exit 0\n",
+    "suite/tools/data/words.txt": "one\n",
+    "suite/data.txt": "one\n",
+    "outside/grade.sh": "exit 0\n",
+    "mygrade.py": "import sys; sys.exit(0)\n",
+    "bin/judge": "#!/bin/sh\nexit 0\n",
+}
+# How a program is called, and a change after which it judges otherwise.
+PROGRAMS = {
+    "helper": ("python3", ["tools/grade.py"], "suite/tools/helper.py", "CODE = 1\n"),
+    "hidden": ("sh", ["-c", '. "$WAZA_HOME/suite/tools/.hidden"'], "suite/tools/.hidden", "exit 1\n"),
+    "vendored": ("sh", ["-c", '. "$WAZA_HOME/suite/tools/vendor/lib.sh"'], "suite/tools/vendor/lib.sh", "exit 1\n"),
+    "module": ("python3", ["-m", "mygrade"], "mygrade.py", "import sys; sys.exit(1)\n"),
+    "outside": ("sh", ["../outside/grade.sh"], "outside/grade.sh", "exit 1\n"),
+    "on-path": ("judge", [], "bin/judge", "#!/bin/sh\nexit 1\n"),
+}  # fmt: skip
+
+
+def graded_by_a_program(project: Project, command: str, args: list[str], more: str = "") -> None:
+    write_tree(project.home, PROGRAM_FILES)
+    (project.home / "bin/judge").chmod(0o755)
+    grader = f"{{type: program, name: g, config: {{command: {command}, args: {json.dumps(args)}{more}}}}}"
     mock_suite(
         project.home / "suite", {"t": "inputs: {prompt: p}\nmock: {output: x}"}, f"graders: [{grader}]"
     )
 
 
-def run_suite(project: Project) -> tuple[Ended, bool]:
-    ended = project.run(
-        "run", "suite/eval.yaml", "--cache", "--cache-dir", "shelf", "-o", "suite/tools/out.json"
+def run_suite(project: Project, **env: str) -> Ended:
+    args = ("run", "suite/eval.yaml", "--cache", "--cache-dir", "shelf", "-o", "suite/tools/out.json")
+    path = f"{project.home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return project.run(*args, env={"WAZA_HOME": str(project.home), "PATH": path, **env})
+
+
+def how(project: Project) -> tuple[bool, bool]:
+    task = newest_results(project.home)["tasks"][0]
+    return task.get("cached", False), task.get("judged_anew", False)
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_a_program_judges_anew_whatever_its_code_hangs_on(project: Project, case: str):
+    command, args, file, text = PROGRAMS[case]
+    graded_by_a_program(project, command, args)
+    for expected in ((False, False), (True, True)):
+        ended = run_suite(project)
+        assert (ended.code, how(project)) == (0, expected), ended.err
+    (project.home / file).write_text(text, encoding="utf-8")
+    assert (run_suite(project).code, how(project)) == (1, (True, True))
+
+
+def test_an_environment_variable_that_a_program_reads_is_read_anew(project: Project):
+    graded_by_a_program(project, "python3", ["-c", "import os, sys; sys.exit(int(os.environ['CODE']))"])
+    assert [run_suite(project, CODE=code).code for code in "001"] == [0, 0, 1]
+    assert how(project) == (True, True)
+
+
+def test_what_cache_inputs_lists_counts_and_the_verdict_is_kept(project: Project):
+    graded_by_a_program(
+        project, "python3", ["tools/grade.py"], ", cache_inputs: [data.txt, tools/helper.py, tools/data]"
     )
-    return ended, newest_results(project.home)["tasks"][0].get("cached", False)
-
-
-@pytest.mark.parametrize("name", ["helper.py", "data/words.txt"])
-def test_what_lies_beside_the_program_of_a_grader_counts(project: Project, name: str):
-    graded_by_a_program(project)
-    assert [run_suite(project)[1] for _ in range(2)] == [False, True], "results that lie there do not count"
-    path = project.home / "suite/tools" / name
-    path.write_text("CODE = 1\n", encoding="utf-8")
-    ended, cached = run_suite(project)
-    assert not cached
-    assert ended.code == (1 if name == "helper.py" else 0)
-
-
-def test_what_cache_inputs_lists_counts_instead(project: Project):
-    graded_by_a_program(project, more=", cache_inputs: [data.txt, tools/helper.py]")
-    assert [run_suite(project)[1] for _ in range(2)] == [False, True]
-    for name, still in (("tools/data/words.txt", True), ("data.txt", False), ("tools/helper.py", False)):
+    for expected in (False, True):
+        assert run_suite(project).code == 0
+        assert how(project) == (expected, False)
+    write_tree(project.home, {"suite/tools/data/.more": "hidden"})
+    run_suite(project)
+    assert how(project) == (False, False), "a hidden file was added"
+    listed = "data.txt", "tools/helper.py", "tools/data/.more"
+    for name, kept in [("tools/vendor/lib.sh", True), *((name, False) for name in listed)]:
         (project.home / "suite" / name).write_text("CODE = 0 # changed\n", encoding="utf-8")
-        assert run_suite(project)[1] == still, name
+        run_suite(project)
+        assert how(project) == (kept, False), name
+
+
+def test_a_variable_that_the_arguments_name_counts(project: Project):
+    graded_by_a_program(project, "sh", ["-c", 'exit "${CODE}"'], ", cache_inputs: []")
+    assert [run_suite(project, CODE=code).code for code in "001"] == [0, 0, 1]
+    assert how(project) == (False, False)
+
+
+def test_a_program_on_path_counts_although_cache_inputs_lists_nothing(project: Project):
+    graded_by_a_program(project, "judge", [], ", cache_inputs: []")
+    assert [run_suite(project).code for _ in range(2)] == [0, 0]
+    assert how(project) == (True, False)
+    (project.home / "bin/judge").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    assert run_suite(project).code == 1
+
+
+def test_more_than_can_be_looked_through_is_not_cached_and_that_is_said(project: Project):
+    write_tree(project.home, {f"suite/many/{number}": "" for number in range(4097)})
+    graded_by_a_program(project, "sh", ["-c", "exit 0"], ", cache_inputs: [many]")
+    for _ in range(2):
+        ended = run_suite(project)
+        assert (ended.code, how(project)) == (0, (False, False))
+        many = project.home / "suite/many"
+        assert f"t is not cached: {many} holds more than 4,096 files or 256 MB" in ended.err
+        assert f"changes in {many} are not noticed: {many} holds more than 4,096 files" in ended.err
 
 
 def test_cache_inputs_that_are_not_there_are_refused(project: Project):
-    graded_by_a_program(project, more=", cache_inputs: [nothing.txt]")
+    graded_by_a_program(project, "python3", ["tools/grade.py"], ", cache_inputs: [nothing.txt]")
     ended = project.run("run", "suite/eval.yaml")
     assert ended.code == 2
     assert "there is no 'nothing.txt' beside the suite" in ended.err
-
-
-def test_a_program_outside_of_the_suite_is_not_cached_and_that_is_said(project: Project):
-    graded_by_a_program(project, script="../outside/grade.py")
-    for _ in range(2):
-        ended, cached = run_suite(project)
-        assert ended.code == 0, ended.err
-        assert not cached
-        assert "not cached: 1 task, because a program grader is outside of the suite's folder" in ended.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -17,7 +18,9 @@ from tests.support.journals import rewritten
 from tests.support.live import Live, Project, lasting, nap
 from tests.support.program import Ended, command, environment, mock_suite, newest_results, write_tree
 
-SIDE = "{type: program, name: side, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"']}}"
+SIDE = (
+    "{type: program, name: side, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"'], cache_inputs: []}}"
+)
 
 
 def counted(name: str, trials: int, delay: int = 0) -> str:
@@ -46,7 +49,7 @@ def unfinished(project: Project, keep: int) -> Path:
     """Cut the newest journal after `keep` trials, as if the run had been killed then; return its path."""
     path = project.runs[-1] / "journal.ndjson"
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[: 1 + keep]))
+    path.write_bytes(b"".join(lines[: 2 + keep]))
     (path.parent / "results.json").unlink()
     return path
 
@@ -448,3 +451,87 @@ def test_a_changed_program_of_the_agent_is_refused_and_what_cannot_be_known_is_s
     ended = project.run("run", "eval.yaml", "--resume")
     assert ended.code == 0
     assert "whether the agent behind command is still as it was cannot be known" in ended.err
+
+
+CHECKED = {
+    "checks/grade.py": "import helper\n",
+    "checks/helper.py": "",
+    "checks/.hidden": "x",
+    "checks/vendor/lib.py": "x",
+    "mygrade.py": "",
+    "bin/judge": "#!/bin/sh\n",
+    "pythonpath/pkg/__main__.py": "",
+}
+READ = {
+    "helper": ("python3", ["checks/grade.py"], "checks/helper.py", "changed"),
+    "hidden": ("python3", ["checks/grade.py"], "checks/.hidden", "changed"),
+    "vendored": ("python3", ["checks/grade.py"], "checks/vendor/lib.py", "changed"),
+    "new": ("python3", ["checks/grade.py"], "checks/json.py", "was added"),
+    "module": ("python3", ["-m", "mygrade"], "mygrade.py", "changed"),
+    "package": ("python3", ["-m", "pkg"], "pythonpath/pkg/__main__.py", "changed"),
+    "on-path": ("judge", [], "bin/judge", "changed"),
+}
+
+
+def cut_run_of_a_program(project: Project, grader: dict[str, Any], *args: str, **env: str) -> dict[str, str]:
+    """Run a suite with a program grader, and cut its journal; return the environment."""
+    write_tree(project.home, CHECKED)
+    (project.home / "bin/judge").chmod(0o755)
+    program = {"type": "program", "name": "g", "config": grader}
+    mock_suite(
+        project.home, {"t": counted("t", 2)}, f"graders: [{json.dumps(program)}]", ["trials_per_task: 2"]
+    )
+    path = f"{project.home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    env = {"PATH": path, "PYTHONPATH": str(project.home / "pythonpath"), **env}
+    assert project.run("run", "eval.yaml", *args, env=env).code == 0
+    unfinished(project, 1)
+    return env
+
+
+@pytest.mark.parametrize("case", READ)
+def test_a_run_whose_grader_reads_something_else_now_is_refused(project: Project, case: str):
+    command, args, file, said = READ[case]
+    env = cut_run_of_a_program(project, {"command": command, "args": args})
+    known = (project.home / file).read_bytes() if said == "changed" else b""
+    (project.home / file).write_bytes(known + b"\n# changed")
+    ended = project.run("run", "eval.yaml", "--resume", env=env)
+    why = f"{project.home / file} {said} since it started; change it back, or run without --resume"
+    assert (ended.code, len(project.finished())) == (2, 1), "nothing was run"
+    assert why in ended.err
+    if said == "changed":
+        (project.home / file).write_bytes(known)
+    else:
+        (project.home / file).unlink()
+    ended = project.run("run", "eval.yaml", "--resume", env=env)
+    assert (ended.code, len(project.finished())) == (0, 2), ended.err
+
+
+def test_a_run_whose_grader_is_given_another_variable_is_refused(project: Project):
+    env = cut_run_of_a_program(project, {"command": "sh", "args": ["-c", 'exit "$CODE"']}, CODE="0")
+    ended = project.run("run", "eval.yaml", "--resume", env={**env, "CODE": "1"})
+    refused(ended, "an environment variable in the arguments of a grader")
+
+
+def test_where_the_code_of_a_grader_was_not_found_a_resumed_run_says_so(project: Project):
+    env = cut_run_of_a_program(project, {"command": "bash", "args": ["-c", 'source "$HOME/x" || true']})
+    ended = project.run("run", "eval.yaml", "--resume", env=env)
+    assert ended.code == 0
+    assert (
+        "whether the grader g is still as it was cannot be known, since its code was not found" in ended.err
+    )
+
+
+def test_what_the_command_itself_writes_beside_a_grader_does_not_keep_a_run_from_going_on(project: Project):
+    outputs = (
+        "-o",
+        "checks/o.json",
+        "--reporter",
+        "junit:checks/junit.xml",
+        "--transcript-dir",
+        "checks/said",
+    )
+    env = cut_run_of_a_program(project, {"command": "python3", "args": ["checks/grade.py"]}, *outputs)
+    assert (project.home / "checks/junit.xml").exists()
+    ended = project.run("run", "eval.yaml", "--resume", *outputs, env=env)
+    assert ended.code == 0, ended.err
+    assert "cannot be known" not in ended.err

@@ -78,3 +78,13 @@ def test_calls_at_the_same_time_lose_nothing(tmp_path: Path):
     assert [one.wait(120) for one in started] == [0] * 4
     assert sorted(entry.ref for entry in place.lock.graders) == sorted(added + got)
     assert all(ref in (tmp_path / "eval.yaml").read_text() for ref in added)
+
+
+def test_a_module_to_which_something_is_added_during_the_run_judges_no_more(tmp_path: Path):
+    changing = b'#!/bin/sh\necho x > "$(dirname "$0")/lib.sh"\nexit 0\n'
+    files: dict[str, str | bytes] = {"waza.registry.yaml": manifest(check="z.yaml"), "z.yaml": PRESET}
+    place = Place(tmp_path, Upstream.of(tmp_path / "hosts", {**files, "check.sh": changing}, ["check.sh"]))
+    place.suite("graders:\n  - {type: text, name: t, config: {contains: [done]}}")
+    place.waza("registry", "add", f"{REF}#check@v1", "--allow-exec", "--eval", "eval.yaml")
+    ended = place.waza("run", "eval.yaml", "--trials", "2", code=1)
+    assert "lib.sh was added during the run, so its verdict would not be the suite's" in ended.err

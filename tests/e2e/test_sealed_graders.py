@@ -82,15 +82,84 @@ def test_a_verdict_by_a_file_that_another_one_leads_to_is_an_error_as_well(tmp_p
     assert f"{tmp_path / name} changed during the run" in found["validations"]["g"]["details"]["error"]
 
 
+PLANTED = {
+    "module": "echo 'raise SystemExit(0)' > $S/checks/json.py",
+    "hidden": "echo x > $S/checks/.config",
+    "vendored": "mkdir -p $S/checks/vendor/sys; echo x > $S/checks/vendor/sys/new.py",
+    "folder": "mkdir $S/checks/flag",
+    "link": "ln -s /etc $S/checks/etc",
+    "another file by rename": "echo 'CODE = 0' > new; mv new $S/checks/helper.py",
+    "link in place of a file": "mv $S/checks/helper.py $S/real.py; ln -s ../real.py $S/checks/helper.py",
+    "behind a link": "echo 2 > $S/words/one.txt",
+    "folder by another name": "mv $S/checks/data $S/checks/date",
+    "more than can be looked through": "cd $S/checks; seq 5000 | xargs touch",
+    "results of its own": """printf '{\\n  "schemaVersion": 1, "eval_id": 1}' > $S/checks/x.json""",
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_what_is_planted_in_the_folder_of_a_program_is_noticed(tmp_path: Path, case: str):
+    write_tree(tmp_path, {"words/one.txt": "1", "checks/data/a.txt": "a"})
+    (tmp_path / "checks/words").symlink_to("../words")
+    ended = run(tmp_path, PLANTED[case], BY_WAY["helper"])
+    assert ended.code == 1
+    found = result(tmp_path)
+    assert found["status"] == "error", found
+    assert (
+        "during the run, so its verdict would not be the suite's"
+        in found["validations"]["g"]["details"]["error"]
+    )
+    assert f"{tmp_path / 'checks'}" in ended.err
+
+
+def test_what_python_and_waza_write_there_is_not_planted(tmp_path: Path):
+    change = "mkdir $S/checks/__pycache__ $S/checks/.waza; echo x > $S/checks/__pycache__/x.pyc"
+    run(tmp_path, change, BY_WAY["helper"], "--reporter", "junit:checks/junit.xml")
+    assert result(tmp_path)["status"] == "failed"
+
+
+BROUGHT = {
+    "added to a fixture": ("echo x > $WAZA_SUITE/ctx/new.txt", "ctx/new.txt was added"),
+    "hidden in a fixture": ("echo x > $WAZA_SUITE/ctx/vendor/.new", "ctx/vendor/.new was added"),
+    "fixture of an MCP server": ("""echo '{"description": "e"}' > $WAZA_SUITE/mcp/u.json""", "mcp/u.json changed"),
+    "added to an MCP server": ("""echo '{"description": "e"}' > $WAZA_SUITE/mcp/v.json""", "mcp/v.json was added"),
+    "fixture of a command": ("echo x > $WAZA_SUITE/gh.out", "gh.out changed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROUGHT)
+def test_what_a_task_brings_is_the_same_for_all_trials(tmp_path: Path, case: str):
+    change, said = BROUGHT[case]
+    grader = {"type": "program", "name": "g", "config": {"command": "sh", "args": ["-c", change]}}
+    head = (
+        "mcp_mocks: [{name: m, fixtures: mcp}]\n"
+        "command_mocks: [{name: gh, responses: [{args: [x], fixture: gh.out, exit_code: 0}]}]\n"
+    )
+    suite = f"name: s\nconfig: {{executor: copilot-sdk, model: any, trials_per_task: 2}}\n{head}graders: [{json.dumps(grader)}]\ntasks: [t.yaml]\n"
+    files = {
+        "eval.yaml": suite,
+        "t.yaml": "id: t\ninputs: {prompt: p, context: {fixture: ctx}}\nmock: {output: x}\n",
+        "ctx/vendor/a.txt": "a",
+        "mcp/u.json": '{"description": "d", "responses": [{"return": 1}]}',
+        "gh.out": "printed",
+    }
+    write_tree(tmp_path, files)
+    args = ("run", "eval.yaml", "--executor", "mock", "-o", "o.json", "--no-save")
+    assert waza(*args, cwd=tmp_path, env={"WAZA_SUITE": str(tmp_path)}).code == 1
+    first, second = strict_json((tmp_path / "o.json").read_bytes())["tasks"][0]["runs"]
+    assert (first["status"], second["status"]) == ("passed", "error")
+    assert f"{tmp_path}/{said} during the run, so the task would be another one" in second["error_msg"]
+
+
 @pytest.mark.parametrize("kind", BY_WAY)
 def test_what_another_file_leads_to_judges_as_long_as_it_stays(tmp_path: Path, kind: str):
-    run(tmp_path, "touch $S/checks/other.txt", BY_WAY[kind])
+    run(tmp_path, f"touch $S/{THEIR_FILES[kind][0]}", BY_WAY[kind])
     assert result(tmp_path)["status"] == "failed"
 
 
 @pytest.mark.parametrize("kind", GRADERS)
 def test_what_did_not_change_judges(tmp_path: Path, kind: str):
-    run(tmp_path, "touch $S/other.txt", GRADERS[kind])
+    run(tmp_path, "touch $S/grade.sh $S/schema.json $S/expected.txt", GRADERS[kind])
     assert result(tmp_path)["status"] == ("passed" if kind == "schema" else "failed")
 
 

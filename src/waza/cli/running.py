@@ -230,7 +230,21 @@ class _Command:
             save=not given.no_save,
             resume=given.resume,
             repeat="errors" if given.retry_errors else "outside",
+            outputs=self._outputs(),
         )
+
+    def _outputs(self) -> frozenset[Path]:
+        """Return the files and folders that this command writes."""
+        given = self.arguments
+        places = [
+            given.output,
+            given.output_dir,
+            given.transcript_dir,
+            given.session_dir,
+            Path(given.cache_dir),
+        ]
+        places += [reporter.path for reporter in self.reporters]
+        return frozenset(place.absolute() for place in places if place)
 
     # What follows is for `run_all`, whose audience this is.
 

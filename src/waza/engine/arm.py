@@ -57,8 +57,7 @@ class ArmRun:
     async def run(self) -> None:
         """Run all that is missing. RunError: a hook before the arm failed that matters."""
         await self.around.before_run(self.arm)
-        # Hooks may still have made files of graders.
-        self.world.helpers.shared.get(Seals).take(self.world.suite)
+        await self._seal()
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self.staff.workers):
@@ -69,6 +68,15 @@ class ArmRun:
             self.skipped = [task.id for task in self.schedule.not_started() if self._missing(task)]
         if self.skipped:
             self.emit(SuiteStopped(reason="fail_fast: a task did not pass"))
+
+    async def _seal(self) -> None:
+        """Note what graders read, now that hooks have made what they make. UsageError: it is not what it was."""
+        seals = self.world.helpers.shared.get(Seals)
+        if seals.are_taken(self.world.suite):
+            return
+        for note in await asyncio.to_thread(seals.take, self.world.suite, self.world.outputs):
+            self.emit(Warned(message=note))
+        self.store.read_by_graders(seals.digests())
 
     def _in_order_of_start(self) -> Sequence[tuple[int, Task]]:
         """Return the tasks with their numbers: first those of which an earlier part of the run left some trials.

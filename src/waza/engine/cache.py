@@ -7,7 +7,7 @@ Where a judge has a part in the verdict, the answer of the agent comes from here
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from waza.engine.left import Left
 from waza.engine.record import as_recorded
 from waza.engine.regrade import observation_of
 from waza.errors import WazaError
-from waza.kit.files import inside, write_atomic
+from waza.kit.files import write_atomic
 from waza.model.loaded import Suite
 from waza.model.result import RunResult
 from waza.model.task import Task
@@ -53,8 +53,11 @@ class Cached(msgspec.Struct, frozen=True):
 class Cache:
     """Task results in files named by their key. An entry that cannot be read is a miss."""
 
-    def __init__(self, directory: Path, suite: Suite, model: str) -> None:
+    def __init__(
+        self, directory: Path, suite: Suite, model: str, outputs: Collection[Path] = frozenset()
+    ) -> None:
         self.directory, self.suite, self.model = directory, suite, model
+        self._besides = {directory.absolute(), *outputs}
         self._off = _why_off(suite)
         self._inputs: dict[Path, str] = {}
         # Digested now: what a run changes must not become part of its own keys.
@@ -133,21 +136,17 @@ class Cache:
         why = list(_why_not_anew(self.suite, task))
         if any(len(repo.commit) != 40 for repo in task.inputs.repos):
             why.append("because the commit of a repository is not known")
-        outside = [root for root in self._roots(task) if not inside(self.suite.directory, root)]
-        if outside:
-            hint = "list what it reads, below that folder, under cache_inputs"
-            why.append(f"because a program grader is outside of the suite's folder ({outside[0]}); {hint}")
         return why
 
     def _roots(self, task: Task) -> list[Path]:
-        """Return the folders and files that the graders of a task read; modules have a digest of their own."""
+        """Return the folders and files that those graders read whose verdicts are kept."""
         graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
-        own = [getattr(built.grader, "reads", list) for built in graders if not built.spec.module]
-        return sorted({root for reads in own for root in reads()})
+        kept = [getattr(built.grader, "reads", list) for built in graders if _repeats(built)]
+        return sorted({root for reads in kept for root in reads()})
 
     def _input(self, root: Path) -> str:
         if root not in self._inputs:  # as it was when it was first asked for: agents may write there
-            self._inputs[root] = folder_digest(root, self.directory.absolute())
+            self._inputs[root] = folder_digest(root, self._besides)
         return self._inputs[root]
 
     def _path(self, task: Task, arm: Arm) -> Path:
@@ -213,7 +212,7 @@ def _why_not_anew(suite: Suite, task: Task) -> Iterator[str]:
     """Yield why graders that may decide otherwise cannot be asked about a cached answer."""
     found = asked_anew(task)
     if found and suite.file.config.isolation == "trial":
-        yield "because with isolation: trial, judges answer in the process of the agent"
+        yield "because with isolation: trial, graders cannot be asked anew without the process of the agent"
     for kind in sorted({built.spec.type for built in found if getattr(built.grader, "needs_session", False)}):
         yield f"because a {kind} grader asks in the agent's own session, which is not kept"
     if task.inputs.repos:

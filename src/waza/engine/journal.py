@@ -3,6 +3,7 @@
 ::
 
     {"run": {...}}                                     header: what is run
+    {"read": {"files": {...}}}                         what graders read, as it was when its trials began
     {"trial": {"arm", "task", "clock", "run": ...}}    one a finished trial, in finishing order
     {"end": {"status", ...}}                           how this part of the run ended; none after a kill
     {"resumed": {...}}                                 another part begins
@@ -95,10 +96,17 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """What graders read, as it was when trials of the run began: digests by path."""
+
+    files: dict[str, str]
+
+
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the journal: exactly one of its fields is set."""
 
     run: Header | None = None
+    read: Read | None = None
     trial: Trial | None = None
     end: End | None = None
     resumed: Resumed | None = None
@@ -156,6 +164,10 @@ class Journal:
         self.trials += 1
         return offset
 
+    def read_by_graders(self, files: dict[str, str]) -> None:
+        """Write what graders read, before the first trial."""
+        self.file.append(sealed(Line(read=Read(files=files))))
+
     def go_on(self, at: str) -> None:
         """Write that another part of the run begins."""
         self.file.append(sealed(Line(resumed=Resumed(at=at))))
@@ -201,7 +213,7 @@ def _lines(directory: Path) -> Iterator[Numbered]:
             line = _decoder.decode(data)
         except msgspec.MsgspecError as error:
             raise refused(directory, number, str(error)) from error
-        if sum(part is not None for part in (line.run, line.trial, line.end, line.resumed)) != 1:
+        if sum(part is not None for part in msgspec.structs.astuple(line)) != 1:
             raise refused(directory, number, "not a line of a journal")
         yield Numbered(number, offset, line)
 

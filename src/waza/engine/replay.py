@@ -19,13 +19,15 @@ class Past(msgspec.Struct, kw_only=True):
     """What happened in the earlier parts of a run.
 
     `complete`: it ended as planned. `trials` counts those that are kept; those in `repeat` are run again. `triggers`
-    is None when the trigger tests have not been run, or are to be run again.
+    is None when the trigger tests have not been run, or are to be run again. `read` is what graders read when the
+    first of the trials began.
     """
 
     complete: bool = False
     trials: int = 0
     repeat: set[TrialKey] = set()
     triggers: Triggers | None = None
+    read: dict[str, str] = {}
 
 
 def replay(journal: Journal, fold: Fold, repeat: Repeat) -> Past:
@@ -35,17 +37,11 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> Past:
     end: End | None = None
     for found in journal:
         trial = found.line.trial
+        if found.line.read is not None:
+            past.read = found.line.read.files
+            continue
         if trial is not None:
-            if why := impossible(trial, fold):
-                raise refused(journal.directory, found.number, why)
-            fold.add(
-                trial.arm,
-                trial.task,
-                trial.run,
-                found.offset,
-                cached=trial.cached,
-                judged_anew=trial.judged_anew,
-            )
+            _take(trial, journal, fold, found)
             outside[TrialKey(trial.arm, trial.task, trial.run.run_number)] = trial.outside
             part[trial.arm] = max(part.get(trial.arm, 0), trial.clock)
         else:  # the end of a part, or the start of the next one after a kill
@@ -73,6 +69,14 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> Past:
             for task_id, reason in tasks.items():
                 fold.stop(arm, task_id, reason)
     return past
+
+
+def _take(trial: Trial, journal: Journal, fold: Fold, found: Numbered) -> None:
+    if why := impossible(trial, fold):
+        raise refused(journal.directory, found.number, why)
+    fold.add(
+        trial.arm, trial.task, trial.run, found.offset, cached=trial.cached, judged_anew=trial.judged_anew
+    )
 
 
 def impossible(trial: Trial, fold: Fold) -> str:

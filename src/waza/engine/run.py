@@ -19,6 +19,7 @@ from waza.engine.pins import pinned
 from waza.engine.plan import arms_of, workers_of
 from waza.engine.record import redactor_of
 from waza.engine.replay import Repeat
+from waza.engine.seals import graders_of
 from waza.engine.store import Store, commits_of, open_store
 from waza.engine.trial import World
 from waza.engine.trigger import run_trigger_tests
@@ -39,7 +40,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `resume`: None starts anew, "" goes on with the newest invocation of these suites and models, else that with
     this id, or with a run of this id. `repeat` says which errors are run again then. `cache` is the directory of
-    the result cache, or None. `save` false keeps the runs in temporary directories. `shared` is what graders need
+    the result cache, or None. `save` false keeps the runs in temporary directories. `outputs` are the
+    files and folders that the caller writes, which are nothing that a grader reads. `shared` is what graders need
     that was made before; the run ends it, if there is anything left to run.
     """
 
@@ -51,6 +53,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     save: bool = True
     resume: str | None = None
     repeat: Repeat = "outside"
+    outputs: frozenset[Path] = frozenset()
     shared: Shared | None = None
 
 
@@ -146,7 +149,9 @@ class _Run:
         self.shared = options.shared or Shared()
         # Who wants no verdicts, or new snapshots, cannot be served from the cache.
         fresh = options.skip_graders or options.update_snapshots
-        self.cache = Cache(options.cache, suite, model) if options.cache and not fresh else None
+        self.cache = (
+            Cache(options.cache, suite, model, options.outputs) if options.cache and not fresh else None
+        )
         self.triggers: Triggers | None = store.past.triggers
         self.workers, self.notice = workers_of(suite)
         self.durations = dict.fromkeys(store.fold.durations, 0)  # of this part of the run
@@ -169,6 +174,7 @@ class _Run:
                 update_snapshots=options.update_snapshots,
             ),
             redactor=redactor_of(suite, options.project),
+            outputs=options.outputs,
             emit=emit,
             run_id=store.id,
             skip_graders=options.skip_graders,
@@ -202,6 +208,15 @@ class _Run:
             executor = self.suite.file.config.executor
             what = f"whether the agent behind {executor} is still as it was cannot be known"
             yield f"{what}; trials before and after count alike"
+        if self.store.resumed and not self.options.skip_graders:
+            open_ends = {
+                built.spec.name
+                for built in graders_of(self.suite)
+                if not getattr(built.grader, "is_pinned", True)
+            }
+            for name in sorted(open_ends):
+                what = f"whether the grader {name} is still as it was cannot be known, since its code was not found"
+                yield f"{what}; list what it reads under cache_inputs"
         if self.cache:
             yield from self.cache.notes()
 

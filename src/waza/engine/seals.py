@@ -1,89 +1,114 @@
-"""Files that graders read, as they were before any agent ran: an agent may not rewrite what judges it."""
+"""What graders read and tasks bring, as it was before any agent ran: an agent may not rewrite what judges it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from waza.engine.journal import path_text
+from waza.kit.contents import TooMuchError, difference, inventory
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader, Helpers
-from waza.suite.digest import content, copied_files, grader_files, read_files
+from waza.suite.digest import brought, read_roots
+
+Found = dict[Path, bytes]
 
 
 class Seals:
-    """The digests of those files, shared by the graders of a run. Without `take`, nothing is known and checked."""
+    """What lies there, shared by the graders of a run. Without `take`, nothing is known and checked."""
 
     def __init__(self) -> None:
-        self._digests: dict[Path, bytes] = {}
-        self._files: dict[
-            int, tuple[Path, ...]
-        ] = {}  # by the identity of a grader, which its suite keeps alive
-        self._copied: dict[str, list[Path]] = {}  # what tasks bring, by their ids
         self._suite: Suite | None = None
+        self._besides: Collection[Path] = ()
+        self._graders: dict[int, list[Path]] = {}  # by the identity of a grader, which its suite keeps alive
+        self._tasks: dict[str, list[Path]] = {}
+        self._whole: set[Path] = (
+            set()
+        )  # what tasks bring is watched however much it is: it is copied as a whole
+        self._sealed: dict[Path, Found] = {}
+        self._unsealed: dict[Path, str] = {}  # why
 
-    def take(self, suite: Suite) -> None:
-        """Look at the files of all graders of a suite, once."""
-        if self._suite is suite:
-            return
-        self._suite, self._files, self._digests, self._copied = suite, {}, {}, {}
-        for built in _graders(suite.tasks):
-            if id(built.grader) not in self._files:
-                files = tuple(dict.fromkeys([*grader_files(built), *read_files(built, suite.directory)]))
-                self._files[id(built.grader)] = files
-                self._digests.update((file, content(file)) for file in files if file not in self._digests)
-        for task in suite.tasks:
-            self._brought(task)
+    def are_taken(self, suite: Suite) -> bool:
+        """Tell whether the files of a suite are known, as they are in its second arm."""
+        return self._suite is suite
+
+    def take(self, suite: Suite, besides: Collection[Path] = ()) -> list[str]:
+        """Look at all that graders of a suite read and its tasks bring; return what cannot be watched, and why.
+
+        `besides` are the files and folders that waza itself writes.
+        """
+        self._suite, self._besides = suite, besides
+        self._sealed, self._unsealed = {}, {}
+        self._tasks = {task.id: brought(task) for task in suite.tasks}
+        self._graders = {id(built.grader): read_roots(built) for built in graders_of(suite)}
+        self._whole = {root for roots in self._tasks.values() for root in roots}
+        for root in {*self._whole, *(root for roots in self._graders.values() for root in roots)}:
+            self._seal(root)
+        return [
+            f"changes in {root} are not noticed: {why}; list what graders read there under cache_inputs"
+            for root, why in sorted(self._unsealed.items())
+        ]
+
+    def _seal(self, root: Path) -> None:
+        if root not in self._sealed and root not in self._unsealed:
+            try:
+                self._sealed[root] = self._look(root)
+            except TooMuchError as error:
+                self._unsealed[root] = str(error)
+
+    def _look(self, root: Path) -> Found:
+        return inventory(root, self._besides, limited=root not in self._whole)
+
+    def digests(self) -> dict[str, str]:
+        """Return what lies at the places that graders read, by path: what a resumed run compares."""
+        roots = dict.fromkeys(root for roots in self._graders.values() for root in roots)
+        found = [item for root in roots for item in self._sealed.get(root, {}).items()]
+        return {path_text(path): hashlib.sha256(what).hexdigest()[:32] for path, what in found}
 
     def broken(self, built: BuiltGrader, helpers: Helpers) -> str:
-        """Say which file of a grader has changed, or nothing. One that rewrites its own files may do so."""
+        """Say what of a grader has changed, or nothing. One that rewrites its own files may do so."""
         rewrites = getattr(built.grader, "rewrites", None)
         if self._suite is None or (rewrites and rewrites(helpers)):
             return ""
-        files = self._files.get(id(built.grader))
-        if files is None:  # made for one attempt
-            files = tuple(grader_files(built))
-        changed = [str(file) for file in files if self._has_changed(file)]
-        return (
-            f"{' and '.join(changed)} changed during the run, so its verdict would not be the suite's"
-            if changed
-            else ""
-        )
-
-    def _has_changed(self, file: Path) -> bool:
-        now = content(file)
-        return now != self._digests.setdefault(file, now)
+        roots = self._graders.get(id(built.grader))
+        if roots is None:  # made for one attempt
+            roots = read_roots(built)
+            for root in roots:
+                self._seal(root)
+        said = self._changes(roots)
+        return f"{said} during the run, so its verdict would not be the suite's" if said else ""
 
     def changed(self, task: Task) -> str:
-        """Say which file that a task brings has changed since it was first asked about, or nothing."""
-        if self._suite is None:
-            return ""
-        changed = [str(file) for file in self._brought(task) if self._digests[file] != content(file)]
-        return (
-            f"{' and '.join(changed)} changed during the run, so the task would be another one"
-            if changed
-            else ""
-        )
+        """Say what of all that a task brings has changed, or nothing."""
+        said = self._changes(self._tasks.get(task.id, []))
+        return f"{said} during the run, so the task would be another one" if said else ""
+
+    def _changes(self, roots: Iterable[Path]) -> str:
+        before: Found = {}
+        now: Found = {}
+        for root in roots:
+            if root in self._sealed:
+                before |= self._sealed[root]
+                try:
+                    now |= self._look(root)
+                except TooMuchError as error:
+                    return f"{root} changed ({error})"
+        return difference(before, now)
 
     def renew(self, task: Task) -> None:
-        """Look at the files that a task brings again, which hooks may have changed."""
-        self._copied.pop(task.id, None)
-        self._digests.update((file, content(file)) for file in self._brought(task))
-
-    def _brought(self, task: Task) -> list[Path]:
-        if task.id not in self._copied:
-            self._copied[task.id] = copied_files(task)
-            self._digests.update(
-                (file, content(file)) for file in self._copied[task.id] if file not in self._digests
-            )
-        return self._copied[task.id]
+        """Look at what a task brings again, which hooks may have changed."""
+        for root in self._tasks.get(task.id, []):
+            self._sealed[root] = self._look(root)
 
     async def aclose(self) -> None:
         """Nothing to end."""
 
 
-def _graders(tasks: Iterable[Task]) -> Iterable[BuiltGrader]:
-    for task in tasks:
+def graders_of(suite: Suite) -> Iterator[BuiltGrader]:
+    """Yield the graders of all tasks, those at checkpoints included."""
+    for task in suite.tasks:
         yield from task.graders
         for point in task.checkpoints:
             yield from point.graders

@@ -25,6 +25,7 @@ from waza.engine.journal import (
 )
 from waza.engine.replay import Past, Repeat, replay
 from waza.errors import UsageError, WazaError
+from waza.kit.contents import difference
 from waza.kit.files import write_atomic
 from waza.kit.temporary import OwnDirectory
 from waza.model.loaded import Project, Suite
@@ -58,6 +59,13 @@ class Store:
         """Start another part, if there were any."""
         if self.resumed:
             self.journal.go_on(datetime.now().astimezone().isoformat())
+
+    def read_by_graders(self, files: dict[str, str]) -> None:
+        """Take what graders read now. UsageError: trials of earlier parts were judged by something else."""
+        if not self.past.trials:
+            self.journal.read_by_graders(files)
+        elif said := difference(self.past.read, files):
+            raise _cannot_resume(self.id, said)
 
     def missing(self, arm: Arm, task_id: str) -> list[int]:
         """Return the numbers of the trials of a task that are to be run."""
@@ -206,9 +214,13 @@ def _check_same(header: Header, suite: Suite, project: Project, model: str, dige
         changed = ["--skip-graders"] if same else _changed_options(header, suite, project)
     if changed:
         what = " and ".join(changed)
-        raise UsageError(
-            f"{header.id} cannot be resumed: {what} changed since it started; change it back, or run without --resume"
-        )
+        raise _cannot_resume(header.id, f"{what} changed")
+
+
+def _cannot_resume(run_id: str, said: str) -> UsageError:
+    return UsageError(
+        f"{run_id} cannot be resumed: {said} since it started; change it back, or run without --resume"
+    )
 
 
 def _changed_options(header: Header, suite: Suite, project: Project) -> list[str]:
@@ -216,7 +228,7 @@ def _changed_options(header: Header, suite: Suite, project: Project) -> list[str
     options = _options(suite, project)
     changed = [name for name, now in options.items() if header.options.get(name, now) != now]
     return changed or [
-        "the suite, a task, a grader, a skill, a file they name (programs of hooks and agents, too) or what judges"
+        "the suite, a task, a grader, a skill, a file they name (programs of hooks and agents, too), an environment variable in the arguments of a grader, or what judges"
     ]
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -49,7 +50,7 @@ IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against th
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that trials of one suite on one model share."""
+    """Everything that trials of one suite on one model share. `outputs` are the files and folders that waza writes."""
 
     suite: Suite
     model: str
@@ -62,6 +63,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     skip_graders: bool = False
     ab_run: bool = False
+    outputs: frozenset[Path] = frozenset()
 
 
 class Ran(msgspec.Struct, frozen=True):

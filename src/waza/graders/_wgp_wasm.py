@@ -20,7 +20,7 @@ import hashlib
 import os
 import sys
 import threading
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import cast
 from weakref import WeakValueDictionary
@@ -60,7 +60,9 @@ _INVALID = 3  # exit status of the child
 _MOST_CODE = 256 * 1024 * 1024  # bytes
 _COMPILER = (sys.executable, "-I", "-c", "from waza.graders._wgp_wasm import compile_stdin; compile_stdin()")
 
-_compiled: dict[str, bytes | ValueError] = {}  # machine code, or why there is none, by the module's digest
+_MOST_MODULES = 16  # that are kept compiled
+# Machine code, or why there is none, by the module's digest; the one that was used last stands last.
+_compiled: dict[str, bytes | ValueError] = {}
 _compiling: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
 
@@ -76,6 +78,7 @@ def digest_of(artifact: Path) -> str:
     return hashlib.sha256(artifact.read_bytes()).hexdigest()
 
 
+@lru_cache(maxsize=_MOST_MODULES)
 def wanted(binary: bytes) -> Wanted:
     """Look at a module, without compiling it. ValueError: it is none, or imports or lacks what a grader must not."""
     try:
@@ -104,16 +107,17 @@ def read_artifact(artifact: Path, digest: str) -> bytes:
 
 
 async def machine_code(binary: bytes, digest: str) -> bytes:
-    """Return a module compiled; each one is compiled once a process, in a child. Raises ValueError.
+    """Return a module compiled, in a child; the last ones that were used are kept. Raises ValueError.
 
     (Not kept on disk: machine code is believed as it stands, so whoever can write the file would be out of
     the sandbox.)
     """
     key = (id(asyncio.get_running_loop()), digest)
     async with _compiling.setdefault(key, asyncio.Lock()):
-        if digest not in _compiled:
-            _compiled[digest] = await _compile(binary)
-    found = _compiled[digest]
+        found = _compiled.pop(digest, None) or await _compile(binary)
+        _compiled[digest] = found
+        while len(_compiled) > _MOST_MODULES:
+            _compiled.pop(next(iter(_compiled)), None)
     if isinstance(found, ValueError):
         raise found
     return found

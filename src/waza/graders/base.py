@@ -6,7 +6,7 @@ YAML, checked and documented; what types and limits cannot say goes into `check`
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -108,6 +108,15 @@ class Grader(Keys, frozen=True, kw_only=True):
     def hangs_on(self) -> str:
         """What verdicts hang on besides the config and the files that it names; resume and cache ask for it."""
         return ""
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether all that decides is in the config, in `reads` and in `hangs_on`; a resumed run says what is not."""
+        return True
+
+    def reads(self) -> Sequence[Path]:
+        """Return the files and folders that verdicts hang on besides the files that the config names."""
+        return ()
 
     def needs(self) -> Mapping[str, str]:
         """Return the capabilities of the executor without which the verdict would say nothing of the agent.

@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -31,9 +33,8 @@ _INTERPRETER = re.compile(
 )
 _TEXT_FLAG = re.compile(r"-[A-Za-z]*[cepr]|--(?:eval|print|command)|-command|/c|eval", re.IGNORECASE)
 _ATTACHED = re.compile(r"(?:-[ecr]|--(?:eval|print|command)=).+", re.DOTALL)
-
-
 _WORDS = re.compile(r"[^\s\"'`;&|<>()$=]+")  # of a shell command
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 
 
 class Program(Grader, frozen=True, kw_only=True):
@@ -42,8 +43,9 @@ class Program(Grader, frozen=True, kw_only=True):
     The program gets the agent's output on stdin, the task's environment and `WAZA_WORKSPACE_DIR`; it
     runs in the current directory. `command` and `args` that are files beside the suite (or in the current
     directory) are handed over as absolute paths. `timeout` is in seconds; 0: the project's limit.
-    `cache_inputs` are files and folders beside the suite that its verdict depends on, by default the whole folder of
-    the program: results are cached under their contents, and no verdict is taken once a run has changed them.
+    A program may read anything, so it is asked again about answers from the cache, unless `cache_inputs` lists the
+    files and folders beside the suite that its verdict depends on ([]: none). No verdict is taken once a run has
+    changed them, or without them what lies in the folder of the program.
     """
 
     reads_workspace: ClassVar[bool] = True
@@ -51,9 +53,9 @@ class Program(Grader, frozen=True, kw_only=True):
     command: NonBlank
     args: list[str] = []
     timeout: SecondsOrOff = 0
-    cache_inputs: list[NonBlank] = []
+    cache_inputs: list[NonBlank] | None = None
 
-    _scripts: tuple[str, ...] = ()  # files near the suite that the arguments name among other words
+    _near: tuple[str, ...] = ()  # folders with its code that were found
 
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse what no system can pass to a program, and a module's command that is not in the module."""
@@ -69,7 +71,7 @@ class Program(Grader, frozen=True, kw_only=True):
         for index, arg in enumerate(self.args):
             if "\0" in arg:
                 yield Finding(path=("args", index), message="holds a NUL character", hint="remove it")
-        for index, name in enumerate(self.cache_inputs):
+        for index, name in enumerate(self.cache_inputs or ()):
             if "\0" in name or not (around.base / name).exists():
                 yield Finding(path=("cache_inputs", index), message=f"there is no {name!r} beside the suite")
 
@@ -87,19 +89,38 @@ class Program(Grader, frozen=True, kw_only=True):
     def placed(self, around: Surroundings) -> Program:
         """Make those words absolute paths that are files near the suite."""
         command, *args = [_placed(word, around) for word in (self.command, *self.args)]
-        inputs = [str((around.base / name).absolute()) for name in self.cache_inputs]
-        words = {word for arg in self.args for word in _WORDS.findall(arg) if not os.path.isabs(word)}  # noqa: PTH117 - as in _placed
-        scripts = sorted({path for word in words if (path := _placed(word, around)) != word})
-        return msgspec.structs.replace(
-            self, command=command, args=args, cache_inputs=inputs, _scripts=tuple(scripts)
-        )
+        inputs = self.cache_inputs
+        if inputs is not None:
+            inputs = [str((around.base / name).absolute()) for name in inputs]
+        inner = {word for arg in self.args for word in _WORDS.findall(arg) if not os.path.isabs(word)}  # noqa: PTH117 - as in _placed
+        words = {command, *args, *(_placed(word, around) for word in inner)}
+        files = [Path(word) for word in words if _is_placed(word)]
+        folders = {str(file.parent) for file in files} - set(os.get_exec_path())
+        near = tuple(sorted({*folders, *_modules([self.command, *self.args])}))
+        return msgspec.structs.replace(self, command=command, args=args, cache_inputs=inputs, _near=near)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether `cache_inputs` says what the verdict depends on."""
+        return self.cache_inputs is not None
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it is known what it reads, or at least where its code is."""
+        return self.cache_inputs is not None or bool(self._near)
+
+    @property
+    def hangs_on(self) -> str:
+        """The digest of the environment variables that the arguments name, and of where modules are found."""
+        names = {"PYTHONPATH", *(name for arg in self.args for name in _VARIABLE.findall(arg))}
+        values = [(name, os.environ.get(name)) for name in sorted(names)]
+        return sha256(repr(values).encode("utf-8", "surrogateescape")).hexdigest()
 
     def reads(self) -> list[Path]:
-        """Return what the verdict may depend on besides what is seen: `cache_inputs`, else the program's folder."""
-        if self.cache_inputs:
-            return [Path(name) for name in self.cache_inputs]
-        words = (self.command, *self.args, *self._scripts)
-        return [Path(word).parent for word in words if _is_placed(word)]
+        """Return what the verdict may depend on: the program, and `cache_inputs`, else the folders with its code."""
+        program = shutil.which(self.command)
+        own = [Path(program)] if program else []
+        return own + [Path(name) for name in (self._near if self.cache_inputs is None else self.cache_inputs)]
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Run the program and judge by its end, never by what it prints."""
@@ -154,6 +175,25 @@ def _placed(word: str, around: Surroundings) -> str:
         if ours and os.path.isfile(path):  # noqa: PTH113 - as above: False where Path.is_file raises (name too long)
             return os.path.abspath(path)  # noqa: PTH100 - keeps symlinks, so a program finds its neighbours
     return word
+
+
+def _modules(words: Sequence[str]) -> Iterator[str]:
+    """Yield the folders of the modules that an interpreter is to run (`-m`) and that are not installed."""
+    for flag, name in pairwise(words):
+        for folder in _python_path() if flag == "-m" else ():
+            place = os.path.join(folder, name.partition(".")[0])  # noqa: PTH118 - `name` may be any text
+            if os.path.isdir(place):  # noqa: PTH112 - as above
+                yield place
+                break
+            if os.path.isfile(f"{place}.py"):  # noqa: PTH113 - as above
+                yield folder
+                break
+
+
+def _python_path() -> list[str]:
+    """Return the folders in which Python seeks modules before those that are installed."""
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [os.path.abspath(folder) for folder in ("", *filter(None, given))]  # noqa: PTH100 - keeps symlinks
 
 
 def _found(command: str) -> bool:

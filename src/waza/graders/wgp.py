@@ -51,6 +51,15 @@ class Wgp(Grader, frozen=True, kw_only=True):
 
     _digest: str = ""  # of a module as it was when the suite was loaded
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether it is a module in a sandbox, and no program, which may read anything."""
+        return self.runtime == "wasm"
+
+    def reads(self) -> list[Path]:
+        """Return the folder of a program."""
+        return [Path(self.artifact).parent] if self.runtime == "program" else []
+
     def check(self, around: Surroundings) -> Iterator[Finding]:
         """Refuse an artifact that is missing or cannot be run."""
         file = around.find(self.artifact)

@@ -118,6 +118,10 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         """The digest of a custom evaluator's files, and who judges."""
         return self._digest
 
+    def reads(self) -> list[Path]:
+        """Return the folder of a custom evaluator."""
+        return [self._root / FOLDER / self.name] if self._root and self.name not in BUILT_IN else []
+
     @property
     def repeatable(self) -> bool:
         """Whether no judge has a part in the verdict."""

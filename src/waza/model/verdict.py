@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
@@ -127,7 +128,11 @@ class GraderSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BuiltGrader(msgspec.Struct, frozen=True):
-    """A grader that is built and checked, and the spec that it was built from."""
+    """A grader that is built and checked, and the spec that it was built from.
+
+    `module` is the folder of the module that a grader from elsewhere was read from.
+    """
 
     spec: GraderSpec
     grader: GraderLike
+    module: Path | None = None

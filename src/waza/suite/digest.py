@@ -8,15 +8,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from waza.kit.files import inside, safe_join
+from waza.kit.contents import content, inventory
+from waza.kit.files import safe_join
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader
@@ -85,7 +84,8 @@ def task_digest(task: Task) -> str:
     for path in _files(task):
         digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + content(path))
     for directory in _directories(task):
-        digest.update(_tree(directory) if directory.is_dir() else content(directory))
+        for path, what in sorted(inventory(directory, limited=False).items()):
+            digest.update(_name(path, directory) + b"\0" + what)
     return digest.hexdigest()
 
 
@@ -184,36 +184,16 @@ def _paths(value: Any) -> Iterator[Path]:
             yield from _paths(item)
 
 
-def copied_files(task: Task) -> list[Path]:
-    """Return the files that a task brings into its workspaces; a fixture that is a folder with all that is in it."""
-    named = [
-        safe_join(task.fixtures, file.path)
-        for file in task.inputs.files
-        if file.content is None and file.path
-    ]
-    named += [safe_join(task.fixtures, name) for name in task.instruction_files]
-    fixture = task.inputs.context.get("fixture")
-    root = safe_join(task.home, fixture) if fixture else None
-    below = [root] if root and root.is_file() else _below(root) if root else ()
-    return [*named, *(path for path in below if not _is_results(path))]
-
-
-def read_files(grader: BuiltGrader, within: Path) -> list[Path]:
-    """Return the files that a grader may read besides those that it names: below `within`, as `folder_digest` does."""
+def read_roots(grader: BuiltGrader) -> list[Path]:
+    """Return the files that a grader names, and the files and folders that it may read besides."""
     reads = getattr(grader.grader, "reads", list)
-    roots = [] if grader.spec.module else [root for root in reads() if inside(within, root)]
-    return [
-        path
-        for root in roots
-        for path in ([root] if root.is_file() else _below(root))
-        if not _is_results(path)
-    ]
+    module = [grader.module] if grader.module else []
+    return list(dict.fromkeys([*grader_files(grader), *reads(), *module]))
 
 
-def _below(root: Path) -> Iterator[Path]:
-    for directory, names, files in os.walk(root):
-        names[:] = [name for name in names if name not in _SKIPPED and not name.startswith(".")]
-        yield from (Path(directory, file) for file in files if not file.startswith("."))
+def brought(task: Task) -> list[Path]:
+    """Return the files and folders that a task brings: into its workspaces, and for its mocks to answer with."""
+    return list(dict.fromkeys([*_files(task), *_directories(task)]))
 
 
 def _files(task: Task) -> Iterator[Path]:
@@ -244,37 +224,12 @@ def _skills(task: Task) -> list[str]:
     return found
 
 
-def folder_digest(root: Path, besides: Path) -> str:
-    """Return the digest of a file, or of what a program in this folder may read, as hex.
-
-    Left out are `besides`, what is hidden, what package managers and Python put there, and results of waza, which
-    may be written into the same folder.
-    """
-    if root.is_file():
-        return content(root).hex()
+def folder_digest(root: Path, besides: Collection[Path] = ()) -> str:
+    """Return the digest of a file, or of all that lies below a folder but `besides`, as hex. Raises TooMuchError."""
     digest = hashlib.sha256()
-    for directory, names, files in os.walk(root):
-        names[:] = sorted(
-            name
-            for name in names
-            if name not in _SKIPPED and not name.startswith(".") and Path(directory, name) != besides
-        )
-        for path in (Path(directory, file) for file in sorted(files) if not file.startswith(".")):
-            if not _is_results(path):
-                name = str(path.relative_to(root)).encode("utf-8", "surrogateescape")
-                digest.update(name + b"\0" + content(path))
+    for path, what in sorted(inventory(root, besides).items()):
+        digest.update(_name(path, root) + b"\0" + what)
     return digest.hexdigest()
-
-
-def _is_results(path: Path) -> bool:
-    """Tell a results file, by how waza begins it, and a session log."""
-    if path.suffix == ".ndjson":
-        return path.name.startswith("session-")
-    if path.suffix != ".json" or not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        start = stream.read(200)
-    return start.startswith(b'{\n  "schemaVersion": ') and b'"eval_id": ' in start
 
 
 def _tree(root: Path) -> bytes:
@@ -283,28 +238,9 @@ def _tree(root: Path) -> bytes:
         names[:] = sorted(name for name in names if name not in _SKIPPED)
         for file in sorted(files):
             path = Path(directory, file)
-            digest.update(
-                str(path.relative_to(root)).encode("utf-8", "surrogateescape") + b"\0" + content(path)
-            )
+            digest.update(_name(path, root) + b"\0" + content(path))
     return digest.digest()
 
 
-def content(path: Path) -> bytes:
-    """Return the digest of a file, or what stands for one that cannot be read."""
-    try:
-        status = path.stat()
-    except OSError:
-        return b"missing"
-    if not stat.S_ISREG(status.st_mode):
-        return b"no regular file"  # to open a pipe would wait for its writer
-    runs = b"x" if status.st_mode & stat.S_IXUSR else b""
-    return _hashed(str(path), status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_size) + runs
-
-
-@lru_cache(maxsize=4096)
-def _hashed(path: str, *_as_it_was: int) -> bytes:
-    try:
-        with Path(path).open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").digest()
-    except OSError:
-        return b"unreadable"
+def _name(path: Path, root: Path) -> bytes:
+    return str(path.relative_to(root)).encode("utf-8", "surrogateescape")

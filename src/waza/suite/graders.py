@@ -194,7 +194,7 @@ def _remote(
         config=yaml.plain(preset.config),  # type: ignore[arg-type]  # a mapping is a dict
         module=preset.digest,
     )
-    return BuiltGrader(spec, grader.placed(surroundings(preset, loading.fixtures)))
+    return BuiltGrader(spec, grader.placed(surroundings(preset, loading.fixtures)), preset.module)
 
 
 def _known_class(
