@@ -272,7 +272,7 @@ GRADERS = [
     {"type": "text", "name": "sees_it", "config": {"contains": [TOKEN, PLAIN]}},
     {"type": "code", "name": "code_sees_it", "config": {"assertions": [f"'{TOKEN}' in output and '{PLAIN}' in str(tool_calls)"]}},
     {"type": "tool_calls", "name": "call_has_it", "config": {"expect": [{"tool": "bash", "args": {"env": {"equals": TOKEN}}}]}},
-    {"type": "program", "name": "repeats_it", "config": {"command": "sh", "args": ["-c", 'cat; echo "$FAKE_TOKEN $MY_PASSWORD" >&2; false']}},
+    {"type": "program", "name": "repeats_it", "config": {"command": "sh", "args": ["-c", 'cat; echo "$FAKE_TOKEN $MY_PASSWORD" >&2; false'], "cache_inputs": []}},
 ]  # fmt: skip
 SAYS = {
     "output": f"it is {BOTH}, encoded {TOKEN64} {PLAIN64}, see https://{CREDENTIALS}@example.com/r.git",

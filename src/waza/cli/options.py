@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waza.cli.outputs import Reporter, check_distinct
@@ -28,3 +29,11 @@ def check_options(arguments: Arguments, reporters: Sequence[Reporter]) -> None:
     if arguments.session_dir and arguments.session_log is False:
         raise UsageError("--session-dir says where the session log goes; leave it or --no-session-log out")
     check_distinct(arguments.output, reporters)
+
+
+def outputs_of(arguments: Arguments, reporters: Sequence[Reporter]) -> frozenset[Path]:
+    """Return the files and folders that a command writes."""
+    given = arguments
+    places = [given.output, given.output_dir, given.transcript_dir, given.session_dir, Path(given.cache_dir)]
+    places += [reporter.path for reporter in reporters]
+    return frozenset(place.absolute() for place in places if place)

@@ -14,7 +14,7 @@ import msgspec
 
 from waza.cli.listening import Listeners
 from waza.cli.loading import load_suite
-from waza.cli.options import check_options
+from waza.cli.options import check_options, outputs_of
 from waza.cli.outputs import (
     Done,
     Reporter,
@@ -230,21 +230,8 @@ class _Command:
             save=not given.no_save,
             resume=given.resume,
             repeat="errors" if given.retry_errors else "outside",
-            outputs=self._outputs(),
+            outputs=outputs_of(given, self.reporters),
         )
-
-    def _outputs(self) -> frozenset[Path]:
-        """Return the files and folders that this command writes."""
-        given = self.arguments
-        places = [
-            given.output,
-            given.output_dir,
-            given.transcript_dir,
-            given.session_dir,
-            Path(given.cache_dir),
-        ]
-        places += [reporter.path for reporter in self.reporters]
-        return frozenset(place.absolute() for place in places if place)
 
     # What follows is for `run_all`, whose audience this is.
 

@@ -12,6 +12,7 @@ from tests.support.wgp import ANSWERS, IMPORTS, LOOPS, graded, grader, module, r
 
 from waza.errors import GraderError
 from waza.graders import _wgp_wasm
+from waza.graders._wgp_module import Header, read_header
 from waza.graders.wgp import Wgp
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -272,6 +273,26 @@ def test_a_module_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     asyncio.run(several())
     graded(one)
     assert times == [1]
+
+
+def test_only_the_modules_that_were_used_last_are_kept_and_none_is_validated_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    validated: list[bytes] = []
+
+    def noted(binary: bytes) -> Header:
+        validated.append(binary)
+        return read_header(binary)
+
+    monkeypatch.setattr(_wgp_wasm, "_MOST_MODULES", 2)
+    monkeypatch.setattr(_wgp_wasm, "read_header", noted)
+    monkeypatch.setattr(_wgp_wasm, "_compiled", {})
+    said = [response(rationale=f"{tmp_path} {number}") for number in range(3)]
+    made = [grader(module(tmp_path / f"{n}.wasm", ANSWERS, answer=text)) for n, text in enumerate(said)]
+    for number in (0, 1, 0, 2):
+        graded(made[number])
+    assert list(_wgp_wasm._compiled) == [made[0]._digest, made[2]._digest]
+    assert len(validated) == 3
 
 
 LOCALS = 2_000  # each block keeps all of them
