@@ -16,7 +16,7 @@ from pathlib import Path
 
 from wasmtime import Caller, Engine, Func, FuncType, Instance, Module, Store, ValType
 
-from waza.graders.base import Surroundings
+from waza.graders.base import GraderLocation
 from waza.graders.wgp import Wgp
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers
@@ -50,7 +50,7 @@ def main() -> None:
 
 def graded(grader: Wgp, times: int) -> float:
     """Return the seconds that a grading takes, the first one aside."""
-    placed = grader.placed(Surroundings())
+    placed = grader.placed(GraderLocation())
 
     async def run() -> float:
         if not (await placed.grade(SEEN, Helpers())).passed:

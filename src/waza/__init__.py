@@ -19,7 +19,7 @@ from waza.version import __version__
 if TYPE_CHECKING:
     from waza.api import load, run
     from waza.errors import GraderError, SuiteError, WazaError
-    from waza.graders.base import Finding, Grader, Surroundings
+    from waza.graders.base import ConfigMistake, Grader, GraderLocation
     from waza.model.agent import Executor, Session
     from waza.model.loaded import Suite
     from waza.model.observation import Observation, Turn
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from waza.problem import Problem
 
 _HOMES = {
+    "ConfigMistake": "waza.graders.base",
     "Executor": "waza.model.agent",
-    "Finding": "waza.graders.base",
     "Grader": "waza.graders.base",
     "GraderError": "waza.errors",
+    "GraderLocation": "waza.graders.base",
     "Helpers": "waza.model.verdict",
     "Observation": "waza.model.observation",
     "Problem": "waza.problem",
@@ -39,7 +40,6 @@ _HOMES = {
     "Suite": "waza.model.loaded",
     "SuiteError": "waza.errors",
     "SuiteResult": "waza.model.result",
-    "Surroundings": "waza.graders.base",
     "Turn": "waza.model.observation",
     "Verdict": "waza.model.verdict",
     "WazaError": "waza.errors",
@@ -48,10 +48,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "ConfigMistake",
     "Executor",
-    "Finding",
     "Grader",
     "GraderError",
+    "GraderLocation",
     "Helpers",
     "Observation",
     "Problem",
@@ -59,7 +60,6 @@ __all__ = [
     "Suite",
     "SuiteError",
     "SuiteResult",
-    "Surroundings",
     "Turn",
     "Verdict",
     "WazaError",

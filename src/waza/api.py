@@ -11,20 +11,20 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.control import Control
+from waza.engine.cancellation import Cancellation
 from waza.engine.run import RunOptions
-from waza.engine.together import run_alone
+from waza.engine.run_all import run_one
 from waza.model.event import RunEvent
 from waza.model.loaded import Suite
 from waza.model.result import SuiteResult
 from waza.suite.load import load as load_suite
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 from waza.suite.project import find_project
 
 
 def load(path: str | Path, *, executor: str = "", models: Sequence[str] = ()) -> Suite:
     """Read a suite and everything that it names. Raises SuiteError with every mistake in its files."""
-    return load_suite(Path(path), Request(executor=executor, models=tuple(models)))
+    return load_suite(Path(path), LoadOptions(executor=executor, models=tuple(models)))
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
     on. It may be called anywhere: where an event loop runs (a notebook), the run has a thread of its own, and
     whoever calls waits. Signals are only taken in the main thread.
     """
-    request = Request(executor=executor, models=tuple(models), trials=trials)
+    request = LoadOptions(executor=executor, models=tuple(models), trials=trials)
     suite = load_suite(Path(path), request)
     options = RunOptions(project=find_project(Path.cwd()), save=save)
     emit = listener or (lambda _: None)
@@ -63,7 +63,7 @@ def _waited_for(work: Callable[[], Coroutine[Any, Any, SuiteResult]]) -> SuiteRe
 async def _run(
     suite: Suite, model: str, options: RunOptions, emit: Callable[[RunEvent], None]
 ) -> SuiteResult:
-    done = await run_alone(suite, model, options, emit, Control())
+    done = await run_one(suite, model, options, emit, Cancellation())
     try:
         baseline = done.outcome.head.baseline_outcome
         if baseline is not None:

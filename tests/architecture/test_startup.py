@@ -25,11 +25,11 @@ HELP = {
     *VERSION,
     "waza.cli",
     "waza.cli.app",
-    "waza.cli.spelling",
-    "waza.cli.standard",
+    "waza.cli.option_spelling",
+    "waza.cli.std_streams",
     "waza.errors",
 }
-OF_OPTIONS = {"run": ("numbers", "resumable")}
+OF_OPTIONS = {"run": ("numbers", "resume_option")}
 # Heavy modules that no help text needs.
 NEVER_FOR_HELP = {
     "asyncio",

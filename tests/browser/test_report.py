@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.reports import HOSTILE, LINK, STATUSES
 
 from waza.kit.foreign import harmless
-from waza.m365 import html_report
+from waza.m365.results import html_report
 
 pytestmark = pytest.mark.slow
 

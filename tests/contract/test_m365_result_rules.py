@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.support.evaluators import PROMPTY, asked, case, code_only, entry, judged_as, write_evaluator
 
-from waza.m365.contract import Outcome, outcome
+from waza.m365.custom.custom_result import CustomResult, custom_result
 
 
-def results(root: Path, prompty: str | None, *returned: str) -> list[Outcome]:
+def results(root: Path, prompty: str | None, *returned: str) -> list[CustomResult]:
     """What becomes of return values, given as expressions."""
     table = ", ".join(f"lambda: {expression}" for expression in returned)
     write_evaluator(
@@ -24,12 +24,12 @@ def results(root: Path, prompty: str | None, *returned: str) -> list[Outcome]:
 
 
 def test_ce_29_success_is_score_and_reason(tmp_path):
-    assert results(tmp_path, None, "{'score': 1, 'reason': 'r'}") == [Outcome(1, "r")]
+    assert results(tmp_path, None, "{'score': 1, 'reason': 'r'}") == [CustomResult(1, "r")]
 
 
 @pytest.mark.parametrize(("score", "result"), [(2, "fail"), (3, "pass"), (4, "pass")])
 def test_ce_30_the_host_decides_by_the_threshold_and_attaches_it(score, result):
-    found = outcome("judge", {"score": score, "reason": "r"})
+    found = custom_result("judge", {"score": score, "reason": "r"})
     assert entry(found, 3, "judge") == {"score": score, "result": result, "threshold": 3, "reason": "r"}
 
 
@@ -40,17 +40,17 @@ def test_ce_31_result_and_threshold_of_a_wrapper_are_ignored(tmp_path):
 
 def test_ce_32_an_error_is_nothing_but_its_text(tmp_path):
     (found,) = results(tmp_path, PROMPTY, "{'error': 'no terms', 'score': 5, 'reason': 'r'}")
-    assert found == Outcome(error="no terms")
+    assert found == CustomResult(error="no terms")
 
 
 def test_ce_33_the_old_shape_of_an_error_means_the_same(tmp_path):
     (found,) = results(tmp_path, PROMPTY, "{'result': 'error', 'error': 'no model', 'threshold': 3}")
-    assert found == Outcome(error="no model")
+    assert found == CustomResult(error="no model")
 
 
 def test_ce_34_a_judge_scores_from_1_to_5(tmp_path):
     found = results(tmp_path, PROMPTY, *(f"{{'score': {score}}}" for score in (1, 5, 0, 6, -1)))
-    assert found[:2] == [Outcome(1), Outcome(5)]
+    assert found[:2] == [CustomResult(1), CustomResult(5)]
     assert all(
         broken.error.endswith("is not an integer from 1 to 5, as a judge must give") for broken in found[2:]
     )
@@ -58,7 +58,7 @@ def test_ce_34_a_judge_scores_from_1_to_5(tmp_path):
 
 def test_ce_35_whole_floats_are_integers(tmp_path):
     whole, broken = results(tmp_path, PROMPTY, "{'score': 4.0}", "{'score': 3.5}")
-    assert (whole, type(whole.score)) == (Outcome(4), int)
+    assert (whole, type(whole.score)) == (CustomResult(4), int)
     assert broken.error == "the score 3.5 is not an integer from 1 to 5, as a judge must give"
 
 
@@ -70,7 +70,7 @@ def test_ce_36_what_is_no_number_cannot_be_parsed(tmp_path):
 
 def test_ce_37_a_code_only_evaluator_scores_with_any_number(tmp_path):
     found = results(tmp_path, None, *(f"{{'score': {score}}}" for score in (-3, 0.25, 250, True)))
-    assert found == [Outcome(-3), Outcome(0.25), Outcome(250), Outcome(1)]
+    assert found == [CustomResult(-3), CustomResult(0.25), CustomResult(250), CustomResult(1)]
 
 
 def test_ce_38_but_it_must_be_one(tmp_path):
@@ -81,7 +81,7 @@ def test_ce_38_but_it_must_be_one(tmp_path):
 
 @pytest.mark.parametrize(("score", "result"), [(0.69, "fail"), (0.7, "pass"), (250, "pass"), (-3, "fail")])
 def test_ce_40_higher_is_better(score, result):
-    assert entry(outcome("code", {"score": score}), 0.7)["result"] == result
+    assert entry(custom_result("code", {"score": score}), 0.7)["result"] == result
 
 
 def test_ce_41_a_reason_is_text_and_optional(tmp_path):
@@ -105,4 +105,4 @@ def test_ce_45_what_is_no_dict(tmp_path):
 def test_ce_45_an_async_call_is_awaited(tmp_path):
     code = code_only("{'score': 1, 'reason': response}", before="import asyncio; await asyncio.sleep(0)")
     found = judged_as(tmp_path, code.replace("def __call__", "async def __call__"), response="R")
-    assert found == Outcome(1, "R")
+    assert found == CustomResult(1, "R")

@@ -24,9 +24,9 @@ from tests.support.evaluators import (
     write_evaluator,
 )
 
-from waza.m365.contract import Outcome
-from waza.m365.custom import discover
-from waza.m365.host import EvaluatorHost
+from waza.m365.custom.custom_result import CustomResult
+from waza.m365.custom.discover import discover
+from waza.m365.custom.pool import CustomPool
 
 ONE = code_only("{'score': 1}")
 RECORDING = """
@@ -54,7 +54,7 @@ def before_any_call(root: Path, *names: str) -> list[str]:
 
     async def scenario() -> list[str]:
         found = discover(root, names)
-        async with EvaluatorHost(timeout=LIMIT) as host:
+        async with CustomPool(timeout=LIMIT) as host:
             return [problem.message for problem in [*found.problems, *await host.start(found.evaluators)]]
 
     return asyncio.run(scenario())
@@ -106,7 +106,7 @@ def test_ce_07_only_what_is_referred_to_is_loaded(tmp_path):
     write_evaluator(tmp_path, "broken", "class Broken(:")
     write_evaluator(tmp_path, "writes", f"open({str(tmp_path / 'trace')!r}, 'w')\n" + ONE)
     write_evaluator(tmp_path, "check", ONE)
-    assert asked(tmp_path, "check") == [Outcome(1)]
+    assert asked(tmp_path, "check") == [CustomResult(1)]
     assert not (tmp_path / "trace").exists()
 
 
@@ -140,7 +140,7 @@ def test_ce_11_a_class_is_required(tmp_path):
 def test_ce_12_the_first_class_of_the_file_is_made(tmp_path):
     first = ONE.replace("class Check", "class Zebra").replace("'score': 1", "'score': 7")
     write_evaluator(tmp_path, "check", "from pathlib import Path\n" + first + ONE)
-    assert asked(tmp_path, "check") == [Outcome(7)]
+    assert asked(tmp_path, "check") == [CustomResult(7)]
     assert messages(tmp_path, "check", severity="warning") == [
         "Custom evaluator 'check' has several classes; 'Zebra', the first, is the evaluator"
     ]
@@ -211,7 +211,7 @@ def test_ce_18_a_constructor_must_take_every_keyword(tmp_path):
     assert refused.error.endswith("got an unexpected keyword argument 'threshold'")
     assert judged_as(
         tmp_path, "class Check:\n    def __init__(self, *, options=None, **_): ..." + call
-    ) == Outcome(1)
+    ) == CustomResult(1)
 
 
 def test_ce_19_exceptions_of_a_constructor(tmp_path):
@@ -239,7 +239,11 @@ def test_ce_21_settings_of_one_call_are_not_those_of_another(tmp_path):
     code = code_only("{'score': self.threshold, 'reason': repr(self.options)}")
     write_evaluator(tmp_path, "check", code)
     cases = [case(threshold=2, options={"a": 1}), case(threshold=0.5, options={}), case(threshold=2)]
-    assert asked(tmp_path, "check", *cases) == [Outcome(2, "{'a': 1}"), Outcome(0.5, "{}"), Outcome(2, "{}")]
+    assert asked(tmp_path, "check", *cases) == [
+        CustomResult(2, "{'a': 1}"),
+        CustomResult(0.5, "{}"),
+        CustomResult(2, "{}"),
+    ]
 
 
 # The call
@@ -279,12 +283,12 @@ def test_ce_27_exceptions_of_a_call(tmp_path, statement, text):
     write_evaluator(tmp_path, "bad", code_only("{'score': 1}", before=statement))
     write_evaluator(tmp_path, "good", ONE)
 
-    async def talk(host: EvaluatorHost) -> list[Outcome]:
+    async def talk(host: CustomPool) -> list[CustomResult]:
         return list(await asyncio.gather(*(host.call(name, **case()) for name in ("bad", "good"))))
 
     bad, good = hosted(tmp_path, ["bad", "good"], talk)
     assert bad.error.startswith(f"Evaluator failed: {text} (")
-    assert good == Outcome(1)
+    assert good == CustomResult(1)
 
 
 # The warning
@@ -301,7 +305,7 @@ def test_ce_48_one_warning_for_a_prompty_that_may_be_forgotten(tmp_path, word):
 def test_ce_49_the_warning_blocks_nothing_and_is_none_for_judges(tmp_path):
     code = ONE + "\nmodel_config = 1"
     write_evaluator(tmp_path, "check", code)
-    assert asked(tmp_path, "check") == [Outcome(1)]
+    assert asked(tmp_path, "check") == [CustomResult(1)]
     assert len(messages(tmp_path, "check", severity="warning")) == 1
     write_evaluator(tmp_path, "check", code, PROMPTY)
     assert messages(tmp_path, "check", severity="warning") == []
@@ -335,7 +339,9 @@ class Check:
 """
     write_evaluator(tmp_path, "check", code)
 
-    async def talk(host: EvaluatorHost) -> list[Outcome]:
+    async def talk(host: CustomPool) -> list[CustomResult]:
         return list(await asyncio.gather(*(host.call("check", **case(prompt=str(n))) for n in range(12))))
 
-    assert hosted(tmp_path, ["check"], talk, children=3) == [Outcome(1, str(number)) for number in range(12)]
+    assert hosted(tmp_path, ["check"], talk, children=3) == [
+        CustomResult(1, str(number)) for number in range(12)
+    ]

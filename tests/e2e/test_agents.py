@@ -13,7 +13,7 @@ from tests.support.program import Ended, mock_suite, waza, write_tree
 from waza.errors import SuiteError
 from waza.model.loaded import Suite
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 NONE = "none"
 
@@ -136,7 +136,7 @@ def test_a_constraint_of_the_suite_replaces_the_implicit_one_everywhere(tmp_path
 
 
 def loaded(root: Path, tasks: Mapping[str, str], head: str = HEAD, *config: str, **request: Any) -> Suite:
-    return load(mock_suite(root, tasks, head=head, config=config), Request(**request))
+    return load(mock_suite(root, tasks, head=head, config=config), LoadOptions(**request))
 
 
 def names(suite: Suite) -> list[list[str]]:

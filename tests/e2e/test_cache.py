@@ -16,7 +16,7 @@ from tests.support.program import Ended, mock_suite, newest_results, write_tree
 
 from waza.suite.digest import cache_key, folder_digest
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 COUNTED = "graders: [{type: program, name: count, config: {command: sh, args: ['-c', 'cat >> \"$SIDE\"; echo >> \"$SIDE\"'], cache_inputs: []}}]"
 
@@ -159,7 +159,7 @@ def shell() -> Path:
 
 def key(project: Project) -> str:
     with patch.dict(os.environ, SIDE=str(project.home / "side.txt")):
-        suite = load(project.home / "eval.yaml", Request(executor="mock"))
+        suite = load(project.home / "eval.yaml", LoadOptions(executor="mock"))
     read = sorted([project.home / "judge.sh", shell()])
     return cache_key(suite, suite.tasks[0], "test-model", "main", [folder_digest(path) for path in read])
 

@@ -19,12 +19,12 @@ from tests.support.program import waza
 from waza.errors import SuiteError
 from waza.kit import yaml
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 CORPUS = Path(os.environ.get("WAZA_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus") / "suites"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"there are no suites in {CORPUS}")
 
-MOCK = Request(executor="mock")
+MOCK = LoadOptions(executor="mock")
 SKILL = "---\nname: {name}\ndescription: Use it for {name}, migration, policy and review.\n---\nHelp with {name}.\n"
 
 # The suites that load, with the number of their tasks.

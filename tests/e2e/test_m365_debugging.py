@@ -26,7 +26,9 @@ def checked(root: Path, *flags: str, prompt: str = "one", agent: str = "mock") -
 def test_prints_and_stderr_are_shown_as_they_come_at_the_level_debug(tmp_path: Path):
     write_evaluator(tmp_path, "check", "print('imported')\n" + code_only("{'score': 1}", before=NOISY))
     ended, _ = checked(tmp_path, "--log-level", "debug")
-    said = [line.partition("check: ")[2] for line in ended.err.splitlines() if "waza.m365.children" in line]
+    said = [
+        line.partition("check: ")[2] for line in ended.err.splitlines() if "waza.m365.custom.workers" in line
+    ]
     assert said == ["imported", "looking at one", "to stderr"]
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.support.program import strict_json, waza, write_tree
 
-from waza.m365.document import read_document
-from waza.m365.resolve import resolve
+from waza.m365.document.read import read_document
+from waza.m365.evaluators.resolve import resolve
 
 CORPUS = Path(os.environ.get("WAZA_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus") / "m365"
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"there are no documents in {CORPUS}")

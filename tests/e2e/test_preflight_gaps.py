@@ -14,7 +14,7 @@ from waza.kit.foreign import harmless
 from waza.model.preflight import Preflight, worst
 from waza.preflight.inventory import inventory
 from waza.report.preflight import lines
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 PLAIN = "inputs: {prompt: p}\n"
 
@@ -33,7 +33,7 @@ def test_what_a_run_refuses_is_invalid_in_the_same_words(
 ) -> None:
     case.write(tmp_path)
     monkeypatch.chdir(tmp_path)
-    report = inventory(Path(case.args[0]), Request())
+    report = inventory(Path(case.args[0]), LoadOptions())
     lines = [line for line in case.stderr.splitlines()[:-1] if ": warning: " not in line]
     invalid = {
         (harmless(one.message), harmless(f"{one.message}; {one.remediation}"))
@@ -47,7 +47,7 @@ def test_what_a_run_refuses_is_invalid_in_the_same_words(
 
 def report_of(root: Path, monkeypatch: pytest.MonkeyPatch) -> Preflight:
     monkeypatch.chdir(root)
-    return inventory(Path("eval.yaml"), Request())
+    return inventory(Path("eval.yaml"), LoadOptions())
 
 
 def codes(report: Preflight) -> list[tuple[str, str]]:
@@ -246,7 +246,7 @@ def test_suites_of_strangers_have_a_report(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(found) == len(LOADS) + len(REFUSED)
     for suite in found:
         monkeypatch.chdir(suite.parent)
-        report = inventory(Path("eval.yaml"), Request())
+        report = inventory(Path("eval.yaml"), LoadOptions())
         assert len(report.tasks) == LOADS.get(str(suite.parent.relative_to(CORPUS)), len(report.tasks))
         assert report.capabilities
         assert "\n".join(lines(report))

@@ -11,7 +11,7 @@ from tests.support.program import newest_results, waza, write_tree
 from waza.errors import SuiteError
 from waza.model.loaded import Suite
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 REAL = "copilot-sdk"
 COMMAND = "command, executor_options: {command: cat}"
@@ -45,7 +45,7 @@ def target_of(loaded: Suite, root: Path) -> str | None:
 
 def mistakes(path: Path, **request: object) -> str:
     with pytest.raises(SuiteError) as caught:
-        load(path, Request(**request))  # type: ignore[arg-type]  # the keys of a Request
+        load(path, LoadOptions(**request))  # type: ignore[arg-type]  # the keys of a Request
     return str(caught.value)
 
 
@@ -404,7 +404,7 @@ def test_a_comparison_with_and_without_skills_needs_an_executor_that_hands_them_
     said = mistakes(suite(tmp_path, "x", executor=A2A, tail=tail), **request_)
     assert place in said
     assert "use executor: command or copilot-sdk" in said
-    load(suite(tmp_path, "x", executor=COMMAND, tail=tail), Request(baseline=bool(request_)))
+    load(suite(tmp_path, "x", executor=COMMAND, tail=tail), LoadOptions(baseline=bool(request_)))
 
 
 def test_required_skills_need_an_executor_that_hands_them_over(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from waza.model.loaded import ProjectFile, TriggerTests
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
 from waza.plugins import load as load_plugin
-from waza.suite.read import Keys
+from waza.suite.read import UnknownKeyRule
 
 STRUCTS: list[type[msgspec.Struct]] = [SuiteFile, TaskFile, ProjectFile, TriggerTests]
 
@@ -68,7 +68,7 @@ def test_it_never_raises_and_says_why_there_is_no_value(
     value: Any, struct: type[msgspec.Struct], strict: bool
 ) -> None:
     document = document_of(value)
-    decoder = Decoder(document, Keys(strict=strict).of(document, struct))
+    decoder = Decoder(document, UnknownKeyRule(strict=strict).of(document, struct))
     found = decoder.read(struct)
     errors = [problem for problem in decoder.problems if problem.severity == "error"]
     assert (found is None) == bool(errors)

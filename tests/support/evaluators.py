@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from waza.kit.process import leftovers
-from waza.m365.contract import CustomKind, Number, Outcome, weighed
-from waza.m365.custom import discover
-from waza.m365.host import EvaluatorHost
-from waza.m365.status import entry_of
+from waza.m365.custom.custom_result import CustomKind, CustomResult, Number, weighed
+from waza.m365.custom.discover import discover
+from waza.m365.custom.pool import CustomPool
+from waza.m365.results.status import entry_of
 
 Result = TypeVar("Result")
 
@@ -102,14 +102,14 @@ def case(**changes: Any) -> dict[str, Any]:
 
 
 def hosted(
-    root: Path, names: list[str], talk: Callable[[EvaluatorHost], Awaitable[Result]], **options: Any
+    root: Path, names: list[str], talk: Callable[[CustomPool], Awaitable[Result]], **options: Any
 ) -> Result:
     """Start the evaluators, which must all be right, talk to their host, and end it without a trace."""
 
     async def scenario() -> Result:
         found = discover(root, names)
         assert [str(problem) for problem in found.problems if problem.severity == "error"] == []
-        async with EvaluatorHost(**{"timeout": LIMIT, **options}) as host:
+        async with CustomPool(**{"timeout": LIMIT, **options}) as host:
             assert await host.start(found.evaluators) == []
             return await talk(host)
 
@@ -118,21 +118,21 @@ def hosted(
     return result
 
 
-def asked(root: Path, name: str, *cases: Mapping[str, Any], **options: Any) -> list[Outcome]:
+def asked(root: Path, name: str, *cases: Mapping[str, Any], **options: Any) -> list[CustomResult]:
     """Call an evaluator, once for each case and one after the other."""
 
-    async def talk(host: EvaluatorHost) -> list[Outcome]:
+    async def talk(host: CustomPool) -> list[CustomResult]:
         return [await host.call(name, **case) for case in cases or [case()]]
 
     return hosted(root, [name], talk, **options)
 
 
-def entry(found: Outcome, threshold: Number, kind: CustomKind = "code") -> dict[str, Any]:
+def entry(found: CustomResult, threshold: Number, kind: CustomKind = "code") -> dict[str, Any]:
     """The entry of a document for what an evaluator gave."""
     return entry_of(weighed(found, threshold, "check", kind))
 
 
-def judged_as(root: Path, code: str, prompty: str | None = None, **changes: Any) -> Outcome:
+def judged_as(root: Path, code: str, prompty: str | None = None, **changes: Any) -> CustomResult:
     """Write an evaluator named `check`, call it once, and return what came of it."""
     write_evaluator(root, "check", code, prompty)
     return asked(root, "check", case(**changes))[0]

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from wasmtime import wat2wasm
 
-from waza.graders.base import Surroundings
+from waza.graders.base import GraderLocation
 from waza.graders.wgp import Wgp
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -63,7 +63,7 @@ def grader(artifact: Path, **config: Any) -> Wgp:
     """A grader ready to be asked, its artifact as it was checked."""
     runtime = "wasm" if artifact.suffix == ".wasm" else "program"
     made = msgspec.convert({"runtime": runtime, "artifact": str(artifact), **config}, Wgp)
-    around = Surroundings()
+    around = GraderLocation()
     assert list(made.check(around)) == []
     return made.placed(around)
 

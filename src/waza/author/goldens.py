@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from waza.errors import GraderError, SuiteError, UsageError
-from waza.graders.base import Finding, Grader
+from waza.graders.base import ConfigMistake, Grader
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, dotted
 from waza.kit.files import safe_join
@@ -64,7 +64,7 @@ class GoldenRequest(Keys, frozen=True, kw_only=True):
     context: GoldenContext = GoldenContext()
 
 
-class Expected(Keys, frozen=True, kw_only=True):
+class ExpectedVerdict(Keys, frozen=True, kw_only=True):
     """The verdict that there must be."""
 
     passed: bool
@@ -79,7 +79,7 @@ class Golden(Keys, frozen=True, kw_only=True):
     """
 
     request: GoldenRequest
-    expected: Expected
+    expected: ExpectedVerdict
     grader: str = ""
     files: dict[str, str] = {}
 
@@ -167,7 +167,7 @@ def _preset(module: Path, document: Document, export: str) -> Preset:
         raise UsageError(str(error)) from error
 
 
-def _fault(finding: Finding, golden: Document, preset: Preset) -> Problem:
+def _fault(finding: ConfigMistake, golden: Document, preset: Preset) -> Problem:
     """Say what is wrong with a grader's config: in the golden, if it gives what is wrong, else in the preset."""
     # A path may come as one text; of a WGP grader the golden gives what is below `config`.
     parts = [int(part) if part.isdigit() else part for part in _PART.findall(dotted(finding.path))]
@@ -230,7 +230,7 @@ def _observation(golden: Golden, written: Sequence[WrittenFile], workspace: str)
     )
 
 
-def _why(verdict: Verdict, expected: Expected) -> str:
+def _why(verdict: Verdict, expected: ExpectedVerdict) -> str:
     """Return what is wrong with a verdict, or nothing."""
     if verdict.error:
         return f"the grader broke: {verdict.error}"

@@ -10,8 +10,8 @@ from typing import NoReturn
 
 import click
 
-from waza.cli.spelling import normalized
-from waza.cli.standard import debugging, prepare_streams, silence
+from waza.cli.option_spelling import normalized
+from waza.cli.std_streams import debugging, prepare_streams, silence
 from waza.errors import (
     EXIT_ERROR,
     EXIT_INTERRUPTED,

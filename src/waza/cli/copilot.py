@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waza.engine.engines import COPILOT, missing_extra
+from waza.engine.executor_factory import COPILOT, missing_extra
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import ExecutorError, RunError, UsageError
 from waza.model.agent import Setup

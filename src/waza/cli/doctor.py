@@ -15,12 +15,12 @@ def command(*, as_json: bool) -> int:
     """
     import asyncio
 
-    from waza.cli.finding import find_all
+    from waza.cli.doctor_checks import run_checks
     from waza.cli.streams import say, say_json
     from waza.errors import EXIT_FAILED, EXIT_OK
     from waza.report.words import ERROR, PASSED
 
-    findings = asyncio.run(find_all())
+    findings = asyncio.run(run_checks())
     if as_json:
         say_json(findings)
     else:

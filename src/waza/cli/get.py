@@ -33,7 +33,7 @@ def command(target: str) -> int:
     else:
         raise UsageError(f"there is no suite {target}; name its file, or a ref")
     for one in got:
-        say("\n".join(told(one, Path(target) if suite.is_file() else None)))
+        say("\n".join(fetched_line(one, Path(target) if suite.is_file() else None)))
     say(f"{counted(count, 'grader')} pinned in {path}")
     return EXIT_OK
 
@@ -77,7 +77,7 @@ async def _get_ref(ref: str) -> tuple[list[Got], int, Path]:
         return [got], len(lock.graders), write_lock(Path.cwd(), lock.graders)
 
 
-def told(got: Got, suite: Path | None) -> list[str]:
+def fetched_line(got: Got, suite: Path | None) -> list[str]:
     """Return what to say of a ref that was fetched: what it is now, what it was, and what it still needs."""
     entry, before = got.entry, got.before
     lines = [f"{entry.ref}: commit {entry.commit[:12]}, {entry.digest}"]

@@ -1,4 +1,4 @@
-"""`waza grade`: its options. What they do is in `waza.cli.grading`."""
+"""`waza grade`: its options. What they do is in `waza.cli.grade_command`."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def command(**options: Any) -> int:
 
     Runs that broke before they were graded stay errors. Exit code 0 whatever the verdict, unless --fail.
     """
-    from waza.cli.grading import Arguments, grade_command
+    from waza.cli.grade_command import GradeArguments, grade_command
 
-    return grade_command(Arguments(**options))
+    return grade_command(GradeArguments(**options))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from waza.cli.numbers import COUNT, FINITE, PARTS_OF_SECONDS
-from waza.cli.resumable import ResumableCommand, resume_options
+from waza.cli.resume_option import ResumableCommand, resume_options
 
 
 @click.group(invoke_without_command=True)
@@ -148,14 +148,14 @@ def run(**options: Any) -> int:
     custom-evaluators/ of the current directory; they run with all rights of this program.
     """
     from waza.cli.environment_files import load_variables
-    from waza.cli.evaluating import Arguments, run_command
+    from waza.cli.m365_run import DocumentRunArguments, run_command
 
     named = options.pop("prompts_file")
     if named and options["document"]:
         raise click.UsageError("--prompts-file names a document, and so does DOC; give one of them")
     options["document"] = named or options["document"]
     load_variables(options.pop("env_name"))
-    return run_command(Arguments(**{**options, "log_level": options["log_level"] or ""}))
+    return run_command(DocumentRunArguments(**{**options, "log_level": options["log_level"] or ""}))
 
 
 TRY_EPILOG = """
@@ -188,9 +188,9 @@ def try_(**options: Any) -> int:
 
     NAME is a built-in evaluator, or a folder in custom-evaluators/ of the current directory.
     """
-    from waza.cli.trying import Trial, try_evaluator
+    from waza.cli.m365_try import TryArguments, try_evaluator
 
-    return try_evaluator(Trial(**{**options, "log_level": options["log_level"] or ""}))
+    return try_evaluator(TryArguments(**{**options, "log_level": options["log_level"] or ""}))
 
 
 @command.command(epilog="Example: waza m365 validate evals/evals.json")
@@ -206,7 +206,7 @@ def validate(files: tuple[Path, ...], *, resolve: bool, as_json: bool) -> int:
 
     Without a FILE, the document that is found here or in evals/. Exit code 0 when all are valid, 2 otherwise.
     """
-    from waza.cli.documents import validate_files
+    from waza.cli.m365_files import validate_files
 
     return validate_files(files, evaluators=resolve, as_json=as_json)
 
@@ -215,7 +215,7 @@ def validate(files: tuple[Path, ...], *, resolve: bool, as_json: bool) -> int:
 @click.argument("directory", default=".", type=click.Path(path_type=Path), metavar="[DIR]")
 def init(directory: Path) -> int:
     """Write a first document and a custom evaluator. Files that are there are never overwritten."""
-    from waza.cli.documents import write_starter
+    from waza.cli.m365_files import write_starter
 
     return write_starter(directory)
 
@@ -227,6 +227,6 @@ def upgrade(file: Path) -> int:
 
     The old file is kept as FILE.bak.<time>. A document that is current is not touched.
     """
-    from waza.cli.documents import upgrade_file
+    from waza.cli.m365_files import upgrade_file
 
     return upgrade_file(file)

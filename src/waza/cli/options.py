@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waza.cli.outputs import Reporter, check_distinct
-from waza.cli.resuming import check_resumption
+from waza.cli.resume_hint import check_resumption
 from waza.errors import UsageError
 
 if TYPE_CHECKING:
-    from waza.cli.running import Arguments
+    from waza.cli.run_command import RunArguments
 
 
-def check_options(arguments: Arguments, reporters: Sequence[Reporter]) -> None:
+def check_options(arguments: RunArguments, reporters: Sequence[Reporter]) -> None:
     """Raise UsageError for options that exclude each other, or of which one would be lost."""
     check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
     if arguments.output and arguments.output_dir:
@@ -31,7 +31,7 @@ def check_options(arguments: Arguments, reporters: Sequence[Reporter]) -> None:
     check_distinct(arguments.output, reporters)
 
 
-def outputs_of(arguments: Arguments, reporters: Sequence[Reporter]) -> frozenset[Path]:
+def outputs_of(arguments: RunArguments, reporters: Sequence[Reporter]) -> frozenset[Path]:
     """Return the files and folders that a command writes."""
     given = arguments
     places = [given.output, given.output_dir, given.transcript_dir, given.session_dir, Path(given.cache_dir)]

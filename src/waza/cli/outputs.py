@@ -15,7 +15,7 @@ from waza.kit import stats
 from waza.kit.files import write_atomic
 from waza.report import junit, markdown
 from waza.results.absent import absent
-from waza.results.invocation import INVOCATION, Invocation
+from waza.results.invocation import INVOCATION, InvocationResults
 from waza.results.outcome import Outcome
 from waza.results.verdict import NotStarted
 from waza.results.write import encode
@@ -27,7 +27,7 @@ _UNFIT = re.compile(r"""[/\\: <>"|?*\x00-\x1f\x7f]""")  # what some system forbi
 
 
 _ENDINGS = {JSON: ".json", "junit": ".xml", "markdown": ".md"}
-_MAKERS: dict[str, Callable[[Invocation], bytes]] = {
+_MAKERS: dict[str, Callable[[InvocationResults], bytes]] = {
     "junit": junit.document,
     "markdown": lambda invocation: markdown.document(invocation).encode("utf-8", "replace"),
 }
@@ -74,9 +74,9 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     without_suite: tuple[str, ...] = ()
 
     @property
-    def invocation(self) -> Invocation:
+    def invocation(self) -> InvocationResults:
         """The outcomes for reports that show all of them."""
-        return Invocation(
+        return InvocationResults(
             outcomes=tuple(one.outcome for one in self.done),
             skills=tuple(one.skill for one in self.done),
             not_started=self.not_started,
@@ -84,12 +84,12 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def parts(self) -> list[Invocation]:
+    def parts(self) -> list[InvocationResults]:
         """The same in pieces, for reports with a file each."""
         return [
-            *(Invocation(outcomes=(one.outcome,), skills=(one.skill,)) for one in self.done),
-            *(Invocation(outcomes=(), not_started=(one,)) for one in self.not_started),
-            *(Invocation(outcomes=(), without_suite=(name,)) for name in self.without_suite),
+            *(InvocationResults(outcomes=(one.outcome,), skills=(one.skill,)) for one in self.done),
+            *(InvocationResults(outcomes=(), not_started=(one,)) for one in self.not_started),
+            *(InvocationResults(outcomes=(), without_suite=(name,)) for name in self.without_suite),
         ]
 
     @property

@@ -40,20 +40,20 @@ def command(*, suite: Path, form: str, as_json: bool, context_dir: str, strict: 
     """
     import msgspec
 
-    from waza.cli.refusing import refuse_document
+    from waza.cli.reject_document import refuse_document
     from waza.cli.streams import Output, tell
     from waza.errors import EXIT_FAILED, EXIT_OK
     from waza.model.preflight import worst
     from waza.preflight.inventory import inventory
     from waza.report.preflight import lines
-    from waza.suite.loading import Request
+    from waza.suite.loading import LoadOptions
     from waza.suite.project import find_project
 
     refuse_document(suite, f"`waza m365 validate {suite}` checks it")
     project = find_project(Path.cwd())
     for warning in project.warnings:
         tell(str(warning))
-    report = inventory(suite, Request(context_dir=context_dir))
+    report = inventory(suite, LoadOptions(context_dir=context_dir))
     out = Output()
     if as_json or form == "json":
         out.json([msgspec.json.format(msgspec.json.encode(report), indent=2), b"\n"])

@@ -11,7 +11,7 @@ import click
 from waza.cli.numbers import FINITE
 
 if TYPE_CHECKING:
-    from waza.registry.search import Hit
+    from waza.registry.search import IndexHit
 
 WIDEST = 60  # columns of a description
 SET_HELP = (
@@ -42,7 +42,7 @@ def add(
     """Add a grader to a suite, and pin it in the lock. The suite's comments are kept."""
     import asyncio
 
-    from waza.cli.adding import Addition, add_grader
+    from waza.cli.registry_add import Addition, add_grader
 
     addition = Addition(
         ref=ref.strip(),
@@ -90,7 +90,7 @@ def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int
     return EXIT_ERROR if len(failures) == len(chosen) else EXIT_OK
 
 
-def _table(hits: Sequence[Hit]) -> str:
+def _table(hits: Sequence[IndexHit]) -> str:
     """Return hits as a table. Refs stay whole, since people copy them."""
     from waza.report.words import one_line
 

@@ -1,4 +1,4 @@
-"""`waza run`: its options. What they do is in `waza.cli.running`."""
+"""`waza run`: its options. What they do is in `waza.cli.run_command`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from waza.cli.numbers import COUNT, COUNT_OR_NONE, SECONDS
-from waza.cli.resumable import ResumableCommand, resume_options
+from waza.cli.resume_option import ResumableCommand, resume_options
 
 EPILOG = """
 \b
@@ -85,6 +85,6 @@ def command(**options: Any) -> int:
     Without an argument the suites of the skills around here are run; a name picks one of them. The suite of
     the current directory is taken where a skill that it tests has none of its own, or where there is no other.
     """
-    from waza.cli.running import Arguments, run_command
+    from waza.cli.run_command import RunArguments, run_command
 
-    return run_command(Arguments(**options))
+    return run_command(RunArguments(**options))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from waza.cli.standard import silence
+from waza.cli.std_streams import silence
 from waza.errors import WazaError
 from waza.kit.foreign import harmless, harmless_json
 from waza.report.section import Draw, Part, plain

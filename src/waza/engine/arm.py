@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from waza.engine.anew import judged_anew
-from waza.engine.around import Around
-from waza.engine.cache import Cache, asked_anew
+from waza.engine.cache import Cache, rejudged_graders
 from waza.engine.error_streak import ErrorStreak
-from waza.engine.journal import Trial as Record
+from waza.engine.journal import TrialRecord as Record
+from waza.engine.lifecycle_hooks import LifecycleHooks
 from waza.engine.plan import has_pairwise, in_order, tasks_of
-from waza.engine.schedule import Course, Schedule
-from waza.engine.seals import Seals
-from waza.engine.store import Store
-from waza.engine.trial import Ran, World, run_trial
+from waza.engine.rejudge import rejudge
+from waza.engine.run_directory import RunDirectory
+from waza.engine.schedule import Schedule, TaskProgress
+from waza.engine.tamper_check import TamperCheck
+from waza.engine.trial import FinishedTrial, RunContext, run_trial
 from waza.errors import RunError, WazaError
 from waza.kit import stats
 from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinished, TrialStarted, Warned
@@ -26,7 +26,7 @@ from waza.model.task import Task
 from waza.model.trial import Arm, Trial
 
 
-class Staff(msgspec.Struct, frozen=True):
+class WorkerLimits(msgspec.Struct, frozen=True):
     """How many trials of a run may run at once. Each holds one of the `slots`, which other runs may use as well."""
 
     workers: int
@@ -36,11 +36,13 @@ class Staff(msgspec.Struct, frozen=True):
 class ArmRun:
     """One arm while it runs. `stop` ends it early, `skipped` are the tasks that `fail_fast` did not let start."""
 
-    def __init__(self, arm: Arm, world: World, store: Store, cache: Cache | None, staff: Staff) -> None:
+    def __init__(
+        self, arm: Arm, world: RunContext, store: RunDirectory, cache: Cache | None, staff: WorkerLimits
+    ) -> None:
         self.arm, self.world, self.store, self.cache, self.staff = arm, world, store, cache, staff
         self.fold, self.emit, self.config = store.fold, world.emit, world.suite.file.config
         self.tasks = tasks_of(world.suite, arm)
-        self.around = Around(world)
+        self.around = LifecycleHooks(world)
         self.started = time.monotonic()
         self.skipped: list[str] = []
         self.streak = ErrorStreak(self.config.stop_after_errors)
@@ -71,7 +73,7 @@ class ArmRun:
 
     async def _seal(self) -> None:
         """Note what graders read, now that hooks have made what they make. UsageError: it is not what it was."""
-        seals = self.world.helpers.shared.get(Seals)
+        seals = self.world.helpers.shared.get(TamperCheck)
         if seals.are_taken(self.world.suite):
             return
         for note in await asyncio.to_thread(seals.take, self.world.suite, self.world.outputs):
@@ -106,7 +108,7 @@ class ArmRun:
                 if self.schedule.ended(course):
                     await self._task_over(course)
 
-    async def _open(self, course: Course) -> list[int]:
+    async def _open(self, course: TaskProgress) -> list[int]:
         """Start a task; return the trials to run: none if it has ended already, for whatever reason."""
         task = course.task
         missing = self._missing(task)
@@ -121,20 +123,20 @@ class ArmRun:
             self._task_finished(course, note=str(error))
             return []
         if self.around.hooks != Hooks():
-            self.world.helpers.shared.get(Seals).renew(task)
+            self.world.helpers.shared.get(TamperCheck).renew(task)
         self.emit(TaskStarted(task_id=task.id, name=task.name, index=course.index, total=len(self.tasks)))
         known = await asyncio.to_thread(self.cache.get, task, self.arm) if self.cache else None
         if known is None:
             return missing
-        if asked_anew(task):
+        if rejudged_graders(task):
             course.cached = known
             return missing
         for number in missing:
-            self._keep(task, Ran(known[number].run), cached=True)
+            self._keep(task, FinishedTrial(known[number].run), cached=True)
         await self._task_over(course)
         return []
 
-    async def _run_trial(self, course: Course, number: int) -> None:
+    async def _run_trial(self, course: TaskProgress, number: int) -> None:
         task = course.task
         trials, baseline_output = self.config.trials_per_task, self._baseline_output(task, number)
         cached = course.cached.get(number)
@@ -147,7 +149,7 @@ class ArmRun:
         )
         self.emit(TrialStarted(task_id=task.id, name=task.name, trial=number, trials=trials))
         if cached is not None:
-            ran = await judged_anew(self.world, trial, cached, baseline_output)
+            ran = await rejudge(self.world, trial, cached, baseline_output)
         else:
             ran = await run_trial(self.world, trial, baseline_output)
         if not self._keep(task, ran, cached=cached is not None, anew=cached is not None):
@@ -158,7 +160,7 @@ class ArmRun:
         if why := self.streak.add(ran.broke):
             self.stop(why)
 
-    def _keep(self, task: Task, ran: Ran, *, cached: bool = False, anew: bool = False) -> bool:
+    def _keep(self, task: Task, ran: FinishedTrial, *, cached: bool = False, anew: bool = False) -> bool:
         """Put a finished trial into the journal and the figures. Without a journal nothing goes on."""
         clock = round((time.monotonic() - self.started) * 1000)
         try:
@@ -178,7 +180,7 @@ class ArmRun:
             return False
         return True
 
-    async def _task_over(self, course: Course) -> None:
+    async def _task_over(self, course: TaskProgress) -> None:
         """End a task whose last trial has ended."""
         self._fail_fast(course.task)
         if self.cache and len(course.kept) == self.config.trials_per_task:
@@ -201,7 +203,7 @@ class ArmRun:
         if self.config.fail_fast and self.fold.tasks[self.arm][task.id].status in ("failed", "error"):
             self.schedule.start_no_more()
 
-    def _task_finished(self, course: Course, *, note: str = "") -> None:
+    def _task_finished(self, course: TaskProgress, *, note: str = "") -> None:
         figures = self.fold.tasks[self.arm][course.task.id]
         trials = figures.ordered
         self.emit(

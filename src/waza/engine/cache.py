@@ -1,7 +1,7 @@
 """The result cache: tasks that were judged before, under everything that could change the verdict.
 
 Where a judge has a part in the verdict, the answer of the agent comes from here, and the judge is asked anew
-(`waza.engine.anew`). Its entry then has the workspaces of the trials in files beside it.
+(`waza.engine.rejudge`). Its entry then has the workspaces of the trials in files beside it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from waza.engine.left import Left
 from waza.engine.record import as_recorded
 from waza.engine.regrade import observation_of
+from waza.engine.saved_attempt import SavedAttempt
 from waza.errors import WazaError
 from waza.kit.files import write_atomic
 from waza.model.loaded import Suite
@@ -26,7 +26,7 @@ from waza.model.verdict import BuiltGrader
 from waza.suite.digest import cache_key, digested, folder_digest
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredTrial(msgspec.Struct, frozen=True):
     """A trial in an entry: without the verdicts that are taken anew, and with the digest of its packed workspace.
 
     The digest is empty where there is none. `why` says why the trial cannot be used again, if it cannot.
@@ -37,13 +37,13 @@ class Kept(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CacheEntry(msgspec.Struct, frozen=True):
     """All trials of one task."""
 
-    trials: list[Kept]
+    trials: list[StoredTrial]
 
 
-class Cached(msgspec.Struct, frozen=True):
+class CachedTrial(msgspec.Struct, frozen=True):
     """A trial from the cache, and the workspace that its agent left, packed; None: it had none."""
 
     run: RunResult
@@ -63,33 +63,33 @@ class Cache:
         # Digested now: what a run changes must not become part of its own keys.
         self._parts = {task.id: _without_judges(task) for task in suite.tasks}
 
-    def get(self, task: Task, arm: Arm) -> dict[int, Cached] | None:
+    def get(self, task: Task, arm: Arm) -> dict[int, CachedTrial] | None:
         """Return the trials of a task by number, or None when they are not known or may not be reused."""
         if not self._usable(task):
             return None
         try:
-            entry = msgspec.json.decode(self._path(task, arm).read_bytes(), type=Entry)
+            entry = msgspec.json.decode(self._path(task, arm).read_bytes(), type=CacheEntry)
             found = {kept.run.run_number: self._cached(task, arm, kept) for kept in entry.trials}
         except (OSError, WazaError, msgspec.MsgspecError):
             return None
         wanted = range(1, self.suite.file.config.trials_per_task + 1)
         return found if found.keys() == set(wanted) else None
 
-    def keep(self, task: Task, arm: Arm, run: RunResult, left: Left | None) -> Kept:
+    def keep(self, task: Task, arm: Arm, run: RunResult, left: SavedAttempt | None) -> StoredTrial:
         """Return what of a trial that has just ended belongs into an entry, and keep its workspace.
 
         Blocks: call it in a thread.
         """
         if left is None:
-            return Kept(run)
+            return StoredTrial(run)
         why = left.why or (
             "" if _is_whole(task, run, left) else "its record does not hold all that a judge saw"
         )
         if why:
-            return Kept(run, why=why)
-        names = {built.spec.name for built in asked_anew(task)}
+            return StoredTrial(run, why=why)
+        names = {built.spec.name for built in rejudged_graders(task)}
         verdicts = {name: said for name, said in (run.validations or {}).items() if name not in names}
-        kept = Kept(
+        kept = StoredTrial(
             msgspec.structs.replace(run, validations=verdicts),
             "" if left.files is None else sha256(left.files).hexdigest(),
         )
@@ -97,10 +97,10 @@ class Cache:
             if left.files is not None:
                 write_atomic(self._packed(task, arm, run.run_number), left.files, private=True)
         except WazaError as error:
-            return Kept(run, why=str(error))
+            return StoredTrial(run, why=str(error))
         return kept
 
-    def put(self, task: Task, arm: Arm, trials: Mapping[int, Kept]) -> None:
+    def put(self, task: Task, arm: Arm, trials: Mapping[int, StoredTrial]) -> None:
         """Keep the trials of a task, unless one of them broke. Raises WazaError if they cannot be kept."""
         if not self._usable(task):
             return
@@ -112,11 +112,11 @@ class Cache:
             if why:
                 raise WazaError(why)
             return
-        write_atomic(self._path(task, arm), msgspec.json.encode(Entry(ordered), enc_hook=str))
+        write_atomic(self._path(task, arm), msgspec.json.encode(CacheEntry(ordered), enc_hook=str))
 
     def wants_workspace(self, task: Task) -> bool:
         """Tell whether the workspaces of a task are kept, for judges that are asked anew."""
-        return self._usable(task) and bool(asked_anew(task))
+        return self._usable(task) and bool(rejudged_graders(task))
 
     def notes(self) -> list[str]:
         """Say what is not cached, and why."""
@@ -151,7 +151,7 @@ class Cache:
 
     def _path(self, task: Task, arm: Arm) -> Path:
         inputs = [self._input(root) for root in self._roots(task)]
-        if asked_anew(task):
+        if rejudged_graders(task):
             inputs.append("judged anew")  # else an entry without workspaces could be taken
         return self.directory / f"{cache_key(self.suite, self._parts[task.id], self.model, arm, inputs)}.json"
 
@@ -159,16 +159,16 @@ class Cache:
         entry = self._path(task, arm)
         return entry.with_name(f"{entry.stem}-{number}.tar")
 
-    def _cached(self, task: Task, arm: Arm, kept: Kept) -> Cached:
+    def _cached(self, task: Task, arm: Arm, kept: StoredTrial) -> CachedTrial:
         if not kept.workspace:
-            return Cached(kept.run)
+            return CachedTrial(kept.run)
         path = self._packed(task, arm, kept.run.run_number)
         if sha256(path.read_bytes()).hexdigest() != kept.workspace:
             raise WazaError(f"{path} belongs to another entry, or was changed")
-        return Cached(kept.run, path)
+        return CachedTrial(kept.run, path)
 
 
-def asked_anew(task: Task) -> list[BuiltGrader]:
+def rejudged_graders(task: Task) -> list[BuiltGrader]:
     """Return the graders of a task whose verdict is not a matter of the inputs alone."""
     return [built for built in task.graders if not _repeats(built)]
 
@@ -179,7 +179,7 @@ def _repeats(built: BuiltGrader) -> bool:
 
 def _without_judges(task: Task) -> Task:
     """Return what the answer to a task and the verdicts that are kept hang on, with its digest."""
-    if not asked_anew(task):
+    if not rejudged_graders(task):
         return task
     return digested(
         msgspec.structs.replace(
@@ -191,7 +191,7 @@ def _without_judges(task: Task) -> Task:
     )
 
 
-def _is_whole(task: Task, run: RunResult, left: Left) -> bool:
+def _is_whole(task: Task, run: RunResult, left: SavedAttempt) -> bool:
     """Tell whether a record gives back all that graders saw: nothing was redacted, cut or left out of it."""
     seen = left.seen
     workspace = Path(seen.workspace) if seen.workspace else None
@@ -210,7 +210,7 @@ def _why_off(suite: Suite) -> str:
 
 def _why_not_anew(suite: Suite, task: Task) -> Iterator[str]:
     """Yield why graders that may decide otherwise cannot be asked about a cached answer."""
-    found = asked_anew(task)
+    found = rejudged_graders(task)
     if found and suite.file.config.isolation == "trial":
         yield "because with isolation: trial, graders cannot be asked anew without the process of the agent"
     for kind in sorted({built.spec.type for built in found if getattr(built.grader, "needs_session", False)}):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.responder import Responding
+from waza.engine.responder import ResponderSession
 from waza.errors import ExecutorError, is_outside
 from waza.model.agent import Limits, Session
 from waza.model.observation import (
@@ -140,7 +140,7 @@ class Driver(msgspec.Struct):
     tell: Tell
     warn: Callable[[str], None]
     grade_checkpoint: GradeCheckpoint | None
-    responding: Responding | None
+    responding: ResponderSession | None
 
 
 async def converse(talk: Conversation, driver: Driver) -> None:
@@ -214,7 +214,7 @@ async def _follow_up(talk: Conversation, driver: Driver) -> None:
             return
 
 
-async def _respond(talk: Conversation, driver: Driver, responding: Responding) -> None:
+async def _respond(talk: Conversation, driver: Driver, responding: ResponderSession) -> None:
     sent = 0
 
     def record(outcome: str, reason: str = "") -> None:

@@ -13,7 +13,7 @@ from waza.model.task import ExpectedBehavior, Task
 from waza.model.verdict import Helpers, Verdict
 
 
-class Said:
+class AgentFacts:
     """What is known of an agent. Of a scripted one that is what its script says."""
 
     def __init__(self, capabilities: Capabilities, script: MockScript | None) -> None:
@@ -23,7 +23,7 @@ class Said:
 
 
 def expected_checks(
-    task: Task, seen: Observation, said: Said, *, skill: str, enforce: bool, body_injected: bool
+    task: Task, seen: Observation, said: AgentFacts, *, skill: str, enforce: bool, body_injected: bool
 ) -> Iterator[tuple[str, str, Verdict]]:
     """Yield name, type and verdict of each check. The text checks ignore case.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from waza.engine.seals import Seals
+from waza.engine.tamper_check import TamperCheck
 from waza.errors import GraderError, is_outside
 from waza.graders.base import Grader
 from waza.kit.fault import fault_of
@@ -95,7 +95,7 @@ async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdi
         why = f"the judge was not asked, since the executor broke off the conversation: {seen.broke}"
         return Verdict.failed(why, not_asked=seen.broke)
     helpers = msgspec.structs.replace(helpers, name=built.spec.name)
-    if broken := helpers.shared.get(Seals).broken(built, helpers):
+    if broken := helpers.shared.get(TamperCheck).broken(built, helpers):
         return Verdict.errored(broken)
     try:
         return _checked(await _call(built, seen, helpers))

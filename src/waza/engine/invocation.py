@@ -21,8 +21,8 @@ from pathlib import Path
 
 import msgspec
 
-from waza.engine.journal import JOURNAL, new_run_id, path_text, read_header, run_directory
-from waza.engine.sealed import is_whole, sealed
+from waza.engine.checksum import checksum_matches, with_checksum
+from waza.engine.journal import JOURNAL, find_run_directory, new_run_id, path_text, read_header
 from waza.errors import UsageError, WazaError
 from waza.kit.files import write_atomic
 from waza.kit.lines import LineFile, read_lines
@@ -35,7 +35,7 @@ Wanted = Sequence[tuple[Suite, str]]
 """Suites, each with one of its models."""
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
+class InvocationHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of an invocation; `number` is higher than those of all earlier ones."""
 
     id: str
@@ -44,7 +44,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
     started: str
 
 
-class Planned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PlannedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A suite that is to be run on a model, and the id of that run; neither is known while it cannot be read."""
 
     suite: str
@@ -52,17 +52,17 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     run: str = ""
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class InvocationLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the file: exactly one of its fields is set."""
 
-    invocation: Begun | None = None
-    planned: Planned | None = None
+    invocation: InvocationHeader | None = None
+    planned: PlannedRun | None = None
 
 
-_decoder = msgspec.json.Decoder(Line)
+_decoder = msgspec.json.Decoder(InvocationLine)
 
 
-class Invocation:
+class InvocationJournal:
     """An invocation while it lasts. Make one with `begin`, `go_on` or `unsaved`; close it at the end."""
 
     def __init__(self, identity: str, project: Path, file: LineFile | None) -> None:
@@ -70,12 +70,12 @@ class Invocation:
         self._runs: dict[tuple[str, str], str] = {}
 
     @classmethod
-    def unsaved(cls, project: Path) -> Invocation:
+    def unsaved(cls, project: Path) -> InvocationJournal:
         """Return an invocation of which nothing is kept."""
         return cls("", project, None)
 
     @classmethod
-    def begin(cls, project: Path, wanted: Wanted, unread: Sequence[Path] = ()) -> Invocation:
+    def begin(cls, project: Path, wanted: Wanted, unread: Sequence[Path] = ()) -> InvocationJournal:
         """Start an invocation below `.waza` of a project, to which suites belong that are `unread` for now.
 
         Raises WazaError where it cannot be written.
@@ -85,12 +85,12 @@ class Invocation:
         number = max((number for number, _ in _numbered(directory)), default=0) + 1
         identity = f"inv-{number:06d}-{secrets.token_hex(3)}"
         now = datetime.now().astimezone().isoformat()
-        begun = Begun(id=identity, number=number, waza=__version__, started=now)
+        begun = InvocationHeader(id=identity, number=number, waza=__version__, started=now)
         invocation = cls(identity, project, LineFile.open(directory / f"{identity}.ndjson"))
         try:
-            invocation._write(Line(invocation=begun))
+            invocation._write(InvocationLine(invocation=begun))
             for path in unread:
-                invocation._write(Line(planned=Planned(suite=path_text(path))))
+                invocation._write(InvocationLine(planned=PlannedRun(suite=path_text(path))))
             invocation._plan(wanted)
         except BaseException:
             invocation.close()
@@ -100,7 +100,7 @@ class Invocation:
     @classmethod
     def go_on(
         cls, project: Path, wanted: Wanted, identity: str, unread: Sequence[Path] = ()
-    ) -> Invocation | None:
+    ) -> InvocationJournal | None:
         """Return the invocation with this id, or that of the run with this id, to go on with it.
 
         An empty id: the newest one in which all that is wanted was planned, or None. Suites and models that are new
@@ -141,12 +141,12 @@ class Invocation:
             key = _key((suite, model))
             if key not in self._runs:
                 run = new_run_id(datetime.now().astimezone())
-                self._write(Line(planned=Planned(suite=key[0], model=model, run=run)))
+                self._write(InvocationLine(planned=PlannedRun(suite=key[0], model=model, run=run)))
                 self._runs[key] = run
 
-    def _write(self, line: Line) -> None:
+    def _write(self, line: InvocationLine) -> None:
         if self._file is not None:
-            self._file.append(sealed(line))
+            self._file.append(with_checksum(line))
 
 
 _RUN_ANEW = "change it back, or run without --resume"
@@ -170,12 +170,12 @@ def _numbered(directory: Path) -> Iterator[tuple[int, Path]]:
             yield int(path.stem.split("-")[1]), path
 
 
-def _planned(path: Path) -> list[Planned]:
+def _planned(path: Path) -> list[PlannedRun]:
     """Return what was planned in an invocation. Raises WazaError with the number of a line that is damaged."""
     found = []
     for number, (_, data) in enumerate(read_lines(path), 1):
         try:
-            line = _decoder.decode(data) if is_whole(data) else None
+            line = _decoder.decode(data) if checksum_matches(data) else None
         except msgspec.MsgspecError:
             line = None
         if line is None:
@@ -185,7 +185,7 @@ def _planned(path: Path) -> list[Planned]:
     return found
 
 
-def _covers(planned: Sequence[Planned], suite: str, model: str | None) -> bool:
+def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> bool:
     """Tell whether a suite was planned on a model; None, on either side, stands for any."""
     return any(one.suite == suite and (model is None or one.model in (model, None)) for one in planned)
 
@@ -207,7 +207,7 @@ def _named(project: Path, wanted: Wanted, identity: str) -> Path:
         if not path.is_file():
             raise UsageError(f"there is no invocation {identity!r} in {path.parent}; {_TAKE_NEWEST}")
         return path
-    directory = run_directory(project / RUNS, identity)
+    directory = find_run_directory(project / RUNS, identity)
     header = read_header(directory)
     suites, models = {path_text(suite.path) for suite, _ in wanted}, {model for _, model in wanted}
     changed = [

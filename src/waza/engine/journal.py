@@ -8,7 +8,7 @@
     {"end": {"status", ...}}                           how this part of the run ended; none after a kill
     {"resumed": {...}}                                 another part begins
 
-Every line carries a checksum (`waza.engine.sealed`). A trial may stand here again if its earlier record is an error:
+Every line carries a checksum (`waza.engine.checksum`). A trial may stand here again if its earlier record is an error:
 the later one counts. A run is complete if its last line is an end with the status `complete`. A torn last line
 is cut off when the journal is opened again, so a crash loses no finished trial.
 """
@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from waza.engine.sealed import is_whole, sealed
+from waza.engine.checksum import checksum_matches, with_checksum
 from waza.errors import UsageError, WazaError
 from waza.kit.lines import LineFile, read_lines
 from waza.model.observation import Usage
@@ -38,7 +38,7 @@ Status = Literal["complete", "cancelled", "limit", "stopped"]
 """How a run ended: as planned; by a signal; at a limit of the suite; because its agent's server is broken."""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is of. `digest` names everything that may change a verdict; `started` is RFC 3339.
 
     `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
@@ -58,7 +58,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     commits: dict[str, str] = {}
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A finished trial as it stands in the journal.
 
     `clock` is how many milliseconds its arm had been running in this part. `outside`: it broke for a cause outside
@@ -74,7 +74,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     run: RunResult
 
 
-class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a part of a run knows at its end besides its trials. `durations` are milliseconds by arm.
 
     `stopped` are the tasks that a `before_task` hook aborted, and why; `skipped` those that `fail_fast` did not
@@ -102,17 +102,17 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, str]
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class JournalLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the journal: exactly one of its fields is set."""
 
-    run: Header | None = None
+    run: RunHeader | None = None
     read: Read | None = None
-    trial: Trial | None = None
-    end: End | None = None
+    trial: TrialRecord | None = None
+    end: RunEnd | None = None
     resumed: Resumed | None = None
 
 
-_decoder = msgspec.json.Decoder(Line)
+_decoder = msgspec.json.Decoder(JournalLine)
 
 
 class Numbered(msgspec.Struct, frozen=True):
@@ -120,13 +120,13 @@ class Numbered(msgspec.Struct, frozen=True):
 
     number: int
     offset: int
-    line: Line
+    line: JournalLine
 
 
 class Journal:
     """An open journal, which belongs to this process alone."""
 
-    def __init__(self, header: Header, file: LineFile, directory: Path) -> None:
+    def __init__(self, header: RunHeader, file: LineFile, directory: Path) -> None:
         self.header, self.file, self.directory = header, file, directory
         self.trials = 0  # that this process has added
 
@@ -136,13 +136,13 @@ class Journal:
         return self.directory / RESULTS
 
     @classmethod
-    def create(cls, directory: Path, header: Header) -> Journal:
+    def create(cls, directory: Path, header: RunHeader) -> Journal:
         """Start the journal of a new run in its directory. WazaError: there is one already, or it cannot be written."""
         file = LineFile.open(directory / JOURNAL)
         try:
             if next(iter(file), None) is not None:
                 raise WazaError(f"{directory} holds a run already; choose another place")
-            file.append(sealed(Line(run=header)))
+            file.append(with_checksum(JournalLine(run=header)))
         except BaseException:
             file.close()
             raise
@@ -158,29 +158,29 @@ class Journal:
             file.close()
             raise
 
-    def append(self, trial: Trial) -> int:
+    def append(self, trial: TrialRecord) -> int:
         """Write a finished trial; return where its line begins."""
-        offset = self.file.append(sealed(Line(trial=trial)))
+        offset = self.file.append(with_checksum(JournalLine(trial=trial)))
         self.trials += 1
         return offset
 
     def read_by_graders(self, files: dict[str, str]) -> None:
         """Write what graders read, before the first trial."""
-        self.file.append(sealed(Line(read=Read(files=files))))
+        self.file.append(with_checksum(JournalLine(read=Read(files=files))))
 
     def go_on(self, at: str) -> None:
         """Write that another part of the run begins."""
-        self.file.append(sealed(Line(resumed=Resumed(at=at))))
+        self.file.append(with_checksum(JournalLine(resumed=Resumed(at=at))))
 
-    def end(self, what: End) -> None:
+    def end(self, what: RunEnd) -> None:
         """Write how this part of the run ended, and wait until all of it is on disk."""
-        self.file.append(sealed(Line(end=what)))
+        self.file.append(with_checksum(JournalLine(end=what)))
         self.file.sync()
 
     def read(self, offset: int) -> RunResult:
         """Return the record of the trial whose line begins at `offset`."""
         data = self.file.read_at(offset)
-        trial = _decoder.decode(data).trial if is_whole(data) else None
+        trial = _decoder.decode(data).trial if checksum_matches(data) else None
         if trial is None:
             raise WazaError(f"{self.file.path} has no trial at byte {offset}; the file was changed")
         return trial.run
@@ -207,7 +207,7 @@ def refused(directory: Path, number: int, why: str) -> WazaError:
 
 def _lines(directory: Path) -> Iterator[Numbered]:
     for number, (offset, data) in enumerate(read_lines(directory / JOURNAL), 1):
-        if not is_whole(data):
+        if not checksum_matches(data):
             raise refused(directory, number, "the checksum of this line does not fit")
         try:
             line = _decoder.decode(data)
@@ -218,7 +218,7 @@ def _lines(directory: Path) -> Iterator[Numbered]:
         yield Numbered(number, offset, line)
 
 
-def read_header(directory: Path) -> Header:
+def read_header(directory: Path) -> RunHeader:
     """Return the header of a journal. Raises WazaError where there is none."""
     try:
         first = next(_lines(directory), None)
@@ -244,7 +244,7 @@ def new_run_id(now: datetime) -> str:
     return f"run-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
-def run_directory(runs: Path, run_id: str) -> Path:
+def find_run_directory(runs: Path, run_id: str) -> Path:
     """Return the directory of the run with this id. Raises UsageError where there is none."""
     if not re.fullmatch(r"[A-Za-z0-9._-]+", run_id) or not (runs / run_id / JOURNAL).is_file():
         raise UsageError(f"there is no run {run_id!r} in {runs}; leave the id out to take the newest one")

@@ -13,7 +13,7 @@ import msgspec
 
 from waza.kit.redact import Redactor
 from waza.kit.text import encodable, ends
-from waza.model.agent import Sitting
+from waza.model.agent import JudgeSession
 from waza.model.loaded import Project, Suite
 from waza.model.observation import ANSWER, Denial, Event, ToolEvent, Usage
 from waza.model.result import (
@@ -75,7 +75,7 @@ def result_object(result: Any) -> Any:
     return {"content": result if isinstance(result, str) else msgspec.json.encode(result).decode()}
 
 
-def sitting_digest(sitting: Sitting) -> SessionDigest:
+def sitting_digest(sitting: JudgeSession) -> SessionDigest:
     """Return the session of a judge or responder in short."""
     return SessionDigest(
         tool_call_count=len(sitting.calls),

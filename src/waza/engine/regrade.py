@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.engines import make_executor
+from waza.engine.executor_factory import make_executor
+from waza.engine.grading_context import expectation
 from waza.engine.record import failure_artifacts, redactor_of, stored
-from waza.engine.seals import Seals
+from waza.engine.tamper_check import TamperCheck
 from waza.engine.trial import GRADING, attempt_of, grade_observation, grading_error, status_of
-from waza.engine.witness import expectation
 from waza.errors import ExecutorError, GraderError, RunError, UsageError
 from waza.model.agent import Executor
 from waza.model.loaded import Project, Suite
@@ -114,7 +114,7 @@ class _Session:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
         self.executor: Executor = make_executor(suite, recorded.config.model_id, project)
         self.shared = Shared()
-        self.shared.get(Seals).take(suite)
+        self.shared.get(TamperCheck).take(suite)
         self.redactor = redactor_of(suite, project)
         limits, config = project.keys.graders, suite.file.config
         self.helpers = Helpers(

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from waza.engine.journal import End, Journal, Numbered, Trial, refused
+from waza.engine.journal import Journal, Numbered, RunEnd, TrialRecord, refused
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
 
@@ -15,7 +15,7 @@ Repeat = Literal["outside", "errors"]
 """Which errors a resumed run repeats: those with a cause outside of the agent, or all of them."""
 
 
-class Past(msgspec.Struct, kw_only=True):
+class ReplayedRun(msgspec.Struct, kw_only=True):
     """What happened in the earlier parts of a run.
 
     `complete`: it ended as planned. `trials` counts those that are kept; those in `repeat` are run again. `triggers`
@@ -30,11 +30,11 @@ class Past(msgspec.Struct, kw_only=True):
     read: dict[str, str] = {}
 
 
-def replay(journal: Journal, fold: Fold, repeat: Repeat) -> Past:
+def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
     """Take what a journal holds into a fold. Raises WazaError with the number of a line that cannot be."""
-    past, part = Past(), dict[Arm, int]()
+    past, part = ReplayedRun(), dict[Arm, int]()
     outside = dict[TrialKey, bool]()
-    end: End | None = None
+    end: RunEnd | None = None
     for found in journal:
         trial = found.line.trial
         if found.line.read is not None:
@@ -71,7 +71,7 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> Past:
     return past
 
 
-def _take(trial: Trial, journal: Journal, fold: Fold, found: Numbered) -> None:
+def _take(trial: TrialRecord, journal: Journal, fold: Fold, found: Numbered) -> None:
     if why := impossible(trial, fold):
         raise refused(journal.directory, found.number, why)
     fold.add(
@@ -79,7 +79,7 @@ def _take(trial: Trial, journal: Journal, fold: Fold, found: Numbered) -> None:
     )
 
 
-def impossible(trial: Trial, fold: Fold) -> str:
+def impossible(trial: TrialRecord, fold: Fold) -> str:
     """Return why a trial cannot be one of this run, or nothing."""
     run, config = trial.run, fold.suite.file.config
     tasks = fold.tasks.get(trial.arm)
@@ -100,7 +100,7 @@ def impossible(trial: Trial, fold: Fold) -> str:
     return ""
 
 
-def _check_whole(journal: Journal, fold: Fold, found: Numbered, end: End) -> None:
+def _check_whole(journal: Journal, fold: Fold, found: Numbered, end: RunEnd) -> None:
     """Refuse the end of a complete run whose trials are not all there."""
     wanted = fold.suite.file.config.trials_per_task
     for arm, tasks in fold.tasks.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from waza.model.agent import Answer, Call, Interview, Question, Tool
+from waza.model.agent import Interview, JudgeAnswer, JudgeQuestion, JudgeToolCall, Tool
 from waza.model.observation import Usage
 from waza.model.task import Responder
 
@@ -44,7 +44,7 @@ class Decision(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class Responding:
+class ResponderSession:
     """A conversation with the responder, which lasts as long as the agent's own."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Responding:
 
     async def decide(self, said: str) -> Decision:
         """Show the responder what the agent said last, and return its decision."""
-        question = Question(
+        question = JudgeQuestion(
             asker="responder",
             text=self._text(said),
             tools=TOOLS,
@@ -85,7 +85,7 @@ class Responding:
         )
 
 
-def _decision(answer: Answer) -> Decision:
+def _decision(answer: JudgeAnswer) -> Decision:
     """Read a decision. It counts even if the turn broke afterwards; two of them, or none, are an error."""
     calls = [call for call in answer.calls if call.name in (REPLY, STOP, ABSTAIN)]
     if len(calls) > 1:
@@ -97,7 +97,7 @@ def _decision(answer: Answer) -> Decision:
     return _read(calls[0])
 
 
-def _read(call: Call) -> Decision:
+def _read(call: JudgeToolCall) -> Decision:
     if call.name == STOP:
         return Decision(stop=True)
     key = "answer" if call.name == REPLY else "reason"

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import msgspec
 
-from waza.engine.arm import ArmRun, Staff
+from waza.engine.arm import ArmRun, WorkerLimits
 from waza.engine.cache import Cache
-from waza.engine.control import Control
-from waza.engine.engines import Engine, start_engine
-from waza.engine.invocation import Invocation
-from waza.engine.journal import End, Status
-from waza.engine.pins import pinned
+from waza.engine.cancellation import Cancellation
+from waza.engine.executor_factory import StartedExecutor, start_executor
+from waza.engine.invocation import InvocationJournal
+from waza.engine.journal import RunEnd, Status
+from waza.engine.pinned_commits import pin_commits
 from waza.engine.plan import arms_of, workers_of
 from waza.engine.record import redactor_of
 from waza.engine.replay import Repeat
-from waza.engine.seals import graders_of
-from waza.engine.store import Store, commits_of, open_store
-from waza.engine.trial import World
-from waza.engine.trigger import run_trigger_tests
+from waza.engine.run_directory import RunDirectory, commits_of, open_run_directory
+from waza.engine.tamper_check import graders_of
+from waza.engine.trial import RunContext
+from waza.engine.trigger_tests import run_trigger_tests
 from waza.errors import ExecutorError, WazaError
 from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, SuiteStopped, Warned
 from waza.model.loaded import Project, Suite, TriggerTests
@@ -30,7 +30,7 @@ from waza.model.trial import Arm
 from waza.model.verdict import Helpers, Shared
 from waza.results.assemble import Triggers
 from waza.results.outcome import Outcome
-from waza.workspace.room import Room, Worktree
+from waza.workspace.run_tempdir import RunTempdir, Worktree
 
 Emit = Callable[[RunEvent], None]
 
@@ -61,7 +61,7 @@ class ModelRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that ended. Close `store` when its outcome has been read for the last time."""
 
     outcome: Outcome
-    store: Store
+    store: RunDirectory
     interrupted: int | None = None
     kept: Path | None = None
     kept_worktrees: tuple[Worktree, ...] = ()
@@ -82,15 +82,15 @@ async def run_model(
     model: str,
     options: RunOptions,
     emit: Emit,
-    control: Control,
-    invocation: Invocation,
+    control: Cancellation,
+    invocation: InvocationJournal,
     share: Share,
 ) -> ModelRun:
     """Run a suite on one model and write its results. RunError: the run as a whole could not go on."""
     arms, warning = arms_of(suite)
     graded = not options.skip_graders
-    suite, commits = await pinned(suite, commits_of(invocation, suite, model))
-    store = open_store(
+    suite, commits = await pin_commits(suite, commits_of(invocation, suite, model))
+    store = open_run_directory(
         invocation,
         suite,
         model,
@@ -105,7 +105,7 @@ async def run_model(
         emit(Warned(message=f"{store.id} is finished: it is only reported again, nothing is run"))
         return ModelRun(outcome=_finished(store, "complete", emit), store=store)
     try:
-        engine = await control.stoppable(start_engine(suite, model, options.project))
+        engine = await control.stoppable(start_executor(suite, model, options.project))
         run = _Run(suite, model, options, emit, control, engine, store, share)
         status = await run.go(arms, [warning] if warning else [])
     except BaseException:
@@ -121,7 +121,7 @@ async def run_model(
     )
 
 
-def _finished(store: Store, status: Status, emit: Emit) -> Outcome:
+def _finished(store: RunDirectory, status: Status, emit: Emit) -> Outcome:
     """Write the results of what finished, and say which metrics have no data."""
     outcome, warnings = store.finish(status)
     for warning in warnings:
@@ -138,14 +138,14 @@ class _Run:
         model: str,
         options: RunOptions,
         emit: Emit,
-        control: Control,
-        engine: Engine,
-        store: Store,
+        control: Cancellation,
+        engine: StartedExecutor,
+        store: RunDirectory,
         share: Share,
     ) -> None:
         self.suite, self.options, self.emit, self.control = suite, options, emit, control
         self.engine, self.store, self.fold, self.share = engine, store, store.fold, share
-        self.room = Room(keep=options.keep_workspace)
+        self.room = RunTempdir(keep=options.keep_workspace)
         self.shared = options.shared or Shared()
         # Who wants no verdicts, or new snapshots, cannot be served from the cache.
         fresh = options.skip_graders or options.update_snapshots
@@ -158,7 +158,7 @@ class _Run:
         self.skipped: dict[Arm, list[str]] = {}
         self.stopped = ""  # why the run was stopped for a cause outside of the agent
         config, limits = suite.file.config, options.project.keys.graders
-        self.world = World(
+        self.world = RunContext(
             suite=suite,
             model=model,
             executor=engine.executor,
@@ -245,7 +245,9 @@ class _Run:
             self.emit(Warned(message=f"the trigger tests could not run: {error}"))
 
     async def _run_arm(self, arm: Arm, *, last: bool) -> None:
-        running = ArmRun(arm, self.world, self.store, self.cache, Staff(self.workers, self.share.slots))
+        running = ArmRun(
+            arm, self.world, self.store, self.cache, WorkerLimits(self.workers, self.share.slots)
+        )
         if last:
             running.schedule.on_drained = self.share.drained
         self.emit(self._suite_started(running))
@@ -263,9 +265,9 @@ class _Run:
         self.durations[arm] += took
         self.fold.durations[arm] += took
 
-    def _end(self, status: Status) -> End:
+    def _end(self, status: Status) -> RunEnd:
         triggers = self.triggers or Triggers()
-        return End(
+        return RunEnd(
             status=status,
             durations=self.durations,
             stopped={

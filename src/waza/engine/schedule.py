@@ -11,11 +11,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from waza.engine.cache import Cached, Kept
+from waza.engine.cache import CachedTrial, StoredTrial
 from waza.model.task import Task
 
 
-class Course:
+class TaskProgress:
     """A task on its way through its trials; `index` counts from 1.
 
     By number: `cached` are answers of the cache that are judged anew, `kept` what the cache is to have of trials that ended.
@@ -25,8 +25,8 @@ class Course:
         self.index, self.task, self.in_order = index, task, in_order
         self.left: deque[int] = deque()
         self.running = 0
-        self.cached: dict[int, Cached] = {}
-        self.kept: dict[int, Kept] = {}
+        self.cached: dict[int, CachedTrial] = {}
+        self.kept: dict[int, StoredTrial] = {}
 
     @property
     def has_work(self) -> bool:
@@ -51,7 +51,7 @@ class Schedule:
         self._next = next(self._tasks, None)
         self._in_order = in_order
         self.on_drained: Callable[[], None] = lambda: None
-        self._open: list[Course] = []  # with trials left
+        self._open: list[TaskProgress] = []  # with trials left
         self._busy = self._opening = 0
         self._changed = asyncio.Event()
         self._no_tasks = self._halted = False
@@ -80,7 +80,7 @@ class Schedule:
             await self._changed.wait()
         return False
 
-    def take(self) -> tuple[Course, int] | None:
+    def take(self) -> tuple[TaskProgress, int] | None:
         """Return a task and the number of its trial to run, 0 where the task is to be opened first.
 
         None: another worker was faster. Whatever is taken has to be given back by `opened` or `ended`.
@@ -97,14 +97,14 @@ class Schedule:
             (index, task), number = self._next, 0
             self._next = next(self._tasks, None)
             self._opening += 1
-            course = Course(index, task, in_order=self._in_order(task))
+            course = TaskProgress(index, task, in_order=self._in_order(task))
         else:
             return None
         self._busy += 1
         self._look()
         return course, number
 
-    def opened(self, course: Course, numbers: Iterable[int]) -> None:
+    def opened(self, course: TaskProgress, numbers: Iterable[int]) -> None:
         """Note that a task has started and has these trials to run; none: it is over already."""
         self._opening -= 1
         course.left.extend(numbers)
@@ -112,7 +112,7 @@ class Schedule:
             self._open.append(course)
         self._freed()
 
-    def ended(self, course: Course) -> bool:
+    def ended(self, course: TaskProgress) -> bool:
         """Note that a trial of a task has ended; tell whether it was the last one of the task."""
         course.running -= 1
         self._freed()

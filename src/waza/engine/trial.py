@@ -11,22 +11,22 @@ from typing import Any
 
 import msgspec
 
+from waza.engine.attempt_workspace import attempt_workspace
 from waza.engine.converse import Conversation, Driver, converse
-from waza.engine.expected import Said, expected_checks
+from waza.engine.expected import AgentFacts, expected_checks
 from waza.engine.grade import Grading, grade, validation
-from waza.engine.left import Left
-from waza.engine.place import at_place
+from waza.engine.grading_context import GradingContext
 from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
-from waza.engine.responder import Responding
-from waza.engine.seals import Seals
-from waza.engine.witness import Witness
+from waza.engine.responder import ResponderSession
+from waza.engine.saved_attempt import SavedAttempt
+from waza.engine.tamper_check import TamperCheck
 from waza.errors import ExecutorError, OutsideError, is_outside
 from waza.graders.base import Grader
 from waza.kit.descriptors import in_words
 from waza.kit.fault import fault_of
 from waza.kit.redact import Redactor
 from waza.kit.template import fill, render
-from waza.model.agent import Executor, Judge, Limits, Place
+from waza.model.agent import AttemptWorkspace, Executor, Judge, Limits
 from waza.model.event import (
     AttemptRetried,
     Broke,
@@ -43,19 +43,19 @@ from waza.model.task import Checkpoint, Task
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
 from waza.workspace.relay import Mocked, Relay
-from waza.workspace.room import Room
+from waza.workspace.run_tempdir import RunTempdir
 
 GRADING = "running graders: "  # how the error message of a run begins whose graders broke
 IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against the arm without skills
 
 
-class World(msgspec.Struct, frozen=True, kw_only=True):
+class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that trials of one suite on one model share. `outputs` are the files and folders that waza writes."""
 
     suite: Suite
     model: str
     executor: Executor
-    room: Room
+    room: RunTempdir
     relay: Relay | None = None
     helpers: Helpers
     redactor: Redactor
@@ -66,7 +66,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     outputs: frozenset[Path] = frozenset()
 
 
-class Ran(msgspec.Struct, frozen=True):
+class FinishedTrial(msgspec.Struct, frozen=True):
     """A trial that ended. `outside`: it broke for a cause outside of the agent, and says nothing about it.
 
     `broke` is the executor's error that ended it, or that of graders for such a cause, if there was one; a time
@@ -77,10 +77,10 @@ class Ran(msgspec.Struct, frozen=True):
     run: RunResult
     outside: bool = False
     broke: str = ""
-    left: Left | None = None
+    left: SavedAttempt | None = None
 
 
-async def run_trial(world: World, trial: Trial, baseline_output: str | None = None) -> Ran:
+async def run_trial(world: RunContext, trial: Trial, baseline_output: str | None = None) -> FinishedTrial:
     """Run one trial: attempts until one does not fail, and the record of the last.
 
     `baseline_output` is what the arm without skills answered, for pairwise graders. The record is ready to
@@ -107,7 +107,7 @@ async def run_trial(world: World, trial: Trial, baseline_output: str | None = No
             )
         )
     whole = msgspec.structs.replace(run, attempts=number, attempt_history=discarded, grader_sessions=sessions)
-    return Ran(stored(whole, world.redactor), ran.outside, world.redactor.text(ran.broke), ran.left)
+    return FinishedTrial(stored(whole, world.redactor), ran.outside, world.redactor.text(ran.broke), ran.left)
 
 
 def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
@@ -152,20 +152,20 @@ def _discarded(run: RunResult, number: int) -> AttemptRecord:
     )
 
 
-async def _run_attempt(world: World, attempt: Attempt, baseline_output: str | None) -> Ran:
+async def _run_attempt(world: RunContext, attempt: Attempt, baseline_output: str | None) -> FinishedTrial:
     started = time.monotonic()
     wanted = _needs_workspace(world, attempt.task)
     try:
-        if changed := world.helpers.shared.get(Seals).changed(attempt.task):
+        if changed := world.helpers.shared.get(TamperCheck).changed(attempt.task):
             raise ExecutorError(changed)
-        async with at_place(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
+        async with attempt_workspace(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
             return await _in_place(world, attempt, place, mocked, baseline_output)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
         said = explained(world, attempt.task, error)
-        return Ran(_unseen(world, attempt, said, started), is_outside(error), str(said))
+        return FinishedTrial(_unseen(world, attempt, said, started), is_outside(error), str(said))
 
 
-def explained(world: World, task: Task, error: Exception) -> ExecutorError:
+def explained(world: RunContext, task: Task, error: Exception) -> ExecutorError:
     """Return why a trial has no result; of what nobody has words for, the traceback is told."""
     if isinstance(error, ExecutorError):
         return error
@@ -176,7 +176,7 @@ def explained(world: World, task: Task, error: Exception) -> ExecutorError:
     return ExecutorError(f"the executor broke: {fault.text}")
 
 
-def _needs_workspace(world: World, task: Task) -> bool:
+def _needs_workspace(world: RunContext, task: Task) -> bool:
     reads = any(grader.reads_workspace for grader in _graders(task))
     return reads or world.room.keep or world.executor.works_in(task)
 
@@ -187,7 +187,7 @@ def _graders(task: Task) -> list[Grader]:
     return [one.grader for one in built if isinstance(one.grader, Grader)]
 
 
-def _unseen(world: World, attempt: Attempt, error: Exception, started: float) -> RunResult:
+def _unseen(world: RunContext, attempt: Attempt, error: Exception, started: float) -> RunResult:
     """Return the record of an attempt in which no agent was seen."""
     return RunResult(
         run_number=attempt.trial.number,
@@ -204,8 +204,12 @@ def _unseen(world: World, attempt: Attempt, error: Exception, started: float) ->
 
 
 async def _in_place(
-    world: World, attempt: Attempt, place: Place, mocked: Mocked | None, baseline_output: str | None
-) -> Ran:
+    world: RunContext,
+    attempt: Attempt,
+    place: AttemptWorkspace,
+    mocked: Mocked | None,
+    baseline_output: str | None,
+) -> FinishedTrial:
     task = attempt.task
     talk = Conversation(task, attempt.trial.number, str(place.workspace or ""), mocked)
     judge = world.executor.judge(attempt)
@@ -213,7 +217,7 @@ async def _in_place(
     session = await world.executor.open(attempt, place)
     try:
         asked = () if world.skip_graders else _graders(task)
-        with closing(await Witness.of(task, place.workspace, asked)) as witness:
+        with closing(await GradingContext.of(task, place.workspace, asked)) as witness:
             responding = await _responding(world, task, judge)
             try:
                 driver = Driver(
@@ -239,7 +243,7 @@ async def _in_place(
             seen = await witness.completed(
                 msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
             )
-            left = await Left.of(seen) if attempt.trial.keep and not displaced else None
+            left = await SavedAttempt.of(seen) if attempt.trial.keep and not displaced else None
             ungraded = world.skip_graders or displaced
             graded = None if ungraded else await grade_run(world, attempt, seen, helpers)
     finally:
@@ -249,21 +253,21 @@ async def _in_place(
     no_verdict = grading_error(graded) if graded is not None and graded.outside else ""
     outside = talk.outside or bool(no_verdict)
     run = msgspec.structs.replace(run, grader_sessions=sittings)
-    return Ran(run, outside, "" if talk.timed_out else talk.broke or no_verdict, left)
+    return FinishedTrial(run, outside, "" if talk.timed_out else talk.broke or no_verdict, left)
 
 
-async def _responding(world: World, task: Task, judge: Judge | None) -> Responding | None:
+async def _responding(world: RunContext, task: Task, judge: Judge | None) -> ResponderSession | None:
     if task.responder is None:
         return None
     if judge is None:
         raise ExecutorError("this executor has nobody to play the user, so inputs.responder cannot work")
     interview = await judge.open(None)
-    return Responding(
+    return ResponderSession(
         interview, task.responder, world.model, world.suite.file.config.reasoning_effort or "", task.timeout
     )
 
 
-def limits_of(world: World, task: Task) -> Limits:
+def limits_of(world: RunContext, task: Task) -> Limits:
     """Return the limits of a task's turns."""
     idle = world.suite.file.config.idle_timeout_seconds
     default = world.suite.capabilities.idle_timeout
@@ -272,7 +276,7 @@ def limits_of(world: World, task: Task) -> Limits:
     )
 
 
-def _teller(world: World, task: Task) -> Callable[[int, str, Turn | None], None]:
+def _teller(world: RunContext, task: Task) -> Callable[[int, str, Turn | None], None]:
     def tell(number: int, prompt: str, turn: Turn | None) -> None:
         if turn is None:
             world.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt))
@@ -291,7 +295,7 @@ def _teller(world: World, task: Task) -> Callable[[int, str, Turn | None], None]
     return tell
 
 
-def _checkpoint_grader(world: World, task: Task, helpers: Helpers, witness: Witness) -> Any:
+def _checkpoint_grader(world: RunContext, task: Task, helpers: Helpers, witness: GradingContext) -> Any:
     async def grade_checkpoint(point: Checkpoint, seen: Observation) -> CheckpointRecord:
         graded = await grade(point.graders, await witness.completed(seen), helpers)
         status = "error" if graded.errors else "failed" if graded.failed else "passed"
@@ -307,7 +311,7 @@ def _checkpoint_grader(world: World, task: Task, helpers: Helpers, witness: Witn
     return grade_checkpoint
 
 
-async def grade_run(world: World, attempt: Attempt, seen: Observation, helpers: Helpers) -> Grading:
+async def grade_run(world: RunContext, attempt: Attempt, seen: Observation, helpers: Helpers) -> Grading:
     """Grade a finished attempt by the graders of its task and by what it expects."""
     return await grade_observation(
         world.suite, attempt.task, attempt.execution, seen, helpers, attempt.task.graders
@@ -325,7 +329,7 @@ async def grade_observation(
     """Grade what was seen: first the graders, then the checks under `expected`."""
     graded = await grade(graders, seen, helpers)
     config = suite.file.config
-    said = Said(suite.capabilities, task.mock.execution(execution) if task.mock else None)
+    said = AgentFacts(suite.capabilities, task.mock.execution(execution) if task.mock else None)
     checks = expected_checks(
         task,
         seen,
@@ -360,7 +364,7 @@ def grading_error(graded: Grading | None) -> str:
 
 
 def _record(
-    world: World, attempt: Attempt, talk: Conversation, seen: Observation, graded: Grading | None
+    world: RunContext, attempt: Attempt, talk: Conversation, seen: Observation, graded: Grading | None
 ) -> RunResult:
     status = status_of(talk.error, graded, talk.checkpoints, ab_run=world.ab_run)
     error = "; ".join(part for part in (talk.error, grading_error(graded)) if part)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from waza.model.agent import Instruction, Place
+from waza.model.agent import AttemptWorkspace, Instruction
 from waza.model.suite import Config
 from waza.model.task import Task
 
 
-def system_text(config: Config, task: Task, place: Place) -> str:
+def system_text(config: Config, task: Task, place: AttemptWorkspace) -> str:
     """Return what an agent gets beside its own system message: skill body or routing, instruction files."""
     parts = list[str]()
     if not task.no_skills and task.target is not None:

@@ -37,9 +37,9 @@ from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]  # it has no types
 
 from waza.errors import ExecutorError
-from waza.executors._telemetry import CITATIONS, DIAGNOSTICS, SEARCHES, said_with
+from waza.executors._agent_answer import CITATIONS, DIAGNOSTICS, SEARCHES, answer_with_metadata
 from waza.kit import http
-from waza.model.agent import Limits, Place, Setup
+from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.base import Keys, NonBlank
 from waza.model.observation import MESSAGE, PROMPT, Event, Turn
 from waza.model.task import Task
@@ -144,7 +144,7 @@ class A2AExecutor:
         del task
         return False
 
-    async def open(self, attempt: Attempt, place: Place) -> A2ASession:
+    async def open(self, attempt: Attempt, place: AttemptWorkspace) -> A2ASession:
         """Start a conversation; the agent hears of it with the first prompt."""
         del attempt, place
         if self.client is None:
@@ -311,7 +311,7 @@ class _Answer:
         texts = [get_artifact_text(one, "") for one in self.artifacts.values()]
         for artifact in self.artifacts.values():
             self._said(artifact)
-        said, output = said_with(self.metadata), self.message
+        said, output = answer_with_metadata(self.metadata), self.message
         if output is None:
             output = "\n".join(text for text in texts if text) or self.said
         events = (Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))

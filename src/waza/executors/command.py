@@ -13,12 +13,12 @@ from typing import ClassVar, Literal
 import msgspec
 
 from waza.errors import ExecutorError, is_outside
+from waza.executors._agent_answer import AgentAnswer, answer_from_json
 from waza.executors._system import system_text
-from waza.executors._telemetry import Said, said_in
 from waza.kit import process
 from waza.kit.temporary import OwnDirectory
 from waza.kit.text import ends
-from waza.model.agent import Limits, Place, Setup
+from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.base import Keys, NonBlank
 from waza.model.observation import MESSAGE, PROMPT, Event, Turn
 from waza.model.task import Task
@@ -69,7 +69,7 @@ class CommandExecutor:
         del task
         return self.options.directory == "workspace"
 
-    async def open(self, attempt: Attempt, place: Place) -> CommandSession:
+    async def open(self, attempt: Attempt, place: AttemptWorkspace) -> CommandSession:
         """Return a conversation in which the program is started anew for every prompt."""
         if self.files is None:
             raise ExecutorError("the executor was not started")
@@ -89,7 +89,7 @@ class CommandExecutor:
 class CommandSession:
     """One conversation."""
 
-    def __init__(self, executor: CommandExecutor, task: Task, place: Place, files: Path) -> None:
+    def __init__(self, executor: CommandExecutor, task: Task, place: AttemptWorkspace, files: Path) -> None:
         self.options = executor.options
         self.cwd = place.workdir if executor.works_in(task) else None
         self.turns = 0
@@ -150,7 +150,7 @@ def _turn(prompt: str, ended: process.Finished, limits: Limits, *, as_json: bool
         )
     output = ended.stdout.decode("utf-8", "replace").rstrip("\r\n")
     try:
-        said = said_in(output) if as_json else Said(response=output)
+        said = answer_from_json(output) if as_json else AgentAnswer(response=output)
     except ValueError as error:
         return Turn(error=f"the command's answer in JSON cannot be read: {error}")
     return Turn(

@@ -20,7 +20,7 @@ from waza.executors.copilot_probe import probe
 from waza.executors.copilot_servers import Servers, start_limits
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.kit.text import encodable
-from waza.model.agent import Limits, Place, Setup
+from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.observation import Turn, Usage
 from waza.model.task import Task
 from waza.model.trial import Attempt
@@ -56,7 +56,7 @@ class CopilotExecutor:
         del task
         return True
 
-    async def open(self, attempt: Attempt, place: Place) -> CopilotAgent:
+    async def open(self, attempt: Attempt, place: AttemptWorkspace) -> CopilotAgent:
         """Return a session for an attempt. ExecutorError: the model cannot do what is asked of it."""
         client = await self.clients.of(attempt)
         config = self.setup.config
@@ -76,7 +76,7 @@ class CopilotAgent:
     """An agent's session. Each turn creates or resumes it, with all its options, and leaves it resumable."""
 
     def __init__(
-        self, executor: CopilotExecutor, client: CopilotClient, attempt: Attempt, place: Place
+        self, executor: CopilotExecutor, client: CopilotClient, attempt: Attempt, place: AttemptWorkspace
     ) -> None:
         self.executor, self.client, self.attempt, self.place = executor, client, attempt, place
         self.task = attempt.task

@@ -14,7 +14,7 @@ from typing import Any
 from copilot import CopilotClient, RuntimeConnection
 
 from waza.errors import ExecutorError, OutsideError
-from waza.executors.copilot_home import Surroundings, agent_environment, shared_cache, unpacked
+from waza.executors.copilot_directories import RuntimeDirectories, agent_environment, shared_cache, unpacked
 from waza.kit.marks import MARK, brand, new_mark
 from waza.kit.process import sweep
 from waza.kit.temporary import OwnDirectory
@@ -117,7 +117,7 @@ class Clients:
             await self.forget(client)
 
     async def _start(self, number: int, environment: Mapping[str, str]) -> CopilotClient:
-        own = Surroundings(self.scratch, number)
+        own = RuntimeDirectories(self.scratch, number)
         variables = agent_environment(os.environ, self.setup, own, environment)
         own.make(variables.get("PATH", os.defpath))
         path = await unpacked(runtime_path(os.environ), shared_cache(os.environ), own.home)
@@ -152,7 +152,9 @@ def _key(environment: Mapping[str, str], own: TrialKey | None) -> tuple[object, 
     return tuple(sorted(environment.items())), own
 
 
-def _client(path: Path | None, variables: dict[str, str], own: Surroundings, setup: Setup) -> CopilotClient:
+def _client(
+    path: Path | None, variables: dict[str, str], own: RuntimeDirectories, setup: Setup
+) -> CopilotClient:
     """Make a client. Without a path the SDK may download its runtime here, so this runs in a thread."""
     token = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN")
     try:

@@ -17,7 +17,16 @@ from waza.executors.copilot_options import common_options
 from waza.executors.copilot_policy import ToolPolicy, agent_policy, judge_policy
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
 from waza.kit.text import encodable
-from waza.model.agent import READING, Answer, Call, Limits, Question, Setup, Sitting, Tool
+from waza.model.agent import (
+    READING,
+    JudgeAnswer,
+    JudgeQuestion,
+    JudgeSession,
+    JudgeToolCall,
+    Limits,
+    Setup,
+    Tool,
+)
 from waza.model.trial import Attempt
 
 LIMIT = 30.0  # seconds to delete a session
@@ -28,7 +37,7 @@ class CopilotJudge:
 
     def __init__(self, setup: Setup, clients: Clients, attempt: Attempt) -> None:
         self.setup, self.clients, self.attempt = setup, clients, attempt
-        self.sittings: list[Sitting] = []
+        self.sittings: list[JudgeSession] = []
 
     async def open(self, workdir: Path | None, resume_id: str = "") -> CopilotInterview:
         """Start an interview; with `resume_id` in the agent's own session."""
@@ -51,16 +60,16 @@ class CopilotInterview:
         provider = judge.setup.provider
         self.meter = Meter(provider.host if provider else "", custom=provider is not None)
 
-    async def ask(self, question: Question) -> Answer:
-        """Ask, and wait for the answer. What breaks ends up in `Answer.error`."""
-        calls: list[Call] = []
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        """Ask, and wait for the answer. What breaks ends up in `JudgeAnswer.error`."""
+        calls: list[JudgeToolCall] = []
         policy = judge_policy(question, self._agents_policy())
         watch = TurnWatch(Limits(turn=question.timeout))
         try:
             await check_effort(self.client, question.model, question.effort, self.judge.setup.provider)
             session = await self._session(question, policy, watch, calls)
         except ExecutorError as error:
-            return Answer(error=str(error))
+            return JudgeAnswer(error=str(error))
         if self.resume_id:  # what the agent spent is not the judge's
             self.meter.turn(Collector(), await session_metrics(session))
         metrics = await take_turn(
@@ -74,14 +83,14 @@ class CopilotInterview:
         if set(question.may_use) - set(READING) and self.workdir is not None:
             self.judge.clients.end_commands(self.client, self.workdir)  # it has a copy, which is removed now
         self.judge.sittings.append(
-            Sitting(
+            JudgeSession(
                 session_id=self.session_id,
                 usage=usage,
                 calls=tuple(calls),
                 denials=tuple(policy.denials),
             )
         )
-        return Answer(
+        return JudgeAnswer(
             text=watch.collector.text,
             calls=tuple(calls),
             error=watch.error,
@@ -95,7 +104,7 @@ class CopilotInterview:
         return agent_policy(None if task.no_skills else task.target) if self.resume_id else None
 
     async def _session(
-        self, question: Question, policy: ToolPolicy, watch: TurnWatch, calls: list[Call]
+        self, question: JudgeQuestion, policy: ToolPolicy, watch: TurnWatch, calls: list[JudgeToolCall]
     ) -> CopilotSession:
         setup = self.judge.setup
         temporary = str(self.judge.clients.temporary(self.client))
@@ -128,12 +137,12 @@ class CopilotInterview:
                 await self.client.delete_session(self.session_id)
 
 
-def _tool(tool: Tool, calls: list[Call]) -> SdkTool:
+def _tool(tool: Tool, calls: list[JudgeToolCall]) -> SdkTool:
     """Return a tool that notes its calls. Arguments that are no object count as a call without any."""
 
     def handle(invocation: ToolInvocation) -> ToolResult:
         args = invocation.arguments
-        calls.append(Call(name=tool.name, args=args if isinstance(args, dict) else {}))
+        calls.append(JudgeToolCall(name=tool.name, args=args if isinstance(args, dict) else {}))
         return ToolResult(text_result_for_llm="noted")
 
     return SdkTool(

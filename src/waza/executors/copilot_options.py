@@ -7,11 +7,11 @@ from typing import Any
 from waza.executors._system import system_text
 from waza.executors.copilot_client import user_agent
 from waza.executors.copilot_servers import mcp_servers
-from waza.model.agent import Place, Provider, Setup
+from waza.model.agent import AttemptWorkspace, Provider, Setup
 from waza.model.task import Task
 
 
-def agent_options(setup: Setup, task: Task, place: Place, temporary: str) -> dict[str, Any]:
+def agent_options(setup: Setup, task: Task, place: AttemptWorkspace, temporary: str) -> dict[str, Any]:
     """Return the options of an agent's session, on create and on resume alike, but for policy and events."""
     message = system_text(setup.config, task, place)
     options = common_options(setup.model, setup.config.reasoning_effort or "", setup.provider, temporary)

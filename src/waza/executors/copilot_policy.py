@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from copilot.rpc import PermissionDecisionApproveOnce, PermissionDecisionReject
 
-from waza.model.agent import READING, Question
+from waza.model.agent import READING, JudgeQuestion
 from waza.model.observation import COMPLETE, START, Denial, Event
 from waza.model.skill import Target, allowed_by, allows, canonical_tool, server_prefix
 
@@ -179,7 +179,7 @@ def agent_policy(target: Target | None, servers: Collection[str] = ()) -> ToolPo
     return ToolPolicy(declared, "the agent's tools: list does not allow {tool}", servers)
 
 
-def judge_policy(question: Question, agent: ToolPolicy | None) -> ToolPolicy:
+def judge_policy(question: JudgeQuestion, agent: ToolPolicy | None) -> ToolPolicy:
     """Return the policy of a judge's or responder's session: the question's own tools, and those it may use.
 
     `agent` is the policy of the session in which the judge goes on: it holds there too, and the judge only reads.

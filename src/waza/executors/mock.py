@@ -14,7 +14,15 @@ import msgspec
 from waza.errors import ExecutorError
 from waza.kit.descriptors import in_words
 from waza.kit.files import inside, safe_join
-from waza.model.agent import Answer, Call, Limits, Place, Question, Setup, Sitting
+from waza.model.agent import (
+    AttemptWorkspace,
+    JudgeAnswer,
+    JudgeQuestion,
+    JudgeSession,
+    JudgeToolCall,
+    Limits,
+    Setup,
+)
 from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedSkill
 from waza.model.observation import COMPLETE, MESSAGE, PROMPT, START, Event, SkillInvocation, Turn, Usage
 from waza.model.task import Task
@@ -41,7 +49,7 @@ class MockExecutor:
         scripts = [task.mock, *task.mock.executions] if task.mock else []
         return any(turn.files or turn.delete for script in scripts if script for turn in script.turns or ())
 
-    async def open(self, attempt: Attempt, place: Place) -> MockSession:
+    async def open(self, attempt: Attempt, place: AttemptWorkspace) -> MockSession:
         """Start a scripted session."""
         return MockSession(attempt.task, place, _script(attempt))
 
@@ -60,7 +68,7 @@ def _script(attempt: Attempt) -> MockScript:
 class MockSession:
     """A scripted conversation: one scripted turn a prompt, then echoes."""
 
-    def __init__(self, task: Task, place: Place, script: MockScript) -> None:
+    def __init__(self, task: Task, place: AttemptWorkspace, script: MockScript) -> None:
         self.task, self.place, self.script = task, place, script
         self.session_id = f"mock-session-{time.time_ns()}-{next(_sessions)}"
         self.turns = 0
@@ -169,7 +177,7 @@ def _events(
     return tuple(events)
 
 
-def _echo(task: Task, place: Place, prompt: str) -> str:
+def _echo(task: Task, place: AttemptWorkspace, prompt: str) -> str:
     """Return the text of an unscripted turn: what the agent was given, so that suites can be tried out."""
     lines = [f"Mock response for: {prompt}"]
     if task.name:
@@ -201,7 +209,7 @@ class MockJudge:
     def __init__(self, script: MockScript) -> None:
         self.script = script
         self.passes: Counter[str] = Counter()
-        self.sittings: list[Sitting] = []  # a script costs nothing
+        self.sittings: list[JudgeSession] = []  # a script costs nothing
 
     async def open(self, workdir: Path | None, resume_id: str = "") -> MockInterview:
         """Start a scripted interview."""
@@ -216,13 +224,13 @@ class MockInterview:
         self.judge = judge
         self.asked = 0
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         """Answer as the script says."""
         if question.asker == "responder":
             return self._decide()
         steps = (self.judge.script.judge or {}).get(question.asker)
         if steps is None:
-            return Answer(
+            return JudgeAnswer(
                 error=f"the script has no judge for {question.asker!r}; add mock.judge.{question.asker}"
             )
         if any(tool.name == WINNER for tool in question.tools):
@@ -234,33 +242,33 @@ class MockInterview:
     async def aclose(self) -> None:
         """Nothing to end."""
 
-    def _decide(self) -> Answer:
+    def _decide(self) -> JudgeAnswer:
         steps = self.judge.script.responder or ()
         if self.asked >= len(steps):
-            return Answer(error=f"the script's responder has no step {self.asked + 1}")
+            return JudgeAnswer(error=f"the script's responder has no step {self.asked + 1}")
         step = steps[self.asked]
         self.asked += 1
         if step.reply is not None:
-            return Answer(calls=(Call(name=REPLY, args={"answer": step.reply}),))
+            return JudgeAnswer(calls=(JudgeToolCall(name=REPLY, args={"answer": step.reply}),))
         if step.abstain is not None:
-            return Answer(calls=(Call(name=ABSTAIN, args={"reason": step.abstain}),))
-        return Answer(calls=(Call(name=STOP, args={}),))
+            return JudgeAnswer(calls=(JudgeToolCall(name=ABSTAIN, args={"reason": step.abstain}),))
+        return JudgeAnswer(calls=(JudgeToolCall(name=STOP, args={}),))
 
 
-def _answer(steps: list[JudgeStep]) -> Answer:
+def _answer(steps: list[JudgeStep]) -> JudgeAnswer:
     """Return what a judge says that takes these steps; an error ends its turn."""
-    calls: list[Call] = []
+    calls: list[JudgeToolCall] = []
     text: list[str] = []
     for step in steps:
         if step.error is not None:
-            return Answer(text="\n".join(text), calls=tuple(calls), error=step.error)
+            return JudgeAnswer(text="\n".join(text), calls=tuple(calls), error=step.error)
         if step.reply is not None:
             text.append(step.reply)
         elif step.winner is not None:
             args = {"winner": step.winner, "magnitude": step.magnitude, "reasoning": step.reasoning}
-            calls.append(Call(name=WINNER, args=args))
+            calls.append(JudgeToolCall(name=WINNER, args=args))
         elif step.passes is not None:
-            calls.append(Call(name=PASS, args={"reason": step.passes}))
+            calls.append(JudgeToolCall(name=PASS, args={"reason": step.passes}))
         else:
-            calls.append(Call(name=FAIL, args={"reason": step.fail or ""}))
-    return Answer(text="\n".join(text), calls=tuple(calls))
+            calls.append(JudgeToolCall(name=FAIL, args={"reason": step.fail or ""}))
+    return JudgeAnswer(text="\n".join(text), calls=tuple(calls))

@@ -14,7 +14,7 @@ import msgspec
 from waza.errors import GraderError, WazaError
 from waza.kit.temporary import OwnDirectory
 from waza.kit.tree_copy import copy_tree
-from waza.model.agent import READING, Answer, Question
+from waza.model.agent import READING, JudgeAnswer, JudgeQuestion
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers
 
@@ -54,7 +54,9 @@ def duration(text: str) -> float | None:
     return seconds if 0 < seconds < _LONGEST else None
 
 
-async def ask(question: Question, seen: Observation, helpers: Helpers, resume_id: str = "") -> Answer:
+async def ask(
+    question: JudgeQuestion, seen: Observation, helpers: Helpers, resume_id: str = ""
+) -> JudgeAnswer:
     """Ask in a conversation of its own, or in the agent's session `resume_id`, and end the conversation.
 
     An error of the judge after a call is left to the caller. GraderError: there is no judge, or it broke

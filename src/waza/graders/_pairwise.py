@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from waza.graders import _judging
-from waza.model.agent import Question, Tool
+from waza.model.agent import JudgeQuestion, Tool
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -36,7 +36,7 @@ _CLOSING = f"Decide now: call {WINNER} once, with the winner (A, B or tie), the 
 _SCORES = {"skill": 1.0, "tie": 0.5, "baseline": 0.0}
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PairwiseAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the judge said in one order. `winner` is `baseline`, `skill` or `tie`; `error` was ignored."""
 
     winner: str
@@ -46,7 +46,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 async def compare(
-    question: Question, seen: Observation, helpers: Helpers, context: Sequence[tuple[str, str]]
+    question: JudgeQuestion, seen: Observation, helpers: Helpers, context: Sequence[tuple[str, str]]
 ) -> Verdict:
     """Ask in both orders, each in a fresh conversation. Score: skill 1, tie 0.5, baseline 0 (failed).
 
@@ -72,29 +72,29 @@ async def compare(
 
 
 async def _ask(
-    question: Question,
+    question: JudgeQuestion,
     seen: Observation,
     helpers: Helpers,
     context: Sequence[tuple[str, str]],
     order: tuple[str, str],
-) -> Comparison:
+) -> PairwiseAnswer:
     outputs = {"baseline": seen.baseline_output or "", "skill": seen.output}
     material = [*context, ("Output A", outputs[order[0]]), ("Output B", outputs[order[1]])]
     text = _judging.with_material(_ROLE + question.text, material, _CLOSING)
     answer = await _judging.ask(msgspec.structs.replace(question, text=text, tools=(_TOOL,)), seen, helpers)
     calls = [call.args for call in answer.calls if call.name == WINNER]
     if not calls:
-        return Comparison(winner="tie", magnitude="equal", reasoning="the judge named no winner")
+        return PairwiseAnswer(winner="tie", magnitude="equal", reasoning="the judge named no winner")
     return _read(calls[-1], order, answer.error)
 
 
-def _read(args: dict[str, Any], order: tuple[str, str], error: str) -> Comparison:
+def _read(args: dict[str, Any], order: tuple[str, str], error: str) -> PairwiseAnswer:
     """Return the call's meaning: whatever is neither A nor B is a tie."""
     said = args.get("winner")
     winner = order["AB".index(said)] if said in ("A", "B") else "tie"
     magnitude = args.get("magnitude") if winner != "tie" else "equal"
     reasoning = args.get("reasoning")
-    return Comparison(
+    return PairwiseAnswer(
         winner=winner,
         magnitude=magnitude if magnitude in _MAGNITUDES else "slightly-better",
         reasoning=reasoning if isinstance(reasoning, str) else "",
@@ -102,7 +102,7 @@ def _read(args: dict[str, Any], order: tuple[str, str], error: str) -> Compariso
     )
 
 
-def _combined(first: Comparison, second: Comparison) -> dict[str, Any]:
+def _combined(first: PairwiseAnswer, second: PairwiseAnswer) -> dict[str, Any]:
     if first.winner == second.winner:
         result = {"winner": first.winner, "magnitude": first.magnitude, "reasoning": first.reasoning}
         return {**result, "position_consistent": True}

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from waza.graders.base import Surroundings
+from waza.graders.base import GraderLocation
 from waza.kit import frontmatter, yaml
 from waza.kit.decode import Decoder, Document, Unknown, did_you_mean, fields_of
 from waza.model.base import Keys, NonBlank
@@ -18,7 +18,7 @@ _BUILT_IN = Path(__file__).parent / "rubrics"
 _VERSION = re.compile(r"v?\d+(\.\d+){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?\Z")
 
 
-class Golden(Keys, frozen=True, kw_only=True):
+class RubricGolden(Keys, frozen=True, kw_only=True):
     """An answer whose verdict is known: test data for the rubric's author, not used when grading."""
 
     name: NonBlank
@@ -35,7 +35,7 @@ class Head(Keys, frozen=True, kw_only=True):
     version: NonBlank
     scale: Literal["pass-fail", "1-5"]
     description: NonBlank
-    goldens: list[Golden] = []
+    goldens: list[RubricGolden] = []
 
 
 class Rubric(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ def built_in() -> list[str]:
     return sorted(path.stem for path in _BUILT_IN.glob("*.md"))
 
 
-def load(reference: str, around: Surroundings) -> tuple[Rubric | None, list[Problem]]:
+def load(reference: str, around: GraderLocation) -> tuple[Rubric | None, list[Problem]]:
     """Return the rubric that a reference means, or None, and everything that is wrong or odd with it.
 
     A reference is a path if it ends in `.md`, starts with `.`, `/` or `~`, or holds a separator; any

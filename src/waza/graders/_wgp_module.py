@@ -32,7 +32,7 @@ class Signature(msgspec.Struct, frozen=True):
     results: tuple[str, ...]
 
 
-class Imported(msgspec.Struct, frozen=True):
+class ModuleImport(msgspec.Struct, frozen=True):
     """Something that a module wants; `signature` is None for what is no function."""
 
     module: str
@@ -40,15 +40,15 @@ class Imported(msgspec.Struct, frozen=True):
     signature: Signature | None
 
 
-class Header(msgspec.Struct, frozen=True):
+class ModuleInterface(msgspec.Struct, frozen=True):
     """What a module imports, in order, the functions that it exports, and whether it exports `memory`."""
 
-    imports: tuple[Imported, ...]
+    imports: tuple[ModuleImport, ...]
     functions: dict[str, Signature]
     memory: bool
 
 
-def read_header(data: bytes) -> Header:
+def read_header(data: bytes) -> ModuleInterface:
     """Read the outside of a module. Raises ValueError with a sentence if it is none."""
     if not data.startswith(_HEADER):
         raise ValueError("the file is not a WASM module of version 1")
@@ -68,7 +68,7 @@ def _sections(data: _Bytes) -> dict[int, _Bytes]:
     return sections
 
 
-def _header(sections: dict[int, _Bytes]) -> Header:
+def _header(sections: dict[int, _Bytes]) -> ModuleInterface:
     def items(kind: int, item: Callable[[_Bytes], T]) -> list[T]:
         return sections[kind].vector(item) if kind in sections else []
 
@@ -77,7 +77,7 @@ def _header(sections: dict[int, _Bytes]) -> Header:
     own = items(_FUNCTIONS, lambda data: types[data.number()])
     functions = [*(one.signature for one in imports if one.signature), *own]
     exports = items(_EXPORTS, lambda data: (data.text(), data.byte(), data.number()))
-    return Header(
+    return ModuleInterface(
         imports=tuple(imports),
         functions={name: functions[index] for name, kind, index in exports if kind == _FUNCTION},
         memory=any(name == "memory" and kind == _MEMORY for name, kind, _ in exports),
@@ -95,10 +95,10 @@ def _value(data: _Bytes) -> str:
     return _VALUES[data.byte()]
 
 
-def _imported(data: _Bytes, types: list[Signature]) -> Imported:
+def _imported(data: _Bytes, types: list[Signature]) -> ModuleImport:
     module, name, kind = data.text(), data.text(), data.byte()
     if kind == _FUNCTION:
-        return Imported(module, name, types[data.number()])
+        return ModuleImport(module, name, types[data.number()])
     if kind == _GLOBAL:
         data.take(2)
     else:
@@ -107,7 +107,7 @@ def _imported(data: _Bytes, types: list[Signature]) -> Imported:
         flags = data.byte()
         for _ in range(2 if flags & 1 else 1):
             data.number()
-    return Imported(module, name, None)
+    return ModuleImport(module, name, None)
 
 
 class _Bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 from waza.errors import GraderError, is_outside
 from waza.kit import process
 from waza.kit.process import ProcessDied
-from waza.model.wgp import MAX_LOG, MAX_RESPONSE, Answer
+from waza.model.wgp import MAX_LOG, MAX_RESPONSE, GraderReply
 
 # What a program needs to find other programs and its own files. Secrets in our environment stay here.
 _HANDED_ON = ("PATH", "HOME", "LANG", "SYSTEMROOT")
@@ -27,7 +27,7 @@ _LIMITED = (
 
 async def ask(
     program: Path, request: bytes, *, workspace: str, cpu: int, wall: int, memory_mb: int | None
-) -> Answer:
+) -> GraderReply:
     """Run a program in the workspace, or without one in an empty directory, with the request on stdin.
 
     `cpu` and `wall` are seconds. `memory_mb` limits the address space, the one kind of memory that a shell
@@ -49,14 +49,16 @@ async def ask(
         except ProcessDied as error:
             if is_outside(error):
                 raise GraderError(str(error)) from error
-            return Answer(fault=str(error))
+            return GraderReply(fault=str(error))
         try:
             child.write(request, last=True)
             ended = await process.within(wall, child.exited)
         finally:
             await process.end(child)
     ending = _ending(*child.status(), cpu) if ended else f"the time limit of {wall} s was reached"
-    return Answer(data=bytes(output.answer), log=output.log.decode("utf-8", "replace").strip(), fault=ending)
+    return GraderReply(
+        data=bytes(output.answer), log=output.log.decode("utf-8", "replace").strip(), fault=ending
+    )
 
 
 class _Output:

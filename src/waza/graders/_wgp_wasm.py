@@ -42,9 +42,9 @@ from wasmtime import (
 )
 
 from waza.errors import GraderError, is_outside
-from waza.graders._wgp_module import Imported, Signature, read_header
+from waza.graders._wgp_module import ModuleImport, Signature, read_header
 from waza.kit import process
-from waza.model.wgp import MAX_LOG, MAX_RESPONSE, Answer
+from waza.model.wgp import MAX_LOG, MAX_RESPONSE, GraderReply
 
 _MODULES = ("waza_host", "env")
 _READ, _WRITE, _LOG = "waza_host_read_input", "waza_host_write_result", "waza_host_log"
@@ -66,7 +66,7 @@ _compiled: dict[str, bytes | ValueError] = {}
 _compiling: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ModuleNeeds(msgspec.Struct, frozen=True):
     """What a module needs and offers: the host functions that it imports, in order, and its possible entry points."""
 
     imports: tuple[str, ...]
@@ -79,7 +79,7 @@ def digest_of(artifact: Path) -> str:
 
 
 @lru_cache(maxsize=_MOST_MODULES)
-def wanted(binary: bytes) -> Wanted:
+def wanted(binary: bytes) -> ModuleNeeds:
     """Look at a module, without compiling it. ValueError: it is none, or imports or lacks what a grader must not."""
     try:
         Module.validate(Engine(_config()), binary)
@@ -88,7 +88,7 @@ def wanted(binary: bytes) -> Wanted:
     header = read_header(binary)
     if not header.memory:
         raise ValueError("the module does not export its memory under the name 'memory'")
-    return Wanted(
+    return ModuleNeeds(
         imports=tuple(map(_host_function, header.imports)),
         entrypoints=tuple(
             name
@@ -156,7 +156,7 @@ def compile_stdin() -> None:
 
 async def ask(
     artifact: Path, digest: str, entrypoint: str, request: bytes, *, limit: int, memory_mb: int
-) -> Answer:
+) -> GraderReply:
     """Run the module in a file in a thread, in a fresh instance, at most `limit` seconds.
 
     A module cannot wait for anything, so that seconds on the clock also bound its CPU time. `memory_mb`
@@ -197,10 +197,10 @@ class _Host:
         self.fault = self.fault or reason
         self._engine.increment_epoch()
 
-    def answer(self, fault: str = "") -> Answer:
+    def answer(self, fault: str = "") -> GraderReply:
         """Return what came of it so far."""
         log = self.log.decode("utf-8", "replace").strip()
-        return Answer(data=self.result or b"", log=log, fault=self.fault or fault)
+        return GraderReply(data=self.result or b"", log=log, fault=self.fault or fault)
 
     def instance(self, code: bytes, wanted: tuple[str, ...]) -> Instance:
         """Make an instance; its start function runs."""
@@ -255,7 +255,7 @@ class _Host:
         return memory, start, end
 
 
-def _run(host: _Host, code: bytes, imports: tuple[str, ...], entrypoint: str, limit: int) -> Answer:
+def _run(host: _Host, code: bytes, imports: tuple[str, ...], entrypoint: str, limit: int) -> GraderReply:
     """Run the module to its end in this thread."""
     timer = threading.Timer(limit, partial(host.stop, f"the time limit of {limit} s was reached"))
     timer.daemon = True
@@ -283,7 +283,7 @@ def _config() -> Config:
     return config
 
 
-def _host_function(imported: Imported) -> str:
+def _host_function(imported: ModuleImport) -> str:
     """Return the name of a host function that a module imports. Raises ValueError if there is none such."""
     name = imported.name
     if imported.module not in _MODULES or name not in _RESULTS:

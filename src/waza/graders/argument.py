@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from waza.graders.base import Finding
+from waza.graders.base import ConfigMistake
 from waza.graders.json_schema import compiled
 from waza.kit.json_text import is_number, json_text, same_json
 from waza.kit.pattern import PatternError, compile_pattern
@@ -52,11 +52,11 @@ class Matcher(Keys, frozen=True, kw_only=True, omit_defaults=True):
     range: Range | None = None
     json_schema: dict[str, Any] | None = None
 
-    def check(self, path: tuple[str | int, ...]) -> Iterator[Finding]:
+    def check(self, path: tuple[str | int, ...]) -> Iterator[ConfigMistake]:
         """Yield what makes the matcher unusable: not one key, an empty condition, one that does not compile."""
         given = msgspec.to_builtins(self)
         if len(given) != 1:
-            yield Finding(
+            yield ConfigMistake(
                 path=path,
                 message=f"a matcher has exactly one key, here are {', '.join(given) or 'none'}",
                 hint=_ONE_OF,
@@ -64,7 +64,7 @@ class Matcher(Keys, frozen=True, kw_only=True, omit_defaults=True):
             return
         ((key, condition),) = given.items()
         if key != "equals" and condition in ("", {}):
-            yield Finding(
+            yield ConfigMistake(
                 path=(*path, key), message="must not be empty", hint="an empty one matches anything"
             )
         elif self.regex is not None:
@@ -108,7 +108,7 @@ def mismatch(matchers: dict[str, Matcher], call: ToolEvent) -> str:
     return ""
 
 
-def check_matchers(matchers: dict[str, Matcher], path: tuple[str | int, ...]) -> Iterator[Finding]:
+def check_matchers(matchers: dict[str, Matcher], path: tuple[str | int, ...]) -> Iterator[ConfigMistake]:
     """Yield the mistakes in a map of argument names to matchers."""
     for name, matcher in matchers.items():
         yield from matcher.check((*path, name))
@@ -123,19 +123,19 @@ def as_text(value: Any) -> str:
 
 def check_pattern(
     pattern: str, path: tuple[str | int, ...], *, ignore_case: bool = True
-) -> Iterator[Finding]:
+) -> Iterator[ConfigMistake]:
     """Yield an error if the pattern does not compile."""
     try:
         compile_pattern(pattern, ignore_case=ignore_case)
     except PatternError as error:
-        yield Finding(path=path, message=str(error))
+        yield ConfigMistake(path=path, message=str(error))
 
 
-def _check_schema(schema: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Finding]:
+def _check_schema(schema: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[ConfigMistake]:
     try:
         compiled(schema)
     except ValueError as error:
-        yield Finding(path=path, message=str(error))
+        yield ConfigMistake(path=path, message=str(error))
 
 
 def _cut(text: str) -> str:

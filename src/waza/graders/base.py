@@ -19,7 +19,7 @@ from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class ConfigMistake(msgspec.Struct, frozen=True, kw_only=True):
     """A mistake in a grader's config: the key it is at, what is wrong and how to mend it."""
 
     path: tuple[str | int, ...] = ()
@@ -47,7 +47,7 @@ def exact_names(kind: Literal["skill", "tool"], **lists: list[str]) -> Iterator[
         yield from (ExactName(kind, name, (key, i)) for i, name in enumerate(names))
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+class GraderLocation(msgspec.Struct, frozen=True, kw_only=True):
     """Where a grader is declared: paths in its config are sought in `base`, then in the current directory.
 
     `judge` tells whether the suite's executor can be asked for verdicts.
@@ -105,13 +105,13 @@ class Grader(Keys, frozen=True, kw_only=True):
         return False
 
     @property
-    def hangs_on(self) -> str:
+    def extra_digest(self) -> str:
         """What verdicts hang on besides the config and the files that it names; resume and cache ask for it."""
         return ""
 
     @property
     def is_pinned(self) -> bool:
-        """Whether all that decides is in the config, in `reads` and in `hangs_on`; a resumed run says what is not."""
+        """Whether all that decides is in the config, in `reads` and in `extra_digest`; a resumed run says what is not."""
         return True
 
     def reads(self) -> Sequence[Path]:
@@ -129,12 +129,12 @@ class Grader(Keys, frozen=True, kw_only=True):
         """Yield the names that it compares letter by letter, so that wrong cases are warned of. Default: none."""
         yield from ()
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Yield the mistakes that types cannot say, without running anything. Default: none."""
         del around
         yield from ()
 
-    def misplaced(self) -> Iterator[Finding]:
+    def misplaced(self) -> Iterator[ConfigMistake]:
         """Yield the references to variables whose values would be read as code. Default: none."""
         yield from ()
 
@@ -143,7 +143,7 @@ class Grader(Keys, frozen=True, kw_only=True):
         grader: Grader = fill(self, variables)
         return grader
 
-    def placed(self, around: Surroundings) -> Grader:
+    def placed(self, around: GraderLocation) -> Grader:
         """Return the grader with its paths made absolute. Called once, after `check` found no error."""
         del around
         return self

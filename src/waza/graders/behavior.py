@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from waza.graders.base import ExactName, Finding, Grader, Surroundings, exact_names
+from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, exact_names
 from waza.model.base import NonBlank, NonNegative
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -49,7 +49,7 @@ class Behavior(Grader, frozen=True, kw_only=True):
         """Say which names are compared letter by letter."""
         return exact_names("tool", required_tools=self.required_tools, forbidden_tools=self.forbidden_tools)
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing."""
         del around
         if not (
@@ -59,13 +59,13 @@ class Behavior(Grader, frozen=True, kw_only=True):
             or self.required_tools
             or self.forbidden_tools
         ):
-            yield Finding(
+            yield ConfigMistake(
                 message="checks nothing",
                 hint="set max_tool_calls, max_tokens, max_duration_ms, required_tools or forbidden_tools",
             )
         elif self.max_tool_calls == 0:
             message, hint = NO_LIMIT
-            yield Finding(path=("max_tool_calls",), message=message, hint=hint, warning=True)
+            yield ConfigMistake(path=("max_tool_calls",), message=message, hint=hint, warning=True)
 
     def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Compare what the agent did with the limits."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from waza.graders._interpreter import Interpreters
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import code_template
 from waza.kit.template import TemplateError
 from waza.model.base import NonBlank, Seconds
@@ -50,26 +50,26 @@ class Code(Grader, frozen=True, kw_only=True):
         used = {name for assertion in self.assertions for name in _used_names(assertion, self.language)}
         return {capability: "assertions" for name, capability in _REPORTED.items() if name in used}
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Warn of Python that cannot be parsed; when it runs, it is one failed check."""
         del around
         for index, assertion in enumerate(self.assertions if self.language == "python" else []):
             mistake = _mistake(assertion)
             if mistake:
-                yield Finding(
+                yield ConfigMistake(
                     path=("assertions", index),
                     message=f"is not a Python expression ({mistake}), so this check will always fail",
                     hint="write one expression, without statements; or set language: javascript",
                     warning=True,
                 )
 
-    def misplaced(self) -> Iterator[Finding]:
+    def misplaced(self) -> Iterator[ConfigMistake]:
         """Yield the assertions in which a value could be read as code."""
         for index, assertion in enumerate(self.assertions):
             try:
                 code_template.placed(assertion, _Anything(), self.language)
             except TemplateError as error:
-                yield Finding(path=("assertions", index), message=str(error))
+                yield ConfigMistake(path=("assertions", index), message=str(error))
 
     def filled(self, variables: Mapping[str, str]) -> Code:
         """Return the grader with each value as a string of its language, so that it is never read as code."""

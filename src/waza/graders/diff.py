@@ -12,7 +12,7 @@ import msgspec
 from waza.errors import WazaError, is_outside
 from waza.graders._difference import difference, lines_changed
 from waza.graders._workspace import content, encoding_note, opened, path_fault, refusal
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.files import inside, write_atomic
 from waza.model.base import Keys
 from waza.model.observation import Observation
@@ -93,33 +93,35 @@ class Diff(Grader, frozen=True, kw_only=True):
         """Tell whether it updates its snapshots instead of comparing with them."""
         return helpers.update_snapshots or self.update_snapshots
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse entries that check nothing and paths that lead out; warn of snapshots that are missing."""
         if around.module and self.context_dir and around.find(self.context_dir) is None:
-            yield Finding(path=("context_dir",), message=f"there is no {self.context_dir!r} in the module")
+            yield ConfigMistake(
+                path=("context_dir",), message=f"there is no {self.context_dir!r} in the module"
+            )
         for index, (entry, snapshot) in enumerate(self._entries(around)):
             at = ("expected_files", index)
             if fault := path_fault(entry.path):
-                yield Finding(path=(*at, "path"), message=fault)
+                yield ConfigMistake(path=(*at, "path"), message=fault)
             if not (entry.snapshot or entry.contains):
-                yield Finding(path=at, message="checks nothing", hint="set snapshot or contains")
+                yield ConfigMistake(path=at, message="checks nothing", hint="set snapshot or contains")
             for i, fragment in enumerate(entry.contains):
                 if not _sought(fragment):
                     message = "is empty, so it holds for every file"
-                    yield Finding(path=(*at, "contains", i), message=message, warning=True)
+                    yield ConfigMistake(path=(*at, "contains", i), message=message, warning=True)
             if snapshot is None:
                 continue
             if stray := snapshot.stray():
-                yield Finding(path=(*at, "snapshot"), message=stray)
+                yield ConfigMistake(path=(*at, "snapshot"), message=stray)
             elif not (snapshot.file.exists() or self.update_snapshots):
-                yield Finding(
+                yield ConfigMistake(
                     path=(*at, "snapshot"),
                     message=f"there is no file {snapshot.file}",
                     hint="correct the path, or let --update-snapshots write the file",
                     warning=True,
                 )
 
-    def placed(self, around: Surroundings) -> Diff:
+    def placed(self, around: GraderLocation) -> Diff:
         """Return the grader with its snapshots found; one that is not there yet gets the first place."""
         snapshots = tuple(snapshot for _, snapshot in self._entries(around))
         return msgspec.structs.replace(self, _snapshots=snapshots)
@@ -132,7 +134,7 @@ class Diff(Grader, frozen=True, kw_only=True):
         update = self.rewrites(helpers)
         failures: list[str] = []
         updates: list[dict[str, Any]] = []
-        for entry, snapshot in self._entries(Surroundings()):
+        for entry, snapshot in self._entries(GraderLocation()):
             try:
                 data = content(root, entry.path)
             except ValueError as error:
@@ -154,7 +156,7 @@ class Diff(Grader, frozen=True, kw_only=True):
         checks = sum(1 + bool(entry.snapshot) + len(entry.contains) for entry in self.expected_files)
         return Verdict.of_checks(checks, failures, details, _note(updates))
 
-    def _entries(self, around: Surroundings) -> Iterator[tuple[ExpectedFile, _Snapshot | None]]:
+    def _entries(self, around: GraderLocation) -> Iterator[tuple[ExpectedFile, _Snapshot | None]]:
         if self._snapshots:
             yield from zip(self.expected_files, self._snapshots, strict=True)
             return
@@ -166,7 +168,7 @@ class Diff(Grader, frozen=True, kw_only=True):
             yield entry, _located(entry.snapshot, context, around)
 
 
-def _located(snapshot: str, context: Path | None, around: Surroundings) -> _Snapshot | None:
+def _located(snapshot: str, context: Path | None, around: GraderLocation) -> _Snapshot | None:
     if not snapshot:
         return None
     given = Path(snapshot).expanduser()

@@ -9,7 +9,7 @@ from typing import ClassVar
 import msgspec
 
 from waza.graders._workspace import content, encoding_note, exists, opened, path_fault
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.graders.text import check_entries, match_failures
 from waza.model.base import Keys
 from waza.model.observation import Observation
@@ -37,14 +37,16 @@ class File(Grader, frozen=True, kw_only=True):
     must_not_exist: list[str] = []
     content_patterns: list[ContentPattern] = []
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing and paths that leave the workspace; warn of bad patterns."""
         del around
         if not (self.must_exist or self.must_not_exist or self.content_patterns):
-            yield Finding(message="checks nothing", hint="set must_exist, must_not_exist or content_patterns")
+            yield ConfigMistake(
+                message="checks nothing", hint="set must_exist, must_not_exist or content_patterns"
+            )
         for at, path in self._paths():
             if fault := path_fault(path):
-                yield Finding(path=at, message=fault)
+                yield ConfigMistake(path=at, message=fault)
         for index, entry in enumerate(self.content_patterns):
             at = ("content_patterns", index)
             yield from check_entries(entry.must_match, (*at, "must_match"), patterns=True)

@@ -12,7 +12,7 @@ import msgspec
 
 from waza.errors import GraderError
 from waza.graders._validating import Validators, is_foreseeable
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.schema import Schema, compile_schema, extract_json, referenced_files, strict_json
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -33,20 +33,22 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
     _referenced: tuple[str, ...] = ()  # the files that references in it lead to
     _root: Path | None = None  # the module that no reference may leave
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a schema that is missing, cannot be read or does not compile."""
         if self.schema is None and not self.schema_file:
-            yield Finding(message="checks nothing", hint="set schema or schema_file")
+            yield ConfigMistake(message="checks nothing", hint="set schema or schema_file")
             return
         if self.schema is not None and self.schema_file:
-            yield Finding(path=("schema_file",), message="is not used, because schema is given", warning=True)
+            yield ConfigMistake(
+                path=("schema_file",), message="is not used, because schema is given", warning=True
+            )
         try:
             compiled_text(*self._source(around), around.module)
         except ValueError as error:
             key = "schema_file" if self.schema is None else "schema"
-            yield Finding(path=(key,), message=str(error))
+            yield ConfigMistake(path=(key,), message=str(error))
 
-    def placed(self, around: Surroundings) -> JsonSchema:
+    def placed(self, around: GraderLocation) -> JsonSchema:
         """Return the grader with its schema read, so that a run cannot change it."""
         text, file = self._source(around)
         referenced = tuple(map(str, referenced_files(text, file))) if file else ()
@@ -61,7 +63,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
         except ValueError as error:
             return Verdict.failed(f"the output is not JSON: {error}", error=str(error))
         try:
-            text, file = (self._text, self._file) if self._text else self._source(Surroundings())
+            text, file = (self._text, self._file) if self._text else self._source(GraderLocation())
             if is_foreseeable(text, seen.output):
                 errors = compiled_text(text, file, self._root).errors(value)
             else:
@@ -82,7 +84,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
                 raise
         return extract_json(output)
 
-    def _source(self, around: Surroundings) -> tuple[str, Path | None]:
+    def _source(self, around: GraderLocation) -> tuple[str, Path | None]:
         """Return the schema as text, and the file that relative references start from."""
         if self.schema is not None:
             return json.dumps(self.schema), around.base / "schema"

@@ -14,7 +14,7 @@ from typing import ClassVar
 import msgspec
 
 from waza.errors import GraderError, is_outside
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import process
 from waza.kit.files import inside
 from waza.kit.process import Finished
@@ -37,7 +37,7 @@ _WORDS = re.compile(r"[^\s\"'`;&|<>()$=]+")  # of a shell command
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 
 
-class Program(Grader, frozen=True, kw_only=True):
+class ProgramGrader(Grader, frozen=True, kw_only=True):
     """Runs `command` with `args`, without a shell. Exit status 0: score 1, passed; anything else: 0, failed.
 
     The program gets the agent's output on stdin, the task's environment and `WAZA_WORKSPACE_DIR`; it
@@ -57,36 +57,38 @@ class Program(Grader, frozen=True, kw_only=True):
 
     _near: tuple[str, ...] = ()  # folders with its code that were found
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse what no system can pass to a program, and a module's command that is not in the module."""
         if around.module and _is_path(self.command) and around.find(self.command) is None:
-            yield Finding(path=("command",), message=f"there is no {self.command!r} in the module")
+            yield ConfigMistake(path=("command",), message=f"there is no {self.command!r} in the module")
         if "\0" in self.command:
-            yield Finding(path=("command",), message="holds a NUL character", hint="remove it")
+            yield ConfigMistake(path=("command",), message="holds a NUL character", hint="remove it")
         elif not around.module and not _found(_placed(self.command, around)):
             arguments = "; arguments go into args" if len(self.command.split()) > 1 else ""
             message = f"there is no program {self.command!r}, so every run fails this check{arguments}"
             hint = "it is sought beside the suite, in the current directory and on PATH"
-            yield Finding(path=("command",), message=message, hint=hint, warning=True)
+            yield ConfigMistake(path=("command",), message=message, hint=hint, warning=True)
         for index, arg in enumerate(self.args):
             if "\0" in arg:
-                yield Finding(path=("args", index), message="holds a NUL character", hint="remove it")
+                yield ConfigMistake(path=("args", index), message="holds a NUL character", hint="remove it")
         for index, name in enumerate(self.cache_inputs or ()):
             if "\0" in name or not (around.base / name).exists():
-                yield Finding(path=("cache_inputs", index), message=f"there is no {name!r} beside the suite")
+                yield ConfigMistake(
+                    path=("cache_inputs", index), message=f"there is no {name!r} beside the suite"
+                )
 
-    def misplaced(self) -> Iterator[Finding]:
+    def misplaced(self) -> Iterator[ConfigMistake]:
         """Yield the arguments that an interpreter reads as a program and that hold references."""
         for index in _program_texts([self.command, *self.args]):
             if index and has_references(self.args[index - 1]):
-                yield Finding(
+                yield ConfigMistake(
                     path=("args", index - 1),
                     message="a variable in the text of a program would be read as code",
                     hint="hand it over as an argument of its own, as in "
                     'args: ["-c", "echo \\"$1\\"", "sh", "{{.Vars.answer}}"]',
                 )
 
-    def placed(self, around: Surroundings) -> Program:
+    def placed(self, around: GraderLocation) -> ProgramGrader:
         """Make those words absolute paths that are files near the suite."""
         command, *args = [_placed(word, around) for word in (self.command, *self.args)]
         inputs = self.cache_inputs
@@ -110,7 +112,7 @@ class Program(Grader, frozen=True, kw_only=True):
         return self.cache_inputs is not None or bool(self._near)
 
     @property
-    def hangs_on(self) -> str:
+    def extra_digest(self) -> str:
         """The digest of the environment variables that the arguments name, and of where modules are found."""
         names = {"PYTHONPATH", *(name for arg in self.args for name in _VARIABLE.findall(arg))}
         values = [(name, os.environ.get(name)) for name in sorted(names)]
@@ -164,7 +166,7 @@ def _program_texts(words: Sequence[str]) -> Iterator[int]:
             interpreter = True
 
 
-def _placed(word: str, around: Surroundings) -> str:
+def _placed(word: str, around: GraderLocation) -> str:
     """Return the absolute path of the file that `word` names near the suite, else `word` itself.
 
     For a grader from elsewhere it is a file of its module.

@@ -11,9 +11,9 @@ import msgspec
 from waza.errors import GraderError
 from waza.graders import _judging, _pairwise, _rubric
 from waza.graders._rubric import Rubric
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.share import reaches
-from waza.model.agent import READING, Answer, Call, Question, Tool
+from waza.model.agent import READING, JudgeAnswer, JudgeQuestion, JudgeToolCall, Tool
 from waza.model.base import Effort, NonBlank, Seconds
 from waza.model.observation import Observation
 from waza.model.skill import canonical_tool
@@ -77,10 +77,10 @@ class Prompt(Grader, frozen=True, kw_only=True):
         """Say that it asks a judge, and how."""
         return {"judge": "", **({"efforts": "reasoning_effort"} if self.reasoning_effort else {})}
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader without instructions, and a rubric with mistakes."""
         if not self.prompt.strip() and not self.rubric.strip():
-            yield Finding(
+            yield ConfigMistake(
                 message="has no instructions for the judge",
                 hint=f"set prompt, or rubric to a file or one of: {', '.join(_rubric.built_in())}",
             )
@@ -88,41 +88,41 @@ class Prompt(Grader, frozen=True, kw_only=True):
             for problem in _rubric.load(self.rubric, around)[1]:
                 told = msgspec.structs.replace(problem, hint="", severity="error")
                 warning = problem.severity == "warning"
-                yield Finding(path=("rubric",), message=str(told), hint=problem.hint, warning=warning)
+                yield ConfigMistake(path=("rubric",), message=str(told), hint=problem.hint, warning=warning)
         yield from self._check_tools()
         limit = os.environ.get(_judging.TIME_LIMIT, "")
         if limit.strip() and _judging.duration(limit) is None:
-            yield Finding(
+            yield ConfigMistake(
                 message=f"{_judging.TIME_LIMIT} is {limit!r}, which is no time; a judge gets "
                 f"{_judging.DEFAULT_TIME_LIMIT:g} s",
                 hint="write a duration such as 300s or 5m",
                 warning=True,
             )
 
-    def _check_tools(self) -> Iterator[Finding]:
+    def _check_tools(self) -> Iterator[ConfigMistake]:
         """Refuse tools that no judge has: a misspelt one would silently be missing."""
         for index, name in enumerate(self.tools):
             if canonical_tool(name) not in {canonical_tool(known) for known in _USABLE}:
-                yield Finding(
+                yield ConfigMistake(
                     path=("tools", index),
                     message=f"{name!r} is not a tool that a judge can be given",
                     hint=f"write one of: {', '.join(_USABLE)}",
                 )
         if self.tools and self.continue_session:
-            yield Finding(
+            yield ConfigMistake(
                 path=("tools",),
                 message="a judge that continues the agent's session only reads",
                 hint="leave out tools, or continue_session",
             )
 
-    def placed(self, around: Surroundings) -> Prompt:
+    def placed(self, around: GraderLocation) -> Prompt:
         """Take the rubric along, so that its file is read once."""
         return msgspec.structs.replace(self, _loaded=self._load(around))
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Ask the judge. GraderError: there is none, or it broke before a verdict."""
-        rubric = self._loaded or self._load(Surroundings())
-        question = Question(
+        rubric = self._loaded or self._load(GraderLocation())
+        question = JudgeQuestion(
             asker=helpers.name,
             text=(self.prompt if rubric is None or self.prompt.strip() else rubric.body).strip(),
             model=self.model or helpers.judge_model,
@@ -138,7 +138,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
         return self._finished(verdict, rubric)
 
     async def _independent(
-        self, question: Question, seen: Observation, helpers: Helpers, expectation: list[tuple[str, str]]
+        self, question: JudgeQuestion, seen: Observation, helpers: Helpers, expectation: list[tuple[str, str]]
     ) -> Verdict:
         if self.continue_session and not seen.session_id:
             raise GraderError(
@@ -153,7 +153,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
         resume_id = seen.session_id if self.continue_session else ""
         return _verdict(await _judging.ask(question, seen, helpers, resume_id), text)
 
-    def _load(self, around: Surroundings) -> Rubric | None:
+    def _load(self, around: GraderLocation) -> Rubric | None:
         if not self.rubric.strip():
             return None
         rubric, problems = _rubric.load(self.rubric, around)
@@ -183,7 +183,7 @@ def _candidate(seen: Observation) -> tuple[str, str]:
     return ("Candidate output" if seen.output.strip() else "Candidate output (it is empty)", seen.output)
 
 
-def _verdict(answer: Answer, text: str) -> Verdict:
+def _verdict(answer: JudgeAnswer, text: str) -> Verdict:
     """Return the verdict that the judge's calls amount to; `text` is what it was asked."""
     passes = [_entry(call) for call in answer.calls if call.name == PASS]
     fails = [_entry(call) for call in answer.calls if call.name == FAIL]
@@ -204,7 +204,7 @@ def _verdict(answer: Answer, text: str) -> Verdict:
     return Verdict(score=len(passes) / total, passed=not fails, feedback=feedback, details=details)
 
 
-def _entry(call: Call) -> str:
+def _entry(call: JudgeToolCall) -> str:
     """Return a call's description and reason; a call whose arguments cannot be read still counts."""
     parts = [call.args.get(key) for key in ("description", "reason")]
     return ": ".join(part for part in parts if isinstance(part, str) and part) or "no reason given"

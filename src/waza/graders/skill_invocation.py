@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from waza.graders.action_sequence import sequence_fault
-from waza.graders.base import ExactName, Finding, Grader, Surroundings, exact_names
+from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, exact_names
 from waza.kit.stats import f1
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
@@ -17,7 +17,7 @@ from waza.model.verdict import Helpers, Verdict
 _EXTRA_COST = 0.6  # what a session of nothing but extra invocations would lose of its score
 
 
-class SkillInvocation(Grader, frozen=True, kw_only=True):
+class SkillInvocationGrader(Grader, frozen=True, kw_only=True):
     """Passed by the mode, scored by F1. A forbidden skill makes the score 0.
 
     `mode` is needed with `required_skills`. `allow_extra: false` lowers the score and never the verdict;
@@ -39,13 +39,15 @@ class SkillInvocation(Grader, frozen=True, kw_only=True):
             "skill", required_skills=self.required_skills, forbidden_skills=self.forbidden_skills
         )
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing, and required skills without a mode."""
         del around
         if not (self.required_skills or self.forbidden_skills):
-            yield Finding(message="checks nothing", hint="set required_skills or forbidden_skills")
+            yield ConfigMistake(message="checks nothing", hint="set required_skills or forbidden_skills")
         elif self.required_skills and self.mode is None:
-            yield Finding(message="'mode' is missing", hint="set mode to exact_match, in_order or any_order")
+            yield ConfigMistake(
+                message="'mode' is missing", hint="set mode to exact_match, in_order or any_order"
+            )
 
     def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Compare the loaded skills with the lists. No skill at all is an ordinary case."""

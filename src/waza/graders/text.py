@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.pattern import PatternError, compile_pattern
 from waza.kit.text import folded
 from waza.model.observation import Observation
@@ -26,12 +26,12 @@ class Text(Grader, frozen=True, kw_only=True):
     regex_match: list[str] = []
     regex_not_match: list[str] = []
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing; warn of patterns that do not compile."""
         del around
         lists = msgspec.structs.asdict(self)
         if not any(lists.values()):
-            yield Finding(message="checks nothing", hint=f"set one of {', '.join(lists)}")
+            yield ConfigMistake(message="checks nothing", hint=f"set one of {', '.join(lists)}")
         for key, entries in lists.items():
             yield from check_entries(entries, (key,), patterns=key.startswith("regex_"))
 
@@ -61,15 +61,15 @@ class Text(Grader, frozen=True, kw_only=True):
 
 def check_entries(
     entries: Iterable[str], path: tuple[str | int, ...], *, patterns: bool = False
-) -> Iterator[Finding]:
+) -> Iterator[ConfigMistake]:
     """Yield an error for each empty entry, and for `patterns` a warning for each that does not compile."""
     for index, entry in enumerate(entries):
         if not entry:
-            yield Finding(
+            yield ConfigMistake(
                 path=(*path, index), message="must not be empty", hint="every text holds the empty one"
             )
         elif patterns and (fault := _pattern_fault(entry)):
-            yield Finding(
+            yield ConfigMistake(
                 path=(*path, index),
                 message=f"{fault}; every run fails this check until the pattern is corrected",
                 warning=True,

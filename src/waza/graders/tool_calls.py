@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from waza.graders.argument import Matcher, check_matchers, check_pattern, mismatch
-from waza.graders.base import ExactName, Finding, Grader, Surroundings, exact_names
+from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, exact_names
 from waza.kit.pattern import compile_pattern
 from waza.model.base import Keys, NonBlank, NonNegative
 from waza.model.observation import Observation, ToolEvent
@@ -45,17 +45,17 @@ class ToolCalls(Grader, frozen=True, kw_only=True):
         """Say which names are compared letter by letter."""
         return exact_names("tool", required_tools=self.required_tools, forbidden_tools=self.forbidden_tools)
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing, bounds that exclude each other, unusable patterns."""
         del around
         lists = self.required_tools or self.forbidden_tools or self.expect
         if not (lists or self.min_calls or self.max_calls is not None):
-            yield Finding(
+            yield ConfigMistake(
                 message="checks nothing",
                 hint="set required_tools, forbidden_tools, min_calls, max_calls or expect",
             )
         if self.max_calls is not None and (self.min_calls or 0) > self.max_calls:
-            yield Finding(
+            yield ConfigMistake(
                 path=("min_calls",), message=f"is {self.min_calls}, more than max_calls {self.max_calls}"
             )
         for index, expected in enumerate(self.expect):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from waza.graders.argument import Matcher, arguments, as_text, check_matchers, check_pattern, mismatch
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.pattern import compile_pattern
 from waza.model.base import Keys, NonBlank
 from waza.model.observation import Observation, ToolEvent
@@ -42,7 +42,7 @@ class ToolSpec(Keys, frozen=True, kw_only=True):
         conditions += [f"args.{name}" for name in sorted(self.args)]
         return f"{self.tool.strip()} ({', '.join(conditions)})" if conditions else self.tool.strip()
 
-    def check(self, path: tuple[str | int, ...]) -> Iterator[Finding]:
+    def check(self, path: tuple[str | int, ...]) -> Iterator[ConfigMistake]:
         """Yield the patterns and matchers that cannot be used. The tool's name is not looked at."""
         for argument, pattern in self.patterns.items():
             yield from check_pattern(pattern, (*path, f"{argument}_pattern"))
@@ -81,11 +81,11 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
         """Say that it judges by reported calls."""
         return {"tool_calls": ""}
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing, and patterns and matchers that cannot be used."""
         del around
         if not (self.expect_tools or self.reject_tools or self.allow_only is not None):
-            yield Finding(
+            yield ConfigMistake(
                 message="checks nothing",
                 hint="set expect_tools, reject_tools or allow_only ('allow_only: []' allows no call)",
             )

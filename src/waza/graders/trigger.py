@@ -10,7 +10,7 @@ import msgspec
 
 from waza.errors import GraderError
 from waza.graders._keywords import Keywords, keywords
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import frontmatter, yaml
 from waza.kit.share import decimal, reaches
 from waza.model.base import NonBlank
@@ -33,19 +33,19 @@ class Trigger(Grader, frozen=True, kw_only=True):
     threshold: Share = 0.6
     _keywords: Keywords | None = None
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse an unknown mode, and a skill that cannot be read or has no words."""
         if self._mode not in ("positive", "negative"):
-            yield Finding(
+            yield ConfigMistake(
                 path=("mode",),
                 message=f"{self.mode!r} is not a mode",
                 hint="write positive (the skill should fire) or negative (it should not)",
             )
         read = _read(self.skill_path, around)
-        if isinstance(read, Finding):
+        if isinstance(read, ConfigMistake):
             yield read
 
-    def placed(self, around: Surroundings) -> Trigger:
+    def placed(self, around: GraderLocation) -> Trigger:
         """Take the skill's keywords along, so that its file is read once."""
         return msgspec.structs.replace(self, _keywords=self._skill(around))
 
@@ -54,7 +54,7 @@ class Trigger(Grader, frozen=True, kw_only=True):
         del helpers
         if not seen.has_task:
             return Verdict.failed("there is no task here, so there is no prompt to compare")
-        skill = self._keywords or self._skill(Surroundings())
+        skill = self._keywords or self._skill(GraderLocation())
         match = skill.match(seen.prompt)
         near = reaches(match.score, self.threshold)
         return Verdict(
@@ -76,9 +76,9 @@ class Trigger(Grader, frozen=True, kw_only=True):
     def _mode(self) -> str:
         return self.mode.strip().lower()
 
-    def _skill(self, around: Surroundings) -> Keywords:
+    def _skill(self, around: GraderLocation) -> Keywords:
         read = _read(self.skill_path, around)
-        if isinstance(read, Finding):
+        if isinstance(read, ConfigMistake):
             raise GraderError(f"{read.message}; {read.hint}")
         return read
 
@@ -88,10 +88,10 @@ class Trigger(Grader, frozen=True, kw_only=True):
         return f"the prompt is {fires}: nearness {decimal(score)} is {side} the threshold {self.threshold:g}"
 
 
-def _read(skill_path: str, around: Surroundings) -> Keywords | Finding:
+def _read(skill_path: str, around: GraderLocation) -> Keywords | ConfigMistake:
     """Return the keywords of the skill that a path means, or what is wrong with it."""
     file = _file(skill_path, around)
-    if isinstance(file, Finding):
+    if isinstance(file, ConfigMistake):
         return file
     try:
         data = file.read_bytes()
@@ -116,7 +116,7 @@ def _read(skill_path: str, around: Surroundings) -> Keywords | Finding:
     return found
 
 
-def _file(skill_path: str, around: Surroundings) -> Path | Finding:
+def _file(skill_path: str, around: GraderLocation) -> Path | ConfigMistake:
     found = around.find(skill_path.strip())
     if found is None:
         return _finding(
@@ -138,5 +138,5 @@ def _text(meta: yaml.Node | None, key: str) -> str:
     return value.text if isinstance(value, yaml.Scalar) else ""
 
 
-def _finding(message: str, hint: str) -> Finding:
-    return Finding(path=("skill_path",), message=message, hint=hint)
+def _finding(message: str, hint: str) -> ConfigMistake:
+    return ConfigMistake(path=("skill_path",), message=message, hint=hint)

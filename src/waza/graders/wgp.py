@@ -13,11 +13,11 @@ import msgspec
 from waza.errors import GraderError
 from waza.graders import _wgp_program
 from waza.graders._wgp_module import MAGIC
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.model.base import Keys, NonBlank, Seconds
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
-from waza.model.wgp import Answer, decode_response, encode_request
+from waza.model.wgp import GraderReply, decode_response, encode_request
 
 _WASM_MEMORY_MB = 256
 _SHOWN_LOG = 2000  # characters of the log that stand in an error
@@ -60,7 +60,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
         """Return the folder of a program."""
         return [Path(self.artifact).parent] if self.runtime == "program" else []
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse an artifact that is missing or cannot be run."""
         file = around.find(self.artifact)
         if file is None:
@@ -72,7 +72,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
         elif not os.access(file, os.X_OK):
             yield _finding(f"{self.artifact!r} is not executable", f"make it so: chmod +x {file}")
 
-    def placed(self, around: Surroundings) -> Wgp:
+    def placed(self, around: GraderLocation) -> Wgp:
         """Return the grader with the absolute path of its artifact; a module must then stay as it is."""
         file = (around.find(self.artifact) or Path(self.artifact)).absolute()
         digest = _wasm().digest_of(file) if self.runtime == "wasm" else ""
@@ -95,7 +95,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
             score=response.score, passed=response.passed, feedback=response.rationale, details=details
         )
 
-    async def _ask_program(self, seen: Observation) -> Answer:
+    async def _ask_program(self, seen: Observation) -> GraderReply:
         workspace = _absolute(seen.workspace)
         return await _wgp_program.ask(
             Path(self.artifact),
@@ -106,10 +106,10 @@ class Wgp(Grader, frozen=True, kw_only=True):
             memory_mb=self.limits.memory_mb,
         )
 
-    async def _ask_module(self, seen: Observation) -> Answer:
+    async def _ask_module(self, seen: Observation) -> GraderReply:
         wasm = _wasm()
         try:
-            answer: Answer = await wasm.ask(
+            answer: GraderReply = await wasm.ask(
                 Path(self.artifact),
                 self._digest,
                 self.entrypoint,
@@ -121,7 +121,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
             raise GraderError(str(error)) from error
         return answer
 
-    def _module_findings(self, file: Path) -> Iterator[Finding]:
+    def _module_findings(self, file: Path) -> Iterator[ConfigMistake]:
         try:
             binary = file.read_bytes()
             if not binary.startswith(MAGIC):
@@ -133,14 +133,14 @@ class Wgp(Grader, frozen=True, kw_only=True):
         except OSError as error:
             yield _finding(f"{self.artifact!r} cannot be read: {error.strerror}")
         except GraderError as error:
-            yield Finding(path=("runtime",), message=str(error))
+            yield ConfigMistake(path=("runtime",), message=str(error))
         except ValueError as error:
             yield _finding(str(error))
         else:
             if self.entrypoint not in module.entrypoints:
                 message = f"the module exports no function {self.entrypoint!r} that takes nothing"
                 hint = f"it can be entered at: {', '.join(module.entrypoints) or 'nothing'}"
-                yield Finding(path=("entrypoint",), message=message, hint=hint)
+                yield ConfigMistake(path=("entrypoint",), message=message, hint=hint)
 
 
 def _wasm() -> ModuleType:
@@ -156,11 +156,11 @@ def _absolute(workspace: str) -> str:
     return str(Path(workspace).absolute()) if workspace else ""
 
 
-def _finding(message: str, hint: str = "") -> Finding:
-    return Finding(path=("artifact",), message=message, hint=hint)
+def _finding(message: str, hint: str = "") -> ConfigMistake:
+    return ConfigMistake(path=("artifact",), message=message, hint=hint)
 
 
-def _no_verdict(reason: str, answer: Answer) -> GraderError:
+def _no_verdict(reason: str, answer: GraderReply) -> GraderError:
     """Return the error of a grader, with the end of what it logged."""
     log = answer.log[-_SHOWN_LOG:]
     return GraderError(f"{reason}; its log ends: {log}" if log else reason)

@@ -32,14 +32,14 @@ VALUE = "\0"  # in the words of a command: what is not known before it runs
 Use = Literal["data", "script", "code", "source", "unknown"]
 
 
-class Command:
+class ShellCommand:
     """A simple or a compound command: what it says, where its output goes, and what it is a part of."""
 
-    def __init__(self, around: Command | None = None) -> None:
+    def __init__(self, around: ShellCommand | None = None) -> None:
         self.around = around
         self.opening = ""  # of a compound command: its first word
         self.text = ""  # without what stands in substitutions
-        self.piped_to: Command | None = None
+        self.piped_to: ShellCommand | None = None
         self.behind_pipe = False
         self.to_file = False
 
@@ -94,17 +94,17 @@ class Command:
         """Whether all that it consists of may read what was piped or redirected to it."""
         return self.behind_pipe or "<" in self.text
 
-    def readers(self) -> Iterator[Command]:
+    def readers(self) -> Iterator[ShellCommand]:
         """Yield the command, and those that its output goes to: behind pipes, and around it."""
-        around: Command | None = self
+        around: ShellCommand | None = self
         while around is not None:
-            reader: Command | None = around
+            reader: ShellCommand | None = around
             while reader is not None:
                 yield reader
                 reader = reader.piped_to
             around = around.around
 
-    def is_within(self, others: list[Command]) -> bool:
+    def is_within(self, others: list[ShellCommand]) -> bool:
         """Tell whether it is one of these commands, or a part of one."""
         return self in others or (self.around is not None and self.around.is_within(others))
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from waza.kit.shell_command import VALUE, Command
+from waza.kit.shell_command import VALUE, ShellCommand
 from waza.kit.template import Reference, parts
 from waza.problem import Severity
 
@@ -85,7 +85,7 @@ class _Frame:
     `command` is the command that what stands in it belongs to.
     """
 
-    def __init__(self, kind: str, command: Command, delimiter: str = "", *, tabs: bool = False) -> None:
+    def __init__(self, kind: str, command: ShellCommand, delimiter: str = "", *, tabs: bool = False) -> None:
         self.kind, self.command = kind, command
         self.delimiter, self.tabs = delimiter, tabs
 
@@ -94,7 +94,7 @@ class _Place(NamedTuple):
     """Where a reference was placed."""
 
     reference: Reference
-    command: Command
+    command: ShellCommand
     wrong: str  # why no variable can stand there
     assigned: bool
     first: bool
@@ -107,7 +107,7 @@ class _Walk:
         self._places: list[_Place] = []
         self._names = names
         self._out: list[str] = []  # character by character, references in one
-        self._commands = [Command()]
+        self._commands = [ShellCommand()]
         self._frames = [_Frame("bare", self._commands[0])]
         self._pending: list[_Frame] = []  # here-documents that begin at the next line
         self._at = 0
@@ -157,8 +157,8 @@ class _Walk:
     def _top(self) -> _Frame:
         return self._frames[-1]
 
-    def _begin(self, around: Command | None) -> Command:
-        self._commands.append(Command(around))
+    def _begin(self, around: ShellCommand | None) -> ShellCommand:
+        self._commands.append(ShellCommand(around))
         return self._commands[-1]
 
     def _ahead(self, count: int = 1) -> str:

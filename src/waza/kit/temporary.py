@@ -36,7 +36,7 @@ class OwnDirectory:
         self._lines.append(msgspec.json.encode(marks.owner()))
 
     def note(self, line: bytes) -> None:
-        """Write a line that `forsaken` hands to whoever clears the directory."""
+        """Write a line that `stale_directories` hands to whoever clears the directory."""
         self._lines.append(line)
 
     def release(self) -> None:
@@ -50,7 +50,7 @@ class OwnDirectory:
         return not os.path.lexists(self.path)
 
 
-class Forsaken(msgspec.Struct, frozen=True):
+class StaleDirectory(msgspec.Struct, frozen=True):
     """A directory whose process has ended without removing it: whose it was, and what was noted in it."""
 
     path: Path
@@ -58,7 +58,7 @@ class Forsaken(msgspec.Struct, frozen=True):
     lines: list[bytes]
 
 
-def forsaken() -> Iterator[Forsaken]:
+def stale_directories() -> Iterator[StaleDirectory]:
     """Yield the directories of processes that have ended without removing them."""
     for root in Path(tempfile.gettempdir()).resolve().glob("waza-*"):
         lines: list[bytes] | None = None
@@ -69,7 +69,7 @@ def forsaken() -> Iterator[Forsaken]:
                 with LineFile.open(root / LOCK) as file:  # refused while the process lives
                     lines = [line for _, line in file]
         if lines is not None:
-            yield Forsaken(root, _owner(lines[0]) if lines else "", lines[1:])
+            yield StaleDirectory(root, _owner(lines[0]) if lines else "", lines[1:])
 
 
 def _owner(line: bytes) -> str:

@@ -14,19 +14,19 @@ from msgspec import UNSET, UnsetType
 
 from waza.errors import GraderError
 from waza.graders._judging import time_limit
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.decode import did_you_mean, fields_of
-from waza.m365.builtin import asks_judge
-from waza.m365.case import Case, EvaluatorResult, Judge, Message
-from waza.m365.contract import off_scale
-from waza.m365.custom import FOLDER, discover
-from waza.m365.judge import KEYS, JudgeError, NoJudge, is_configured, judge_named, judge_of
-from waza.m365.model import Turn
-from waza.m365.options import BUILT_IN, options_of, taken_name
-from waza.m365.panel import Panels
-from waza.m365.scores import RetrievalExecution
-from waza.m365.status import entry_of, is_error, scale_of, unit_score
-from waza.model.agent import Question
+from waza.m365.custom.custom_result import off_scale
+from waza.m365.custom.discover import FOLDER, discover
+from waza.m365.document.model import DocumentTurn
+from waza.m365.document.scores import RetrievalExecution
+from waza.m365.evaluators.builtin import asks_judge
+from waza.m365.evaluators.evaluator_set import EvaluatorSets
+from waza.m365.evaluators.options import BUILT_IN, options_of, taken_name
+from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult, JudgeModel, Message
+from waza.m365.judges.choose import KEYS, JudgeError, NoJudge, is_configured, judge_named, judge_of
+from waza.m365.results.status import entry_of, is_error, scale_of, unit_score
+from waza.model.agent import JudgeQuestion
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -60,7 +60,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     @classmethod
     def of_document(
-        cls, name: str, entry: dict[str, Any], turn: Turn, root: Path, digest: str
+        cls, name: str, entry: dict[str, Any], turn: DocumentTurn, root: Path, digest: str
     ) -> EvaluatorGrader:
         """Return the grader that asks an evaluator about a turn; `entry` is what the document has of it."""
         return cls(
@@ -72,41 +72,43 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             _digest=digest,
         )
 
-    def check(self, around: Surroundings) -> Iterator[Finding]:
+    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse names of no evaluator, options that it does not have, and custom evaluators that cannot be."""
         taken = taken_name(self.name)
         if taken:
-            yield Finding(path=("name",), message=taken.message, hint=taken.hint)
+            yield ConfigMistake(path=("name",), message=taken.message, hint=taken.hint)
             return
         if self.name in BUILT_IN:
             yield from self._check_options()
         else:
             for problem in discover(_root(around), [self.name]).problems:
                 warning = problem.severity == "warning"
-                yield Finding(path=("name",), message=problem.message, hint=problem.hint, warning=warning)
+                yield ConfigMistake(
+                    path=("name",), message=problem.message, hint=problem.hint, warning=warning
+                )
             if wrong := off_scale(self._options) if self._is_custom_judge(_root(around)) else "":
-                yield Finding(path=("threshold",), message=wrong)
+                yield ConfigMistake(path=("threshold",), message=wrong)
         if self._asks_judge(_root(around)) and not (
             is_configured(os.environ) or (around.judge and self.name in BUILT_IN)
         ):
             message = f"{self.name} asks a judge, and none is configured, so it will reach no verdict"
             hint = "set OPENAI_API_KEY or AZURE_AI_OPENAI_ENDPOINT, and what belongs to it"
-            yield Finding(path=("name",), message=message, hint=hint, warning=True)
+            yield ConfigMistake(path=("name",), message=message, hint=hint, warning=True)
 
-    def _check_options(self) -> Iterator[Finding]:
+    def _check_options(self) -> Iterator[ConfigMistake]:
         known = [field.key for field in fields_of(BUILT_IN[self.name])]
         for key in self._options:
             if key not in known:
                 path = ("threshold",) if key == "threshold" else ("options", key)
-                yield Finding(
+                yield ConfigMistake(
                     path=path, message=f"{self.name} has no option {key!r}", hint=did_you_mean(key, known)
                 )
         try:
             options_of(self.name, self._options)
         except msgspec.ValidationError as error:
-            yield Finding(path=("options",), message=f"these options do not fit {self.name}: {error}")
+            yield ConfigMistake(path=("options",), message=f"these options do not fit {self.name}: {error}")
 
-    def placed(self, around: Surroundings) -> EvaluatorGrader:
+    def placed(self, around: GraderLocation) -> EvaluatorGrader:
         """Note where custom evaluators are, and what they are now."""
         root = _root(around)
         judged = self._asks_judge(root)
@@ -114,7 +116,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, _root=root, _judged=judged, _digest=" ".join(own))
 
     @property
-    def hangs_on(self) -> str:
+    def extra_digest(self) -> str:
         """The digest of a custom evaluator's files, and who judges."""
         return self._digest
 
@@ -145,7 +147,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Ask the evaluator."""
-        panels = helpers.shared.get(Panels)
+        panels = helpers.shared.get(EvaluatorSets)
         panel, used = panels.at(self._root or Path.cwd()), [{self.name: self._options}]
         problems = [*panel.find([self.name]), *await panel.start([self.name])]
         if any(problem.severity == "error" for problem in problems):
@@ -158,7 +160,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             raise GraderError(str(error)) from error
         return _verdict(result)
 
-    def _case(self, seen: Observation) -> Case:
+    def _case(self, seen: Observation) -> EvaluatorInput:
         searches = seen.diagnostics.get("retrieval_executions")
         try:
             known = (
@@ -168,7 +170,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             )
         except msgspec.ValidationError as error:
             raise GraderError(f"what is known of the agent's searches cannot be read: {error}") from error
-        return Case(
+        return EvaluatorInput(
             prompt=seen.question,
             response=seen.output,
             expected_response=self.expected_response
@@ -177,7 +179,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             retrieval=known,
         )
 
-    async def _judge(self, panels: Panels, helpers: Helpers) -> Judge:
+    async def _judge(self, panels: EvaluatorSets, helpers: Helpers) -> JudgeModel:
         """Return the judge that the environment configures, else the executor's, which custom judges cannot use.
 
         JudgeError: there is none, or it cannot be asked.
@@ -211,7 +213,7 @@ def _verdict(result: EvaluatorResult) -> Verdict:
     return Verdict(score=score, passed=result.passed, feedback=result.reason, details=details)
 
 
-def _root(around: Surroundings) -> Path:
+def _root(around: GraderLocation) -> Path:
     """Return the directory with custom evaluators."""
     here = Path.cwd()
     if around.module is None and (here / FOLDER).is_dir():
@@ -254,7 +256,7 @@ class _OfExecutor:
         try:
             text = "\n\n".join(message.content for message in messages)
             answer = await interview.ask(
-                Question(
+                JudgeQuestion(
                     asker=helpers.name,
                     text=text,
                     model=helpers.judge_model,

@@ -12,12 +12,12 @@ from msgspec import UnsetType
 
 from waza.errors import UsageError
 from waza.executors import CAPABILITIES, SHORT, TYPES, named
-from waza.m365.document import EvalDocument, Item
+from waza.m365.document.model import DocumentTurn
+from waza.m365.document.read import DocumentItem, EvalDocument
+from waza.m365.document.scores import TRACEBACKS
+from waza.m365.evaluators.options import Evaluators
 from waza.m365.grader import EvaluatorGrader, evaluator_digest
-from waza.m365.model import Turn
-from waza.m365.options import Evaluators
-from waza.m365.scores import TRACEBACKS
-from waza.m365.status import AGENT_THROTTLED, EVALUATORS_FAILED, REQUEST_FAILED
+from waza.m365.results.status import AGENT_THROTTLED, EVALUATORS_FAILED, REQUEST_FAILED
 from waza.model.loaded import Suite
 from waza.model.mock import MockScript, MockTurn
 from waza.model.skill import Target
@@ -106,7 +106,7 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
 
 
 def _task(
-    item: Item,
+    item: DocumentItem,
     data: Mapping[str, Any],
     evaluators: Sequence[Evaluators],
     agent: Agent,
@@ -142,7 +142,7 @@ def _task(
 
 
 def _grader(
-    name: str, options: dict[str, Any], turn: Turn, agent: Agent, digests: Mapping[str, str]
+    name: str, options: dict[str, Any], turn: DocumentTurn, agent: Agent, digests: Mapping[str, str]
 ) -> BuiltGrader:
     config = {"name": name, "options": options, "entailment": agent.entailment}
     config |= {"expected_response": turn.expected_response, "context": turn.context}
@@ -150,13 +150,13 @@ def _grader(
     return BuiltGrader(GraderSpec(type="evaluator", name=name, config=config), grader)
 
 
-def _recording(item: Item, data: Mapping[str, Any]) -> MockScript:
+def _recording(item: DocumentItem, data: Mapping[str, Any]) -> MockScript:
     """Return the script of an item; `data` is the item as it stands in the document."""
     turns = zip(item.turns, data["turns"] if item.thread else [data], strict=True)
     return MockScript(turns=tuple(_recorded(turn, own) for turn, own in turns))
 
 
-def _recorded(turn: Turn, data: Mapping[str, Any]) -> MockTurn:
+def _recorded(turn: DocumentTurn, data: Mapping[str, Any]) -> MockTurn:
     """Return what the agent said, and what was known of it, when the document was written."""
     error = turn.error
     if not isinstance(error, UnsetType) and error.code != EVALUATORS_FAILED:

@@ -89,7 +89,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             raise ExecutorError(f"config.executor_options of {self.config.executor}: {error}") from error
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptWorkspace(msgspec.Struct, frozen=True, kw_only=True):
     """Where an attempt happens: the workspace, the agent's directory in it, and what was put there.
 
     `mock_servers` are mocked MCP servers to be given to the agent; `mock_token` is what its shell must carry as
@@ -113,14 +113,14 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any]
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that was called in answer to a question."""
 
     name: str
     args: dict[str, Any]
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question to a judge or responder. `asker` is the grader's name, or `responder`.
 
     `tools` are for the answer. `may_use` are those of the executor's own tools that whoever is asked may use.
@@ -135,11 +135,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = 120
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What came back: text, the calls in order, and an error if the turn ended in one."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[JudgeToolCall, ...] = ()
     error: str = ""
     usage: Usage | None = None
     session_id: str = ""
@@ -148,8 +148,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Interview(Protocol):
     """A conversation with a judge or responder; it remembers what was asked."""
 
-    async def ask(self, question: Question) -> Answer:
-        """Ask, and wait for the answer. Never raises for a broken turn: see `Answer.error`."""
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        """Ask, and wait for the answer. Never raises for a broken turn: see `JudgeAnswer.error`."""
         ...
 
     async def aclose(self) -> None:
@@ -157,12 +157,12 @@ class Interview(Protocol):
         ...
 
 
-class Sitting(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session that a judge or responder held: what it cost, and what it was denied; None: nothing is denied."""
 
     session_id: str
     usage: Usage | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[JudgeToolCall, ...] = ()
     denials: tuple[Denial, ...] | None = None
 
 
@@ -170,7 +170,7 @@ class Judge(Protocol):
     """Whoever can answer questions about an attempt."""
 
     @property
-    def sittings(self) -> Sequence[Sitting]:
+    def sittings(self) -> Sequence[JudgeSession]:
         """The sessions that were held so far."""
         ...
 
@@ -205,7 +205,7 @@ class Executor(Protocol):
         """Tell whether the agent needs a workspace for a task that brings no files itself."""
         ...
 
-    async def open(self, attempt: Attempt, place: Place) -> Session:
+    async def open(self, attempt: Attempt, place: AttemptWorkspace) -> Session:
         """Start a session for an attempt."""
         ...
 

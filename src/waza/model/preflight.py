@@ -21,7 +21,7 @@ def worst(states: Iterable[State]) -> State:
     return max(states, key=_FROM_GOOD_TO_BAD.index, default="verified")
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PreflightCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The grader that a requirement names; `after_turn` is that of a checkpoint."""
 
     scope: str
@@ -37,7 +37,7 @@ class CheckedRequirement(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     state: State
     meaning: str
-    checks: list[Check]
+    checks: list[PreflightCheck]
 
 
 class ListedTask(msgspec.Struct, frozen=True, kw_only=True):

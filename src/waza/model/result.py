@@ -136,7 +136,7 @@ class RunResult(Written, frozen=True, kw_only=True):
     output_bytes: int = 0
 
 
-class Interval(Written, frozen=True, kw_only=True):
+class ConfidenceInterval(Written, frozen=True, kw_only=True):
     """A confidence interval; bootstraps are counted where there are any."""
 
     lower: float
@@ -165,9 +165,9 @@ class TaskStats(Written, frozen=True, kw_only=True):
     ci95_hi: float
     flaky: bool
     avg_duration_ms: int
-    bootstrap_ci: Interval | None = None
+    bootstrap_ci: ConfidenceInterval | None = None
     is_significant: bool | None = None
-    pass_rate_ci: Interval | None = None
+    pass_rate_ci: ConfidenceInterval | None = None
 
 
 class Pairwise(Written, frozen=True, kw_only=True):
@@ -222,10 +222,10 @@ class Group(Written, frozen=True, kw_only=True):
 class SuiteStatistics(Written, frozen=True, kw_only=True):
     """Figures over the tasks of a suite with several trials."""
 
-    bootstrap_ci: Interval
+    bootstrap_ci: ConfidenceInterval
     is_significant: bool
     normalized_gain: float | None = None
-    success_rate_ci: Interval | None = None
+    success_rate_ci: ConfidenceInterval | None = None
     pass_hat_k: list[float] = []
     pass_at_k: list[float] = []
 

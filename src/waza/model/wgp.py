@@ -85,7 +85,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     metrics: dict[str, float] = {}
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class GraderReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a transport brought back: a response or a fault, and what the grader logged on the way."""
 
     data: bytes = b""

@@ -16,12 +16,12 @@ from waza.preflight.dependencies import Needs, gaps
 from waza.preflight.diagnosis import Told, unreadable
 from waza.preflight.requirements import checked, collisions, declared_graders
 from waza.problem import shown
-from waza.suite.load import examine, told
-from waza.suite.loading import Loading, Request, TaskSource
+from waza.suite.load import examine, problems_in_order
+from waza.suite.loading import Loading, LoadOptions, TaskSource
 from waza.suite.tasks import fixtures_of
 
 
-def inventory(path: Path, request: Request) -> Preflight:
+def inventory(path: Path, request: LoadOptions) -> Preflight:
     """Return the report on a suite: complete, or with diagnostics of all that is missing, unsure or wrong.
 
     Starts no engine and no program, and asks no network. Never raises for mistakes in people's files.
@@ -31,7 +31,7 @@ def inventory(path: Path, request: Request) -> Preflight:
         suite, loading = examine(path, request)
     except SuiteError as error:
         return Preflight(source=source, diagnostics=_sorted([unreadable(one) for one in error.problems]))
-    heard = Told(loading, told(loading))
+    heard = Told(loading, problems_in_order(loading))
     needs = Needs(suite, loading, heard).all()
     offered = capabilities(suite, needs)
     tasks, said = _tasks(suite, loading)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from waza.kit.decode import Document, did_you_mean
-from waza.model.preflight import Check, CheckedRequirement, Diagnostic, State, worst
+from waza.model.preflight import CheckedRequirement, Diagnostic, PreflightCheck, State, worst
 from waza.model.suite import GraderEntry
 from waza.model.task import Requirement, RequirementCheck
 from waza.preflight.diagnosis import diagnostic
@@ -120,7 +120,7 @@ def _reported(requirement: Requirement, state: State, meaning: str) -> CheckedRe
         state=state,
         meaning=meaning,
         checks=[
-            Check(scope=check.scope, grader=check.grader, after_turn=check.after_turn)
+            PreflightCheck(scope=check.scope, grader=check.grader, after_turn=check.after_turn)
             for check in requirement.checks
         ],
     )

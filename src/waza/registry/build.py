@@ -6,14 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.decode import Decoder, Document
 from waza.plugins import load, names
 from waza.registry.cache import ModuleError
 from waza.registry.preset import Preset
 
 
-def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Finding]]:
+def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[ConfigMistake]]:
     """Return the grader of a preset, None after mistakes, and all that is to be said of it.
 
     `fixtures` is the suite's fixtures directory. Raises ModuleError for a type that there is not.
@@ -25,7 +25,7 @@ def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Fin
     decoder = Decoder(Document("", preset.config))
     grader: Grader | None = decoder.read(kind)
     findings = [
-        Finding(path=(problem.path,), message=problem.message, hint=problem.hint)
+        ConfigMistake(path=(problem.path,), message=problem.message, hint=problem.hint)
         for problem in decoder.problems
     ]
     if grader is not None:
@@ -37,6 +37,6 @@ def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Fin
     return grader, findings
 
 
-def surroundings(preset: Preset, fixtures: Path) -> Surroundings:
+def surroundings(preset: Preset, fixtures: Path) -> GraderLocation:
     """Return where the grader of a preset looks for its files."""
-    return Surroundings(base=preset.directory, fixtures=fixtures, module=preset.module)
+    return GraderLocation(base=preset.directory, fixtures=fixtures, module=preset.module)

@@ -14,7 +14,7 @@ from waza.kit.glob import expand
 from waza.problem import shown
 from waza.registry.cache import ModuleError, cache_root
 from waza.registry.fetch import Module, fetch
-from waza.registry.lock import Entry, LockFile
+from waza.registry.lock import LockEntry, LockFile
 from waza.registry.preset import Preset, load_preset
 from waza.registry.ref import RefError, parse_ref
 
@@ -22,8 +22,8 @@ from waza.registry.ref import RefError, parse_ref
 class Got(msgspec.Struct, frozen=True):
     """A ref that was fetched: its entry for the lock, the one that it replaces, and its preset."""
 
-    entry: Entry
-    before: Entry | None
+    entry: LockEntry
+    before: LockEntry | None
     preset: Preset
 
 
@@ -58,7 +58,7 @@ class Getter:
                 "cache_integrity",
             )
         trusted = before is not None and before.trusted and same
-        entry = Entry(
+        entry = LockEntry(
             ref=text,
             commit=module.commit,
             tree=module.tree,

@@ -23,7 +23,7 @@ _COMMIT = re.compile("[0-9a-f]{40}")
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class LockEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One ref, pinned. Trust is given to one commit, git tree and digest together: others are trusted anew.
 
     `tree` is empty in locks that were written before it was kept.
@@ -42,13 +42,13 @@ class LockFile(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of `waza.lock`."""
 
     schema_version: int = VERSION
-    graders: list[Entry] = []
+    graders: list[LockEntry] = []
 
-    def find(self, ref: str) -> Entry | None:
+    def find(self, ref: str) -> LockEntry | None:
         """Return the entry of a ref."""
         return next((entry for entry in self.graders if entry.ref == ref), None)
 
-    def with_entry(self, entry: Entry) -> LockFile:
+    def with_entry(self, entry: LockEntry) -> LockFile:
         """Return the lock with an entry in the place of an older one of its ref."""
         others = [known for known in self.graders if known.ref != entry.ref]
         return msgspec.structs.replace(self, graders=[*others, entry])
@@ -80,7 +80,7 @@ def read_lock(directory: Path) -> LockFile | None:
     return lock
 
 
-def write_lock(directory: Path, entries: Iterable[Entry]) -> Path:
+def write_lock(directory: Path, entries: Iterable[LockEntry]) -> Path:
     """Write the lock, sorted by ref; return its path."""
     lines = [f"schema_version: {VERSION}", "graders:"]
     for entry in sorted(entries, key=lambda entry: entry.ref):

@@ -10,7 +10,7 @@ import msgspec
 from waza.kit import yaml
 from waza.model.suite import GraderEntry
 from waza.registry.cache import ModuleError, cache_root, is_intact, module_directory
-from waza.registry.lock import FILE, Entry, LockFile
+from waza.registry.lock import FILE, LockEntry, LockFile
 from waza.registry.preset import Preset, load_preset, merged
 from waza.registry.ref import Ref, RefError, parse_ref
 
@@ -46,7 +46,7 @@ class Modules:
             )
         return msgspec.structs.replace(preset, digest=pinned.digest)
 
-    def _pinned(self, text: str) -> Entry:
+    def _pinned(self, text: str) -> LockEntry:
         if self._lock is None:
             raise ModuleError(f"there is no {FILE} beside the suite; {_GET}", "lock")
         entry = self._lock.find(text)
@@ -54,7 +54,7 @@ class Modules:
             raise ModuleError(f"{FILE} does not know {text!r}; {_GET}", "lock_entry")
         return entry
 
-    def _module(self, text: str, ref: Ref, pinned: Entry) -> Path:
+    def _module(self, text: str, ref: Ref, pinned: LockEntry) -> Path:
         """Return the directory of a module whose content is that of the lock."""
         directory = module_directory(self._root, ref, pinned.commit)
         if not directory.is_dir():

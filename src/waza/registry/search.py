@@ -42,7 +42,7 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
     entries: list[IndexEntry] = []
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
+class IndexHit(msgspec.Struct, frozen=True, kw_only=True):
     """Something that was found."""
 
     ref: str
@@ -54,13 +54,13 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 def search(
     text: str, sources: Sequence[RegistrySource], base: Path, kind: str = ""
-) -> tuple[list[Hit], list[str]]:
+) -> tuple[list[IndexHit], list[str]]:
     """Return what fits a text in name, summary, tags or ref, and why registries could not be asked.
 
     Sources of a lower priority number come first; what two of them offer is told once. Relative paths of
     sources start from `base`.
     """
-    hits: dict[str, Hit] = {}
+    hits: dict[str, IndexHit] = {}
     failures: list[str] = []
     words = text.lower().split()
     for source in sorted(sources, key=lambda source: source.priority):
@@ -75,8 +75,8 @@ def search(
     return list(hits.values()), failures
 
 
-def _hit(entry: IndexEntry, source: RegistrySource) -> Hit:
-    return Hit(
+def _hit(entry: IndexEntry, source: RegistrySource) -> IndexHit:
+    return IndexHit(
         ref=entry.ref,
         kind=entry.kind,
         description=entry.summary or entry.name,

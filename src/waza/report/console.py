@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from waza.kit.share import decimal, differs, percent
 from waza.kit.text import counted, ends
 from waza.model.observation import Usage, add_usage
-from waza.model.result import Interval, SuiteResult, TriggerResult
+from waza.model.result import ConfidenceInterval, SuiteResult, TriggerResult
 from waza.report.interpret import interpretation
-from waza.report.rows import Row, rows
+from waza.report.rows import TaskRow, rows
 from waza.report.section import Draw, Part, Table, facts
 from waza.report.words import BULLET, duration, grouped, indented, one_line, status_mark
 from waza.results.ending import CUT_OFF, NO_DATA, came_to_its_end
@@ -47,7 +47,7 @@ def report(
         draw(title, list(parts))
 
 
-def rates(head: SuiteResult, found: Sequence[Row]) -> list[tuple[str, str]]:
+def rates(head: SuiteResult, found: Sequence[TaskRow]) -> list[tuple[str, str]]:
     """Return the success rate, and beside it the rate over graded tasks where the two differ.
 
     Of a run that did not come to its end there is no rate: nobody knows what the rest would have done.
@@ -67,11 +67,11 @@ def rates(head: SuiteResult, found: Sequence[Row]) -> list[tuple[str, str]]:
     return told
 
 
-def _ended(found: Sequence[Row], ending: str) -> int:
+def _ended(found: Sequence[TaskRow], ending: str) -> int:
     return sum(row.ending == ending for row in found)
 
 
-def _benchmark(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
+def _benchmark(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]:
     summary = head.summary
     left_out = (("Skipped", _ended(found, "skipped")), ("Cut off", _ended(found, CUT_OFF)))
     pairs = [
@@ -117,7 +117,7 @@ def _statistics(head: SuiteResult) -> Iterator[tuple[str, str]]:
             yield name, ", ".join(f"{decimal(values[k - 1])} (k={k})" for k in steps)
 
 
-def _interval(interval: Interval) -> str:
+def _interval(interval: ConfidenceInterval) -> str:
     return f"[{decimal(interval.lower)}, {decimal(interval.upper)}]"
 
 
@@ -128,7 +128,7 @@ def _groups(head: SuiteResult) -> Iterator[str]:
         yield f"{one_line(group.name)}: {share}  avg: {decimal(group.avg_score)}"
 
 
-def _breakdown(found: Sequence[Row], *, verbose: bool) -> Iterator[Part]:
+def _breakdown(found: Sequence[TaskRow], *, verbose: bool) -> Iterator[Part]:
     """Yield a line a task, and with `verbose` the figures of each that had several trials."""
     if found:
         yield Table(("Task", "Status", "Score", "Trials", "Duration"), [_task(row) for row in found])
@@ -144,7 +144,7 @@ def _breakdown(found: Sequence[Row], *, verbose: bool) -> Iterator[Part]:
             )
 
 
-def _task(row: Row) -> tuple[str, ...]:
+def _task(row: TaskRow) -> tuple[str, ...]:
     known = (("golden", row.golden), ("cached", row.cached), ("judged anew", row.judged_anew))
     tags = [tag for tag, on in known if on]
     if row.flaky:
@@ -157,12 +157,12 @@ def _task(row: Row) -> tuple[str, ...]:
     return name, status, decimal(row.score), trials, duration(row.stats.avg_duration_ms)
 
 
-def _interval_of(row: Row) -> str:
+def _interval_of(row: TaskRow) -> str:
     found = row.stats.pass_rate_ci if row.stats else None
     return f" (CI95 {_interval(found)})" if found else ""
 
 
-def _failed(found: Sequence[Row], limit: int) -> Iterator[str]:
+def _failed(found: Sequence[TaskRow], limit: int) -> Iterator[str]:
     for row in found:
         if row.failed:
             never = f": none of its {row.runs} trials passed" if row.never_passed else ""
@@ -172,7 +172,7 @@ def _failed(found: Sequence[Row], limit: int) -> Iterator[str]:
                 yield f"    without the skills: passed in {percent(row.impact.pass_rate_baseline)} of its trials"
 
 
-def _reasons(row: Row, limit: int) -> Iterator[str]:
+def _reasons(row: TaskRow, limit: int) -> Iterator[str]:
     """Yield each error, what followed from it, and each failing grader once, with the trial that showed it first."""
     if not row.bad_runs:
         why = f": {indented(ends(row.error, limit), '      ')}" if row.error else ""
@@ -240,7 +240,7 @@ def _metrics(head: SuiteResult) -> Iterator[str]:
     )
 
 
-def _usage(usage: Usage | None, found: Sequence[Row]) -> Iterator[Part]:
+def _usage(usage: Usage | None, found: Sequence[TaskRow]) -> Iterator[Part]:
     """Yield what agents used, what judges and responders used besides, and both together."""
     judges = add_usage([row.judging for row in found])
     total = add_usage([usage, judges])
@@ -285,7 +285,7 @@ def _credits(credits_used: float | None) -> str:
     return "n/a" if credits_used is None else f"{credits_used:.9f}"
 
 
-def _snapshots(found: Sequence[Row]) -> Iterator[str]:
+def _snapshots(found: Sequence[TaskRow]) -> Iterator[str]:
     lines = [f"{one_line(row.title)}: {update}" for row in found for update in row.snapshots]
     yield from lines or ["none: no diff grader with a snapshot ran"]
 

@@ -9,16 +9,16 @@ from waza.model.result import SuiteResult
 from waza.report.console import rates, trigger_failures
 from waza.report.interpret import interpretation
 from waza.report.markdown import code, impact_lines, overview_lines, text, verdict_lines, warning_lines
-from waza.report.rows import Row, Run, counts, rows
+from waza.report.rows import RunRow, TaskRow, counts, rows
 from waza.report.words import BULLET, duration, status_mark
-from waza.results.invocation import Invocation
+from waza.results.invocation import InvocationResults
 from waza.results.outcome import Outcome
 from waza.results.verdict import gates, verdict_of
 
 LONGEST = 60_000  # characters; GitHub refuses comments above 65,536
 
 
-def comment(invocation: Invocation, *, interpret: bool = False) -> str:
+def comment(invocation: InvocationResults, *, interpret: bool = False) -> str:
     """Return the comment as Markdown, at most `LONGEST` characters of it. Goes through the tasks once.
 
     Of several suites or models it says first what all of them come to. Where the details of tasks would make it
@@ -89,7 +89,7 @@ def _cut(blocks: Sequence[str], room: int, noun: str) -> Iterator[str]:
         yield block
 
 
-def _summary(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
+def _summary(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]:
     summary, verdict = head.summary, verdict_of(head)
     mark, _, word = verdict.shown.partition(" ")
     yield f"**{mark} {word.capitalize()}, score {decimal(summary.aggregate_score)}, {duration(summary.duration_ms)}**"
@@ -106,7 +106,7 @@ def _summary(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
     )
 
 
-def _table(found: Sequence[Row]) -> list[str]:
+def _table(found: Sequence[TaskRow]) -> list[str]:
     head = ["", "### Task Results", "", "| Task | Score | Status | Graders |", "|---|---:|---|---|"]
     return head + [
         f"| {text(row.title)} | {decimal(row.score)} | {status_mark(row.ending)} {row.ending}"
@@ -115,7 +115,7 @@ def _table(found: Sequence[Row]) -> list[str]:
     ]
 
 
-def _flaky(found: Sequence[Row]) -> Iterator[str]:
+def _flaky(found: Sequence[TaskRow]) -> Iterator[str]:
     flaky = [row for row in found if row.flaky and row.stats]
     if not flaky:
         return
@@ -128,7 +128,7 @@ def _flaky(found: Sequence[Row]) -> Iterator[str]:
         yield f"- and {len(flaky) - 100} more"
 
 
-def _details(row: Row) -> Iterator[str]:
+def _details(row: TaskRow) -> Iterator[str]:
     yield ""
     yield f"#### {text(row.title)}"
     if row.never_passed:
@@ -141,7 +141,7 @@ def _details(row: Row) -> Iterator[str]:
         yield from _run(run, row.planned)
 
 
-def _run(run: Run, of: int) -> Iterator[str]:
+def _run(run: RunRow, of: int) -> Iterator[str]:
     yield ""
     yield f"Trial {run.number}/{of} ({run.status})"
     yield ""

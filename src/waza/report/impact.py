@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from waza.kit.share import percent
 from waza.model.result import SkillImpact, SuiteResult
-from waza.report.rows import Row, rows
+from waza.report.rows import TaskRow, rows
 from waza.report.section import Draw, facts
 from waza.report.words import one_line, status_mark
 from waza.results.outcome import Outcome
@@ -20,7 +20,7 @@ def baseline(outcome: Outcome, draw: Draw) -> None:
     draw("SKILL IMPACT", list(impact(outcome.head, rows(outcome.tasks()), rows(outcome.baseline_tasks()))))
 
 
-def impact(head: SuiteResult, found: Sequence[Row], without: Sequence[Row]) -> Iterator[str]:
+def impact(head: SuiteResult, found: Sequence[TaskRow], without: Sequence[TaskRow]) -> Iterator[str]:
     """Yield what the skills changed, given the tasks with and without them; nothing without a baseline.
 
     The overall rates are the success rates of the two passes; the verdict goes by them alone. Where they cannot be
@@ -45,7 +45,7 @@ def impact(head: SuiteResult, found: Sequence[Row], without: Sequence[Row]) -> I
     yield from ("", *_tasks(found), "", f"Verdict: {_verdict(after - before)}")
 
 
-def _misses(found: Sequence[Row], arm: str) -> Iterator[str]:
+def _misses(found: Sequence[TaskRow], arm: str) -> Iterator[str]:
     for row in found:
         if row.ending != "passed":
             told = [row.error, *(run.error for run in row.bad_runs)]
@@ -53,7 +53,7 @@ def _misses(found: Sequence[Row], arm: str) -> Iterator[str]:
             yield f"{status_mark(row.ending)} {one_line(row.title)}, {arm}: {row.ending}{error}"
 
 
-def _tasks(found: Sequence[Row]) -> Iterator[str]:
+def _tasks(found: Sequence[TaskRow]) -> Iterator[str]:
     for row in found:
         changed = row.impact
         if changed:

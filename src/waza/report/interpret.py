@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from waza.kit.share import TOLERANCE, percent, reaches
 from waza.kit.text import counted
 from waza.model.result import SuiteResult
-from waza.report.rows import Row, counts
+from waza.report.rows import TaskRow, counts
 from waza.report.words import BULLET, duration, one_line, status_mark
 from waza.results.ending import CUT_OFF
 from waza.results.verdict import verdict_of
@@ -26,7 +26,7 @@ MEANINGS = (
 )
 
 
-def interpretation(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
+def interpretation(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]:
     """Yield the lines of the plain-language section: the suite as a whole, then each task."""
     summary, verdict = head.summary, verdict_of(head)
     yield f"The run: {verdict.word}"
@@ -63,11 +63,11 @@ def _share(rate: float) -> str:
     return "About half of the tasks passed" if reaches(rate, 0.5) else "Few tasks passed"
 
 
-def _score(row: Row) -> str:
+def _score(row: TaskRow) -> str:
     return f"{percent(row.score)}, {label(row.score)}" if row.stats else "none, it did not run"
 
 
-def _steadiness(row: Row) -> str:
+def _steadiness(row: TaskRow) -> str:
     if row.missing:
         return f"{row.why_cut_off.capitalize()}; nothing can be said of its steadiness."
     if row.retried and not (row.stats and row.stats.flaky):

@@ -13,17 +13,17 @@ from waza.kit.foreign import harmless
 from waza.kit.share import decimal
 from waza.report.console import trigger_failures
 from waza.report.impact import impact
-from waza.report.rows import Row, Run, rows
+from waza.report.rows import RunRow, TaskRow, rows
 from waza.report.words import NO_SUITE
 from waza.results.ending import came_to_its_end
-from waza.results.invocation import Invocation, suite_of
+from waza.results.invocation import InvocationResults, suite_of
 from waza.results.outcome import Outcome
 from waza.results.verdict import UNGRADED, Gate, NotStarted, gates, reason_of, tasks_reason, verdict_of
 
 _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class JUnitCase(msgspec.Struct, frozen=True, kw_only=True):
     """A test case; `tag` is empty if it passed, else failure, error or skipped."""
 
     name: str
@@ -35,7 +35,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     properties: dict[str, str] = {}
 
 
-def document(invocation: Invocation) -> bytes:
+def document(invocation: InvocationResults) -> bytes:
     """Return the JUnit document: a test suite for each outcome, one for what did not start, one for skills without.
 
     There is a test case for each task, for each gate, and for whatever else is against passing. Their class is the
@@ -45,7 +45,7 @@ def document(invocation: Invocation) -> bytes:
     """
     plain = Counter(suite_of(outcome.head) for outcome in invocation.outcomes)
     plain.update(one.skill for one in invocation.not_started)  # the classes are the same, whatever is cut off
-    lines, every = list[str](), list[Case]()
+    lines, every = list[str](), list[JUnitCase]()
     for name, outcome in invocation.named:
         part = _Part(outcome)
         own = suite_of(outcome.head)
@@ -82,7 +82,7 @@ class _Part:
         ended = came_to_its_end(self.head)
         self.cases = [*(_task(row, ended=ended) for row in found), *self._others(outcome)]
 
-    def _others(self, outcome: Outcome) -> Iterator[Case]:
+    def _others(self, outcome: Outcome) -> Iterator[JUnitCase]:
         """Yield the cases besides tasks: that all of these passed may not hide that the run did not."""
         known = {tasks_reason(self.head)}
         for gate in gates(self.head):
@@ -90,14 +90,14 @@ class _Part:
             known.add(reason_of(gate))
         for reason in outcome.verdict.reasons:
             if reason == UNGRADED:
-                yield Case(name="verdict", tag="skipped", message=reason)
+                yield JUnitCase(name="verdict", tag="skipped", message=reason)
             elif reason not in known:
-                yield Case(name="verdict", tag="error", type="NotComplete", message=reason)
+                yield JUnitCase(name="verdict", tag="error", type="NotComplete", message=reason)
 
-    def _gate(self, gate: Gate) -> Case:
+    def _gate(self, gate: Gate) -> JUnitCase:
         name = f"gate {gate.name}"
         if gate.passed:
-            return Case(name=name)
+            return JUnitCase(name=name)
         told = (
             self._impact
             if gate.name == "baseline"
@@ -105,7 +105,7 @@ class _Part:
             if gate.name.startswith("trigger_")
             else ()
         )
-        return Case(
+        return JUnitCase(
             name=name, tag="failure", type="GateFailure", message=reason_of(gate), body="\n".join(told)
         )
 
@@ -134,10 +134,10 @@ class _Part:
         yield from _test_suite(fields, self.cases, classname, before, told)
 
 
-def _task(row: Row, *, ended: bool) -> Case:
+def _task(row: TaskRow, *, ended: bool) -> JUnitCase:
     """Return the case of a task. Where its run ended as it was to, what it left out was left out on purpose."""
     took = row.stats.avg_duration_ms if row.stats else 0
-    case = Case(name=row.title, duration_ms=took, properties={"test_id": row.id})
+    case = JUnitCase(name=row.title, duration_ms=took, properties={"test_id": row.id})
     first_error = next((run.error for run in row.bad_runs if run.error), row.error)
     tag, kind, message, body = "", "", "", ""
     if row.status == "error":
@@ -153,7 +153,7 @@ def _task(row: Row, *, ended: bool) -> Case:
     return msgspec.structs.replace(case, tag=tag, type=kind, message=message, body=body)
 
 
-def _body(row: Row) -> str:
+def _body(row: TaskRow) -> str:
     """Return the lines of each trial that did not pass, headed by its number where there are several trials."""
     lines = list[str]()
     for run in row.bad_runs:
@@ -163,7 +163,7 @@ def _body(row: Row) -> str:
     return "\n".join(lines)
 
 
-def _trial(run: Run) -> Iterator[str]:
+def _trial(run: RunRow) -> Iterator[str]:
     """Yield why a trial did not pass: the error that it ended in, and each failing grader."""
     if run.error:
         yield f"[ERROR] {run.error}"
@@ -171,17 +171,17 @@ def _trial(run: Run) -> Iterator[str]:
         yield f"[FAIL] {check.label}: score={decimal(check.score)} — {check.feedback}"
 
 
-def _absent(one: NotStarted) -> Case:
-    return Case(name=one.name, tag="error", type="NotStarted", message=f"it did not run: {one.why}")
+def _absent(one: NotStarted) -> JUnitCase:
+    return JUnitCase(name=one.name, tag="error", type="NotStarted", message=f"it did not run: {one.why}")
 
 
-def _without_suite(name: str) -> Case:
-    return Case(name=name, tag="skipped", message="it has no suite: nothing of it was run")
+def _without_suite(name: str) -> JUnitCase:
+    return JUnitCase(name=name, tag="skipped", message="it has no suite: nothing of it was run")
 
 
 def _test_suite(
     fields: Mapping[str, object],
-    cases: Sequence[Case],
+    cases: Sequence[JUnitCase],
     classname: str,
     before: Sequence[str],
     told: Sequence[str] = (),
@@ -195,7 +195,7 @@ def _test_suite(
     yield "  </testsuite>"
 
 
-def _case(case: Case, classname: str) -> Iterator[str]:
+def _case(case: JUnitCase, classname: str) -> Iterator[str]:
     inside = []
     if case.properties:
         inside = ["      <properties>", *_properties("        ", case.properties), "      </properties>"]
@@ -216,7 +216,7 @@ def _properties(indent: str, values: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _counts(cases: Sequence[Case]) -> dict[str, object]:
+def _counts(cases: Sequence[JUnitCase]) -> dict[str, object]:
     tags = [case.tag for case in cases]
     return {"tests": len(cases), **{word: tags.count(tag) for tag, word in _COUNTED.items()}}
 

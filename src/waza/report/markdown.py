@@ -12,9 +12,9 @@ from waza.kit.text import ends
 from waza.model.result import SuiteResult
 from waza.report.console import rates, trigger_failures
 from waza.report.impact import impact
-from waza.report.rows import Row, Run, counts, rows
+from waza.report.rows import RunRow, TaskRow, counts, rows
 from waza.report.words import NO_SUITE, SKIPPED, duration, one_line, status_mark
-from waza.results.invocation import Invocation
+from waza.results.invocation import InvocationResults
 from waza.results.outcome import Outcome
 from waza.results.verdict import RunVerdict, gates, verdict_of
 
@@ -43,7 +43,7 @@ def code(value: str, limit: int = 500) -> str:
     return f"{ticks}{pad}{plain}{pad}{ticks}"
 
 
-def document(invocation: Invocation) -> str:
+def document(invocation: InvocationResults) -> str:
     """Return the results as Markdown: of several suites or models, first what all of them come to."""
     if invocation.single:
         (outcome,) = invocation.outcomes
@@ -72,13 +72,13 @@ def warning_lines(head: SuiteResult, heading: str) -> Iterator[str]:
         yield from (f"- {text(warning, 500)}" for warning in warnings)
 
 
-def impact_lines(head: SuiteResult, found: Sequence[Row], outcome: Outcome) -> list[str]:
+def impact_lines(head: SuiteResult, found: Sequence[TaskRow], outcome: Outcome) -> list[str]:
     """Return what the skills changed as list items; nothing without a baseline."""
     told = impact(head, found, rows(outcome.baseline_tasks()))
     return [f"- {text(line, 500)}" for line in told if line]
 
 
-def overview_lines(invocation: Invocation) -> Iterator[str]:
+def overview_lines(invocation: InvocationResults) -> Iterator[str]:
     """Yield a table of all suites and models, and of what was to run and did not."""
     yield "| Suite | Verdict | Tasks passed | Score |"
     yield "|---|---|---:|---:|"
@@ -111,7 +111,7 @@ def _part(outcome: Outcome, name: str, heading: str) -> Iterator[str]:
         yield from (f"- {text(line, 500)}" for line in triggers)
 
 
-def _summary(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
+def _summary(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]:
     summary = head.summary
     yield "| | |"
     yield "|---|---|"
@@ -133,7 +133,7 @@ def _summary(head: SuiteResult, found: Sequence[Row]) -> Iterator[str]:
         yield f"| {text(name)} | {text(value)} |"
 
 
-def _tasks(found: Sequence[Row], heading: str) -> Iterator[str]:
+def _tasks(found: Sequence[TaskRow], heading: str) -> Iterator[str]:
     yield f"{heading}# Tasks"
     yield ""
     yield "| Task | Status | Score | Trials passed | Duration |"
@@ -151,7 +151,7 @@ def _tasks(found: Sequence[Row], heading: str) -> Iterator[str]:
         yield f"| {text(row.title)} | {status_mark(row.ending)} {row.ending}{flaky} | {figures} |"
 
 
-def _failures(found: Sequence[Row], heading: str) -> Iterator[str]:
+def _failures(found: Sequence[TaskRow], heading: str) -> Iterator[str]:
     failed = [row for row in found if row.failed]
     if not failed:
         return
@@ -173,7 +173,7 @@ def _failures(found: Sequence[Row], heading: str) -> Iterator[str]:
             yield from _run(run, row.planned)
 
 
-def _run(run: Run, of: int) -> Iterator[str]:
+def _run(run: RunRow, of: int) -> Iterator[str]:
     yield f"- Trial {run.number}/{of} ({run.status})"
     if run.error:
         yield f"  - error: {code(run.error)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from waza.model.preflight import Check, Dependency, Diagnostic, ListedTask, Preflight, State
+from waza.model.preflight import Dependency, Diagnostic, ListedTask, Preflight, PreflightCheck, State
 from waza.report.words import ERROR, FAILED, PASSED, SKIPPED, one_line
 
 _MARKS: dict[State, str] = {
@@ -50,7 +50,7 @@ def _task(task: ListedTask) -> Iterator[str]:
         yield f"        {checks}: {one_line(one.meaning)}" if checks else f"        {one_line(one.meaning)}"
 
 
-def _check(check: Check) -> str:
+def _check(check: PreflightCheck) -> str:
     turn = f" after turn {check.after_turn}" if check.after_turn else ""
     return one_line(f"{check.grader} ({check.scope}{turn})")
 

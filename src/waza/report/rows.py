@@ -22,7 +22,7 @@ _EXPECTED = ("expected", "expected_actions", "required_skills", "expect_tools")
 _FOUND = ("found", "actual", "actual_actions", "actual_skills", "exit_error", "tools_used")
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class CheckRow(msgspec.Struct, frozen=True, kw_only=True):
     """A grader's verdict in a run that did not pass, unless the run's error says it already.
 
     `after_turn` is the checkpoint that it belongs to, 0 for the end of the run. `expected`, `found` and
@@ -53,7 +53,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
         return [(name, value) for name, value in pairs if value]
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """A run that failed or errored; `output` is the beginning of its final output in one line."""
 
     number: int
@@ -61,15 +61,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     error: str
     output: str
-    checks: tuple[Check, ...]
+    checks: tuple[CheckRow, ...]
 
     @property
-    def misses(self) -> list[Check]:
+    def misses(self) -> list[CheckRow]:
         """The checks that did not pass."""
         return [check for check in self.checks if not check.passed]
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """A task. `bad_runs` are those that failed or errored; `first_tries` counts runs passed without retry.
 
     `title` is the name, with the id where other tasks have the same name. `missing` counts the planned trials that
@@ -88,7 +88,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     stats: TaskStats | None = None
     impact: SkillImpact | None = None
     graders: tuple[str, ...] = ()
-    bad_runs: tuple[Run, ...] = ()
+    bad_runs: tuple[RunRow, ...] = ()
     passed_runs: int = 0
     first_tries: int = 0
     snapshots: tuple[str, ...] = ()
@@ -138,10 +138,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return self.status in ("failed", "error")
 
 
-def row(task: TaskResult) -> Row:
+def row(task: TaskResult) -> TaskRow:
     """Return what reports say of a task."""
     passed = [run for run in task.runs if run.status == "passed"]
-    return Row(
+    return TaskRow(
         id=task.test_id,
         name=task.display_name or task.test_id,
         status=task.status,
@@ -165,7 +165,7 @@ def row(task: TaskResult) -> Row:
     )
 
 
-def rows(tasks: Iterable[TaskResult]) -> list[Row]:
+def rows(tasks: Iterable[TaskResult]) -> list[TaskRow]:
     """Return the rows of tasks, going through them once."""
     found = [row(task) for task in tasks]
     names = Counter(row.name for row in found)
@@ -175,7 +175,7 @@ def rows(tasks: Iterable[TaskResult]) -> list[Row]:
     ]
 
 
-def counts(found: Sequence[Row]) -> str:
+def counts(found: Sequence[TaskRow]) -> str:
     """Return how many tasks ended in which way."""
     endings = Counter(row.ending for row in found)
     told = [
@@ -187,11 +187,11 @@ def counts(found: Sequence[Row]) -> str:
     return ", ".join(told)
 
 
-def _run(run: RunResult) -> Run:
+def _run(run: RunResult) -> RunRow:
     checks = list(_checks(run.validations or {}, run.error_msg))
     for checkpoint in run.checkpoints:
         checks += _checks(checkpoint.validations, run.error_msg, checkpoint.after_turn)
-    return Run(
+    return RunRow(
         number=run.run_number,
         status=run.status,
         attempts=run.attempts,
@@ -201,14 +201,14 @@ def _run(run: RunResult) -> Run:
     )
 
 
-def _checks(validations: Mapping[str, Validation], error: str, after_turn: int = 0) -> Iterator[Check]:
+def _checks(validations: Mapping[str, Validation], error: str, after_turn: int = 0) -> Iterator[CheckRow]:
     """Yield what graders said, but for those that broke with what the error of the run says of them."""
     for name in sorted(validations):
         said = validations[name]
         broke = said.details.get("error")
         if broke and f"{said.identifier or name}: {broke}" in error:
             continue
-        yield Check(
+        yield CheckRow(
             grader=said.identifier or name,
             type=said.type,
             score=said.score,

@@ -11,8 +11,8 @@ import msgspec
 from waza.kit import stats
 from waza.model.observation import Usage, add_usage
 from waza.model.result import (
+    ConfidenceInterval,
     Group,
-    Interval,
     RunResult,
     RunStatus,
     SuiteStatistics,
@@ -222,9 +222,9 @@ def _seed(task_id: str, scores: Sequence[float]) -> str:
     return f"{task_id}:{sorted(scores)!r}"
 
 
-def _bootstrap(seed: str, values: Sequence[float]) -> Interval:
+def _bootstrap(seed: str, values: Sequence[float]) -> ConfidenceInterval:
     found = stats.bootstrap(values, hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest())
-    return Interval(
+    return ConfidenceInterval(
         lower=number(found.lower),
         upper=number(found.upper),
         mean=number(found.mean),
@@ -233,11 +233,13 @@ def _bootstrap(seed: str, values: Sequence[float]) -> Interval:
     )
 
 
-def _interval(lower: float, upper: float, mean: float) -> Interval:
-    return Interval(lower=number(lower), upper=number(upper), mean=number(mean), confidence_level=0.95)
+def _interval(lower: float, upper: float, mean: float) -> ConfidenceInterval:
+    return ConfidenceInterval(
+        lower=number(lower), upper=number(upper), mean=number(mean), confidence_level=0.95
+    )
 
 
-def _significant(interval: Interval) -> bool:
+def _significant(interval: ConfidenceInterval) -> bool:
     return interval.lower > 0 or interval.upper < 0
 
 

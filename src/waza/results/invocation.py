@@ -13,7 +13,7 @@ from waza.results.verdict import NotStarted, RunVerdict, named, overall
 INVOCATION = "invocation"  # the key in the metadata of results files
 
 
-class Invocation(msgspec.Struct, frozen=True, kw_only=True):
+class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
     """What one call of the program did: an outcome for each suite and model that ran, and those that did not.
 
     `skills` are what the suites of the outcomes were found by, if not by what they say themselves. `without_suite`

@@ -36,7 +36,7 @@ _WORDINGS = (
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "'|'"}
 
 
-class Row(NamedTuple):
+class DatasetRow(NamedTuple):
     """One record: the line of the file that it starts on, and its cells."""
 
     line: int
@@ -57,7 +57,7 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
     file = shown(path)
     try:
         header, *rows = _records(_text(path))
-        header = Row(header.line, [name.strip() for name in header.cells])
+        header = DatasetRow(header.line, [name.strip() for name in header.cells])
     except _Mistake as mistake:
         _say(loading, file, mistake.line, mistake.message, mistake.hint)
         return []
@@ -122,7 +122,7 @@ def _guess(data: bytes) -> str:
     return f"probably {'Latin-1 (ISO 8859-1)' if printable else 'Windows-1252, or a code page of another system'}"
 
 
-def _records(text: str) -> list[Row]:
+def _records(text: str) -> list[DatasetRow]:
     """Return the header and the rows below it. Blank lines are left out."""
     head = text.lstrip().partition("\n")[0]
     for sign, name in _DELIMITERS.items():
@@ -131,7 +131,7 @@ def _records(text: str) -> list[Row]:
             raise _Mistake(1, message, "save the file with commas between its fields")
     csv.field_size_limit(MAX_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    records: list[Row] = []
+    records: list[DatasetRow] = []
     start = 1
     try:
         for cells in reader:
@@ -139,7 +139,7 @@ def _records(text: str) -> list[Row]:
                 message = f"has {len(cells):,} fields; at most {MAX_COLUMNS:,} columns are read"
                 raise _Mistake(start, message, "leave out the columns that no template names")
             if cells:
-                records.append(Row(start, [cell.replace("\r\n", "\n") for cell in cells]))
+                records.append(DatasetRow(start, [cell.replace("\r\n", "\n") for cell in cells]))
             start = reader.line_num + 1
     except csv.Error as error:
         said = next((words for part, words in _WORDINGS if part in str(error)), str(error))
@@ -149,7 +149,7 @@ def _records(text: str) -> list[Row]:
     return records
 
 
-def _whole(loading: Loading, file: str, header: Row, rows: list[Row]) -> list[Row]:
+def _whole(loading: Loading, file: str, header: DatasetRow, rows: list[DatasetRow]) -> list[DatasetRow]:
     """Return the rows that are as long as the header; others are mistakes."""
     for number, row in enumerate(rows, 1):
         if len(row.cells) != len(header.cells):
@@ -160,7 +160,7 @@ def _whole(loading: Loading, file: str, header: Row, rows: list[Row]) -> list[Ro
     return [row for row in rows if len(row.cells) == len(header.cells)]
 
 
-def _without_blank(loading: Loading, file: str, rows: list[Row]) -> list[Row]:
+def _without_blank(loading: Loading, file: str, rows: list[DatasetRow]) -> list[DatasetRow]:
     """Return the rows that hold anything, and count the others."""
     blank = [row for row in rows if not any(cell.strip() for cell in row.cells)]
     if blank:
@@ -169,7 +169,7 @@ def _without_blank(loading: Loading, file: str, rows: list[Row]) -> list[Row]:
     return [row for row in rows if any(cell.strip() for cell in row.cells)]
 
 
-def _check_header(loading: Loading, file: str, header: Row) -> bool:
+def _check_header(loading: Loading, file: str, header: DatasetRow) -> bool:
     """Note what is wrong with the header; tell whether the rows below it can be read."""
     for name in sorted(name for name, count in Counter(header.cells).items() if count > 1):
         message = f"the column {name!r} stands twice, and the last one counts"
@@ -182,7 +182,7 @@ def _check_header(loading: Loading, file: str, header: Row) -> bool:
     return False
 
 
-def _selected(loading: Loading, rows: list[Row]) -> list[Row]:
+def _selected(loading: Loading, rows: list[DatasetRow]) -> list[DatasetRow]:
     name = loading.file.tasks_from
     if not rows:
         loading.say(loading.document, WHERE, f"0 tasks selected: {name!r} has no row below its header")
@@ -203,7 +203,9 @@ def _selected(loading: Loading, rows: list[Row]) -> list[Row]:
     return []
 
 
-def _task(loading: Loading, file: str, base: Task, common: str, n: int, header: Row, row: Row) -> Task:
+def _task(
+    loading: Loading, file: str, base: Task, common: str, n: int, header: DatasetRow, row: DatasetRow
+) -> Task:
     columns = dict(zip(header.cells, row.cells, strict=True))
     name = columns.get("name") or f"row-{n}"
     task_id = columns.get("id") or name

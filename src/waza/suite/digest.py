@@ -159,7 +159,7 @@ def _grader(grader: BuiltGrader) -> list[Any]:
     """Return what a grader depends on: its spec, and every file that its placed paths name."""
     spec = grader.spec
     contents = [content(path).hex() for path in grader_files(grader)]
-    own = getattr(grader.grader, "hangs_on", "")
+    own = getattr(grader.grader, "extra_digest", "")
     return [spec.type, spec.name, spec.weight, spec.config, spec.module, contents, own]
 
 

@@ -37,7 +37,7 @@ _HIDDEN_FOLDERS = (".github", ".claude", ".agents", ".apm")
 Hides: TypeAlias = Callable[[Target], bool]
 
 
-class Place(msgspec.Struct, frozen=True):
+class SearchDirectory(msgspec.Struct, frozen=True):
     """A directory to look in: what it holds itself, then what the directories directly below hold."""
 
     path: Path
@@ -91,7 +91,7 @@ def definition_at(path: Path) -> Definition:
     return read_definition(files[0])
 
 
-def find(name: str, places: Iterable[Place], hides: Hides = lambda _: False) -> Search:
+def find(name: str, places: Iterable[SearchDirectory], hides: Hides = lambda _: False) -> Search:
     """Look for the skill or agent of that name (in any case). The first place that has it wins.
 
     A SKILL.md of another name ends the search of its directory, and at the top of a place that of the whole
@@ -124,12 +124,16 @@ def find(name: str, places: Iterable[Place], hides: Hides = lambda _: False) -> 
     )
 
 
-def places_of(directory: Path) -> list[Place]:
+def places_of(directory: Path) -> list[SearchDirectory]:
     """Return where a directory keeps skills and agents: itself, the folders for them, any directory below it."""
     folders = [directory / folder for folder in _FOLDERS]
     for hidden in _HIDDEN_FOLDERS:
         folders += [directory / hidden, *(directory / hidden / folder for folder in _FOLDERS)]
-    return [Place(directory, below=False), *map(Place, folders), Place(directory, itself=False)]
+    return [
+        SearchDirectory(directory, below=False),
+        *map(SearchDirectory, folders),
+        SearchDirectory(directory, itself=False),
+    ]
 
 
 def project_directories(start: Path) -> list[Path]:
@@ -152,7 +156,7 @@ def required_skills(
     found: list[str] = []
     problems: list[Problem] = []
     for directory in directories:
-        for definition in map(read_definition, chain.from_iterable(_levels(Place(directory)))):
+        for definition in map(read_definition, chain.from_iterable(_levels(SearchDirectory(directory)))):
             required = definition.declared_name in wanted
             problems += definition.problems if required else definition.warnings
             if definition.declared_name and not hides(definition.target):
@@ -168,7 +172,7 @@ def required_skills(
 def targets_in(directories: Iterable[Path]) -> Iterator[Target]:
     """Yield every skill and agent of directories, in them and one level below, whatever is wrong with it."""
     for directory in directories:
-        for file in chain.from_iterable(_levels(Place(directory))):
+        for file in chain.from_iterable(_levels(SearchDirectory(directory))):
             yield read_definition(file).target
 
 
@@ -198,7 +202,7 @@ def folded_name(name: str) -> str:
     return unicodedata.normalize("NFC", name.strip()).casefold()
 
 
-def _levels(place: Place) -> Iterator[list[Path]]:
+def _levels(place: SearchDirectory) -> Iterator[list[Path]]:
     """Yield the definition files of a place itself, then those of all directories directly below it."""
     own = definitions(place.path)
     if place.itself:

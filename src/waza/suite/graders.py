@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, did_you_mean, dotted
 from waza.kit.template import has_references
@@ -41,7 +41,7 @@ def build_graders(
     return tuple(grader for grader in built if grader is not None)
 
 
-def build_spec(spec: GraderSpec, around: Surroundings) -> BuiltGrader:
+def build_spec(spec: GraderSpec, around: GraderLocation) -> BuiltGrader:
     """Build a grader from a spec that no person wrote, so that it has no mistakes."""
     document = Document("", yaml.load(_as_yaml(spec.config)))
     grader = Decoder(document).read(_class(spec.type))
@@ -146,7 +146,7 @@ def _template(
     built: BuiltGrader,
     document: Document,
     path: tuple[str | int, ...],
-    around: Surroundings,
+    around: GraderLocation,
 ) -> BuiltGrader:
     """Note a grader that each task fills in with its variables; it is checked then, and has its files placed."""
     loading.templates[id(built)] = Template(built=built, document=document, path=path, around=around)
@@ -237,7 +237,7 @@ def _decode(
 
 
 def _said(
-    loading: Loading, document: Document, findings: Sequence[Finding], path: tuple[str | int, ...]
+    loading: Loading, document: Document, findings: Sequence[ConfigMistake], path: tuple[str | int, ...]
 ) -> bool:
     """Note what was found in a grader's config; tell whether it can be used."""
     for finding in findings:
@@ -246,13 +246,13 @@ def _said(
     return all(finding.warning for finding in findings)
 
 
-def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[Finding]:
+def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[ConfigMistake]:
     """Yield what of a grader does not fit the rest of the suite."""
     for capability, key in grader.needs().items() if isinstance(grader, Grader) else ():
         if lack := loading.lack(capability, "another grader"):
             yield msgspec.structs.replace(lack, path=(key,) if key else ())
     if getattr(grader, "mode", "") == "pairwise" and not loading.file.baseline:
-        yield Finding(
+        yield ConfigMistake(
             path=("mode",),
             message="pairwise graders compare with a run without skills; without --baseline they judge the output alone",
             warning=True,
@@ -268,9 +268,9 @@ def _note_exact_names(
         loading.exact_names.append((document, place, name))
 
 
-def _around(loading: Loading) -> Surroundings:
+def _around(loading: Loading) -> GraderLocation:
     judge = loading.capabilities.judge
-    return Surroundings(base=loading.directory, fixtures=loading.fixtures, judge=judge)
+    return GraderLocation(base=loading.directory, fixtures=loading.fixtures, judge=judge)
 
 
 def _as_yaml(config: dict[str, Any]) -> bytes:

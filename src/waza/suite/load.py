@@ -29,11 +29,11 @@ from waza.suite.digest import digested, suite_digest
 from waza.suite.exact_names import check_exact_names
 from waza.suite.graders import build_graders, check_names, with_names
 from waza.suite.inputs import check_file, check_templates, check_text
-from waza.suite.loading import Loading, Request
+from waza.suite.loading import Loading, LoadOptions
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.project import project_skills
-from waza.suite.read import Keys, at, child, read_document
+from waza.suite.read import UnknownKeyRule, at, child, read_document
 from waza.suite.select import select
 from waza.suite.servers import checked_servers
 from waza.suite.target import forget_targets, target_of, with_name
@@ -43,14 +43,14 @@ from waza.suite.trigger_tests import has_trigger_tests, trigger_tests
 from waza.suite.version import suite_version
 
 
-def load(path: Path, request: Request | None = None) -> Suite:
+def load(path: Path, request: LoadOptions | None = None) -> Suite:
     """Read a suite and everything that it names. Raises SuiteError with every mistake, and every warning.
 
     `request` holds what the command line asks for; it is applied before anything is checked.
     """
-    suite, loading = examine(path, request or Request())
+    suite, loading = examine(path, request or LoadOptions())
     note_disabled(loading)
-    problems = told(loading)
+    problems = problems_in_order(loading)
     if loading.request.warnings_as_errors:
         problems = [msgspec.structs.replace(problem, severity="error") for problem in problems]
     if any(problem.severity == "error" for problem in problems):
@@ -61,7 +61,7 @@ def load(path: Path, request: Request | None = None) -> Suite:
     return msgspec.structs.replace(suite, digest=suite_digest(suite))
 
 
-def examine(path: Path, request: Request) -> tuple[Suite, Loading]:
+def examine(path: Path, request: LoadOptions) -> tuple[Suite, Loading]:
     """Read a suite as `load` does, and go on in spite of its mistakes, which are in the Loading.
 
     The Suite lacks what has mistakes. Raises SuiteError where nothing can be read of the suite's own file.
@@ -71,12 +71,12 @@ def examine(path: Path, request: Request) -> tuple[Suite, Loading]:
     return _load(loading), loading
 
 
-def told(loading: Loading) -> list[Problem]:
+def problems_in_order(loading: Loading) -> list[Problem]:
     """Return what people are told of a suite: file by file, in the order of the lines, each once."""
     return _without_echoes(_in_order(loading.problems))
 
 
-def _start(path: Path, request: Request) -> Loading:
+def _start(path: Path, request: LoadOptions) -> Loading:
     document = read_document(path, "suite")
     if isinstance(document, Problem):
         raise SuiteError([document])
@@ -86,7 +86,7 @@ def _start(path: Path, request: Request) -> Loading:
             [document.problem(document.root, (), "is no suite: a mapping of keys belongs here", hint)]
         )
     version, problems = suite_version(document)
-    keys = Keys(strict=version.scenario, newer=version.newer)
+    keys = UnknownKeyRule(strict=version.scenario, newer=version.newer)
     decoder = Decoder(document, keys.of(document, SuiteFile))
     file, document = decoder.salvage(SuiteFile)
     loading = Loading(
@@ -126,7 +126,7 @@ def _without_echoes(problems: Sequence[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.severity == "error" or not echoes(problem)]
 
 
-def _overridden(file: SuiteFile, request: Request) -> SuiteFile:
+def _overridden(file: SuiteFile, request: LoadOptions) -> SuiteFile:
     executor, options = named(request.executor)
     if executor == file.config.executor:
         options = {**file.config.executor_options, **options}

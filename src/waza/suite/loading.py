@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from waza.errors import SuiteError
-from waza.graders.base import ExactName, Finding, Surroundings
+from waza.graders.base import ConfigMistake, ExactName, GraderLocation
 from waza.kit.decode import Document
 from waza.model.capabilities import EVERYTHING, NOUNS, Capabilities
 from waza.model.mock import MockScript
@@ -20,7 +20,7 @@ from waza.plugins import executors_with
 from waza.problem import Problem, Severity
 from waza.registry.lock import read_lock
 from waza.registry.resolve import Modules
-from waza.suite.read import Keys, at
+from waza.suite.read import UnknownKeyRule, at
 from waza.suite.version import Version
 
 RUN_VARIABLES = frozenset(("JobID", "TaskName", "Iteration", "Attempt", "Timestamp"))
@@ -29,7 +29,7 @@ RUN_VARIABLES = frozenset(("JobID", "TaskName", "Iteration", "Attempt", "Timesta
 Place: TypeAlias = tuple[str | int, ...]
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a suite, over what its file says. None and empty: nothing asked.
 
     `skill_dir` is the directory of the skill that the suite was found by.
@@ -71,7 +71,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     built: BuiltGrader
     document: Document
     path: Place
-    around: Surroundings
+    around: GraderLocation
 
 
 class Loading(msgspec.Struct, kw_only=True):
@@ -87,9 +87,9 @@ class Loading(msgspec.Struct, kw_only=True):
 
     path: Path
     document: Document
-    request: Request
+    request: LoadOptions
     version: Version
-    keys: Keys
+    keys: UnknownKeyRule
     file: SuiteFile = SuiteFile()
     capabilities: Capabilities = EVERYTHING
     fixtures: Path = Path()
@@ -159,7 +159,9 @@ class Loading(msgspec.Struct, kw_only=True):
         if lack is not None:
             self.say(document, path, lack.message, lack.hint, warning=lack.warning)
 
-    def lack(self, capability: str, hint: str = "remove it", *, lenient: bool = False) -> Finding | None:
+    def lack(
+        self, capability: str, hint: str = "remove it", *, lenient: bool = False
+    ) -> ConfigMistake | None:
         """Return what is to be said of something that needs a capability, or None where the executor has it.
 
         An error, since a check, a mock or a limit would silently not be there. With a scripted executor that
@@ -170,7 +172,7 @@ class Loading(msgspec.Struct, kw_only=True):
         name = self.file.config.executor
         warning = self.capabilities.scripted and (lenient or bool(self.request.executor))
         needs = f"needs {NOUNS[capability]}, which the executor {name!r} does not offer"
-        return Finding(
+        return ConfigMistake(
             message=f"has no effect with the executor {name!r}" if warning else needs,
             hint="" if warning else f"use executor: {' or '.join(executors_with(capability))}, or {hint}",
             warning=warning,

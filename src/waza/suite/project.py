@@ -10,7 +10,7 @@ from waza.errors import SuiteError
 from waza.kit.decode import Decoder
 from waza.model.loaded import Project, ProjectFile
 from waza.problem import Problem
-from waza.suite.read import Keys, at, read_document
+from waza.suite.read import UnknownKeyRule, at, read_document
 
 FILE = ".waza.yaml"
 LEVELS = 10  # the start directory and nine parents
@@ -41,7 +41,7 @@ def _read(directory: Path) -> Project:
     document = read_document(directory / FILE, "project")
     if isinstance(document, Problem):
         raise SuiteError([document])
-    decoder = Decoder(document, Keys().of(document, ProjectFile))
+    decoder = Decoder(document, UnknownKeyRule().of(document, ProjectFile))
     keys = decoder.read(ProjectFile)
     storage = keys.storage if keys and keys.storage and keys.storage.enabled else None
     if storage and storage.provider and not storage.accountName:

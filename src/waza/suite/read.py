@@ -95,7 +95,7 @@ def at(document: Document, *path: str | int) -> yaml.Node:
     return node
 
 
-class Keys:
+class UnknownKeyRule:
     """The rule for unknown keys: a warning, or an error where a check or a stand-in would silently not be there.
 
     Errors are: every unknown key of a struct with `strict_keys`, a key that is known at another level, and a

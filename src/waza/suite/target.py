@@ -15,8 +15,8 @@ from waza.model.suite import SuiteFile
 from waza.problem import shown
 from waza.suite.definition import Definition, absolute, read_definition
 from waza.suite.discover import (
-    Place,
     Search,
+    SearchDirectory,
     definition_at,
     definitions,
     find,
@@ -96,25 +96,25 @@ def forget_targets() -> None:
 
 
 @lru_cache(maxsize=64)
-def _search(wanted: str, places: tuple[Place, ...], entries: tuple[str, ...], base: Path) -> Search:
+def _search(wanted: str, places: tuple[SearchDirectory, ...], entries: tuple[str, ...], base: Path) -> Search:
     return find(wanted, places, Disabled(entries, base))
 
 
-def _places(loading: Loading, directories: Sequence[str]) -> dict[Place, None]:
+def _places(loading: Loading, directories: Sequence[str]) -> dict[SearchDirectory, None]:
     """Return where a name is looked for, in order. The current directory, which chooses nothing else, is last."""
     config, request = loading.file.config, loading.request
     listed = [
         *enabled_directories(config, directories),
         *enabled_directories(config, config.skill_directories),
     ]
-    places = [Place(located(loading.directory, entry)) for entry in listed]
+    places = [SearchDirectory(located(loading.directory, entry)) for entry in listed]
     if request.skill_dir:
-        places.append(Place(absolute(request.skill_dir)))
+        places.append(SearchDirectory(absolute(request.skill_dir)))
     for directory in project_directories(absolute(loading.directory)):
         places += places_of(directory)
-    places += map(Place, loading.project_skills)
+    places += map(SearchDirectory, loading.project_skills)
     if request.context_dir:
-        places.append(Place(absolute(loading.fixtures)))
+        places.append(SearchDirectory(absolute(loading.fixtures)))
     return dict.fromkeys([*places, *places_of(Path.cwd())])
 
 

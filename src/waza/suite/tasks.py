@@ -234,9 +234,9 @@ def with_implicit(
     spec = implicit_tool_constraint(target, names, has_constraint)
     if spec is None or not loading.capabilities.tool_calls:
         return tuple(declared)
-    from waza.graders.base import Surroundings
+    from waza.graders.base import GraderLocation
 
-    return (*inherited, build_spec(spec, Surroundings()), *own)
+    return (*inherited, build_spec(spec, GraderLocation()), *own)
 
 
 def _numbered(task: Task, number: int, prompt: str) -> Task:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from waza.graders.base import Finding, Grader
+from waza.graders.base import ConfigMistake, Grader
 from waza.kit.decode import Document
 from waza.kit.template import Reference, fill, has_references, parts
 from waza.model.task import Expected, Task
@@ -79,7 +79,7 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
     return BuiltGrader(built.spec, grader.placed(template.around)) if usable else None
 
 
-def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[Finding]:
+def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMistake]:
     """Yield the texts of a config in which a variable is empty, so that the check may hold for everything."""
     if isinstance(built.grader, Grader) and built.grader.takes_empty:
         return
@@ -89,10 +89,10 @@ def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[Finding]:
         ]
         if empty:
             hint = "give it a value; a check of nothing may always pass"
-            yield Finding(path=path, message=f"{empty[0]} is empty", hint=hint)
+            yield ConfigMistake(path=path, message=f"{empty[0]} is empty", hint=hint)
 
 
-def _worded(task: Task, finding: Finding, template: Template) -> tuple[str, Place]:
+def _worded(task: Task, finding: ConfigMistake, template: Template) -> tuple[str, Place]:
     """Return what to say of a finding, and where. It names the task, unless the text at its place is the same in all."""
     where = (*template.path, "config", *finding.path)
     value: Any = template.built.spec.config

@@ -20,7 +20,7 @@ from waza.workspace.fixtures import fixture_bytes
 from waza.workspace.shim import NOT_ANSWERED
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call of a program; `argv` leaves the program itself out, `session` says whose call it is."""
 
     name: str
@@ -30,7 +30,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     session: str
 
 
-class Output(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramOutput(msgspec.Struct, frozen=True, kw_only=True):
     """What a call gives after `delay` seconds; `index` is that of the response, -1 if none matched."""
 
     stdout: bytes = b""
@@ -40,7 +40,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     delay: float = 0
 
 
-class Program:
+class MockedProgram:
     """One mocked program. It remembers how far its sequences are."""
 
     def __init__(self, mock: CommandMock, home: Path) -> None:
@@ -49,7 +49,7 @@ class Program:
         self.expect_calls = mock.expect_calls
         self._responses = [_Response(response, home) for response in mock.responses]
 
-    def answer(self, call: Call, workspace: Path | None) -> Output:
+    def answer(self, call: ProgramCall, workspace: Path | None) -> ProgramOutput:
         """Return the output of the first response that fits the call."""
         workdir = _workdir(call.cwd, workspace)
         for index, response in enumerate(self._responses):
@@ -57,11 +57,11 @@ class Program:
                 output = next(response.outputs, None)
                 if output is None:
                     message = f"waza: command mock {self.name!r}: fault sequence exhausted\n"
-                    return Output(stderr=message.encode(), index=index)
+                    return ProgramOutput(stderr=message.encode(), index=index)
                 return msgspec.structs.replace(output, index=index)
-        return Output(stderr=self._unmatched(call, workdir).encode("utf-8", "replace"))
+        return ProgramOutput(stderr=self._unmatched(call, workdir).encode("utf-8", "replace"))
 
-    def _unmatched(self, call: Call, workdir: str | None) -> str:
+    def _unmatched(self, call: ProgramCall, workdir: str | None) -> str:
         args = shlex.join(sanitised(call)) or "no arguments"
         place = call.cwd if workdir is None else workdir
         return (
@@ -70,7 +70,7 @@ class Program:
         )
 
 
-def sanitised(call: Call) -> list[str]:
+def sanitised(call: ProgramCall) -> list[str]:
     """Return the arguments of a call without secrets, for records and messages."""
     environment = {**os.environ, **call.environment}
     redactor = Redactor.for_environment(environment)
@@ -82,13 +82,13 @@ class _Response:
 
     def __init__(self, response: CommandResponse, home: Path) -> None:
         self._response = response
-        self.outputs: Iterator[Output]
+        self.outputs: Iterator[ProgramOutput]
         if response.sequence is None:
             self.outputs = repeat(_output(response, home))
         else:
             self.outputs = iter([_output(step, home) for step in response.sequence])
 
-    def matches(self, call: Call, workdir: str | None) -> bool:
+    def matches(self, call: ProgramCall, workdir: str | None) -> bool:
         """Tell whether arguments, environment and directory are as the response wants them."""
         wanted = self._response
         variables = {os.path.normcase(name): value for name, value in call.environment.items()}
@@ -119,10 +119,12 @@ def _workdir(cwd: str, workspace: Path | None) -> str | None:
         return None
 
 
-def _output(output: CommandOutput, home: Path) -> Output:
+def _output(output: CommandOutput, home: Path) -> ProgramOutput:
     delay = output.delay_ms / 1000 if isinstance(output, CommandStep) else 0
     stdout = _bytes(output.stdout) if output.fixture is None else fixture_bytes(home, output.fixture)
-    return Output(stdout=stdout, stderr=output.stderr.encode(), exit_code=output.exit_code, delay=delay)
+    return ProgramOutput(
+        stdout=stdout, stderr=output.stderr.encode(), exit_code=output.exit_code, delay=delay
+    )
 
 
 def _bytes(stdout: Any) -> bytes:

@@ -17,9 +17,9 @@ import msgspec
 
 from waza.errors import ExecutorError
 from waza.kit.files import inside, safe_join
-from waza.model.agent import Instruction, Place, Resource
+from waza.model.agent import AttemptWorkspace, Instruction, Resource
 from waza.model.task import Repo, Task
-from waza.workspace.room import Room
+from waza.workspace.run_tempdir import RunTempdir
 
 HEAD = 1025  # bytes of a resource that are kept for showing it: one more than the mock executor shows
 
@@ -27,7 +27,7 @@ HEAD = 1025  # bytes of a resource that are kept for showing it: one more than t
 EXECUTABLE = 0o111  # the bits of a mode that a copy keeps
 
 
-class Item(msgspec.Struct, frozen=True):
+class WorkspaceFile(msgspec.Struct, frozen=True):
     """A file to be put at `path` of the workspace: from `source`, else with `content`."""
 
     path: str
@@ -35,7 +35,7 @@ class Item(msgspec.Struct, frozen=True):
     content: bytes = b""
 
 
-async def open_place(room: Room, task: Task, *, wanted: bool) -> Place:
+async def open_workspace(room: RunTempdir, task: Task, *, wanted: bool) -> AttemptWorkspace:
     """Return the place of an attempt. Without files, and unless `wanted`, there is no workspace at all.
 
     Raises ExecutorError where an input is missing or leads outside of its directory.
@@ -43,12 +43,13 @@ async def open_place(room: Room, task: Task, *, wanted: bool) -> Place:
     try:
         items = [*_fixture(task), *_files(task)]
         instructions = [
-            Item(name, _source(task.fixtures, name)) for name in dict.fromkeys(task.instruction_files)
+            WorkspaceFile(name, _source(task.fixtures, name))
+            for name in dict.fromkeys(task.instruction_files)
         ]
     except (OSError, ValueError) as error:
         raise ExecutorError(f"the workspace cannot be made: {error}") from error
     if not (wanted or items or instructions or task.inputs.repos):
-        return Place(workspace=None, workdir=None, environment=task.inputs.environment)
+        return AttemptWorkspace(workspace=None, workdir=None, environment=task.inputs.environment)
     root = room.new_directory(task.id)
     try:
         return await _filled(room, root, task, items, instructions)
@@ -61,13 +62,17 @@ async def open_place(room: Room, task: Task, *, wanted: bool) -> Place:
 
 
 async def _filled(
-    room: Room, root: Path, task: Task, items: Sequence[Item], instructions: Sequence[Item]
-) -> Place:
+    room: RunTempdir,
+    root: Path,
+    task: Task,
+    items: Sequence[WorkspaceFile],
+    instructions: Sequence[WorkspaceFile],
+) -> AttemptWorkspace:
     for repo in task.inputs.repos:
         target = _inside(root, repo.dest)
         await room.add_worktree(repository(task, repo), target, repo.commit or None, filters=repo.filters)
     resources = [_put(root, item) for item in [*items, *instructions]]
-    return Place(
+    return AttemptWorkspace(
         workspace=root,
         workdir=_inside(root, task.inputs.workdir),
         resources=tuple({resource.path: resource for resource in resources}.values()),
@@ -83,13 +88,13 @@ def repository(task: Task, repo: Repo) -> Path:
     return beside if beside.exists() else source.absolute()
 
 
-async def close_place(room: Room, place: Place) -> None:
+async def close_workspace(room: RunTempdir, place: AttemptWorkspace) -> None:
     """Remove the workspace of an attempt, unless workspaces are kept."""
     if place.workspace is not None:
         await room.remove_directory(place.workspace)
 
 
-def _fixture(task: Task) -> Iterator[Item]:
+def _fixture(task: Task) -> Iterator[WorkspaceFile]:
     """Yield the files of `inputs.context.fixture`, sorted by path; links inside are skipped."""
     name = task.inputs.context.get("fixture")
     if not name:
@@ -100,10 +105,10 @@ def _fixture(task: Task) -> Iterator[Item]:
     if not inside(task.home, source):
         raise ValueError(f"the fixture {name!r} leads outside of the suite's directory")
     if source.is_file():
-        yield Item(source.name, source)
+        yield WorkspaceFile(source.name, source)
         return
     for path in sorted(_regular_files(source)):
-        yield Item(path.relative_to(source).as_posix(), path)
+        yield WorkspaceFile(path.relative_to(source).as_posix(), path)
 
 
 def _regular_files(directory: Path) -> Iterator[Path]:
@@ -118,14 +123,14 @@ def _raise(error: OSError) -> NoReturn:
     raise error  # os.walk leaves out in silence what it cannot read
 
 
-def _files(task: Task) -> Iterable[Item]:
+def _files(task: Task) -> Iterable[WorkspaceFile]:
     for file in task.inputs.files:
         if not file.path:
             continue
         if file.content is None:
-            yield Item(file.path, _source(task.fixtures, file.path))
+            yield WorkspaceFile(file.path, _source(task.fixtures, file.path))
         else:
-            yield Item(file.path, content=file.content.encode("utf-8", "surrogatepass"))
+            yield WorkspaceFile(file.path, content=file.content.encode("utf-8", "surrogatepass"))
 
 
 def _source(root: Path, name: str) -> Path:
@@ -137,7 +142,7 @@ def _source(root: Path, name: str) -> Path:
     return path
 
 
-def _put(root: Path, item: Item) -> Resource:
+def _put(root: Path, item: WorkspaceFile) -> Resource:
     """Write one file; a link at its place is replaced."""
     target = safe_join(root, item.path)
     if not inside(root, target.parent):
@@ -155,7 +160,7 @@ def _put(root: Path, item: Item) -> Resource:
     return Resource(target.relative_to(root).as_posix(), target.stat().st_size, head)
 
 
-def _instruction(root: Path, item: Item) -> Instruction:
+def _instruction(root: Path, item: WorkspaceFile) -> Instruction:
     return Instruction(item.path, safe_join(root, item.path).read_text(encoding="utf-8", errors="replace"))
 
 

@@ -25,7 +25,7 @@ from waza.errors import ExecutorError
 from waza.kit.temporary import OwnDirectory
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.observation import CommandInvocation
-from waza.workspace.command_mock import Call, Output, Program, sanitised
+from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, sanitised
 from waza.workspace.fixtures import tools_of
 from waza.workspace.mcp_mock import McpServer
 from waza.workspace.shim import SESSION
@@ -49,7 +49,7 @@ class Mocked:
     def __init__(
         self,
         servers: Sequence[McpServer],
-        programs: Sequence[Program],
+        programs: Sequence[MockedProgram],
         workspace: Path | None,
         address: str,
         closed: Callable[[Mocked], None],
@@ -70,7 +70,7 @@ class Mocked:
         """The calls of mocked programs until now, in the order in which they came, without secrets."""
         return tuple(self._invocations)
 
-    def run(self, call: Call) -> Output:
+    def run(self, call: ProgramCall) -> ProgramOutput:
         """Answer and record a call of a program that is mocked."""
         program = self.programs[os.path.normcase(call.name)]
         output = program.answer(call, self._workspace)
@@ -147,7 +147,7 @@ class Relay:
         Raises ExecutorError for fixtures that cannot be used.
         """
         servers = [_server(mock, home) for mock in mcp]
-        programs = [Program(mock, home) for mock in commands]
+        programs = [MockedProgram(mock, home) for mock in commands]
         mocked = Mocked(servers, programs, workspace, self.address, self._forget)
         for program in programs:
             self._place_script(program.name)
@@ -194,7 +194,7 @@ class Relay:
         """Serve one connection of a shim; whoever sends anything else is left without an answer."""
         try:
             hello = _decoded(await _line(reader))
-            if isinstance(hello, Call):
+            if isinstance(hello, ProgramCall):
                 await self._serve_command(hello, writer)
             elif hello in self._mcp:
                 await self._serve_mcp(hello, reader, writer)
@@ -227,7 +227,7 @@ class Relay:
             for handle in delayed:
                 handle.cancel()
 
-    async def _serve_command(self, call: Call, writer: asyncio.StreamWriter) -> None:
+    async def _serve_command(self, call: ProgramCall, writer: asyncio.StreamWriter) -> None:
         name = os.path.normcase(call.name)
         mocked = self._attempts.get(call.session)
         if mocked is not None and name in mocked.programs:
@@ -260,7 +260,7 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-def _decoded(line: bytes) -> Call | str:
+def _decoded(line: bytes) -> ProgramCall | str:
     """Return what a shim says first: a call of a program, or the token of an MCP server."""
     from waza.kit.schema import strict_json  # heavy, and few runs have mocks
 
@@ -268,12 +268,12 @@ def _decoded(line: bytes) -> Call | str:
         hello = strict_json(line)
         if isinstance(hello, dict) and "mcp" in hello:
             return str(hello["mcp"])
-        return msgspec.convert(hello, Call)
+        return msgspec.convert(hello, ProgramCall)
     except (ValueError, msgspec.ValidationError):
         return ""  # no shim
 
 
-def _encoded(output: Output) -> bytes:
+def _encoded(output: ProgramOutput) -> bytes:
     stdout, stderr = b64encode(output.stdout).decode(), b64encode(output.stderr).decode()
     answer = {"stdout": stdout, "stderr": stderr, "exit_code": output.exit_code}
     return msgspec.json.encode(answer) + b"\n"

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from waza.cli.run import command
-from waza.cli.running import Arguments, with_defaults
+from waza.cli.run_command import RunArguments, with_defaults
 from waza.suite.project import find_project
 
 SETTINGS = """
@@ -25,13 +25,13 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def decided(home: Path, *words: str) -> Arguments:
+def decided(home: Path, *words: str) -> RunArguments:
     options = click.Command.make_context(command, "run", list(words)).params
-    return with_defaults(Arguments(**options), find_project(home))
+    return with_defaults(RunArguments(**options), find_project(home))
 
 
-def changes(before: Arguments, after: Arguments) -> dict[str, Any]:
-    fields = Arguments.__struct_fields__
+def changes(before: RunArguments, after: RunArguments) -> dict[str, Any]:
+    fields = RunArguments.__struct_fields__
     return {name: getattr(after, name) for name in fields if getattr(after, name) != getattr(before, name)}
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from waza.cli.standard import patient
+from waza.cli.std_streams import patient
 from waza.cli.streams import Output, tell
-from waza.cli.text import require_utf8
+from waza.cli.utf8 import require_utf8
 from waza.errors import UsageError, WazaError
 
 FULL = Path("/dev/full")

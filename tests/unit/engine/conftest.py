@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.support.program import mock_suite
 
-from waza.engine.control import Control
+from waza.engine.cancellation import Cancellation
 from waza.engine.run import ModelRun, RunOptions
-from waza.engine.together import run_alone
+from waza.engine.run_all import run_one
 from waza.model.event import RunEvent
 from waza.model.loaded import Project
 from waza.model.result import RunResult, SuiteResult, TaskResult
@@ -47,7 +47,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
         suite = load(mock_suite(tmp_path / "suite", tasks, head, config))
         events: list[RunEvent] = []
         given = RunOptions(project=Project(directory=tmp_path), **options)
-        done = asyncio.run(run_alone(suite, "test-model", given, events.append, Control()))
+        done = asyncio.run(run_one(suite, "test-model", given, events.append, Cancellation()))
         try:
             found = {task.test_id: task for task in done.outcome.tasks()}
             return Ran(done.outcome.head, found, events, done)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.program import mock_suite
 
-from waza.engine.invocation import INVOCATIONS, Invocation
+from waza.engine.invocation import INVOCATIONS, InvocationJournal
 from waza.errors import UsageError, WazaError
 from waza.model.loaded import Suite
 from waza.suite.load import load
@@ -18,13 +18,13 @@ def suites(tmp_path: Path) -> list[Suite]:
 
 
 def begun(root: Path, *wanted: tuple[Suite, str], unread: tuple[Path, ...] = ()) -> str:
-    invocation = Invocation.begin(root, wanted, unread)
+    invocation = InvocationJournal.begin(root, wanted, unread)
     invocation.close()
     return invocation.id
 
 
 def found(root: Path, *wanted: tuple[Suite, str], named: str = "", unread: tuple[Path, ...] = ()) -> str:
-    invocation = Invocation.go_on(root, wanted, named, unread)
+    invocation = InvocationJournal.go_on(root, wanted, named, unread)
     if invocation is None:
         return ""
     invocation.close()
@@ -55,11 +55,11 @@ def test_an_invocation_is_gone_on_with_in_which_all_that_is_wanted_was_planned(
 
 def test_runs_keep_the_ids_that_were_planned(tmp_path: Path, suites: list[Suite]):
     a, b, c = suites
-    first = Invocation.begin(tmp_path, [(a, "m"), (b, "m")])
+    first = InvocationJournal.begin(tmp_path, [(a, "m"), (b, "m")])
     with pytest.raises(WazaError, match="in use by another run"):
-        Invocation.go_on(tmp_path, [(a, "m")], "")
+        InvocationJournal.go_on(tmp_path, [(a, "m")], "")
     first.close()
-    again = Invocation.go_on(tmp_path, [(a, "m"), (b, "m"), (c, "m")], first.id)
+    again = InvocationJournal.go_on(tmp_path, [(a, "m"), (b, "m"), (c, "m")], first.id)
     assert again is not None
     assert again.directory(a, "m") == first.directory(a, "m") != first.directory(b, "m")
     assert again.directory(c, "m") is not None  # what is new in a named invocation is added to it

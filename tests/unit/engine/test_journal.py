@@ -8,22 +8,22 @@ from tests.support.journals import resealed, rewritten
 
 from waza.engine.journal import (
     JOURNAL,
-    End,
-    Header,
     Journal,
-    Trial,
+    RunEnd,
+    RunHeader,
+    TrialRecord,
+    find_run_directory,
     has_header,
     new_run_id,
     read_header,
-    run_directory,
 )
 from waza.engine.record import empty_digest
 from waza.errors import UsageError, WazaError
 from waza.model.result import RunResult
 
 
-def header(run_id: str = "run-20260101T000000Z-aaaaaa") -> Header:
-    return Header(
+def header(run_id: str = "run-20260101T000000Z-aaaaaa") -> RunHeader:
+    return RunHeader(
         id=run_id,
         suite="/s/eval.yaml",
         digest="d",
@@ -46,25 +46,25 @@ def record(number: int = 1, output: str = "ü\n") -> RunResult:
     )
 
 
-def trial(number: int = 1, output: str = "ü\n") -> Trial:
-    return Trial(arm="main", task="a", run=record(number, output))
+def trial(number: int = 1, output: str = "ü\n") -> TrialRecord:
+    return TrialRecord(arm="main", task="a", run=record(number, output))
 
 
 def test_what_is_appended_is_read_again(tmp_path: Path):
     journal = Journal.create(tmp_path / "run", header())
     first = journal.append(trial(1))
-    second = journal.append(Trial(arm="baseline", task="b", cached=True, run=record(2, "x" * 100_000)))
+    second = journal.append(TrialRecord(arm="baseline", task="b", cached=True, run=record(2, "x" * 100_000)))
     assert journal.trials == 2
     assert journal.read(second).final_output == "x" * 100_000
     assert journal.read(first) == record(1)
     kept = [(one.number, one.offset, one.line.trial) for one in journal]
     assert kept == [
         (2, first, trial(1)),
-        (3, second, Trial(arm="baseline", task="b", cached=True, run=record(2, "x" * 100_000))),
+        (3, second, TrialRecord(arm="baseline", task="b", cached=True, run=record(2, "x" * 100_000))),
     ]
     assert journal.results == tmp_path / "run" / "results.json"
-    journal.end(End(status="complete", durations={"main": 3}))
-    assert [one.line.end for one in journal][-1] == End(status="complete", durations={"main": 3})
+    journal.end(RunEnd(status="complete", durations={"main": 3}))
+    assert [one.line.end for one in journal][-1] == RunEnd(status="complete", durations={"main": 3})
     journal.close()
     assert read_header(journal.directory) == header()
 
@@ -140,7 +140,7 @@ def test_no_bit_can_flip_unnoticed(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
     journal.append(trial(1))
     journal.append(trial(2))
-    journal.end(End(status="complete"))
+    journal.end(RunEnd(status="complete"))
     journal.close()
     path = tmp_path / JOURNAL
     whole = path.read_bytes()
@@ -180,4 +180,4 @@ def test_run_ids():
 def test_an_id_that_is_none(tmp_path: Path, wanted: str):
     (tmp_path / "run-20260106T000000Z-000000").mkdir()
     with pytest.raises(UsageError, match="there is no run"):
-        run_directory(tmp_path, wanted)
+        find_run_directory(tmp_path, wanted)

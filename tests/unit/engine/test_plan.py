@@ -14,7 +14,7 @@ from waza.engine.plan import (
     workers_of,
 )
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 TASK = "inputs: {prompt: p}"
 PAIRWISE = "graders: [{type: prompt, name: j, config: {prompt: Which?, mode: pairwise}}]"
@@ -22,7 +22,7 @@ PAIRWISE = "graders: [{type: prompt, name: j, config: {prompt: Which?, mode: pai
 
 def suite(root, tasks: int = 3, head: str = "", *config: str, **request):
     write_tree(root, {"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nbody\n"})
-    return load(mock_suite(root, {f"t{n}": TASK for n in range(tasks)}, head, config), Request(**request))
+    return load(mock_suite(root, {f"t{n}": TASK for n in range(tasks)}, head, config), LoadOptions(**request))
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from tests.support.journals import rewritten
 from tests.support.program import mock_suite
 from tests.unit.report.factory import run, verdict
 
-from waza.engine.journal import JOURNAL, End, Header, Journal, Trial
-from waza.engine.replay import Past, Repeat, replay
+from waza.engine.journal import JOURNAL, Journal, RunEnd, RunHeader, TrialRecord
+from waza.engine.replay import Repeat, ReplayedRun, replay
 from waza.errors import WazaError
 from waza.model.loaded import Suite
 from waza.model.result import RunResult
@@ -26,15 +26,17 @@ def suite(tmp_path: Path) -> Suite:
     return load(mock_suite(tmp_path / "suite", tasks, config=["trials_per_task: 2"]))
 
 
-def header() -> Header:
-    return Header(id="run-x", suite="s", digest="d", model="m", arms=["main"], waza="1", started="2026-01-01")
+def header() -> RunHeader:
+    return RunHeader(
+        id="run-x", suite="s", digest="d", model="m", arms=["main"], waza="1", started="2026-01-01"
+    )
 
 
-def written(root: Path, *lines: Trial | End | None) -> Path:
+def written(root: Path, *lines: TrialRecord | RunEnd | None) -> Path:
     """Write a journal; None starts another part of the run."""
     journal = Journal.create(root / "run", header())
     for line in lines:
-        if isinstance(line, Trial):
+        if isinstance(line, TrialRecord):
             journal.append(line)
         elif line is not None:
             journal.end(line)
@@ -44,7 +46,7 @@ def written(root: Path, *lines: Trial | End | None) -> Path:
     return journal.directory
 
 
-def played(directory: Path, suite: Suite, repeat: Repeat = "outside") -> tuple[Past, Fold]:
+def played(directory: Path, suite: Suite, repeat: Repeat = "outside") -> tuple[ReplayedRun, Fold]:
     journal, fold = Journal.reopen(directory), Fold(suite, "m", ["main"])
     try:
         return replay(journal, fold, repeat), fold
@@ -52,12 +54,12 @@ def played(directory: Path, suite: Suite, repeat: Repeat = "outside") -> tuple[P
         journal.close()
 
 
-def trial(task: str, number: int, status: Any = "passed", **more: Any) -> Trial:
-    return Trial(arm="main", task=task, run=run(number, status), **more)
+def trial(task: str, number: int, status: Any = "passed", **more: Any) -> TrialRecord:
+    return TrialRecord(arm="main", task=task, run=run(number, status), **more)
 
 
 ALL = (trial("a", 1), trial("a", 2), trial("b", 1), trial("b", 2))
-COMPLETE = End(status="complete")
+COMPLETE = RunEnd(status="complete")
 
 
 def test_the_parts_of_a_run_add_up(tmp_path: Path, suite: Suite):
@@ -67,17 +69,17 @@ def test_the_parts_of_a_run_add_up(tmp_path: Path, suite: Suite):
         trial("a", 2, clock=70),  # killed here
         None,
         trial("b", 1, clock=5),
-        End(status="cancelled", durations={"main": 9}),
+        RunEnd(status="cancelled", durations={"main": 9}),
         None,
         trial("b", 2, clock=3),
-        End(status="complete", durations={"main": 100}),
+        RunEnd(status="complete", durations={"main": 100}),
     )
     past, fold = played(directory, suite)
     assert (past.complete, past.trials, fold.durations) == (True, 4, {"main": 179})
 
 
 def test_a_run_that_was_cut_off_is_not_complete(tmp_path: Path, suite: Suite):
-    past, fold = played(written(tmp_path, *ALL[:3], End(status="cancelled")), suite)
+    past, fold = played(written(tmp_path, *ALL[:3], RunEnd(status="cancelled")), suite)
     assert (past.complete, past.trials) == (False, 3)
     assert len(fold.trials("main", "b")) == 1
 
@@ -103,11 +105,11 @@ def test_the_latest_record_of_a_trial_counts(tmp_path: Path, suite: Suite):
 
 
 def test_a_task_that_a_hook_stopped_or_fail_fast_left_out_lacks_no_trial(tmp_path: Path, suite: Suite):
-    end = End(status="complete", stopped={"main": {"b": "the hook failed"}})
+    end = RunEnd(status="complete", stopped={"main": {"b": "the hook failed"}})
     past, fold = played(written(tmp_path, *ALL[:2], end), suite)
     assert (past.complete, fold.tasks["main"]["b"].stopped) == (True, "the hook failed")
     assert not played(tmp_path / "run", suite, "errors")[0].complete
-    skipped = End(status="complete", skipped={"main": ["b"]})
+    skipped = RunEnd(status="complete", skipped={"main": ["b"]})
     directory = written(tmp_path / "other", *ALL[:2], skipped)
     assert not played(directory, suite)[0].complete, "fail_fast is off now, so the task is to be run"
     config = msgspec.structs.replace(suite.file.config, fail_fast=True)

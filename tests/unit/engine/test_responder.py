@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from waza.engine.responder import ABSTAIN, REPLY, STOP, Decision, Responding
-from waza.model.agent import Answer, Call, Question
+from waza.engine.responder import ABSTAIN, REPLY, STOP, Decision, ResponderSession
+from waza.model.agent import JudgeAnswer, JudgeQuestion, JudgeToolCall
 from waza.model.observation import Usage
 from waza.model.task import Responder
 
@@ -12,10 +12,10 @@ from waza.model.task import Responder
 class Interview:
     """Answers one after the other, and remembers what it was asked."""
 
-    def __init__(self, *answers: Answer) -> None:
-        self.answers, self.asked = list(answers), list[Question]()
+    def __init__(self, *answers: JudgeAnswer) -> None:
+        self.answers, self.asked = list(answers), list[JudgeQuestion]()
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         self.asked.append(question)
         return self.answers.pop(0)
 
@@ -23,10 +23,10 @@ class Interview:
         pass
 
 
-def decide(*answers: Answer, model: str = "") -> tuple[list[Decision], Interview, Responding]:
+def decide(*answers: JudgeAnswer, model: str = "") -> tuple[list[Decision], Interview, ResponderSession]:
     interview = Interview(*answers)
     brief = Responder(instructions="You want it blue.", max_followups=3, model=model)
-    responding = Responding(interview, brief, "agent-model", "low", 7)
+    responding = ResponderSession(interview, brief, "agent-model", "low", 7)
 
     async def all_of_them() -> list[Decision]:
         return [await responding.decide(f"said {n}") for n in range(1, len(answers) + 1)]
@@ -34,8 +34,8 @@ def decide(*answers: Answer, model: str = "") -> tuple[list[Decision], Interview
     return asyncio.run(all_of_them()), interview, responding
 
 
-def calls(*pairs: tuple[str, dict[str, Any]], error: str = "") -> Answer:
-    return Answer(calls=tuple(Call(name=name, args=args) for name, args in pairs), error=error)
+def calls(*pairs: tuple[str, dict[str, Any]], error: str = "") -> JudgeAnswer:
+    return JudgeAnswer(calls=tuple(JudgeToolCall(name=name, args=args) for name, args in pairs), error=error)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_decisions(answer, decision):
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (Answer(text="just go on"), "none of the three tools"),
-        (Answer(error="no such model"), "no such model"),
+        (JudgeAnswer(text="just go on"), "none of the three tools"),
+        (JudgeAnswer(error="no such model"), "no such model"),
         (calls((REPLY, {"answer": "a"}), (STOP, {})), "2 decisions instead of one"),
         (calls((STOP, {}), (STOP, {})), "2 decisions instead of one"),
         (calls((REPLY, {})), "without 'answer'"),
@@ -100,5 +100,5 @@ def test_what_it_costs_is_kept():
         cache_write_tokens=0,
         premium_requests=0,
     )
-    answers = [Answer(calls=(Call(name=STOP, args={}),), usage=usage), calls((STOP, {}))]
+    answers = [JudgeAnswer(calls=(JudgeToolCall(name=STOP, args={}),), usage=usage), calls((STOP, {}))]
     assert decide(*answers)[2].usages == [usage, None]

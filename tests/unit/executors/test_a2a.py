@@ -13,7 +13,7 @@ from tests.support.a2a_agent import Served, served
 
 from waza.errors import ExecutorError
 from waza.executors import a2a
-from waza.model.agent import Limits, Place, Setup
+from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.observation import Turn
 from waza.model.suite import Config
 from waza.model.task import Task
@@ -34,7 +34,7 @@ def ask(url: str, *prompts: str, **options: Any) -> list[Turn]:
         executor = a2a.A2AExecutor(Setup(model="", config=config))
         try:
             await executor.start()
-            session = await executor.open(ATTEMPT, Place(workspace=None, workdir=None))
+            session = await executor.open(ATTEMPT, AttemptWorkspace(workspace=None, workdir=None))
             return [await session.send(prompt, Limits(turn=20)) for prompt in prompts]
         finally:
             await executor.aclose()
@@ -165,7 +165,7 @@ def test_an_agent_that_ends_in_a_conversation_is_told():
         try:
             await executor.start()
             ending.close()
-            session = await executor.open(ATTEMPT, Place(workspace=None, workdir=None))
+            session = await executor.open(ATTEMPT, AttemptWorkspace(workspace=None, workdir=None))
             return await session.send("hello", Limits(turn=20))
         finally:
             await executor.aclose()

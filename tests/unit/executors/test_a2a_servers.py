@@ -14,7 +14,7 @@ from tests.support.http_server import Server, endless, send, serving
 from waza.errors import ExecutorError
 from waza.executors import a2a
 from waza.kit import http
-from waza.model.agent import Limits, Place, Setup
+from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.observation import Turn
 from waza.model.suite import Config
 from waza.model.task import Task
@@ -73,7 +73,7 @@ def ask(url: str, **options: Any) -> Turn:
         executor = a2a.A2AExecutor(Setup(model="", config=Config(executor="a2a", executor_options=given)))
         try:
             await executor.start()
-            session = await executor.open(ATTEMPT, Place(workspace=None, workdir=None))
+            session = await executor.open(ATTEMPT, AttemptWorkspace(workspace=None, workdir=None))
             return await session.send("hi", Limits(turn=60))
         finally:
             await executor.aclose()

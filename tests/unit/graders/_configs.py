@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waza.graders.base import Finding, Grader, Surroundings
+from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
 from waza.model.observation import Observation, ToolEvent
@@ -27,8 +27,8 @@ def refused(kind: type[Grader], text: str) -> list[str]:
     return [f"{problem.path}: {problem.message}" for problem in decoder.problems]
 
 
-def findings(grader: Grader, base: Path = Path(), fixtures: Path = Path()) -> list[Finding]:
-    return list(grader.check(Surroundings(base=base, fixtures=fixtures)))
+def findings(grader: Grader, base: Path = Path(), fixtures: Path = Path()) -> list[ConfigMistake]:
+    return list(grader.check(GraderLocation(base=base, fixtures=fixtures)))
 
 
 def errors(grader: Grader, base: Path = Path(), fixtures: Path = Path()) -> list[tuple[str | int, ...]]:

@@ -5,7 +5,7 @@ import pytest
 
 from waza.errors import GraderError
 from waza.graders._interpreter import Interpreters
-from waza.graders.base import Surroundings
+from waza.graders.base import GraderLocation
 from waza.graders.code import Code
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
@@ -62,7 +62,7 @@ def problems(config: str) -> list[str]:
 
 
 def warned(grader: Code) -> list[tuple[tuple[str | int, ...], bool]]:
-    return [(finding.path, finding.warning) for finding in grader.check(Surroundings())]
+    return [(finding.path, finding.warning) for finding in grader.check(GraderLocation())]
 
 
 def test_documented_example():
@@ -175,4 +175,4 @@ def test_javascript_is_not_parsed_as_python():
 
 def test_paths_stay(tmp_path: Path):
     grader = Code(assertions=["True"])
-    assert grader.placed(Surroundings(base=tmp_path)) == grader
+    assert grader.placed(GraderLocation(base=tmp_path)) == grader

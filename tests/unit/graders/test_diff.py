@@ -7,7 +7,7 @@ from tests.unit.graders._configs import errors, findings, read, refused, warning
 from waza.errors import GraderError
 from waza.graders import _workspace
 from waza.graders._difference import difference
-from waza.graders.base import Surroundings
+from waza.graders.base import GraderLocation
 from waza.graders.diff import Diff, ExpectedFile
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -31,7 +31,7 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 def graded(grader: Diff, suite: Path, *, update: bool = False) -> Verdict:
-    around = Surroundings(base=suite, fixtures=suite / "fixtures")
+    around = GraderLocation(base=suite, fixtures=suite / "fixtures")
     seen = Observation(workspace=str(suite.parent / "workspace"))
     return grader.placed(around).grade(seen, Helpers(update_snapshots=update))
 

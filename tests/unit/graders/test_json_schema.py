@@ -9,7 +9,7 @@ from tests.unit.graders._configs import errors, findings, read, refused, warning
 
 from waza.errors import GraderError
 from waza.graders.argument import Matcher
-from waza.graders.base import Surroundings
+from waza.graders.base import GraderLocation
 from waza.graders.json_schema import JsonSchema
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Shared, Verdict
@@ -107,16 +107,16 @@ def test_a_schema_file_is_sought_beside_the_suite_and_then_in_the_current_direct
     assert errors(grader, suite) == [("schema_file",)]
     (here / "it.json").write_text('{"type": "string"}', encoding="utf-8")
     assert findings(grader, suite) == []
-    assert graded(grader.placed(Surroundings(base=suite)), '"x"').passed
+    assert graded(grader.placed(GraderLocation(base=suite)), '"x"').passed
     (suite / "it.json").write_bytes(b'\xef\xbb\xbf{"type": "number"}')
-    assert not graded(grader.placed(Surroundings(base=suite)), '"x"').passed
+    assert not graded(grader.placed(GraderLocation(base=suite)), '"x"').passed
     assert graded(grader, '"x"').passed  # never placed: only the current directory is known
 
 
 def test_a_run_cannot_change_the_schema(tmp_path):
     file = tmp_path / "it.json"
     file.write_text('{"type": "number"}', encoding="utf-8")
-    grader = JsonSchema(schema_file=str(file)).placed(Surroundings())
+    grader = JsonSchema(schema_file=str(file)).placed(GraderLocation())
     file.write_text("{}", encoding="utf-8")
     assert not graded(grader, '"x"').passed
 
@@ -125,7 +125,7 @@ def test_references_start_from_the_schema_file_or_the_suite(tmp_path):
     (tmp_path / "part.json").write_text('{"type": "string"}', encoding="utf-8")
     whole = {"properties": {"a": {"$ref": "part.json"}}}
     (tmp_path / "whole.json").write_text(json.dumps(whole), encoding="utf-8")
-    around = Surroundings(base=tmp_path)
+    around = GraderLocation(base=tmp_path)
     for grader in (JsonSchema(schema=whole), JsonSchema(schema_file="whole.json")):
         assert errors(grader, tmp_path) == []
         assert graded(grader.placed(around), '{"a": "x"}').passed
@@ -137,7 +137,7 @@ def test_no_reference_of_a_module_leaves_it(tmp_path):
     module = tmp_path / "module"
     module.mkdir()
     (module / "inside.json").write_text('{"type": "string"}', encoding="utf-8")
-    around = Surroundings(base=module, module=module)
+    around = GraderLocation(base=module, module=module)
     for reference, faults in (
         ("inside.json", 0),
         ("../private.json", 1),
@@ -151,7 +151,7 @@ def test_no_reference_of_a_module_leaves_it(tmp_path):
 def test_a_reference_to_a_device_is_refused(tmp_path):
     if not Path("/dev/zero").exists():
         pytest.skip("this system has no devices among its files")
-    (finding,) = JsonSchema(schema={"$ref": "file:///dev/zero"}).check(Surroundings(base=tmp_path))
+    (finding,) = JsonSchema(schema={"$ref": "file:///dev/zero"}).check(GraderLocation(base=tmp_path))
     assert "no regular file" in finding.message
 
 
@@ -171,7 +171,7 @@ def test_a_schema_that_does_not_compile_is_an_error_at_load(schema, tmp_path):
     grader = JsonSchema(schema_file="it.json")
     assert errors(grader, tmp_path) == [("schema_file",)]
     # Reached all the same, it is no verdict; what is not JSON fails before the schema is looked at.
-    placed = grader.placed(Surroundings(base=tmp_path))
+    placed = grader.placed(GraderLocation(base=tmp_path))
     with pytest.raises(GraderError):
         graded(placed, "1")
     assert not graded(placed, "prose").passed
@@ -223,7 +223,7 @@ def multiplying(levels: int, reference: str = "#/$defs/d{}", name: str = "{{}}")
 )
 def test_a_schema_whose_alternatives_multiply_is_refused_when_the_suite_is_loaded(reference: str, name: str):
     grader = JsonSchema(schema=multiplying(12, reference, name))
-    (found,) = grader.check(Surroundings())
+    (found,) = grader.check(GraderLocation())
     assert "multiply to more than 1,000,000 checks of one value" in found.message
     assert errors(JsonSchema(schema=multiplying(6, reference, name))) == []
 

@@ -6,7 +6,7 @@ import pytest
 
 from waza.errors import GraderError
 from waza.graders.prompt import PASS, Prompt
-from waza.model.agent import Answer, Call, Question
+from waza.model.agent import JudgeAnswer, JudgeQuestion, JudgeToolCall
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -20,7 +20,7 @@ class Interview:
     def __init__(self, judge: "Judge") -> None:
         self.judge = judge
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         self.judge.questions.append(question)
         return self.judge.answers.pop(0)
 
@@ -33,9 +33,9 @@ class Judge:
 
     sittings = ()
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: JudgeAnswer) -> None:
         self.answers = list(answers)
-        self.questions: list[Question] = []
+        self.questions: list[JudgeQuestion] = []
         self.opened: list[tuple[Path | None, str]] = []
         self.open_now = 0
 
@@ -45,8 +45,8 @@ class Judge:
         return Interview(self)
 
 
-def says(winner: object, magnitude: object = "much-better", reasoning: object = "because") -> Call:
-    return Call(
+def says(winner: object, magnitude: object = "much-better", reasoning: object = "because") -> JudgeToolCall:
+    return JudgeToolCall(
         name="set_pairwise_winner",
         args={"winner": winner, "magnitude": magnitude, "reasoning": reasoning},
     )
@@ -54,8 +54,8 @@ def says(winner: object, magnitude: object = "much-better", reasoning: object = 
 
 def judge(first: object, second: object) -> Judge:
     return Judge(
-        Answer(calls=(says(first, "much-better", "first reason"),)),
-        Answer(calls=(says(second, "slightly-better", "second reason"),)),
+        JudgeAnswer(calls=(says(first, "much-better", "first reason"),)),
+        JudgeAnswer(calls=(says(second, "slightly-better", "second reason"),)),
     )
 
 
@@ -137,12 +137,12 @@ def test_a_rubric_comparison_gets_what_the_task_expects():
 
 
 def test_the_last_call_counts():
-    two_calls = Answer(calls=(says("A"), Call(name="bash", args={}), says("B")))
-    assert graded(Judge(two_calls, Answer(calls=(says("A"),)))).score == 1.0
+    two_calls = JudgeAnswer(calls=(says("A"), JudgeToolCall(name="bash", args={}), says("B")))
+    assert graded(Judge(two_calls, JudgeAnswer(calls=(says("A"),)))).score == 1.0
 
 
 def test_no_call_is_a_tie():
-    verdict = graded(Judge(Answer(text="B!"), Answer()))
+    verdict = graded(Judge(JudgeAnswer(text="B!"), JudgeAnswer()))
     assert (verdict.score, verdict.passed) == (0.5, True)
     assert verdict.details["pairwise"]["position_consistent"]
 
@@ -150,7 +150,8 @@ def test_no_call_is_a_tie():
 def test_calls_whose_arguments_make_no_sense():
     verdict = graded(
         Judge(
-            Answer(calls=(says("B", 3, ["x"]),)), Answer(calls=(Call(name="set_pairwise_winner", args={}),))
+            JudgeAnswer(calls=(says("B", 3, ["x"]),)),
+            JudgeAnswer(calls=(JudgeToolCall(name="set_pairwise_winner", args={}),)),
         )
     )
     assert verdict.details["pass1"] == {"winner": "skill", "magnitude": "slightly-better", "reasoning": ""}
@@ -164,13 +165,16 @@ def test_whatever_is_neither_a_nor_b_is_a_tie(winner):
 
 
 def test_an_error_after_a_call_is_ignored_but_noted():
-    verdict = graded(Judge(Answer(calls=(says("B"),), error="cut off"), Answer(calls=(says("A"),))))
+    verdict = graded(Judge(JudgeAnswer(calls=(says("B"),), error="cut off"), JudgeAnswer(calls=(says("A"),))))
     assert (verdict.score, verdict.error) == (1.0, "")
     assert verdict.details["pass1"]["error"] == "cut off"
 
 
 def test_an_error_before_a_call_is_a_grader_error():
-    asked = Judge(Answer(calls=(says("B"),)), Answer(error="cut off", calls=(Call(name=PASS, args={}),)))
+    asked = Judge(
+        JudgeAnswer(calls=(says("B"),)),
+        JudgeAnswer(error="cut off", calls=(JudgeToolCall(name=PASS, args={}),)),
+    )
     with pytest.raises(GraderError, match="cut off"):
         graded(asked)
     assert asked.open_now == 0
@@ -178,14 +182,14 @@ def test_an_error_before_a_call_is_a_grader_error():
 
 @pytest.mark.parametrize("baseline", [None, ""])
 def test_without_a_baseline_it_judges_independently(baseline):
-    asked = Judge(Answer(calls=(Call(name=PASS, args={}),)))
+    asked = Judge(JudgeAnswer(calls=(JudgeToolCall(name=PASS, args={}),)))
     verdict = graded(asked, baseline_output=baseline)
     assert verdict.passed
     assert "pairwise" not in verdict.details
 
 
 def test_independent_mode_never_compares():
-    asked = Judge(Answer(calls=(Call(name=PASS, args={}),)))
+    asked = Judge(JudgeAnswer(calls=(JudgeToolCall(name=PASS, args={}),)))
     assert "pairwise" not in graded(asked, Prompt(prompt="Look.")).details
 
 

@@ -6,25 +6,25 @@ import psutil
 import pytest
 from tests.unit.graders._configs import findings
 
-from waza.graders.base import Surroundings
-from waza.graders.program import Program
+from waza.graders.base import GraderLocation
+from waza.graders.program import ProgramGrader
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
 from waza.kit.process import leftovers
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
-README = Program(
+README = ProgramGrader(
     command="bash", args=["-c", 'test -f "$WAZA_WORKSPACE_DIR/README.md" && echo found'], timeout=10
 )
 
 
-def graded(grader: Program, **seen) -> Verdict:
+def graded(grader: ProgramGrader, **seen) -> Verdict:
     return asyncio.run(grader.grade(Observation(**seen), Helpers(program_timeout=120)))
 
 
-def python(script: str, **config) -> Program:
-    return Program(command=sys.executable, args=["-c", script], **config)
+def python(script: str, **config) -> ProgramGrader:
+    return ProgramGrader(command=sys.executable, args=["-c", script], **config)
 
 
 def script(path: Path, text: str) -> Path:
@@ -53,7 +53,7 @@ def test_documented_example_without_a_readme(tmp_path: Path):
 
 
 def test_a_workspace_is_made_for_it():
-    assert Program.reads_workspace
+    assert ProgramGrader.reads_workspace
 
 
 def test_output_comes_on_stdin_as_utf_8():
@@ -96,8 +96,8 @@ def test_runs_in_the_current_directory(monkeypatch, tmp_path: Path):
 @pytest.mark.parametrize(
     ("grader", "ending"),
     [
-        (Program(command="no-such-program-here"), "'no-such-program-here' cannot be started"),
-        (Program(command=str(Path(__file__))), "Permission denied"),
+        (ProgramGrader(command="no-such-program-here"), "'no-such-program-here' cannot be started"),
+        (ProgramGrader(command=str(Path(__file__))), "Permission denied"),
         (python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"), "killed by SIGKILL"),
     ],
 )
@@ -112,7 +112,7 @@ def test_environment_that_no_system_takes_is_a_failure():
 
 
 def test_time_limit_leaves_no_process():
-    grader = Program(
+    grader = ProgramGrader(
         command="sh", args=["-c", "sleep 3141 & setsid sleep 3141 & trap '' TERM; sleep 3141"], timeout=1
     )
     verdict = graded(grader)
@@ -146,12 +146,12 @@ def test_files_beside_the_suite_are_found(monkeypatch, tmp_path: Path):
     script(cwd / "local.sh", "#!/bin/sh\necho cwd\n")
     (suite / "data ü.txt").touch()
     monkeypatch.chdir(cwd)
-    around = Surroundings(base=Path("../suite"))
+    around = GraderLocation(base=Path("../suite"))
 
-    given = Program(command="./graders/check.sh", args=["data ü.txt", "plain"])
+    given = ProgramGrader(command="./graders/check.sh", args=["data ü.txt", "plain"])
     assert graded(given.placed(around)).feedback == f"suite {suite / 'data ü.txt'} plain"
-    assert graded(Program(command="bare.sh").placed(around)).feedback == "bare"
-    assert graded(Program(command="local.sh").placed(around)).feedback == "cwd"
+    assert graded(ProgramGrader(command="bare.sh").placed(around)).feedback == "bare"
+    assert graded(ProgramGrader(command="local.sh").placed(around)).feedback == "cwd"
 
 
 def test_the_suite_wins_over_the_current_directory(monkeypatch, tmp_path: Path):
@@ -159,20 +159,20 @@ def test_the_suite_wins_over_the_current_directory(monkeypatch, tmp_path: Path):
         (tmp_path / name).mkdir()
         script(tmp_path / name / "check.sh", f"#!/bin/sh\necho {name}\n")
     monkeypatch.chdir(tmp_path / "cwd")
-    placed = Program(command="./check.sh").placed(Surroundings(base=tmp_path / "suite"))
+    placed = ProgramGrader(command="./check.sh").placed(GraderLocation(base=tmp_path / "suite"))
     assert graded(placed).feedback == "suite"
 
 
 def test_words_that_are_no_files_stay_as_they_are(tmp_path: Path):
     (tmp_path / "bash").mkdir()
-    grader = Program(command="bash", args=["-c", "echo " + "x" * 9000, "", ".", "~", "a\nb"])
-    assert grader.placed(Surroundings(base=tmp_path)) == grader
+    grader = ProgramGrader(command="bash", args=["-c", "echo " + "x" * 9000, "", ".", "~", "a\nb"])
+    assert grader.placed(GraderLocation(base=tmp_path)) == grader
 
 
 def test_nul_is_refused():
-    grader = Program(command="a\0", args=["fine", "b\0c"])
-    assert [finding.path for finding in grader.check(Surroundings())] == [("command",), ("args", 1)]
-    assert list(README.check(Surroundings())) == []
+    grader = ProgramGrader(command="a\0", args=["fine", "b\0c"])
+    assert [finding.path for finding in grader.check(GraderLocation())] == [("command",), ("args", 1)]
+    assert list(README.check(GraderLocation())) == []
 
 
 @pytest.mark.parametrize(
@@ -187,14 +187,14 @@ def test_nul_is_refused():
 )
 def test_refused_at_load(config, message):
     decoder = Decoder(Document("eval.yaml", yaml.load(config.encode())))
-    assert decoder.read(Program) is None
+    assert decoder.read(ProgramGrader) is None
     assert message in decoder.problems[0].message
 
 
 @pytest.mark.parametrize("command", ["no-such-program-here", "./no/such.sh", "python3 -c pass"])
 def test_a_program_that_is_not_there_is_told_at_load(command):
-    (told,) = findings(Program(command=command))
+    (told,) = findings(ProgramGrader(command=command))
     assert (told.path, told.warning) == (("command",), True)
     assert f"there is no program {command!r}" in told.message
     assert ("arguments go into args" in told.message) is (" " in command)
-    assert findings(Program(command="sh")) == []
+    assert findings(ProgramGrader(command="sh")) == []

@@ -8,11 +8,11 @@ import pytest
 from waza.errors import GraderError
 from waza.graders import _rubric
 from waza.graders._judging import DEFAULT_TIME_LIMIT, TIME_LIMIT, duration
-from waza.graders.base import Finding, Surroundings
+from waza.graders.base import ConfigMistake, GraderLocation
 from waza.graders.prompt import FAIL, PASS, Prompt
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
-from waza.model.agent import READING, Answer, Call, Question
+from waza.model.agent import READING, JudgeAnswer, JudgeQuestion, JudgeToolCall
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -25,9 +25,9 @@ class ScriptedJudge:
 
     sittings = ()
 
-    def __init__(self, *answers: Answer | Callable[[Question], Answer]) -> None:
+    def __init__(self, *answers: JudgeAnswer | Callable[[JudgeQuestion], JudgeAnswer]) -> None:
         self.answers = list(answers)
-        self.questions: list[Question] = []
+        self.questions: list[JudgeQuestion] = []
         self.opened: list[tuple[Path | None, str]] = []
         self.closed = 0
 
@@ -35,7 +35,7 @@ class ScriptedJudge:
         self.opened.append((workdir, resume_id))
         return self
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         self.questions.append(question)
         answer = self.answers.pop(0)
         return answer(question) if callable(answer) else answer
@@ -44,16 +44,16 @@ class ScriptedJudge:
         self.closed += 1
 
 
-def passing(description: str = "", reason: str = "") -> Call:
-    return Call(name=PASS, args={"description": description, "reason": reason})
+def passing(description: str = "", reason: str = "") -> JudgeToolCall:
+    return JudgeToolCall(name=PASS, args={"description": description, "reason": reason})
 
 
-def failing(description: str = "", reason: str = "") -> Call:
-    return Call(name=FAIL, args={"description": description, "reason": reason})
+def failing(description: str = "", reason: str = "") -> JudgeToolCall:
+    return JudgeToolCall(name=FAIL, args={"description": description, "reason": reason})
 
 
-def graded(grader: Prompt, judge: ScriptedJudge, around: Surroundings | None = None, **seen) -> Verdict:
-    around = around or Surroundings()
+def graded(grader: Prompt, judge: ScriptedJudge, around: GraderLocation | None = None, **seen) -> Verdict:
+    around = around or GraderLocation()
     assert [finding for finding in grader.check(around) if not finding.warning] == []
     seen_now = msgspec.structs.replace(SEEN, **seen)
     helpers = Helpers(name="review", judge=judge, judge_model="suite-judge", judge_effort="low")
@@ -62,14 +62,14 @@ def graded(grader: Prompt, judge: ScriptedJudge, around: Surroundings | None = N
     return verdict
 
 
-def asked(grader: Prompt, around: Surroundings | None = None, **seen) -> Question:
-    judge = ScriptedJudge(Answer(calls=(passing(),)))
+def asked(grader: Prompt, around: GraderLocation | None = None, **seen) -> JudgeQuestion:
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),)))
     graded(grader, judge, around, **seen)
     return judge.questions[0]
 
 
-def findings(grader: Prompt, around: Surroundings | None = None) -> list[Finding]:
-    return list(grader.check(around or Surroundings()))
+def findings(grader: Prompt, around: GraderLocation | None = None) -> list[ConfigMistake]:
+    return list(grader.check(around or GraderLocation()))
 
 
 # Verdicts
@@ -86,14 +86,14 @@ def findings(grader: Prompt, around: Surroundings | None = None) -> list[Finding
 )
 def test_documented_examples(calls, score, passed):
     grader = Prompt(prompt="Look at three aspects: naming, tests, docs.", model="judge-small")
-    verdict = graded(grader, ScriptedJudge(Answer(calls=calls)))
+    verdict = graded(grader, ScriptedJudge(JudgeAnswer(calls=calls)))
     assert verdict.score == pytest.approx(score, abs=1e-9)
     assert (verdict.passed, verdict.error) == (passed, "")
 
 
 def test_feedback_and_details():
     calls = (passing("naming", "clear"), failing("docs", "none at all"), failing("", "no tests"))
-    judge = ScriptedJudge(Answer(text="Done.", calls=calls))
+    judge = ScriptedJudge(JudgeAnswer(text="Done.", calls=calls))
     verdict = graded(Prompt(prompt="Look."), judge)
     assert verdict.feedback == "docs: none at all; no tests"
     assert verdict.details == {
@@ -105,7 +105,7 @@ def test_feedback_and_details():
 
 
 def test_no_verdict_says_so_and_shows_what_the_judge_wrote():
-    verdict = graded(Prompt(prompt="Look."), ScriptedJudge(Answer(text="I pass it. " + "x" * 600)))
+    verdict = graded(Prompt(prompt="Look."), ScriptedJudge(JudgeAnswer(text="I pass it. " + "x" * 600)))
     assert "gave no verdict" in verdict.feedback
     assert "I pass it." in verdict.feedback
     assert "x" * 501 not in verdict.feedback
@@ -113,26 +113,28 @@ def test_no_verdict_says_so_and_shows_what_the_judge_wrote():
 
 
 def test_calls_of_other_tools_are_no_verdict():
-    verdict = graded(Prompt(prompt="Look."), ScriptedJudge(Answer(calls=(Call(name="bash", args={}),))))
+    verdict = graded(
+        Prompt(prompt="Look."), ScriptedJudge(JudgeAnswer(calls=(JudgeToolCall(name="bash", args={}),)))
+    )
     assert (verdict.score, verdict.passed) == (0.0, False)
 
 
 def test_a_call_counts_even_when_its_arguments_make_no_sense():
-    calls = (Call(name=FAIL, args={"reason": 7, "description": None, "x": []}),)
-    verdict = graded(Prompt(prompt="Look."), ScriptedJudge(Answer(calls=calls)))
+    calls = (JudgeToolCall(name=FAIL, args={"reason": 7, "description": None, "x": []}),)
+    verdict = graded(Prompt(prompt="Look."), ScriptedJudge(JudgeAnswer(calls=calls)))
     assert (verdict.score, verdict.passed, verdict.feedback) == (0.0, False, "no reason given")
 
 
 def test_an_error_after_a_verdict_is_ignored_but_noted():
-    judge = ScriptedJudge(Answer(calls=(passing(),), error="never went idle"))
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),), error="never went idle"))
     verdict = graded(Prompt(prompt="Look."), judge)
     assert (verdict.score, verdict.passed, verdict.error) == (1.0, True, "")
     assert "never went idle" in verdict.details["response"]
 
 
-@pytest.mark.parametrize("calls", [(), (Call(name="bash", args={}),)])
+@pytest.mark.parametrize("calls", [(), (JudgeToolCall(name="bash", args={}),)])
 def test_an_error_without_a_verdict_is_a_grader_error(calls):
-    judge = ScriptedJudge(Answer(error="time limit", calls=calls))
+    judge = ScriptedJudge(JudgeAnswer(error="time limit", calls=calls))
     with pytest.raises(GraderError, match="no verdict: time limit"):
         graded(Prompt(prompt="Look."), judge)
     assert judge.closed == 1
@@ -144,7 +146,7 @@ def test_without_a_judge():
 
 
 def test_the_conversation_ends_when_asking_breaks():
-    def broken(question: Question) -> Answer:
+    def broken(question: JudgeQuestion) -> JudgeAnswer:
         raise GraderError("gone")
 
     judge = ScriptedJudge(broken)
@@ -155,8 +157,8 @@ def test_the_conversation_ends_when_asking_breaks():
 
 def test_threshold_changes_nothing_where_every_criterion_must_pass():
     grader = Prompt(prompt="Look.", threshold=1.0)
-    assert graded(grader, ScriptedJudge(Answer(calls=(passing(),)))).passed
-    assert not graded(grader, ScriptedJudge(Answer(calls=(passing(), failing())))).passed
+    assert graded(grader, ScriptedJudge(JudgeAnswer(calls=(passing(),)))).passed
+    assert not graded(grader, ScriptedJudge(JudgeAnswer(calls=(passing(), failing())))).passed
 
 
 # What the judge is asked
@@ -212,14 +214,14 @@ def test_without_output_the_judge_gets_the_text_alone():
 
 
 def test_opened_in_the_workspace():
-    judge = ScriptedJudge(Answer(calls=(passing(),)), Answer(calls=(passing(),)))
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),)), JudgeAnswer(calls=(passing(),)))
     graded(Prompt(prompt="Look."), judge)
     graded(Prompt(prompt="Look."), judge, workspace="")
     assert judge.opened == [(Path("/tmp/w1"), ""), (None, "")]
 
 
 def test_continue_session():
-    judge = ScriptedJudge(Answer(calls=(passing(),)))
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),)))
     graded(Prompt(prompt="Look.", continue_session=True), judge)
     assert judge.opened == [(Path("/tmp/w1"), "s-1")]
     assert judge.questions[0].text == "Look."
@@ -251,13 +253,13 @@ def test_a_judge_reads_where_there_is_a_workspace(tools, workspace, may_use):
 def test_a_judge_that_may_do_more_is_shown_a_copy_that_is_gone_afterwards(tmp_path: Path, workspace):
     (tmp_path / "kept.txt").write_text("kept")
 
-    def change(question: Question) -> Answer:
+    def change(question: JudgeQuestion) -> JudgeAnswer:
         (place, _), *_ = judge.opened
         assert place is not None
         assert question.may_use == (*READING, "bash")
         assert [path.name for path in place.iterdir()] == (["kept.txt"] if workspace else [])
         (place / "kept.txt").write_text("changed")
-        return Answer(calls=(passing(),))
+        return JudgeAnswer(calls=(passing(),))
 
     judge = ScriptedJudge(change)
     grader = Prompt(prompt="Look.", tools=["view", "bash"])
@@ -364,7 +366,7 @@ def test_time_limit_from_the_environment(monkeypatch):
     ],
 )
 def test_a_judge_has_the_shorter_of_its_own_limit_and_that_of_a_turn(own, suite, turn, seconds):
-    judge = ScriptedJudge(Answer(calls=(passing(),)))
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),)))
     helpers = Helpers(name="review", judge=judge, judge_timeout=suite, turn_timeout=turn)
     asyncio.run(Prompt(prompt="Look.", timeout=own).grade(SEEN, helpers))
     assert judge.questions[0].timeout == seconds
@@ -393,15 +395,15 @@ Be kind.
 """
 
 
-def rubric(tmp_path: Path, text: str | bytes = RUBRIC) -> Surroundings:
+def rubric(tmp_path: Path, text: str | bytes = RUBRIC) -> GraderLocation:
     (tmp_path / "rubrics").mkdir(exist_ok=True)
     (tmp_path / "rubrics" / "tone.md").write_bytes(text if isinstance(text, bytes) else text.encode())
-    return Surroundings(base=tmp_path)
+    return GraderLocation(base=tmp_path)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_built_in_rubrics(name):
-    judge = ScriptedJudge(Answer(calls=(passing(),)))
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),)))
     verdict = graded(Prompt(rubric=f" {name} "), judge)
     assert verdict.details["rubric"] == {
         "name": name,
@@ -416,7 +418,7 @@ def test_built_in_rubrics(name):
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_goldens_of_built_in_rubrics_go_both_ways(name):
-    loaded, problems = _rubric.load(name, Surroundings())
+    loaded, problems = _rubric.load(name, GraderLocation())
     assert loaded
     assert problems == []
     head = loaded.head
@@ -427,7 +429,7 @@ def test_goldens_of_built_in_rubrics_go_both_ways(name):
 def test_a_rubric_file(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     around = rubric(tmp_path)
-    judge = ScriptedJudge(Answer(calls=(passing(),)))
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),)))
     verdict = graded(Prompt(rubric="./rubrics/tone.md"), judge, around)
     assert verdict.details["rubric"] == {
         "name": "tone",
@@ -439,7 +441,7 @@ def test_a_rubric_file(tmp_path: Path, monkeypatch):
 
 
 def test_the_prompt_replaces_the_rubrics_text(tmp_path: Path):
-    judge = ScriptedJudge(Answer(calls=(passing(),)))
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),)))
     verdict = graded(Prompt(rubric="rubrics/tone.md", prompt="Be strict."), judge, rubric(tmp_path))
     assert judge.questions[0].text.startswith("Be strict.\n")
     assert "Be kind." not in judge.questions[0].text
@@ -454,7 +456,7 @@ def test_where_rubrics_are_sought(tmp_path: Path, monkeypatch):
     (cwd / "only.md").write_text(RUBRIC.replace("Be kind.", "cwd only"), encoding="utf-8")
     monkeypatch.chdir(cwd)
     monkeypatch.setenv("HOME", str(home))
-    around = Surroundings(base=suite)
+    around = GraderLocation(base=suite)
     for reference, words in (("both.md", "suite"), ("only.md", "cwd only"), ("~/both.md", "home")):
         assert asked(Prompt(rubric=reference), around).text.startswith(f"{words}\n")
 
@@ -463,12 +465,12 @@ def test_the_rubric_is_read_once(tmp_path: Path):
     around = rubric(tmp_path)
     grader = Prompt(rubric="rubrics/tone.md").placed(around)
     (tmp_path / "rubrics" / "tone.md").unlink()
-    helpers = Helpers(judge=ScriptedJudge(Answer(calls=(passing(),))))
+    helpers = Helpers(judge=ScriptedJudge(JudgeAnswer(calls=(passing(),))))
     assert asyncio.run(grader.grade(SEEN, helpers)).passed
 
 
 def test_used_without_a_suite():
-    helpers = Helpers(judge=ScriptedJudge(Answer(calls=(passing(),))))
+    helpers = Helpers(judge=ScriptedJudge(JudgeAnswer(calls=(passing(),))))
     assert asyncio.run(Prompt(rubric="helpfulness").grade(SEEN, helpers)).passed
     with pytest.raises(GraderError, match="no built-in rubric"):
         asyncio.run(Prompt(rubric="kindness").grade(SEEN, helpers))
@@ -535,7 +537,7 @@ def test_unknown_keys_of_a_rubric_are_warnings(tmp_path: Path):
 
 @pytest.mark.parametrize("version", ["1", "v1.2", "1.10", "2.0.0-rc.1+b5"])
 def test_versions_that_are_accepted(tmp_path: Path, version):
-    judge = ScriptedJudge(Answer(calls=(passing(),)))
+    judge = ScriptedJudge(JudgeAnswer(calls=(passing(),)))
     around = rubric(tmp_path, RUBRIC.replace("1.2.0", version))
     assert graded(Prompt(rubric="rubrics/tone.md"), judge, around).details["rubric"]["version"] == version
 

@@ -1,13 +1,13 @@
 import pytest
 from tests.unit.graders._configs import errors, findings, read, refused
 
-from waza.graders.skill_invocation import SkillInvocation
+from waza.graders.skill_invocation import SkillInvocationGrader
 from waza.model.observation import Observation
 from waza.model.observation import SkillInvocation as Invoked
 from waza.model.verdict import Helpers, Verdict
 
 
-def graded(grader: SkillInvocation, *skills: str) -> Verdict:
+def graded(grader: SkillInvocationGrader, *skills: str) -> Verdict:
     invoked = tuple(Invoked(name=name) for name in skills)
     return grader.grade(Observation(skill_invocations=invoked), Helpers())
 
@@ -16,7 +16,7 @@ ROUTING = "{required_skills: [plan, deploy], mode: in_order, allow_extra: false"
 
 
 def test_the_documented_example():
-    grader = read(SkillInvocation, ROUTING + "}")
+    grader = read(SkillInvocationGrader, ROUTING + "}")
     assert errors(grader) == []
     verdict = graded(grader, "plan", "lint", "deploy")
     assert verdict.passed
@@ -35,7 +35,7 @@ def test_the_documented_example():
 
 
 def test_a_forbidden_skill_takes_the_whole_score():
-    grader = read(SkillInvocation, ROUTING + ", forbidden_skills: [lint]}")
+    grader = read(SkillInvocationGrader, ROUTING + ", forbidden_skills: [lint]}")
     verdict = graded(grader, "plan", "lint", "deploy", "lint")
     assert (verdict.passed, verdict.score) == (False, 0.0)
     assert verdict.details["forbidden_violations"] == ["lint"]
@@ -56,13 +56,13 @@ def test_a_forbidden_skill_takes_the_whole_score():
     ],
 )
 def test_modes(mode, skills, passed, score):
-    verdict = graded(SkillInvocation(required_skills=["a", "b"], mode=mode), *skills)
+    verdict = graded(SkillInvocationGrader(required_skills=["a", "b"], mode=mode), *skills)
     assert verdict.passed is passed
     assert verdict.score == pytest.approx(score, abs=1e-9)
 
 
 def test_extra_skills_cost_score_but_no_verdict():
-    strict = SkillInvocation(required_skills=["a"], mode="any_order", allow_extra=False)
+    strict = SkillInvocationGrader(required_skills=["a"], mode="any_order", allow_extra=False)
     verdict = graded(strict, "a", "b", "c")
     assert verdict.passed
     assert verdict.score == pytest.approx(0.5 * (1 - 0.6 * 2 / 3), abs=1e-9)
@@ -71,7 +71,7 @@ def test_extra_skills_cost_score_but_no_verdict():
 
 
 def test_only_forbidden_skills_need_no_mode():
-    grader = read(SkillInvocation, "forbidden_skills: [lint]")
+    grader = read(SkillInvocationGrader, "forbidden_skills: [lint]")
     assert errors(grader) == []
     verdict = graded(grader)
     assert (verdict.passed, verdict.score, verdict.details["mode"]) == (True, 1.0, "any_order")
@@ -80,13 +80,13 @@ def test_only_forbidden_skills_need_no_mode():
 
 
 def test_no_session_is_a_list_without_skills():
-    grader = SkillInvocation(forbidden_skills=["lint"])
+    grader = SkillInvocationGrader(forbidden_skills=["lint"])
     assert grader.grade(Observation(has_session=False), Helpers()).passed
 
 
 def test_configs_that_are_refused():
-    assert errors(SkillInvocation()) == [()]
-    (finding,) = findings(SkillInvocation(required_skills=["a"]))
+    assert errors(SkillInvocationGrader()) == [()]
+    (finding,) = findings(SkillInvocationGrader(required_skills=["a"]))
     assert "'mode' is missing" in finding.message
-    assert refused(SkillInvocation, "{required_skills: [a], mode: in_order_match}")
-    assert refused(SkillInvocation, "{required_skills: [' '], mode: in_order}")
+    assert refused(SkillInvocationGrader, "{required_skills: [a], mode: in_order_match}")
+    assert refused(SkillInvocationGrader, "{required_skills: [' '], mode: in_order}")

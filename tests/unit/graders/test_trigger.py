@@ -4,7 +4,7 @@ import pytest
 
 from waza.errors import GraderError
 from waza.graders._keywords import keywords, tokens, use_for
-from waza.graders.base import Finding, Surroundings
+from waza.graders.base import ConfigMistake, GraderLocation
 from waza.graders.trigger import Trigger
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
@@ -21,25 +21,25 @@ Load the file and drop blank rows.
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
+def around(tmp_path: Path) -> GraderLocation:
     skill = tmp_path / "suite" / "skills" / "csv-cleaner"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text(SKILL, encoding="utf-8")
-    return Surroundings(base=tmp_path / "suite")
+    return GraderLocation(base=tmp_path / "suite")
 
 
-def write(around: Surroundings, path: str, text: str | bytes) -> str:
+def write(around: GraderLocation, path: str, text: str | bytes) -> str:
     file = around.base / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
-def findings(around: Surroundings, **config) -> list[Finding]:
+def findings(around: GraderLocation, **config) -> list[ConfigMistake]:
     return list(Trigger(**{"skill_path": "skills/csv-cleaner", "mode": "positive", **config}).check(around))
 
 
-def graded(around: Surroundings, prompt: str, **config) -> Verdict:
+def graded(around: GraderLocation, prompt: str, **config) -> Verdict:
     config = {"skill_path": "skills/csv-cleaner", "mode": "positive", **config}
     grader = Trigger(**config)
     assert list(grader.check(around)) == []

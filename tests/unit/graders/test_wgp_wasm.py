@@ -12,7 +12,7 @@ from tests.support.wgp import ANSWERS, IMPORTS, LOOPS, graded, grader, module, r
 
 from waza.errors import GraderError
 from waza.graders import _wgp_wasm
-from waza.graders._wgp_module import Header, read_header
+from waza.graders._wgp_module import ModuleInterface, read_header
 from waza.graders.wgp import Wgp
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -280,7 +280,7 @@ def test_only_the_modules_that_were_used_last_are_kept_and_none_is_validated_twi
 ):
     validated: list[bytes] = []
 
-    def noted(binary: bytes) -> Header:
+    def noted(binary: bytes) -> ModuleInterface:
         validated.append(binary)
         return read_header(binary)
 

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 
 from waza.kit.decode import Document
 from waza.kit.json_nodes import load
-from waza.m365.document import EvalDocument, read_document
-from waza.m365.validate import validate
+from waza.m365.document.read import EvalDocument, read_document
+from waza.m365.document.validate import validate
 
 CORPUS = Path(os.environ.get("WAZA_CORPUS") or Path(__file__).parents[4] / "shared" / "corpus") / "m365"
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"there are no documents in {CORPUS}")

@@ -9,9 +9,9 @@ import pytest
 from tests.support.evaluators import JUDGE, LIMIT, PROMPTY, asked, case, code_only, write_evaluator
 from tests.support.model_server import ModelServer, Reply
 
-from waza.m365.contract import Outcome
-from waza.m365.custom import discover
-from waza.m365.host import EvaluatorHost
+from waza.m365.custom.custom_result import CustomResult
+from waza.m365.custom.discover import discover
+from waza.m365.custom.pool import CustomPool
 
 ONE = code_only("{'score': 1}")
 TERMS = "class Terms:\n    words = ['a']\n"
@@ -22,7 +22,7 @@ def problems(root: Path, name: str = "check") -> list[str]:
 
     async def scenario() -> list[str]:
         found = discover(root, [name])
-        async with EvaluatorHost(timeout=LIMIT) as host:
+        async with CustomPool(timeout=LIMIT) as host:
             started = await host.start(found.evaluators)
         return [f"{one.message}; {one.hint}" for one in (*found.problems, *started)]
 
@@ -49,7 +49,7 @@ Made = type('Made', (), {'__init__': lambda self, **_: None, '__call__': call})
 )
 def test_a_class_from_beside_or_made_by_a_call_is_found(tmp_path: Path, code: str, beside: dict[str, str]):
     write_evaluator(tmp_path, "check", code, beside=beside)
-    assert asked(tmp_path, "check") == [Outcome(1)]
+    assert asked(tmp_path, "check") == [CustomResult(1)]
 
 
 def test_a_class_of_a_library_is_no_evaluator(tmp_path: Path):
@@ -77,7 +77,7 @@ def test_an_inherited_call_is_a_call(tmp_path: Path):
         "from base import Base\nclass Mine(Base): ...",
         beside={"base.py": ONE + "Base = Check"},
     )
-    assert asked(tmp_path, "check") == [Outcome(1)]
+    assert asked(tmp_path, "check") == [CustomResult(1)]
 
 
 @pytest.mark.parametrize("kind", ["openai", "azure"])
@@ -95,7 +95,7 @@ def test_model_configurations_of_promptflow_can_be_given(tmp_path: Path, kind: s
     write_evaluator(tmp_path, "check", code, PROMPTY)
     with ModelServer({"": [Reply('{"score": 4}')]}) as server:
         configuration = {"base_url": server.base_url, "api_key": "k", "model": "m"}
-        assert asked(tmp_path, "check", case(model_config=configuration)) == [Outcome(4)]
+        assert asked(tmp_path, "check", case(model_config=configuration)) == [CustomResult(4)]
 
 
 def test_a_static_reference_to_an_image_is_text(tmp_path: Path):
@@ -103,7 +103,7 @@ def test_a_static_reference_to_an_image_is_text(tmp_path: Path):
     write_evaluator(tmp_path, "check", JUDGE, prompty)
     with ModelServer({"": [Reply('{"score": 4}')]}) as server:
         configuration = {"base_url": server.base_url, "api_key": "k", "model": "m"}
-        assert asked(tmp_path, "check", case(model_config=configuration)) == [Outcome(4)]
+        assert asked(tmp_path, "check", case(model_config=configuration)) == [CustomResult(4)]
         assert "![image](logo.png)" in server.systems()[0]
 
 

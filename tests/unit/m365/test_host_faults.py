@@ -10,9 +10,9 @@ import pytest
 from tests.support.evaluators import LIMIT, asked, case, code_only, hosted, judged_as, write_evaluator
 
 from waza.kit.process import leftovers
-from waza.m365.contract import Outcome
-from waza.m365.custom import discover
-from waza.m365.host import EvaluatorHost
+from waza.m365.custom.custom_result import CustomResult
+from waza.m365.custom.discover import discover
+from waza.m365.custom.pool import CustomPool
 
 SHORT = 5.0  # seconds, where a limit shall be reached
 
@@ -59,7 +59,7 @@ def test_an_exception_is_an_error_and_the_next_call_is_fine(tmp_path, statement,
     broken, fine = asked(tmp_path, "check", case(prompt="now"), case())
     assert broken.score is None
     assert broken.error.startswith(f"Evaluator failed: {text}")
-    assert fine == Outcome(1, "fine")
+    assert fine == CustomResult(1, "fine")
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def is_pipe(d):
     write_evaluator(tmp_path, "check", failing(statement) + helper)
     fine, broken, again = asked(tmp_path, "check", case(), case(prompt="now"), case())
     assert broken.error.startswith(f"Evaluator failed: {text}")
-    assert (fine, again) == (Outcome(1, "fine"), Outcome(1, "fine"))
+    assert (fine, again) == (CustomResult(1, "fine"), CustomResult(1, "fine"))
 
 
 def test_a_process_that_died_between_two_calls_is_replaced(tmp_path):
     write_evaluator(tmp_path, "check", failing("pass"))
 
-    async def talk(host: EvaluatorHost) -> list[Outcome]:
+    async def talk(host: CustomPool) -> list[CustomResult]:
         first = await host.call("check", **case())
         (child,) = host._started["check"]._pool._idle
         os.kill(child.pid or 0, signal.SIGKILL)
@@ -100,14 +100,14 @@ def test_a_process_that_died_between_two_calls_is_replaced(tmp_path):
             await asyncio.sleep(0.005)
         return [first, await host.call("check", **case())]
 
-    assert hosted(tmp_path, ["check"], talk) == [Outcome(1, "fine")] * 2
+    assert hosted(tmp_path, ["check"], talk) == [CustomResult(1, "fine")] * 2
 
 
 def test_ten_megabytes_of_prints_are_not_taken_for_an_answer(tmp_path):
     noise = "b'{\\\"id\\\": 1}\\n' * 10**6"
     statement = f"print({noise}); os.write(1, {noise}); subprocess.run(['echo', '{{}}']); print('\\ud800 é')"
     write_evaluator(tmp_path, "check", failing(statement))
-    assert asked(tmp_path, "check", case(prompt="now"), case()) == [Outcome(1, "fine")] * 2
+    assert asked(tmp_path, "check", case(prompt="now"), case()) == [CustomResult(1, "fine")] * 2
 
 
 @pytest.mark.slow
@@ -116,8 +116,8 @@ def test_a_call_or_import_that_never_ends_is_ended_with_all_that_it_started(tmp_
     write_evaluator(tmp_path, "hangs", failing(hang))
     write_evaluator(tmp_path, "never_starts", "while True: pass\nclass Check: ...")
 
-    async def scenario() -> tuple[list[str], list[Outcome]]:
-        async with EvaluatorHost(timeout=SHORT, children=1) as host:
+    async def scenario() -> tuple[list[str], list[CustomResult]]:
+        async with CustomPool(timeout=SHORT, children=1) as host:
             slow, *rest = discover(tmp_path, ["never_starts", "hangs"]).evaluators
             assert await host.start(rest) == []
             problems, *outcomes = await asyncio.gather(
@@ -128,8 +128,8 @@ def test_a_call_or_import_that_never_ends_is_ended_with_all_that_it_started(tmp_
     problems, outcomes = asyncio.run(scenario())
     assert problems == ["Custom evaluator 'never_starts' failed to import: it did not end within 5 s"]
     assert outcomes == [
-        Outcome(error="Evaluator failed: it gave no result within 5 s"),
-        Outcome(1, "fine"),  # it waited for the only child, and got a new one
+        CustomResult(error="Evaluator failed: it gave no result within 5 s"),
+        CustomResult(1, "fine"),  # it waited for the only child, and got a new one
     ]
     assert leftovers() == []
 
@@ -139,7 +139,7 @@ def test_a_cancelled_call_leaves_nothing_and_harms_nobody(tmp_path):
         tmp_path, "check", failing(f"open({str(tmp_path / 'begun')!r}, 'w').close(); time.sleep(1000)")
     )
 
-    async def talk(host: EvaluatorHost) -> Outcome:
+    async def talk(host: CustomPool) -> CustomResult:
         call = asyncio.ensure_future(host.call("check", **case(prompt="now")))
         while not (tmp_path / "begun").exists() and not call.done():  # noqa: ASYNC110  # a child can show a file only
             await asyncio.sleep(0.005)
@@ -149,7 +149,7 @@ def test_a_cancelled_call_leaves_nothing_and_harms_nobody(tmp_path):
         assert leftovers() == []
         return await host.call("check", **case())
 
-    assert hosted(tmp_path, ["check"], talk, children=1) == Outcome(1, "fine")
+    assert hosted(tmp_path, ["check"], talk, children=1) == CustomResult(1, "fine")
 
 
 def test_options_that_are_changed_are_fresh_in_the_next_call(tmp_path):
@@ -160,7 +160,7 @@ def test_options_that_are_changed_are_fresh_in_the_next_call(tmp_path):
     write_evaluator(tmp_path, "check", code)
     options = {"terms": ["a"]}
     first, second = asked(tmp_path, "check", case(options=options), case(options=options))
-    assert first == second == Outcome(2, "{'terms': ['a', 'x'], 'new': 1}")
+    assert first == second == CustomResult(2, "{'terms': ['a', 'x'], 'new': 1}")
     assert options == {"terms": ["a"]}
 
 
@@ -192,7 +192,7 @@ def test_scores_that_no_json_can_carry_are_errors(tmp_path, score, text):
 
 def test_only_the_keys_that_matter_are_passed_on(tmp_path):
     returned = "{'score': 1, 'reason': 'r', 'junk': object(), 7: {1, 2}}"
-    assert judged_as(tmp_path, code_only(returned)) == Outcome(1, "r")
+    assert judged_as(tmp_path, code_only(returned)) == CustomResult(1, "r")
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_imports_that_fail_are_problems_and_errors_of_later_calls(tmp_path, stat
     write_evaluator(tmp_path, "bad", "class Check: ...\n" + statement)
     write_evaluator(tmp_path, "good", code_only("{'score': 1}"))
 
-    async def scenario() -> tuple[list[str], Outcome, Outcome]:
-        async with EvaluatorHost(timeout=LIMIT) as host:
+    async def scenario() -> tuple[list[str], CustomResult, CustomResult]:
+        async with CustomPool(timeout=LIMIT) as host:
             problems = await host.start(discover(tmp_path, ["bad", "good"]).evaluators)
             calls = [await host.call(name, **case()) for name in ("bad", "good")]
             return [problem.message for problem in problems], calls[0], calls[1]
@@ -219,5 +219,5 @@ def test_imports_that_fail_are_problems_and_errors_of_later_calls(tmp_path, stat
     problems, bad, good = asyncio.run(scenario())
     assert problems == [f"Custom evaluator 'bad' failed to import: {text}"]
     assert bad.error == problems[0]
-    assert good == Outcome(1)
+    assert good == CustomResult(1)
     assert leftovers() == []

@@ -10,12 +10,12 @@ import pytest
 from tests.support.model_script import Reply, Turn
 from tests.support.model_server import ModelServer
 
-from waza.m365 import prompty_model
-from waza.m365.case import Message
-from waza.m365.judge import JudgeError
-from waza.m365.judge_http import openai_judge
-from waza.m365.prompty_model import ModelError
-from waza.m365.refusals import Refusals
+from waza.m365.custom import prompty_model
+from waza.m365.custom.prompty_model import ModelError
+from waza.m365.evaluators.protocols import Message
+from waza.m365.judges.choose import JudgeError
+from waza.m365.judges.http import openai_judge
+from waza.m365.judges.refusals import Refusals
 
 Asked = Callable[[ModelServer, int], list[str]]
 LIMIT_REFUSED = "Unsupported parameter: 'max_tokens' is not supported with this model."

@@ -18,7 +18,7 @@ from waza.model.task import TaskFile
 from waza.preflight.inventory import inventory
 from waza.report.preflight import lines
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 
 @settings(
@@ -30,10 +30,10 @@ def test_what_a_run_refuses_is_invalid(tmp_path_factory: Any, suite: Any, task: 
     suite = {"tasks": ["t.json"], **suite}
     files = {"eval.yaml": suite, "t.json": task, "fixtures/a.txt": "hi", "dir/SKILL.md": "hi"}
     write_tree(root, {name: json.dumps(value, ensure_ascii=False) for name, value in files.items()})
-    report = inventory(root / "eval.yaml", Request())
+    report = inventory(root / "eval.yaml", LoadOptions())
     told = [one for one in report.diagnostics if not one.code.startswith("requirement.")]
     try:
-        load(root / "eval.yaml", Request())
+        load(root / "eval.yaml", LoadOptions())
     except SuiteError:
         assert any(one.state == "invalid" for one in report.diagnostics)
     else:

@@ -6,14 +6,14 @@ import pytest
 
 from waza.errors import SuiteError
 from waza.kit import yaml
-from waza.registry.lock import FILE, Entry, LockFile, read_lock, write_lock
+from waza.registry.lock import FILE, LockEntry, LockFile, read_lock, write_lock
 
 COMMIT, DIGEST, URL = "0123456789abcdef0123456789abcdef01234567", f"sha256:{'ab' * 32}", "https://h/o/r.git"
 REF = "github.com/acme/graders#tone@v1.2.0"
 
 
-def entry(ref: str = REF, commit: str = COMMIT, **more) -> Entry:
-    return Entry(ref=ref, commit=commit, digest=DIGEST, url=URL, **more)
+def entry(ref: str = REF, commit: str = COMMIT, **more) -> LockEntry:
+    return LockEntry(ref=ref, commit=commit, digest=DIGEST, url=URL, **more)
 
 
 def read(root: Path, text: str) -> LockFile | None:

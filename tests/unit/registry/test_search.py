@@ -11,7 +11,7 @@ from tests.support.program import write_tree
 
 import waza.registry.search
 from waza.model.loaded import RegistrySource
-from waza.registry.search import Hit, search
+from waza.registry.search import IndexHit, search
 
 TONE = {
     "ref": "h/o/tone@v1",
@@ -60,8 +60,8 @@ def found(text: str, url: str, base: Path, kind: str = "") -> list[str]:
 def test_words_are_sought_in_ref_name_summary_and_tags(tmp_path: Path):
     write_tree(tmp_path, {"index.json": INDEX})
     assert search("tone", [RegistrySource(name="one", url=".")], tmp_path)[0] == [
-        Hit(ref="h/o/tone@v1", kind="grader", description="Judges the tone", stars=7, registry="one"),
-        Hit(ref="h/o/suite@v3", kind="eval", description="A suite about tone", stars=0, registry="one"),
+        IndexHit(ref="h/o/tone@v1", kind="grader", description="Judges the tone", stars=7, registry="one"),
+        IndexHit(ref="h/o/suite@v3", kind="eval", description="A suite about tone", stars=0, registry="one"),
     ]
     assert found("TONE judges", ".", tmp_path) == ["h/o/tone@v1"]
     assert found("élan", ".", tmp_path) == ["h/o/tone@v1"]

@@ -19,7 +19,7 @@ from waza.model.result import (
     Validation,
 )
 from waza.report.section import Draw, plain
-from waza.results.invocation import Invocation
+from waza.results.invocation import InvocationResults
 from waza.results.outcome import Outcome
 
 EVIL = 'bad \x01 \x1b[31m \ufffe ]]> <&"'
@@ -152,8 +152,8 @@ def outcome(*tasks: TaskResult, **more: Any) -> Outcome:
     return Outcome.of(suite(tasks, **more))
 
 
-def invocation(*outcomes: Outcome) -> Invocation:
-    return Invocation(outcomes=outcomes)
+def invocation(*outcomes: Outcome) -> InvocationResults:
+    return InvocationResults(outcomes=outcomes)
 
 
 class Lines(list[str]):

@@ -10,8 +10,8 @@ from tests.unit.report.factory import EVIL, Lines, checkpoint, outcome, run, sui
 
 from waza.model.observation import ModelUsage, Usage
 from waza.model.result import (
+    ConfidenceInterval,
     Group,
-    Interval,
     MetricResult,
     SessionDigest,
     SkillImpact,
@@ -356,7 +356,7 @@ def test_snapshot_updates() -> None:
 
 
 def test_statistics() -> None:
-    interval = Interval(lower=0.25, upper=0.75, mean=0.5, confidence_level=0.95)
+    interval = ConfidenceInterval(lower=0.25, upper=0.75, mean=0.5, confidence_level=0.95)
     found = SuiteStatistics(
         bootstrap_ci=interval,
         is_significant=True,

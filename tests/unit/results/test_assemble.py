@@ -18,7 +18,7 @@ from waza.model.trial import Arm
 from waza.results.assemble import Fold, Triggers, groups_of, run_config
 from waza.results.outcome import Outcome
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 # They make the names of metrics known; what they say is made up by the tests.
 GRADERS = """
@@ -304,5 +304,5 @@ def test_verdicts_of_metrics(metric: str, code: int, tmp_path: Path) -> None:
 def test_an_effort_that_was_not_applied_is_not_recorded(tmp_path: Path, executor: str, effort: str) -> None:
     path = mock_suite(tmp_path, {"t": "inputs: {prompt: p}"}, config=["reasoning_effort: high"])
     path.write_text(path.read_text().replace("executor: mock", "executor: copilot-sdk"))
-    found = run_config(load(path, Request(executor=executor)), "m")
+    found = run_config(load(path, LoadOptions(executor=executor)), "m")
     assert (found.reasoning_effort, found.judge_reasoning_effort) == (effort, "")

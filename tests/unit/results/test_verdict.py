@@ -8,7 +8,7 @@ import pytest
 from tests.unit.report.factory import outcome, run, suite, task
 
 from waza.model.result import MetricResult
-from waza.results.invocation import Invocation
+from waza.results.invocation import InvocationResults
 from waza.results.verdict import NotStarted, RunVerdict, gates, judge, verdict_of, with_verdict, without_data
 
 GOOD, BAD, BROKEN = task("A"), task("B", run(1, "failed")), task("C", run(1, "error", []))
@@ -80,12 +80,12 @@ def test_results_carry_their_verdict_and_others_are_judged() -> None:
 def test_an_invocation_passes_only_as_a_whole() -> None:
     good, bad = outcome(GOOD), outcome(BAD, model="other")
     absent = NotStarted(skill="next", model="gpt-x", why="interrupted before its turn")
-    assert Invocation(outcomes=(good,)).verdict.passed
-    assert Invocation(outcomes=(bad,)).verdict.reasons == ("1 of 1 task did not pass: 1 failed",)
-    assert Invocation(outcomes=(good, bad)).verdict.reasons == (
+    assert InvocationResults(outcomes=(good,)).verdict.passed
+    assert InvocationResults(outcomes=(bad,)).verdict.reasons == ("1 of 1 task did not pass: 1 failed",)
+    assert InvocationResults(outcomes=(good, bad)).verdict.reasons == (
         "greeter on other: 1 of 1 task did not pass: 1 failed",
     )
-    assert Invocation(outcomes=(good,), not_started=(absent,)).verdict.reasons == (
+    assert InvocationResults(outcomes=(good,), not_started=(absent,)).verdict.reasons == (
         "next on gpt-x: did not run: interrupted before its turn",
     )
-    assert not Invocation(outcomes=(), not_started=(absent,)).verdict.passed
+    assert not InvocationResults(outcomes=(), not_started=(absent,)).verdict.passed

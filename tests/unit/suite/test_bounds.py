@@ -9,14 +9,14 @@ from waza.errors import SuiteError
 from waza.suite import skills
 from waza.suite.dataset import MAX_COLUMNS
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 TASK = "inputs: {prompt: p}"
 
 
 def refusal(path: Path) -> str:
     with pytest.raises(SuiteError) as caught:
-        load(path, Request())
+        load(path, LoadOptions())
     return str(caught.value)
 
 
@@ -28,7 +28,7 @@ def test_a_skill_directory_that_is_a_whole_disk(tmp_path: Path, place: str):
     of_suite = ["skill_directories: [big]"] if place == "suite" else []
     of_task = f"{TASK}\nskill_directories: [big]" if place == "task" else TASK
     suite = mock_suite(tmp_path, {"t": of_task}, "", of_suite)
-    load(suite, Request())
+    load(suite, LoadOptions())
     (tmp_path / "big" / "one-more").touch()
     said = refusal(suite)
     assert "'big' holds more than 10,000 files" in said
@@ -43,6 +43,6 @@ def test_a_table_with_too_many_columns(tmp_path: Path):
         (tmp_path / "d.csv").write_text(f"{','.join(cells)}\n{','.join(cells)}\n", encoding="utf-8")
 
     table(MAX_COLUMNS)
-    assert len(load(suite, Request()).tasks) == 1
+    assert len(load(suite, LoadOptions()).tasks) == 1
     table(MAX_COLUMNS + 1)
     assert "has 10,001 fields; at most 10,000 columns are read" in refusal(suite)

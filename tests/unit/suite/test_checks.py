@@ -9,7 +9,7 @@ from tests.support.program import mock_suite
 
 from waza.errors import SuiteError
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 PROMPT = "inputs: {prompt: p}\n"
 MARKED = "graders: [{type: text, config: {contains: [a]}}]\n"
@@ -58,7 +58,7 @@ def test_expectations_count_where_they_are_enforced(tmp_path: Path, config: str,
 
 def test_a_task_that_is_not_selected_is_not_missed(tmp_path: Path) -> None:
     suite = mock_suite(tmp_path, {"a": PROMPT, "b": PROMPT + MARKED})
-    assert load(suite, Request(tasks=("b",))).warnings == ()
+    assert load(suite, LoadOptions(tasks=("b",))).warnings == ()
 
 
 @pytest.mark.parametrize("weight", ["0", "-1.5"])
@@ -99,9 +99,12 @@ def test_metrics_are_known_by_the_names_of_graders_anywhere(tmp_path: Path) -> N
 def test_warnings_are_errors_where_that_is_asked_for(tmp_path: Path) -> None:
     suite = mock_suite(tmp_path, {"t": PROMPT})
     with pytest.raises(SuiteError) as error:
-        load(suite, Request(warnings_as_errors=True))
+        load(suite, LoadOptions(warnings_as_errors=True))
     assert [problem.severity for problem in error.value.problems] == ["error"]
-    assert load(mock_suite(tmp_path, {"t": PROMPT + MARKED}), Request(warnings_as_errors=True)).warnings == ()
+    assert (
+        load(mock_suite(tmp_path, {"t": PROMPT + MARKED}), LoadOptions(warnings_as_errors=True)).warnings
+        == ()
+    )
 
 
 def test_an_expected_invocation_is_warned_of_where_the_body_is_injected(tmp_path: Path) -> None:
@@ -135,7 +138,7 @@ def test_disabled_tasks_are_counted_and_named_where_they_alone_are_asked_for(tmp
     suite = mock_suite(tmp_path, {"a": PROMPT + MARKED, "off": f"enabled: false\n{PROMPT}"})
     assert warnings(suite) == ["tasks: 1 task is disabled: off"]
     with pytest.raises(SuiteError) as error:
-        load(suite, Request(tasks=("of*",)))
+        load(suite, LoadOptions(tasks=("of*",)))
     [problem] = [one for one in error.value.problems if one.severity == "error"]
     assert problem.message == "0 tasks selected: none matches --task of*; off is disabled (enabled: false)"
 

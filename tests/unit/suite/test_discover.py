@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from waza.suite.discover import Place, find, places_of, project_directories, required_skills
+from waza.suite.discover import SearchDirectory, find, places_of, project_directories, required_skills
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -24,7 +24,7 @@ def agent(directory: Path, stem: str, front: str = "description: d", body: str =
 
 def found(name: str, *places: Path) -> list[Path]:
     """The files of that name in the first place that has any."""
-    return [one.target.path for one in find(name, map(Place, places)).found]
+    return [one.target.path for one in find(name, map(SearchDirectory, places)).found]
 
 
 def resolved(name: str, *places: Path) -> Path | None:
@@ -117,19 +117,19 @@ class TestResolving:
     def test_a_malformed_neighbour_is_warned_of(self, tmp_path, place):
         broken = agent(tmp_path / place, "b", "tools:\ndescription: d")
         file = agent(tmp_path / place, "c")
-        search = find("c", [Place(tmp_path)])
+        search = find("c", [SearchDirectory(tmp_path)])
         assert [one.target.path for one in search.found] == [file]
         assert [(problem.file, problem.severity) for problem in search.problems] == [(str(broken), "warning")]
 
     def test_a_malformed_definition_of_the_wanted_name_is_unfit(self, tmp_path):
         agent(tmp_path, "b", "tools: all\ndescription: d")
-        search = find("b", [Place(tmp_path)])
+        search = find("b", [SearchDirectory(tmp_path)])
         assert [one.is_fit for one in search.found] == [False]
         assert search.problems == ()
 
     def test_a_dangling_neighbour_is_warned_of(self, tmp_path):
         (tmp_path / "a.agent.md").symlink_to(tmp_path / "gone")
-        [problem] = find("x", [Place(tmp_path)]).problems
+        [problem] = find("x", [SearchDirectory(tmp_path)]).problems
         assert (problem.message, problem.severity) == ("there is no such file", "warning")
 
     @pytest.mark.parametrize("data", ["---\nname: : y\n---\n", "  \n", b"---\nname: y\n---\n\xff"])
@@ -138,19 +138,22 @@ class TestResolving:
         other = skill(tmp_path / "z", "wanted")
         assert resolved("wanted", tmp_path) == other
         assert resolved("Placeholder", tmp_path) == file
-        assert not find("placeholder", [Place(tmp_path)]).found[0].is_fit
+        assert not find("placeholder", [SearchDirectory(tmp_path)]).found[0].is_fit
         assert resolved("wanted", tmp_path / "placeholder") is None  # still ends its root
 
     def test_what_was_met_and_searched_is_told(self, tmp_path):
         skill(tmp_path / "a", "one")
         agent(tmp_path / "b", "two")
-        search = find("x", [Place(tmp_path / "gone"), Place(tmp_path / "a"), Place(tmp_path)])
+        search = find(
+            "x",
+            [SearchDirectory(tmp_path / "gone"), SearchDirectory(tmp_path / "a"), SearchDirectory(tmp_path)],
+        )
         assert search.searched == (tmp_path / "a", tmp_path)
         assert search.names == ("one", "two")
 
     def test_what_is_hidden_is_not_there(self, tmp_path):
         file = skill(tmp_path / "a", "x")
-        search = find("x", [Place(tmp_path)], lambda target: target.name == "x")
+        search = find("x", [SearchDirectory(tmp_path)], lambda target: target.name == "x")
         assert (search.found, search.hidden, search.names) == ((), (file,), ())
 
     def test_a_directory_called_like_a_definition_is_none(self, tmp_path):
@@ -217,11 +220,11 @@ class TestPlaces:
     )  # fmt: skip
 
     def test_a_directory_itself_then_its_folders_then_any_below(self, tmp_path):
-        folders = [Place(tmp_path / name) for name in self.FOLDERS]
+        folders = [SearchDirectory(tmp_path / name) for name in self.FOLDERS]
         assert places_of(tmp_path) == [
-            Place(tmp_path, below=False),
+            SearchDirectory(tmp_path, below=False),
             *folders,
-            Place(tmp_path, itself=False),
+            SearchDirectory(tmp_path, itself=False),
         ]
 
     @pytest.mark.parametrize("name", FOLDERS)

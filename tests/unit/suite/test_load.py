@@ -12,7 +12,7 @@ from tests.support.program import mock_suite, write_tree
 from waza.errors import SuiteError
 from waza.model.loaded import Suite
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 HEAD = "name: s\nconfig: {executor: mock, model: m}\n"
 TASK = "inputs: {prompt: hi}\nexpected: {output_contains: [hi]}\n"
@@ -20,7 +20,7 @@ TASK = "inputs: {prompt: hi}\nexpected: {output_contains: [hi]}\n"
 
 def suite(root: Path, files: Mapping[str, str | bytes], **asked: object) -> Suite:
     write_tree(root, files)
-    return load(root / "eval.yaml", Request(**asked))  # type: ignore[arg-type]  # a test names them by hand
+    return load(root / "eval.yaml", LoadOptions(**asked))  # type: ignore[arg-type]  # a test names them by hand
 
 
 def ids(found: Suite) -> list[str]:
@@ -264,13 +264,13 @@ class TestSelection:
         ],
     )
     def test_patterns_of_one_kind_add_up_and_the_kinds_must_both_match(self, tagged, asked, found):
-        loaded = load(tagged, Request(**asked))
+        loaded = load(tagged, LoadOptions(**asked))
         assert ids(loaded) == found
         assert loaded.filtered == bool(asked)
         assert loaded.warnings == ()
 
     def test_a_pattern_without_match_is_a_warning_beside_others(self, tagged):
-        loaded = load(tagged, Request(tasks=("a:1", "typo")))
+        loaded = load(tagged, LoadOptions(tasks=("a:1", "typo")))
         assert ids(loaded) == ["a:1"]
         assert [str(warning) for warning in loaded.warnings] == ["--task: warning: 'typo' matches no task"]
 

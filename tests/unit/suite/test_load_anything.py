@@ -19,7 +19,7 @@ from waza.model.suite import GraderEntry, SuiteFile
 from waza.model.task import TaskFile
 from waza.plugins import load as load_plugin
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 WORDS = st.sampled_from(
     ["", " ", "a", "a.txt", "dir", "../x", "/etc/passwd", "~nobody/x", "a\0b", "(", "{{.Vars.x}}", "{{.TaskName}}",
@@ -89,7 +89,7 @@ def test_a_suite_of_any_content_loads_or_is_refused(
     files = {"eval.yaml": suite, "t.json": task, "fixtures/a.txt": "hi", "dir/SKILL.md": "hi"}
     write_tree(root, {name: json.dumps(value, ensure_ascii=False) for name, value in files.items()})
     try:
-        loaded = load(root / "eval.yaml", Request(executor=executor))
+        loaded = load(root / "eval.yaml", LoadOptions(executor=executor))
     except SuiteError as refused:
         lines = [str(problem) for problem in refused.problems]
     else:

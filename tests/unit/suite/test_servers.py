@@ -11,7 +11,7 @@ from tests.support.program import write_tree
 from waza.errors import SuiteError
 from waza.model.loaded import Suite
 from waza.suite.load import load
-from waza.suite.loading import Request
+from waza.suite.loading import LoadOptions
 
 REAL = "config: {executor: copilot-sdk, model: m"
 TASK = "inputs: {prompt: p}\nexpected: {output_contains: [a]}\n"
@@ -20,7 +20,7 @@ TASK = "inputs: {prompt: p}\nexpected: {output_contains: [a]}\n"
 def suite(root: Path, servers: str, more: str = "", **asked: Any) -> Suite:
     head = f"{REAL}, mcp_servers: {{{servers}}}}}\ntasks: [t.yaml]\n{more}"
     write_tree(root, {"eval.yaml": head, "t.yaml": TASK})
-    return load(root / "eval.yaml", Request(**asked))
+    return load(root / "eval.yaml", LoadOptions(**asked))
 
 
 def told(root: Path, servers: str, more: str = "") -> list[str]:

@@ -11,18 +11,20 @@ from tests.support.program import write_tree
 from waza.errors import ExecutorError, SuiteError
 from waza.model.mocks import CommandMock
 from waza.suite.load import load
-from waza.workspace.command_mock import Call, Output, Program, sanitised
+from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, sanitised
 
 
-def program(*responses: dict[str, Any], home: Path = Path("/nowhere"), name: str = "kubectl") -> Program:
-    return Program(msgspec.convert({"name": name, "responses": list(responses)}, CommandMock), home)
+def program(
+    *responses: dict[str, Any], home: Path = Path("/nowhere"), name: str = "kubectl"
+) -> MockedProgram:
+    return MockedProgram(msgspec.convert({"name": name, "responses": list(responses)}, CommandMock), home)
 
 
-def call(*argv: str, cwd: str | Path = "/", **environment: str) -> Call:
-    return Call(name="kubectl", argv=list(argv), cwd=str(cwd), environment=environment, session="s")
+def call(*argv: str, cwd: str | Path = "/", **environment: str) -> ProgramCall:
+    return ProgramCall(name="kubectl", argv=list(argv), cwd=str(cwd), environment=environment, session="s")
 
 
-def index(mock: Program, made: Call, workspace: Path | None = None) -> int:
+def index(mock: MockedProgram, made: ProgramCall, workspace: Path | None = None) -> int:
     return mock.answer(made, workspace).index
 
 
@@ -111,9 +113,9 @@ def test_the_first_response_that_matches_answers():
         {"args": ["get", "x"], "stdout": "b"},
         {"args_regex": ["get", ".*"], "stdout": "c"},
     )
-    assert mock.answer(call("get", "x", A="1"), None) == Output(stdout=b"a", exit_code=0, index=0)
-    assert mock.answer(call("get", "x"), None) == Output(stdout=b"b", exit_code=0, index=1)
-    assert mock.answer(call("get", "y"), None) == Output(stdout=b"c", exit_code=0, index=2)
+    assert mock.answer(call("get", "x", A="1"), None) == ProgramOutput(stdout=b"a", exit_code=0, index=0)
+    assert mock.answer(call("get", "x"), None) == ProgramOutput(stdout=b"b", exit_code=0, index=1)
+    assert mock.answer(call("get", "y"), None) == ProgramOutput(stdout=b"c", exit_code=0, index=2)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_stderr_exit_code_and_fixture_bytes(tmp_path):
     mock = program(
         {"args": [], "fixture": "fixtures/cmd/out.bin", "stderr": "oh ü\n", "exit_code": 255}, home=tmp_path
     )
-    expected = Output(stdout=data, stderr="oh ü\n".encode(), exit_code=255, index=0)
+    expected = ProgramOutput(stdout=data, stderr="oh ü\n".encode(), exit_code=255, index=0)
     assert mock.answer(call(), None) == expected
     (tmp_path / "fixtures/cmd/out.bin").unlink()
     assert mock.answer(call(), None) == expected  # read when it was opened
@@ -169,9 +171,11 @@ def test_a_sequence_gives_one_step_a_matching_call(tmp_path):
     mock = program(
         {"args": ["put"], "sequence": steps}, {"args_regex": [".*"], "stdout": "other"}, home=tmp_path
     )
-    assert mock.answer(call("put"), None) == Output(stderr=b"try again", exit_code=1, index=0, delay=1.5)
+    assert mock.answer(call("put"), None) == ProgramOutput(
+        stderr=b"try again", exit_code=1, index=0, delay=1.5
+    )
     assert mock.answer(call("get"), None).index == 1
-    assert mock.answer(call("put"), None) == Output(stdout=b"fine", exit_code=0, index=0)
+    assert mock.answer(call("put"), None) == ProgramOutput(stdout=b"fine", exit_code=0, index=0)
     for _ in range(2):
         output = mock.answer(call("put"), None)
         assert (output.stdout, output.exit_code, output.index) == (b"", 127, 0)

@@ -6,10 +6,10 @@ import pytest
 from tests.support.program import write_tree
 
 from waza.errors import ExecutorError
-from waza.model.agent import Instruction, Place, Resource
+from waza.model.agent import AttemptWorkspace, Instruction, Resource
 from waza.model.task import InputFile, Inputs, Repo, Task
-from waza.workspace.prepare import HEAD, close_place, open_place
-from waza.workspace.room import Room
+from waza.workspace.prepare import HEAD, close_workspace, open_workspace
+from waza.workspace.run_tempdir import RunTempdir
 
 
 @pytest.fixture
@@ -40,19 +40,21 @@ def task(home: Path, inputs: Inputs | None = None, **fields) -> Task:
     return Task(**{**given, **fields}, inputs=inputs or Inputs())
 
 
-def content(place: Place) -> dict[str, str]:
+def content(place: AttemptWorkspace) -> dict[str, str]:
     root = place.workspace
     assert root is not None
     files = [path for path in root.rglob("*") if path.is_file()]
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
-def opened(given: Task, *, wanted: bool = False, keep: bool = False) -> tuple[Place, dict[str, str]]:
-    async def use() -> tuple[Place, dict[str, str]]:
-        room = Room(keep=keep)
-        place = await open_place(room, given, wanted=wanted)
+def opened(
+    given: Task, *, wanted: bool = False, keep: bool = False
+) -> tuple[AttemptWorkspace, dict[str, str]]:
+    async def use() -> tuple[AttemptWorkspace, dict[str, str]]:
+        room = RunTempdir(keep=keep)
+        place = await open_workspace(room, given, wanted=wanted)
         found = content(place) if place.workspace else {}
-        await close_place(room, place)
+        await close_workspace(room, place)
         assert place.workspace is None or not place.workspace.exists()
         assert await room.close() == []
         return place, found
@@ -153,10 +155,10 @@ def test_what_cannot_be_put_there_is_told_and_leaves_no_directory(home: Path, in
     (home / "out").symlink_to(outside)
 
     async def use() -> None:
-        room = Room()
+        room = RunTempdir()
         root = room.new_directory("first").parent
         with pytest.raises(ExecutorError, match=why):
-            await open_place(room, task(home, inputs), wanted=True)
+            await open_workspace(room, task(home, inputs), wanted=True)
         assert sorted(path.name for path in root.iterdir() if path.is_dir()) == ["00001-first"]
         assert await room.close() == []
 
@@ -171,8 +173,8 @@ def test_programs_stay_executable_and_other_files_do_not_become_so(home: Path) -
     given = task(home, Inputs(files=files, context={"fixture": "given"}))
 
     async def modes() -> dict[str, bool]:
-        room = Room()
-        place = await open_place(room, given, wanted=False)
+        room = RunTempdir()
+        place = await open_workspace(room, given, wanted=False)
         assert place.workspace
         found = {
             name: os.access(place.workspace / name, os.X_OK)
@@ -182,7 +184,7 @@ def test_programs_stay_executable_and_other_files_do_not_become_so(home: Path) -
             path for path in place.workspace.rglob("*") if path.is_file() and path.stat().st_mode & 0o200
         ]
         assert len(writable) == 4
-        await close_place(room, place)
+        await close_workspace(room, place)
         await room.close()
         return found
 

@@ -1,0 +1,83 @@
+"""What `waza doctor` looks for."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+import msgspec
+
+from waza.cli.copilot import runtime_state, setup_here
+from waza.errors import RunError, WazaError
+from waza.kit.process import run
+from waza.model.agent import Setup
+from waza.version import __version__
+
+
+class DoctorCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing: whether it is there, what is said of it, how to get it. `needed`: real agents need it."""
+
+    name: str
+    ok: bool
+    said: str
+    advice: str = ""
+    needed: bool = False
+
+
+async def run_checks() -> list[DoctorCheck]:
+    """Look for everything, in the order in which it is shown."""
+    setup, server = _model_server()
+    return [
+        DoctorCheck(name="waza", ok=True, said=__version__),
+        DoctorCheck(name="Python", ok=True, said=f"{platform.python_version()} ({sys.executable})"),
+        await _program("git", "worktrees (inputs.repos) need it: https://git-scm.com"),
+        await _program("node", "code graders with language: javascript need it: https://nodejs.org"),
+        _sdk(),
+        server,
+        await _runtime(setup),
+    ]
+
+
+async def _program(name: str, advice: str) -> DoctorCheck:
+    path = shutil.which(name)
+    if path is None:
+        return DoctorCheck(name=name, ok=False, said="not found", advice=advice)
+    done = await run([path, "--version"], timeout=10)
+    text = done.stdout.decode("utf-8", "replace").strip()
+    return DoctorCheck(name=name, ok=True, said=f"{text} ({path})")
+
+
+def _sdk() -> DoctorCheck:
+    try:
+        found = version("github-copilot-sdk")
+    except PackageNotFoundError:
+        advice = "pip install 'waza[copilot]'"
+        return DoctorCheck(name="Copilot SDK", ok=False, said="not installed", advice=advice, needed=True)
+    return DoctorCheck(name="Copilot SDK", ok=True, said=found, needed=True)
+
+
+def _model_server() -> tuple[Setup | None, DoctorCheck]:
+    try:
+        setup = setup_here()
+    except (RunError, WazaError) as error:
+        return None, DoctorCheck(name="Model server", ok=False, said=str(error), needed=True)
+    if setup.provider is None:
+        said = "the runtime's own (GitHub Copilot)" + (
+            ", with GITHUB_TOKEN" if os.environ.get("GITHUB_TOKEN") else ""
+        )
+        return setup, DoctorCheck(name="Model server", ok=True, said=said, needed=True)
+    key = "with a key" if setup.provider.api_key or setup.provider.bearer_token else "without a key"
+    return setup, DoctorCheck(name="Model server", ok=True, said=f"{setup.provider.host}, {key}", needed=True)
+
+
+async def _runtime(setup: Setup | None) -> DoctorCheck:
+    if setup is None:
+        return DoctorCheck(name="Copilot runtime", ok=False, said="not tried", needed=True)
+    ok, said = await runtime_state(setup)
+    first, _, rest = said.partition("\n")
+    place = os.environ.get("COPILOT_CLI_PATH", "")
+    where = f" ({place})" if place and place not in first else ""
+    return DoctorCheck(name="Copilot runtime", ok=ok, said=f"{first}{where}", advice=rest, needed=True)

@@ -1,0 +1,101 @@
+"""`waza grade`, step by step: load the suite and the results, grade again, show, write, decide."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from waza.cli.outputs import check_output
+from waza.cli.reject_document import refuse_document
+from waza.cli.streams import say_json, tell
+from waza.cli.utf8 import require_utf8
+from waza.engine.regrade import Regraded, regrade
+from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
+from waza.kit.files import write_atomic
+from waza.kit.share import decimal
+from waza.model.result import Validation
+from waza.report.words import one_line, status_mark
+from waza.results.outcome import Outcome
+from waza.results.read import load as load_results
+from waza.results.write import encode
+from waza.suite.load import load
+from waza.suite.loading import LoadOptions
+from waza.suite.project import find_project
+
+
+class GradeArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `waza grade`, named as in `waza.cli.grade`."""
+
+    suite_path: Path
+    results_path: Path | None
+    task: str
+    workspace: Path | None
+    judge_model: str
+    executor: str
+    output: Path | None
+    verbose: bool
+    fail: bool
+
+
+def grade_command(arguments: GradeArguments) -> int:
+    """Run the command; return its exit code."""
+    again = f"waza m365 run {shlex.quote(str(arguments.suite_path))} --agent recorded"
+    refuse_document(arguments.suite_path, f"`{again}` judges recorded responses again")
+    if arguments.results_path is None:
+        raise UsageError("say which results to grade: --results FILE; see `waza grade --help`")
+    workspace = arguments.workspace
+    if workspace is not None and not workspace.is_dir():
+        raise UsageError(f"there is no directory {workspace} (--workspace)")
+    if arguments.output:
+        check_output(arguments.output, [arguments.suite_path])
+    require_utf8("--judge-model", arguments.judge_model)
+    project = find_project(Path.cwd())
+    for warning in project.warnings:
+        tell(str(warning))
+    judge_model = arguments.judge_model or project.keys.defaults.judgeModel
+    suite = load(arguments.suite_path, LoadOptions(executor=arguments.executor, judge_model=judge_model))
+    recorded, warnings = load_results(arguments.results_path)
+    for warning in (*suite.warnings, *warnings):
+        tell(str(warning))
+    place = workspace.absolute() if workspace else None
+    done = asyncio.run(regrade(suite, recorded, project, workspace=place, only=arguments.task))
+    for line in _verdicts(done) if arguments.verbose else _errors(done):
+        tell(line)
+    if arguments.output:
+        write_atomic(arguments.output, encode(Outcome.of(done.result)))
+        tell(f"Written: {arguments.output}")
+    say_json(done.grades)
+    return EXIT_FAILED if arguments.fail and not done.grades.passed else EXIT_OK
+
+
+def _errors(done: Regraded) -> Iterator[str]:
+    """Yield which graders reached no verdict; their score of 0 looks like one."""
+    for task in done.result.tasks:
+        for run in task.runs if task.test_id in done.grades.tasks else ():
+            if run.error_msg:
+                yield f"warning: {one_line(task.display_name)}, run {run.run_number}: {one_line(run.error_msg)}"
+
+
+def _verdicts(done: Regraded) -> Iterator[str]:
+    """Yield what was passed over, and what every grader said of every run."""
+    yield from (f"warning: {message}" for message in done.warnings)
+    for task in done.result.tasks:
+        if task.test_id not in done.grades.tasks:
+            continue
+        for run in task.runs:
+            error = f": {one_line(run.error_msg)}" if run.error_msg else ""
+            yield f"{one_line(task.display_name)}, run {run.run_number}: {run.status}{error}"
+            yield from (f"  {line}" for line in _lines(run.validations or {}))
+            for point in run.checkpoints:
+                yield f"  after turn {point.after_turn}, as recorded: {point.status}"
+                yield from (f"    {line}" for line in _lines(point.validations))
+
+
+def _lines(validations: Mapping[str, Validation]) -> Iterator[str]:
+    for found in validations.values():
+        mark = status_mark("passed" if found.passed else "failed")
+        yield f"{mark} {found.identifier} {decimal(found.score)}: {one_line(found.feedback)}"

@@ -1,0 +1,94 @@
+"""Who is told what happens in a run: progress on stderr, the session log, and the starts of tasks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from waza.cli.std_streams import debugging, silence
+from waza.cli.streams import tell
+from waza.kit.redact import Redactor
+from waza.model.event import RunEvent, TaskStarted
+from waza.report.progress import Progress
+from waza.report.session_log import SessionLog
+from waza.report.terminal import has_colour, is_live
+from waza.report.transcripts import write_transcript
+from waza.results.outcome import Outcome
+
+
+class Listeners:
+    """All listeners of one run. Trouble with one of them does not stop the run.
+
+    Those of a run that is `held` keep what they show until `show` is called: it is another run's turn.
+    """
+
+    def __init__(
+        self, listeners: list[Progress | SessionLog], redactor: Redactor, *, held: bool = False
+    ) -> None:
+        self._listeners, self._redactor = listeners, redactor
+        self._held: list[RunEvent] | None = [] if held else None
+        self._started: dict[str, datetime] = {}
+
+    @classmethod
+    def of(
+        cls, redactor: Redactor, *, verbose: bool, keep_workspace: bool, session_dir: Path | None
+    ) -> Listeners:
+        """Return the listeners that a command asks for, held."""
+        progress = Progress(
+            sys.stderr,
+            verbose=verbose,
+            debug=debugging(),
+            keep_workspace=keep_workspace,
+            live=is_live(sys.stderr, os.environ),
+            colour=has_colour(sys.stderr, os.environ),
+            redact=redactor.value,
+        )
+        listeners: list[Progress | SessionLog] = [progress]
+        if session_dir is not None:
+            listeners.append(SessionLog(session_dir, redactor.full_value))
+        return cls(listeners, redactor, held=True)
+
+    def emit(self, event: RunEvent) -> None:
+        """Tell every listener."""
+        if isinstance(event, TaskStarted):
+            self._started.setdefault(event.task_id, datetime.now().astimezone())
+        if self._held is None:
+            self._tell(event, Progress, SessionLog)
+        else:
+            self._held.append(event)
+            self._tell(event, SessionLog)
+
+    def show(self) -> None:
+        """Show what was held, and from now on everything at once."""
+        held, self._held = self._held or [], None
+        for event in held:
+            self._tell(event, Progress)
+
+    def _tell(self, event: RunEvent, *kinds: type[Progress | SessionLog]) -> None:
+        for listener in [one for one in self._listeners if isinstance(one, kinds)]:
+            try:
+                listener.handle(event)
+            except OSError:  # nobody reads the progress any more
+                self._listeners.remove(listener)
+                silence(sys.stderr)
+
+    def write_transcripts(self, directory: Path, outcome: Outcome) -> None:
+        """Write a transcript of each task; one that cannot be written is a warning."""
+        for task in outcome.tasks():
+            started = self._started.get(task.test_id) or datetime.fromisoformat(outcome.head.timestamp)
+            try:
+                write_transcript(directory, task, started, self._redactor.full_value)
+            except OSError as error:
+                tell(f"warning: no transcript of {task.display_name}: {error.strerror or error}")
+                return
+
+    def close(self) -> None:
+        """Close all listeners."""
+        for listener in self._listeners:
+            with contextlib.suppress(OSError):  # as above
+                listener.close()
+            if isinstance(listener, SessionLog):
+                tell(f"warning: {listener.trouble}" if listener.trouble else f"Session log: {listener.path}")

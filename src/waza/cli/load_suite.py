@@ -1,0 +1,55 @@
+"""Loading a suite with what the command line asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from waza.cli.choose_suites import Chosen
+from waza.cli.outputs import Reporter, check_output, check_target
+from waza.cli.streams import tell
+from waza.errors import UsageError
+from waza.model.loaded import Suite
+from waza.suite.load import load
+from waza.suite.loading import LoadOptions
+
+if TYPE_CHECKING:
+    from waza.cli.run_command import RunArguments
+
+
+def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter]) -> Suite:
+    """Return a suite; warnings go to stderr. Raises SuiteError, and UsageError where a target is one of its files."""
+    suite = load(
+        chosen.path,
+        LoadOptions(
+            executor=given.executor,
+            models=given.models,
+            judge_model=given.judge_model,
+            trials=given.trials,
+            timeout=given.timeout,
+            parallel=given.parallel,
+            workers=given.workers,
+            baseline=given.baseline,
+            no_skills=given.no_skills,
+            context_dir=given.context_dir,
+            skill_dir=chosen.skill_dir,
+            tasks=given.tasks,
+            tags=given.tags,
+            warnings_as_errors=given.warnings_as_errors,
+        ),
+    )
+    inputs = [suite.path, *(Path(task.file) for task in suite.tasks if task.file)]
+    if given.output:
+        check_output(given.output, inputs)
+    for reporter in reporters:
+        if reporter.path and not reporter.folder:
+            check_target(reporter.path, inputs)
+    unmatched = [one for one in suite.warnings if given.strict and one.file in ("--task", "--tags")]
+    for warning in suite.warnings:
+        if warning not in unmatched:
+            tell(str(warning))
+    if unmatched:
+        said = "; ".join(f"{warning.file}: {warning.message}" for warning in unmatched)
+        raise UsageError(f"{said}; nothing was run (--strict)")
+    return suite

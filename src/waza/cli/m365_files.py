@@ -1,0 +1,155 @@
+"""What `waza m365 validate`, `init` and `upgrade` do."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from waza.cli.streams import say, say_json, tell
+from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
+from waza.kit.decode import dotted
+from waza.kit.files import write_atomic
+from waza.kit.text import counted
+from waza.m365.document.read import EvalDocument, find_document, of_nodes, read_nodes
+from waza.m365.document.starter import DOCUMENT, starter_files
+from waza.m365.document.upgrade import rewritten
+from waza.m365.document.upgrade import upgrade as upgraded_from
+from waza.m365.document.validate import validate
+from waza.m365.evaluators.evaluator_set import EvaluatorSets
+from waza.m365.evaluators.resolve import resolve
+from waza.m365.evaluators.start import has_errors, start_evaluators
+from waza.m365.judges.choose import JudgeError, judge_for
+from waza.problem import Problem, shown
+from waza.report.words import FAILED, PASSED
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What validation says of one file."""
+
+    file: str
+    valid: bool
+    problems: list[Problem]
+
+
+def validate_files(files: Sequence[Path], *, evaluators: bool, as_json: bool) -> int:
+    """Check documents (none named: the one that is found) and print what is wrong; return the exit code.
+
+    With `evaluators`, those that the documents name are imported as well, as a run would do.
+    """
+    named = files or [find_document(Path.cwd())]
+    checked = asyncio.run(_all_checked(named, EvaluatorSets() if evaluators else None))
+    valid = all(one.valid for one in checked)
+    if as_json:
+        report = {"valid": valid, "documents": checked}
+        say_json(report)
+    else:
+        for one in checked:
+            for problem in one.problems:
+                say(str(problem))
+            say(_verdict(one))
+    return EXIT_OK if valid else EXIT_ERROR
+
+
+def upgrade_file(file: Path) -> int:
+    """Rewrite a document in the current form, if it is not; return the exit code.
+
+    A document that would not be valid then is left as it is. Raises SuiteError, WazaError.
+    """
+    text, document = read_nodes(file)
+    upgraded = upgraded_from(document)
+    found = [*upgraded.problems, *(() if upgraded.problems else validate(upgraded.document))]
+    mistakes = [problem for problem in found if problem.severity == "error"]
+    if mistakes:
+        for problem in mistakes:
+            tell(str(problem))
+        tell(f"{counted(len(mistakes), 'mistake')}; nothing was changed")
+        return EXIT_ERROR
+    if not upgraded.changes:
+        say(f"{shown(file)} is current; nothing was changed")
+        return EXIT_OK
+    backup = _backed_up(file)
+    write_atomic(file, rewritten(text, upgraded).encode())
+    say(f"{shown(file)} was upgraded; as it was before, it is kept in {shown(backup)}")
+    for change in upgraded.changes:
+        say(f"  {dotted(change.path)}: {change.message}" if change.path else f"  {change.message}")
+    return EXIT_OK
+
+
+def write_starter(directory: Path) -> int:
+    """Write the files of a new project. Raises UsageError where one of them is there, and writes none."""
+    files = starter_files(directory.absolute().name or "evaluation")
+    there = [name for name in files if (directory / name).exists()]
+    if there:
+        raise UsageError(f"{', '.join(there)} in {directory} would be overwritten; nothing was written")
+    for name, content in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        with (directory / name).open("x", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+        say(f"{PASSED} {directory / name}")
+    where = "" if directory == Path() else f" in {directory}"
+    say(f"Next{where}: waza m365 run {DOCUMENT} --agent mock")
+    return EXIT_OK
+
+
+async def _all_checked(files: Sequence[Path], panels: EvaluatorSets | None) -> list[Checked]:
+    try:
+        return [await _checked(file, panels) for file in files]
+    finally:
+        if panels is not None:
+            await panels.aclose()
+
+
+async def _checked(file: Path, panels: EvaluatorSets | None) -> Checked:
+    try:
+        nodes = read_nodes(file)[1]
+        problems = validate(nodes)
+        if panels is not None and not has_errors(problems):
+            found = await _of_evaluators(of_nodes(nodes, file.stem), panels)
+            told = {(problem.line, problem.column) for problem in found}
+            problems = [*(one for one in problems if (one.line, one.column) not in told), *found]
+    except SuiteError as error:
+        problems = list(error.problems)
+    return Checked(shown(file), not has_errors(problems), problems)
+
+
+async def _of_evaluators(document: EvalDocument, panels: EvaluatorSets) -> list[Problem]:
+    """Return what a run would refuse or warn of. A judge is only warned of: a run may name another one."""
+    resolved, panel = resolve(document), panels.at(Path.cwd())
+    problems = await start_evaluators(document, resolved, panel)
+    used = list(itertools.chain(*resolved.items))
+    try:
+        if asking := panel.judges(used):
+            panel.check_judge(judge_for(asking, "", os.environ), used)
+    except JudgeError as error:
+        message = f"a run needs --judge here: {error}"
+        problems.append(Problem(file=document.source.file, message=message, severity="warning"))
+    return problems
+
+
+def _verdict(checked: Checked) -> str:
+    if checked.valid:
+        return f"{PASSED} {checked.file}: valid"
+    mistakes = sum(problem.severity == "error" for problem in checked.problems)
+    return f"{FAILED} {checked.file}: {counted(mistakes, 'mistake')}"
+
+
+def _backed_up(file: Path) -> Path:
+    """Copy a file to `<file>.bak.<time>`, never over another one; return the copy's path."""
+    stamp = f"{datetime.now(UTC):%Y%m%d%H%M%S}"
+    for number in itertools.count(1):
+        backup = file.with_name(f"{file.name}.bak.{stamp}{f'-{number}' if number > 1 else ''}")
+        try:
+            with backup.open("xb") as copy:
+                copy.write(file.read_bytes())
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise WazaError(f"cannot write {shown(backup)}: {error.strerror}; nothing was changed") from error
+        return backup
+    raise AssertionError  # the counter has no end

@@ -1,0 +1,17 @@
+"""Evaluation documents of Microsoft 365 where a command wants a suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from waza.errors import UsageError
+
+
+def refuse_document(path: Path, instead: str) -> None:
+    """Raise UsageError for an evaluation document. `instead` says what to do."""
+    if path.suffix.lower() != ".json":
+        return
+    from waza.m365.document.read import is_document  # most calls do without it
+
+    if is_document(path):
+        raise UsageError(f"{path} is an eval document, not a suite; {instead}")

@@ -1,0 +1,60 @@
+"""The command that goes on with what was cut off, as it is shown to people.
+
+It works as it stands, unless a secret was typed in it: that is not shown.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from waza.cli.streams import tell
+from waza.errors import UsageError
+from waza.kit.redact import PLACEHOLDER, Redactor
+
+
+class ResumeHint:
+    """Says at the start of an invocation how to go on with it, since a killed program cannot, and after an interrupt."""
+
+    def __init__(self) -> None:
+        self._how = ""
+
+    def begun(self, invocation: str) -> None:
+        """Take the id of the invocation that has begun; it is empty where nothing is kept."""
+        if invocation:
+            words = resume_command(sys.argv[1:], invocation)
+            redact = Redactor.for_environment(os.environ, words).text
+            shown = [redact(word) for word in words]
+            hidden = "" if shown == words else f" (write your own secrets in place of {PLACEHOLDER})"
+            self._how = shlex.join(shown) + hidden
+            tell(f"If this is cut off, go on with: {self._how}")
+
+    def tell_again(self) -> None:
+        """Say it once more, if there is anything to go on with."""
+        if self._how:
+            tell(f"Go on with: {self._how}")
+
+
+def check_resumption(*, no_save: bool, resume: str | None, retry_errors: bool) -> None:
+    """Raise UsageError for options of resuming that exclude each other, or of which one has no effect."""
+    if no_save and resume is not None:
+        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
+    if retry_errors and resume is None:
+        raise UsageError("--retry-errors says what --resume runs again; give both")
+
+
+def resume_command(words: list[str], invocation: str) -> list[str]:
+    """Return the command line that goes on with an invocation, from the words behind the program's name."""
+    end = words.index("--") if "--" in words else len(words)
+    options = [word for word in words[:end] if word != "--resume" and not word.startswith("--resume=")]
+    return [*_program(), *options, f"--resume={invocation}", *words[end:]]
+
+
+def _program() -> list[str]:
+    """Return how this program is called: by its name, where the shell finds this one by it."""
+    found = shutil.which("waza")
+    own = Path(sys.executable).parent
+    return ["waza"] if found and Path(found).parent == own else [sys.executable, "-m", "waza"]

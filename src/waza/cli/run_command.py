@@ -1,0 +1,400 @@
+"""`waza run`, step by step: choose suites, load them, run each on its models, report, write, decide."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.cli.choose_suites import Chosen, choose_suites
+from waza.cli.listeners import Listeners
+from waza.cli.load_suite import load_suite
+from waza.cli.options import check_options, outputs_of
+from waza.cli.outputs import (
+    Done,
+    Reporter,
+    Results,
+    earlier,
+    json_documents,
+    parse_reporter,
+    write_report,
+    write_results,
+    write_tree,
+)
+from waza.cli.resume_hint import ResumeHint
+from waza.cli.streams import Output, tell
+from waza.cli.utf8 import require_utf8
+from waza.engine.cancellation import Cancellation
+from waza.engine.invocation import InvocationJournal
+from waza.engine.record import redactor_of
+from waza.engine.run import Emit, ModelRun, RunOptions
+from waza.engine.run_all import Job, Result, run_all
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, WazaError
+from waza.kit.text import counted
+from waza.model.loaded import Project, Suite
+from waza.report import github, impact, overview
+from waza.report.console import report
+from waza.results.ending import came_to_its_end
+from waza.results.recommend import recommend
+from waza.results.verdict import NotStarted
+from waza.suite.project import find_project
+
+
+class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `waza run`, named as in `waza.cli.run`."""
+
+    target: str | None
+    executor: str
+    models: tuple[str, ...]
+    judge_model: str
+    trials: int | None
+    timeout: int | None
+    tasks: tuple[str, ...]
+    tags: tuple[str, ...]
+    context_dir: str
+    parallel: bool | None
+    workers: int
+    baseline: bool
+    no_skills: bool
+    skip_graders: bool
+    update_snapshots: bool
+    keep_workspace: bool
+    resume: str | None
+    retry_errors: bool
+    no_save: bool
+    cache: bool | None
+    cache_dir: str
+    output: Path | None
+    output_dir: Path | None
+    no_summary: bool
+    form: str
+    reporters: tuple[str, ...]
+    as_json: bool
+    verbose: bool | None
+    interpret: bool
+    recommend: bool
+    transcript_dir: Path | None
+    session_log: bool | None
+    session_dir: Path | None
+    discover: bool
+    strict: bool
+    warnings_as_errors: bool
+
+
+def run_command(arguments: RunArguments) -> int:
+    """Run the command; return its exit code."""
+    reporters = [parse_reporter(text) for text in arguments.reporters]
+    if arguments.as_json:
+        reporters.append(Reporter("json"))
+    check_options(arguments, reporters)
+    require_utf8("--model", *arguments.models)
+    require_utf8("--judge-model", arguments.judge_model)
+    if arguments.target and arguments.target.lower().endswith(".json"):
+        from waza.m365.document.read import is_document  # most runs do without it
+
+        if is_document(Path(arguments.target)):
+            from waza.cli.run_document import run_document
+
+            return run_document(arguments)
+    project = find_project(Path.cwd())
+    for warning in project.warnings:
+        tell(str(warning))
+    choice = choose_suites(
+        arguments.target, project, tell, discover=arguments.discover, strict=arguments.strict
+    )
+    command = _Command(with_defaults(arguments, project), project, reporters, choice.without_suite)
+    return asyncio.run(command.run(command.load_all(choice.suites)))
+
+
+def _given(option: bool | None, default: bool | None) -> bool | None:  # a pair of values
+    return default if option is None else option
+
+
+def with_defaults(arguments: RunArguments, project: Project) -> RunArguments:
+    """Fill options that were not given from `.waza.yaml`."""
+    keys = project.keys
+    output_dir = arguments.output_dir
+    results = Path(keys.paths.results)
+    if not (output_dir or arguments.output) and keys.paths.results.rstrip("/") != "results":
+        escapes = results.is_absolute() or ".." in results.parts
+        output_dir = None if escapes else project.directory / results
+    cache_dir = Path(arguments.cache_dir) if arguments.cache_dir else project.directory / keys.cache.dir
+    return msgspec.structs.replace(
+        arguments,
+        judge_model=arguments.judge_model or keys.defaults.judgeModel,
+        parallel=_given(arguments.parallel, keys.defaults.parallel or None),
+        workers=arguments.workers or keys.defaults.workers,
+        verbose=_given(arguments.verbose, keys.defaults.verbose),
+        session_log=_given(arguments.session_log, keys.defaults.sessionLog or bool(arguments.session_dir)),
+        cache=_given(arguments.cache, keys.cache.enabled),
+        cache_dir=str(cache_dir),
+        output_dir=output_dir,
+    )
+
+
+class _Job(Job, frozen=True):
+    """A job and the name of its skill."""
+
+    skill: str
+
+
+class _Command:
+    """One call of `waza run`."""
+
+    def __init__(
+        self,
+        arguments: RunArguments,
+        project: Project,
+        reporters: Sequence[Reporter],
+        without_suite: tuple[str, ...],
+    ) -> None:
+        self.arguments, self.project, self.reporters = arguments, project, reporters
+        self.without_suite = without_suite
+        self.to_stdout = any(reporter.path is None for reporter in reporters)
+        self.out = Output()
+        self.control = Cancellation()
+        self.resumable = ResumeHint()
+        self.jobs: list[_Job] = []
+        self.listeners: dict[int, Listeners] = {}  # of the jobs that have started, by their places
+        self.unread: list[Path] = []
+        self.first = 0  # the place in `done` of the first model of the suite at hand
+        self.done: list[Done] = []
+        self.not_started: list[NotStarted] = []
+        self.broken = False  # something could not be run for a reason other than an interrupt
+        self.runs: list[ModelRun] = []
+
+    def load_all(self, chosen: Sequence[Chosen]) -> list[tuple[Chosen, Suite]]:
+        """Load the suites. One with mistakes does not keep the others from running; alone it is an error."""
+        loaded: list[tuple[Chosen, Suite]] = []
+        for one in chosen:
+            try:
+                loaded.append((one, load_suite(one, self.arguments, self.reporters)))
+            except SuiteError as error:
+                if len(chosen) == 1:
+                    for path in earlier(self.arguments.output, self.reporters):
+                        tell(f"{path} is of an earlier run and was not written")
+                    raise
+                tell(str(error))
+                self.broken = True
+                self.unread.append(one.path.absolute())
+                self.not_started += [
+                    NotStarted(skill=_name(one), model=model, why="its files have mistakes", unread=not model)
+                    for model in self.arguments.models or ("",)
+                ]
+        return loaded
+
+    async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
+        """Run every suite on each of its models, report, write files; return the exit code."""
+        self.jobs = [
+            _Job(suite, model, chosen.name or suite.file.skill or suite.name)
+            for chosen, suite in suites
+            for model in suite.models
+        ]
+        try:
+            await run_all(self.jobs, self._options(), self.control, self, unread=self.unread)
+            results = Results(
+                done=tuple(self.done),
+                not_started=tuple(self.not_started),
+                without_suite=self.without_suite,
+            )
+            self._sum_up(results, several=len(suites) + len(self.unread) + len(self.without_suite) > 1)
+            self._write_files(results)
+            if self.control.exit_code is None:
+                self.out.close()  # who interrupts a run may have closed the terminal
+        finally:
+            for run in self.runs:
+                run.store.close()
+        whole = not self.not_started and all(came_to_its_end(one.outcome.head) for one in self.done)
+        if self.done and not whole:
+            self.resumable.tell_again()
+        if self.control.exit_code is not None:
+            return self.control.exit_code
+        if self.broken:
+            return EXIT_ERROR
+        return EXIT_OK if results.invocation.verdict.acceptable else EXIT_FAILED
+
+    def _options(self) -> RunOptions:
+        given = self.arguments
+        return RunOptions(
+            project=self.project,
+            skip_graders=given.skip_graders,
+            keep_workspace=given.keep_workspace,
+            update_snapshots=given.update_snapshots,
+            cache=Path(given.cache_dir) if given.cache else None,
+            save=not given.no_save,
+            resume=given.resume,
+            repeat="errors" if given.retry_errors else "outside",
+            outputs=outputs_of(given, self.reporters),
+        )
+
+    # What follows is for `run_all`, whose audience this is.
+
+    def begun(self, invocation: InvocationJournal) -> None:
+        """Say how to go on with the invocation."""
+        self.resumable.begun(invocation.id)
+
+    def started(self, place: int) -> Emit:
+        """Return the listeners of a job."""
+        given = self.arguments
+        self.listeners[place] = Listeners.of(
+            redactor_of(self.jobs[place].suite, self.project),
+            verbose=bool(given.verbose),
+            keep_workspace=given.keep_workspace,
+            session_dir=(given.session_dir or Path()) if given.session_log else None,
+        )
+        return self.listeners[place].emit
+
+    def turn(self, place: int) -> None:
+        """Let the listeners of a job show what happens."""
+        job = self.jobs[place]
+        if len(self.jobs) > 1:
+            tell(f"\n[{place + 1}/{len(self.jobs)}] {job.skill} on {job.model or 'the default model'}")
+        if place in self.listeners:
+            self.listeners[place].show()
+
+    def over(self, place: int, result: Result) -> None:
+        """Report a job that is over, and compare the models of a suite when they all are."""
+        job = self.jobs[place]
+        if place == 0 or self.jobs[place - 1].suite is not job.suite:
+            self.first = len(self.done)
+        listeners = self.listeners.pop(place, None)
+        if listeners is not None:
+            listeners.close()
+        if isinstance(result, ModelRun):
+            self._finished(job, result, listeners)
+        else:
+            why = "interrupted" if result is None else str(result)
+            if result is not None:
+                tell(f"Error: {why}")
+                self.broken = True
+            self.not_started.append(NotStarted(skill=job.skill, model=job.model, why=why))
+        last = place + 1 == len(self.jobs) or self.jobs[place + 1].suite is not job.suite
+        if last and self.control.stopped_by is None:  # what is cut off cannot be compared
+            self._compare(self.first)
+
+    def warn(self, message: str) -> None:
+        """Say what should be known of all jobs."""
+        tell(f"warning: {message}")
+
+    def _finished(self, job: _Job, run: ModelRun, listeners: Listeners | None) -> None:
+        self.runs.append(run)
+        self.done.append(Done(skill=job.skill, outcome=run.outcome))
+        if self.arguments.transcript_dir and listeners is not None:
+            listeners.write_transcripts(self.arguments.transcript_dir, run.outcome)
+        self._report(self.done[-1])
+        self._after(run)
+
+    def _report(self, done: Done) -> None:
+        """Print the report of one outcome, unless standard output is for something else."""
+        if self.to_stdout or self.arguments.form != "default":
+            return
+        report(
+            done.outcome,
+            self.out.draw,
+            verbose=bool(self.arguments.verbose),
+            interpret=self.arguments.interpret,
+            snapshots=self.arguments.update_snapshots,
+        )
+        if done.outcome.head.is_baseline:
+            impact.baseline(done.outcome, self.out.draw)
+
+    def _after(self, run: ModelRun) -> None:
+        """Say on stderr where things are."""
+        if run.store.saved is not None:
+            tell(f"Results saved to {run.store.saved}")
+        elif run.store.temporary is None:
+            self.broken = True  # a warning has said why
+        if run.kept is not None:
+            tell(
+                f"Workspaces kept in {run.kept}; remove them with: {shlex.join(['rm', '-r', str(run.kept)])}"
+            )
+            for tree in run.kept_worktrees:
+                command = ["git", "-C", tree.source, "worktree", "remove", "--force", tree.target]
+                tell(f"  {shlex.join(command)}")
+
+    def _compare(self, first: int) -> None:
+        """Compare the models of a suite, whose outcomes are those from the first on."""
+        own = self.done[first:]
+        if len(own) < 2:
+            if self.arguments.recommend:
+                tell("nothing to recommend: it takes two models, as with --model A --model B")
+            return
+        found = recommend([one.outcome.head for one in own]) if self.arguments.recommend else None
+        if found:
+            self.done[first:] = [
+                _recommended(*pair, found) for pair in zip(own, self.runs[first:], strict=True)
+            ]
+        if self.to_stdout or self.arguments.form != "default":
+            return
+        overview.comparison([one.outcome for one in own], self.out.draw)
+        if found:
+            overview.recommendation(found, self.out.draw)
+
+    def _sum_up(self, results: Results, *, several: bool) -> None:
+        """Print what all suites and models come to."""
+        if self.to_stdout:
+            self.out.json(json_documents(results))
+        elif self.arguments.form == "github-comment" and not self.to_stdout:
+            comment = github.comment(results.invocation, interpret=self.arguments.interpret)
+            self.out.line(comment.rstrip("\n"))
+        if not several:
+            return
+        lines = _skill_lines(results)
+        if not self.to_stdout and self.arguments.form == "default":
+            overview.skills_summary(lines, results.not_started, results.without_suite, self.out.draw)
+        passed = sum(line.passed for line in lines)
+        tell(f"\nEvaluated {counted(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
+        for one in results.not_started:
+            tell(f"Not run: {one.name}: {one.why}")
+
+    def _write_files(self, results: Results) -> None:
+        """Write every file that was asked for. Raises WazaError, at the end, for those that could not be written."""
+        given, trouble = self.arguments, list[str]()
+        writers: list[Callable[[], list[Path]]] = []
+        if given.output:
+            file = given.output
+            writers.append(lambda: write_results(file, results, summary=not given.no_summary))
+        if given.output_dir:
+            folder = given.output_dir
+            writers.append(lambda: write_tree(folder, results, datetime.now().astimezone()))
+        writers += [partial(write_report, reporter, results) for reporter in self.reporters]
+        for write in writers:
+            try:
+                for path in write():
+                    tell(f"Written: {path}")
+            except (WazaError, OSError) as error:
+                trouble.append(str(error))
+        if trouble:
+            raise WazaError("; ".join(trouble))
+
+
+def _name(chosen: Chosen) -> str:
+    """Return what a suite is called that could not be read."""
+    return chosen.name or chosen.path.parent.name or chosen.path.stem
+
+
+def _recommended(one: Done, run: ModelRun, found: dict[str, Any]) -> Done:
+    """Put a recommendation into the metadata of an outcome, and into its file."""
+    metadata = {**one.outcome.head.metadata, "recommendation": found}
+    head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
+    outcome = msgspec.structs.replace(one.outcome, head=head)
+    if run.store.saved is not None and (trouble := run.store.save(outcome)):
+        tell(f"the recommendation is not in the results file: {trouble}")
+    return msgspec.structs.replace(one, outcome=outcome)
+
+
+def _skill_lines(results: Results) -> list[overview.SkillLine]:
+    absent = {one.skill for one in results.not_started}
+    lines = []
+    for skill in dict.fromkeys(one.skill for one in results.done):
+        own = [one for one in results.done if one.skill == skill]
+        heads = tuple(one.outcome.head for one in own)
+        passed = skill not in absent and all(one.passed for one in own)
+        lines.append(overview.SkillLine(skill=skill, heads=heads, passed=passed))
+    return lines

@@ -1,0 +1,54 @@
+"""The place of an attempt for as long as it lasts: its workspace, and its mocked dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from waza.model.agent import AttemptWorkspace
+from waza.model.loaded import Suite
+from waza.model.task import Task
+from waza.workspace.prepare import close_workspace, open_workspace
+from waza.workspace.relay import Mocked, Relay
+from waza.workspace.run_tempdir import RunTempdir
+
+
+@asynccontextmanager
+async def attempt_workspace(
+    room: RunTempdir, relay: Relay | None, task: Task, *, wanted: bool
+) -> AsyncIterator[tuple[AttemptWorkspace, Mocked | None]]:
+    """Hold the place of an attempt, and what answers for its mocks; None without any.
+
+    Raises ExecutorError where the workspace or a mock cannot be made.
+    """
+    place = await open_workspace(room, task, wanted=wanted)
+    try:
+        if relay is None or not (task.mcp_mocks or task.command_mocks):
+            yield place, None
+            return
+        mocked = relay.open(task.mcp_mocks, task.command_mocks, task.home, place.workspace)
+        try:
+            token = mocked.token if task.command_mocks else ""
+            yield msgspec.structs.replace(place, mock_servers=mocked.mcp_servers, mock_token=token), mocked
+        finally:
+            mocked.close()
+    finally:
+        await close_workspace(room, place)
+
+
+async def open_relay(suite: Suite) -> Relay | None:
+    """Return what answers the mocks of a suite, started; None where no agent can call any."""
+    file = suite.file  # trigger tests have the suite's own mocks, whatever its tasks replace them by
+    mocks = (
+        file.mcp_mocks
+        or file.command_mocks
+        or any(task.mcp_mocks or task.command_mocks for task in suite.tasks)
+    )
+    capabilities = suite.capabilities
+    if not mocks or not (capabilities.mcp or capabilities.command_mocks):
+        return None
+    relay = Relay()
+    await relay.start()
+    return relay

@@ -1,0 +1,107 @@
+"""Making the agent engine of a suite."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from waza.engine.attempt_workspace import open_relay
+from waza.engine.provider import find_provider, secret_variables
+from waza.errors import ExecutorError, RunError, WazaError
+from waza.executors import EXTRAS
+from waza.kit.fault import fault_of
+from waza.model.agent import Executor, Setup
+from waza.model.loaded import Project, Suite
+from waza.plugins import load as load_plugin
+from waza.workspace.relay import Relay
+
+COPILOT = "copilot-sdk"
+
+
+class StartedExecutor(msgspec.Struct, frozen=True):
+    """An agent engine that is ready, and what answers for its mocks."""
+
+    executor: Executor
+    relay: Relay | None = None
+
+    async def aclose(self) -> None:
+        """Stop both; nothing of them stays."""
+        await self.executor.aclose()
+        if self.relay is not None:
+            await self.relay.aclose()
+
+
+async def start_executor(suite: Suite, model: str, project: Project) -> StartedExecutor:
+    """Start the agent engine of a suite. RunError: it is not there, or cannot start, and how to mend that."""
+    relay = await open_relay(suite)
+    executor: Executor | None = None
+    try:
+        executor = make_executor(suite, model, project, relay)
+        await executor.start()
+    except BaseException as error:
+        if executor is not None:
+            await executor.aclose()
+        if relay is not None:
+            await relay.aclose()
+        if isinstance(error, ExecutorError):
+            raise RunError(str(error)) from error
+        if isinstance(error, Exception) and not isinstance(error, WazaError | OSError):
+            name = suite.file.config.executor
+            raise RunError(f"the executor {name} broke: {fault_of(error).text}") from error
+        raise
+    return StartedExecutor(executor, relay)
+
+
+def missing_extra(executor: str) -> str:
+    """Return what to do where the packages of an executor are not installed."""
+    extra, brings = EXTRAS[executor]
+    return (
+        f"the executor {executor} needs {brings}. Install it:\n  pip install 'waza[{extra}]'\n"
+        "or try it without an agent: --executor mock (documents: --agent mock)"
+    )
+
+
+def _class_of(executor: str) -> Any:
+    try:
+        kind = load_plugin("waza.executors", executor)
+    except ModuleNotFoundError as error:
+        if executor in EXTRAS and not (error.name or "").startswith("waza"):
+            raise RunError(missing_extra(executor)) from error
+        raise
+    if kind is None:
+        raise RunError(f"there is no executor {executor!r}; is the package that brings it installed?")
+    return kind
+
+
+def _keys_of_graders(suite: Suite) -> frozenset[str]:
+    """Return the variables with keys of graders, which models do not see; programs may need them for themselves."""
+    if not suite.capabilities.models:
+        return frozenset()
+    return frozenset(
+        name
+        for task in suite.tasks
+        for built in (*task.graders, *(one for point in task.checkpoints for one in point.graders))
+        for name in getattr(built.grader, "secrets", ())
+    )
+
+
+def make_executor(suite: Suite, model: str, project: Project, relay: Relay | None = None) -> Executor:
+    """Return the agent engine of a suite. RunError: it is not there, or its model server is misdescribed.
+
+    `relay` answers mocked programs, whose directory goes to the front of the agent's PATH.
+    """
+    config = suite.file.config
+    setup = Setup(
+        model=model,
+        config=config,
+        skill=suite.file.skill,
+        provider=find_provider(os.environ, project.keys.provider) if suite.capabilities.models else None,
+        hidden=frozenset(secret_variables(project.keys.provider)) | _keys_of_graders(suite),
+        shims=relay.bin if relay else None,
+    )
+    try:
+        return _class_of(config.executor)(setup)  # type: ignore[no-any-return]  # plugins are typed by their group
+    except ExecutorError as error:
+        raise RunError(str(error)) from error

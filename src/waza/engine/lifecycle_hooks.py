@@ -1,0 +1,76 @@
+"""What stands around a suite and around each task: hooks, and what they were to bring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from waza.engine.trial import RunContext, variables_of
+from waza.errors import RunError
+from waza.model.event import HookRan, Warned
+from waza.model.suite import Hook
+from waza.model.task import Task
+from waza.model.trial import Arm
+from waza.suite.discover import required_skills
+from waza.suite.skills import Disabled
+from waza.workspace.hooks import run_hooks
+
+_LONGEST_LINE = 1000  # characters of a failed hook's last line; its end says most
+
+
+class LifecycleHooks:
+    """The hooks of one run. Those before raise RunError when one failed that matters; those after warn."""
+
+    def __init__(self, world: RunContext) -> None:
+        self.world, self.hooks = world, world.suite.file.hooks
+
+    async def before_run(self, arm: Arm) -> None:
+        """Run the hooks before an arm, and look again for required skills that they were to create."""
+        await self._run("before_run", self.hooks.before_run, self._of_suite())
+        self._check_required(arm)
+
+    async def after_run(self) -> None:
+        """Run the hooks after an arm."""
+        await self._run("after_run", self.hooks.after_run, self._of_suite())
+
+    async def before_task(self, task: Task) -> None:
+        """Run the hooks before a task."""
+        await self._run("before_task", self.hooks.before_task, variables_of(task, self.world.run_id))
+
+    async def after_task(self, task: Task) -> None:
+        """Run the hooks after a task."""
+        await self._run("after_task", self.hooks.after_task, variables_of(task, self.world.run_id))
+
+    def _of_suite(self) -> dict[str, str]:
+        return {
+            "JobID": self.world.run_id,
+            "TaskName": "",
+            "Iteration": "0",
+            "Attempt": "0",
+            "Timestamp": datetime.now().astimezone().isoformat(timespec="seconds"),
+            **{f"Vars.{key}": value for key, value in self.world.suite.file.inputs.items()},
+        }
+
+    async def _run(self, point: str, hooks: Sequence[Hook], variables: Mapping[str, str]) -> None:
+        if not hooks:
+            return
+        clean = self.world.redactor.text
+        for run in await run_hooks(hooks, self.world.suite.directory, variables):
+            self.world.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))
+            if run.ok:
+                continue
+            message = f"the {point} hook `{run.command}` failed ({run.reason})"
+            if run.fatal and point.startswith("before"):
+                last = [line[-_LONGEST_LINE:] for line in clean(run.output).strip().splitlines()[-1:]]
+                raise RunError(": ".join([clean(message), *last]))
+            self.world.emit(Warned(message=clean(message)))
+
+    def _check_required(self, arm: Arm) -> None:
+        suite = self.world.suite
+        names = suite.file.config.required_skills
+        if arm != "main" or not names or suite.skills_off or not self.hooks.before_run:
+            return
+        disabled = Disabled(suite.file.config.disabled_skills, suite.directory)
+        missing = required_skills(names, suite.skill_paths, disabled).missing
+        if missing:
+            raise RunError(f"required skills are missing after the before_run hooks: {', '.join(missing)}")

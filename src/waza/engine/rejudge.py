@@ -1,0 +1,89 @@
+"""Verdicts taken anew on answers from the cache: no agent is run, only graders that may decide otherwise are asked."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from waza.engine.cache import CachedTrial, rejudged_graders
+from waza.engine.grade import grade
+from waza.engine.record import failure_artifacts, sitting_digest, stored
+from waza.engine.regrade import observation_of
+from waza.engine.trial import FinishedTrial, RunContext, attempt_of, explained, grading_error, status_of
+from waza.errors import ExecutorError, is_outside
+from waza.kit.descriptors import in_words
+from waza.model.result import RunResult
+from waza.model.trial import Trial
+from waza.workspace.pack import unpack
+
+
+async def rejudge(
+    world: RunContext, trial: Trial, cached: CachedTrial, baseline_output: str | None
+) -> FinishedTrial:
+    """Return a cached trial with verdicts of now; those that cannot change come from the cache.
+
+    A verdict that fails starts no other attempt. `grader_sessions` are those of now. A workspace that cannot be
+    made from the cache breaks the trial, as one that cannot be made for an agent does.
+    """
+    workspace: Path | None = None
+    try:
+        if cached.workspace is not None:
+            workspace = world.room.new_directory(trial.task.id)
+            await _fill(workspace, cached.workspace)
+        return await _judged(world, trial, cached.run, workspace, baseline_output)
+    except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
+        said = explained(world, trial.task, error)
+        return FinishedTrial(
+            _broken(world, cached.run, said), is_outside(error), world.redactor.text(str(said))
+        )
+    finally:
+        if workspace is not None:
+            await world.room.remove_directory(workspace)
+
+
+async def _fill(workspace: Path, packed: Path) -> None:
+    try:
+        data = await asyncio.to_thread(packed.read_bytes)
+    except OSError as error:
+        raise ExecutorError(f"the cached workspace cannot be read: {in_words(error)}") from error
+    await asyncio.to_thread(unpack, data, workspace)
+
+
+async def _judged(
+    world: RunContext, trial: Trial, run: RunResult, workspace: Path | None, baseline_output: str | None
+) -> FinishedTrial:
+    task = trial.task
+    judge = world.executor.judge(attempt_of(world.run_id, trial, run.attempts))
+    seen = observation_of(task, run, workspace, baseline_output)
+    graded = await grade(rejudged_graders(task), seen, msgspec.structs.replace(world.helpers, judge=judge))
+    whole = msgspec.structs.replace(graded, validations={**(run.validations or {}), **graded.validations})
+    status = status_of("", whole, run.checkpoints, ab_run=world.ab_run)
+    error = grading_error(whole)
+    new = msgspec.structs.replace(
+        run,
+        status=status,
+        validations=whole.validations,
+        error_msg=error,
+        grader_sessions=[sitting_digest(one) for one in (judge.sittings if judge else ())],
+        workspace_dir=str(workspace or ""),
+        failure_artifacts=failure_artifacts(status, run.final_output, error, whole.failed, world.redactor),
+    )
+    return FinishedTrial(
+        stored(new, world.redactor), graded.outside, world.redactor.text(error) if graded.outside else ""
+    )
+
+
+def _broken(world: RunContext, run: RunResult, error: ExecutorError) -> RunResult:
+    artifacts = failure_artifacts("error", run.final_output, str(error), (), world.redactor)
+    new = msgspec.structs.replace(
+        run,
+        status="error",
+        validations=None,
+        error_msg=str(error),
+        grader_sessions=[],
+        workspace_dir="",
+        failure_artifacts=artifacts,
+    )
+    return stored(new, world.redactor)

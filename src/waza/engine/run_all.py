@@ -1,0 +1,236 @@
+"""`run_all`: the suites and models of one invocation, one after another or sharing their workers.
+
+Suites with `parallel` that follow one another share workers: when a run has handed out its last trial, the next one
+starts, while the first still waits for its last answers. Any other suite runs alone. What is told of a run waits
+until all before it are told of, so that nothing depends on which of them ends first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from waza.engine.cancellation import Cancellation
+from waza.engine.invocation import InvocationJournal
+from waza.engine.plan import fewer_workers, shared_workers
+from waza.engine.run import Emit, ModelRun, RunOptions, Share, run_model
+from waza.errors import WazaError
+from waza.kit.process import kill_leftovers, leftovers
+from waza.model.event import RunEvent, Warned
+from waza.model.loaded import Suite
+from waza.workspace.run_tempdir import clear_stale_tempdirs
+
+Result = ModelRun | WazaError | None
+"""How a job ended: with results; because of an error; or it did not start, since the invocation was interrupted."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A suite that is to run on one of its models."""
+
+    suite: Suite
+    model: str
+
+
+class InvocationListener(Protocol):
+    """Who is told how an invocation goes. Jobs are known by their places in the list."""
+
+    def begun(self, invocation: InvocationJournal) -> None:
+        """Take note of the invocation, before anything of it runs."""
+        ...
+
+    def started(self, place: int) -> Emit:
+        """Return who is told of the events of a job that starts, at once."""
+        ...
+
+    def turn(self, place: int) -> None:
+        """All jobs before one that has started have been told of: what happens in it may be shown now."""
+        ...
+
+    def over(self, place: int, result: Result) -> None:
+        """Take the result of a job that is over, as are all before it."""
+        ...
+
+    def warn(self, message: str) -> None:
+        """Hear what should be known of the invocation as a whole."""
+        ...
+
+
+async def run_all(
+    jobs: Sequence[Job],
+    options: RunOptions,
+    control: Cancellation,
+    audience: InvocationListener,
+    *,
+    unread: Sequence[Path] = (),
+) -> None:
+    """Run all jobs as one invocation, or go on with one. Whatever befalls a job stops no other, but for signals.
+
+    `unread` are suites that belong to the invocation, and cannot be read for now.
+    """
+    if not jobs:
+        return
+    invocation = _invocation(jobs, options, audience.warn, unread)
+    try:
+        with control.signals():  # from the first word on: who reads it may interrupt the run
+            audience.begun(invocation)
+            if notice := fewer_workers([job.suite for job in jobs]):
+                audience.warn(notice)
+            await clear_stale_tempdirs()
+            await _All(jobs, options, control, audience, invocation).run()
+    finally:
+        invocation.close()
+
+
+async def run_one(
+    suite: Suite,
+    model: str,
+    options: RunOptions,
+    emit: Emit,
+    control: Cancellation,
+    begun: Callable[[str], None] = lambda _: None,
+) -> ModelRun:
+    """Run one suite on one model; `begun` gets the id of the invocation, empty where nothing is kept.
+
+    Raises what prevented the run.
+    """
+    audience = _Alone(emit, begun)
+    await run_all([Job(suite, model)], options, control, audience)
+    if isinstance(audience.result, ModelRun):
+        return audience.result
+    if audience.result is not None:
+        raise audience.result
+    stopped = WazaError("interrupted before anything was run")
+    stopped.exit_code = control.exit_code or stopped.exit_code
+    raise stopped
+
+
+class _Alone:
+    """The audience of a single job."""
+
+    def __init__(self, emit: Callable[[RunEvent], None], begun: Callable[[str], None]) -> None:
+        self._emit, self._begun = emit, begun
+        self.result: Result = None
+
+    def begun(self, invocation: InvocationJournal) -> None:
+        self._begun(invocation.id)
+
+    def started(self, place: int) -> Emit:
+        del place
+        return self._emit
+
+    def turn(self, place: int) -> None:
+        del place
+
+    def over(self, place: int, result: Result) -> None:
+        del place
+        self.result = result
+
+    def warn(self, message: str) -> None:
+        self._emit(Warned(message=message))
+
+
+def _invocation(
+    jobs: Sequence[Job], options: RunOptions, warn: Callable[[str], None], unread: Sequence[Path]
+) -> InvocationJournal:
+    project, wanted = options.project.directory, [(job.suite, job.model) for job in jobs]
+    if not options.save:
+        return InvocationJournal.unsaved(project)
+    if options.resume is not None:
+        earlier = InvocationJournal.go_on(project, wanted, options.resume, unread)
+        if earlier is not None:
+            return earlier
+        warn("there is no earlier run of these suites and models to go on with: a new one starts")
+    try:
+        return InvocationJournal.begin(project, wanted, unread)
+    except WazaError as error:
+        warn(f"{error}; this run is kept in a temporary directory, and cannot be resumed")
+        return InvocationJournal.unsaved(project)
+
+
+class _All:
+    """The jobs of an invocation while they run."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        options: RunOptions,
+        control: Cancellation,
+        audience: InvocationListener,
+        invocation: InvocationJournal,
+    ) -> None:
+        self.jobs, self.options, self.control = jobs, options, control
+        self.audience, self.invocation = audience, invocation
+        self._started: set[int] = set()
+        self._results: dict[int, Result] = {}
+        self._told = 0  # how many jobs have been told of
+        self._ahead = asyncio.Semaphore(1)
+
+    async def run(self) -> None:
+        for batch in _batches(self.jobs):
+            await self._run_batch(batch)
+            left = leftovers()  # of all runs at once: they are processes of one program
+            if left:
+                kill_leftovers()
+                self.audience.warn(f"processes that were left over, and have been ended: {len(left)}")
+
+    async def _run_batch(self, places: Sequence[int]) -> None:
+        size = shared_workers([self.jobs[place].suite for place in places])
+        slots = asyncio.Semaphore(size)
+        self._ahead = asyncio.Semaphore(size)  # what has been held back of later runs is in memory
+        try:
+            async with asyncio.TaskGroup() as group:
+                for place in places:
+                    await self._ahead.acquire()
+                    if self.control.stopped_by is not None:
+                        self._over(place, None)
+                        continue
+                    drained = asyncio.Event()
+                    group.create_task(self._run_one(place, Share(slots, drained.set)))
+                    await drained.wait()
+        except BaseExceptionGroup as broken:
+            raise broken.exceptions[0] from None
+
+    async def _run_one(self, place: int, share: Share) -> None:
+        job = self.jobs[place]
+        result: Result = None
+        try:
+            emit = self.audience.started(place)
+            self._started.add(place)
+            if place == self._told:
+                self.audience.turn(place)
+            result = await run_model(
+                job.suite, job.model, self.options, emit, self.control, self.invocation, share
+            )
+        except WazaError as error:
+            result = error
+        except asyncio.CancelledError:
+            if self.control.exit_code is None:
+                raise
+        finally:
+            share.drained()
+        self._over(place, result)
+
+    def _over(self, place: int, result: Result) -> None:
+        """Tell of a job that is over, and of those behind it that waited for it."""
+        self._results[place] = result
+        while self._told in self._results:
+            self.audience.over(self._told, self._results.pop(self._told))
+            self._told += 1
+            self._ahead.release()
+            if self._told in self._started:
+                self.audience.turn(self._told)
+
+
+def _batches(jobs: Sequence[Job]) -> Iterator[list[int]]:
+    """Yield the places of jobs that run at the same time: neighbours with `parallel`, else one alone."""
+
+    def together(place: int) -> int:
+        return -1 if jobs[place].suite.file.config.parallel else place
+
+    for _, places in groupby(range(len(jobs)), together):
+        yield list(places)

@@ -1,0 +1,258 @@
+"""Where a run is kept: its directory, its journal, its results; new, or an earlier one to go on with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.engine.invocation import InvocationJournal
+from waza.engine.journal import (
+    Journal,
+    RunEnd,
+    RunHeader,
+    Status,
+    TrialRecord,
+    has_header,
+    new_run_id,
+    path_text,
+    read_header,
+)
+from waza.engine.replay import Repeat, ReplayedRun, replay
+from waza.errors import UsageError, WazaError
+from waza.kit.contents import difference
+from waza.kit.files import write_atomic
+from waza.kit.temporary import OwnDirectory
+from waza.model.loaded import Project, Suite
+from waza.model.trial import Arm, TrialKey
+from waza.results.assemble import Fold, Triggers
+from waza.results.outcome import Outcome
+from waza.results.write import encode
+from waza.version import __version__
+
+UNGRADED = "-ungraded"
+
+
+class RunDirectory:
+    """A run on disk, and the fold over its journal. `past` is what its earlier parts did."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        fold: Fold,
+        past: ReplayedRun | None = None,
+        *,
+        temporary: OwnDirectory | None = None,
+    ) -> None:
+        self.journal, self.fold, self.temporary = journal, fold, temporary
+        self.past = past or ReplayedRun()
+        self.resumed = past is not None
+        self.triggers = self.past.triggers or Triggers()
+        self.saved: Path | None = None  # the results file, once it is written
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self.journal.header.id
+
+    def go_on(self) -> None:
+        """Start another part, if there were any."""
+        if self.resumed:
+            self.journal.go_on(datetime.now().astimezone().isoformat())
+
+    def read_by_graders(self, files: dict[str, str]) -> None:
+        """Take what graders read now. UsageError: trials of earlier parts were judged by something else."""
+        if not self.past.trials:
+            self.journal.read_by_graders(files)
+        elif said := difference(self.past.read, files):
+            raise _cannot_resume(self.id, said)
+
+    def missing(self, arm: Arm, task_id: str) -> list[int]:
+        """Return the numbers of the trials of a task that are to be run."""
+        wanted, trials = self.fold.suite.file.config.trials_per_task, self.fold.trials(arm, task_id)
+        return [
+            number
+            for number in range(1, wanted + 1)
+            if number not in trials or TrialKey(arm, task_id, number) in self.past.repeat
+        ]
+
+    def add(self, trial: TrialRecord) -> None:
+        """Keep a trial that has just finished."""
+        offset = self.journal.append(trial)
+        self.fold.add(
+            trial.arm, trial.task, trial.run, offset, cached=trial.cached, judged_anew=trial.judged_anew
+        )
+        self.past.repeat.discard(TrialKey(trial.arm, trial.task, trial.run.run_number))
+
+    def end(self, end: RunEnd) -> None:
+        """Write the end of a part of the run. WazaError: it cannot be written."""
+        self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
+        self.journal.end(end)
+
+    def finish(self, status: Status) -> tuple[Outcome, list[str]]:
+        """Write the results file; return the outcome and warnings, also that the file cannot be written."""
+        outcome, warnings = self.fold.outcome(
+            self.journal.read,
+            run_id=self.journal.header.id,
+            timestamp=self.journal.header.started,
+            triggers=self.triggers,
+            metadata={"run_status": status, "waza_version": __version__},
+        )
+        if trouble := self.save(outcome):
+            warnings = [*warnings, trouble]
+        return outcome, warnings
+
+    def save(self, outcome: Outcome) -> str:
+        """Write the results file of a run that is kept; return why it cannot be written, or nothing."""
+        if self.temporary is None:
+            self.saved = None
+            try:
+                write_atomic(self.journal.results, encode(outcome))
+            except WazaError as error:
+                return str(error)
+            self.saved = self.journal.results
+        return ""
+
+    def discard_if_empty(self) -> None:
+        """Close the run, and remove it if nothing finished in it."""
+        empty = self.journal.trials == 0 and not self.resumed
+        self.close()
+        if empty and self.temporary is None:
+            shutil.rmtree(self.journal.directory, ignore_errors=True)
+
+    def close(self) -> None:
+        """Close the journal; a run that is not saved is gone then."""
+        self.journal.close()
+        if self.temporary is not None:
+            self.temporary.remove()
+
+
+def commits_of(invocation: InvocationJournal, suite: Suite, model: str) -> dict[str, str]:
+    """Return the commits that the run of a suite on a model was pinned to, if it was begun."""
+    directory = invocation.directory(suite, model)
+    return read_header(directory).commits if directory and has_header(directory) else {}
+
+
+def open_run_directory(
+    invocation: InvocationJournal,
+    suite: Suite,
+    model: str,
+    arms: Sequence[Arm],
+    project: Project,
+    commits: Mapping[str, str],
+    *,
+    graded: bool,
+    repeat: Repeat,
+    warn: Callable[[str], None],
+) -> RunDirectory:
+    """Return the run of a suite on a model in an invocation: the one that was begun, or a new one with `commits`.
+
+    A new run that cannot be written where it belongs is kept in a temporary directory; `warn` hears of it. Raises
+    UsageError where what was begun is a run of something else, WazaError where it cannot be kept. A run that is `graded` is not gone on with without grading, nor the other way round.
+    """
+    directory, fold = invocation.directory(suite, model), Fold(suite, model, arms)
+    if directory is not None and has_header(directory):
+        _check_same(read_header(directory), suite, project, model, _digest(suite, project, graded=graded))
+        journal = Journal.reopen(directory)
+        try:
+            return RunDirectory(journal, fold, replay(journal, fold, repeat))
+        except BaseException:
+            journal.close()
+            raise
+    now = datetime.now().astimezone()
+    header = RunHeader(
+        id=directory.name if directory else new_run_id(now),
+        invocation=invocation.id,
+        suite=path_text(suite.path),
+        digest=_digest(suite, project, graded=graded),
+        model=model,
+        arms=list(arms),
+        waza=__version__,
+        started=now.isoformat(),
+        options=_options(suite, project),
+        commits=dict(commits),
+    )
+    if directory is not None:
+        try:
+            return RunDirectory(Journal.create(directory, header), fold)
+        except WazaError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            shutil.rmtree(directory, ignore_errors=True)
+            warn(f"{error}; this run is kept in a temporary directory, and cannot be resumed")
+    temporary = OwnDirectory("unsaved")
+    try:
+        return RunDirectory(Journal.create(temporary.path, header), fold, temporary=temporary)
+    except BaseException:
+        temporary.remove()
+        raise
+
+
+def _digest(suite: Suite, project: Project, *, graded: bool) -> str:
+    digest = _hashed([suite.digest, _settings(project)])
+    return digest if graded else f"{digest}{UNGRADED}"
+
+
+def _settings(project: Project) -> str:
+    """Return a digest of those settings of `.waza.yaml` that are not merged into the suite and change verdicts."""
+    return _hashed(msgspec.to_builtins([project.keys.graders, project.keys.provider]))
+
+
+def _check_same(header: RunHeader, suite: Suite, project: Project, model: str, digest: str) -> None:
+    """Refuse to go on with a run of something else: its trials would not be comparable."""
+    changed = [
+        name
+        for name, before, now in (
+            ("the suite file", header.suite, path_text(suite.path)),
+            ("the model", header.model, model),
+            ("waza's version", header.waza, __version__),
+        )
+        if before != now
+    ]
+    if not changed and header.digest != digest:
+        same = header.digest.removesuffix(UNGRADED) == digest.removesuffix(UNGRADED)
+        changed = ["--skip-graders"] if same else _changed_options(header, suite, project)
+    if changed:
+        what = " and ".join(changed)
+        raise _cannot_resume(header.id, f"{what} changed")
+
+
+def _cannot_resume(run_id: str, said: str) -> UsageError:
+    return UsageError(
+        f"{run_id} cannot be resumed: {said} since it started; change it back, or run without --resume"
+    )
+
+
+def _changed_options(header: RunHeader, suite: Suite, project: Project) -> list[str]:
+    """Return why the digest of the suite is another one: by its options, else by its files."""
+    options = _options(suite, project)
+    changed = [name for name, now in options.items() if header.options.get(name, now) != now]
+    return changed or [
+        "the suite, a task, a grader, a skill, a file they name (programs of hooks and agents, too), an environment variable in the arguments of a grader, or what judges"
+    ]
+
+
+def _options(suite: Suite, project: Project) -> dict[str, Any]:
+    """Return what options can change and the digest of the suite covers, by the words for people."""
+    config = suite.file.config
+    return {
+        "the executor or agent (--executor, --agent)": _hashed([config.executor, config.executor_options]),
+        "the judge (--judge-model, --judge)": config.judge_model,
+        "the number of trials (--trials)": config.trials_per_task,
+        "the time limit (--timeout)": config.timeout_seconds,
+        "the choice of tasks or items (--task, --tags)": _hashed([task.id for task in suite.tasks]),
+        "the fixtures directory (--context-dir)": path_text(suite.fixtures),
+        "the comparison with no skills (--baseline)": suite.file.baseline,
+        "whether skills can be seen (--no-skills)": suite.skills_off,
+        "the graders or provider of .waza.yaml": _settings(project),
+    }
+
+
+def _hashed(value: Any) -> str:
+    """Return what tells long or secret values apart, as hex."""
+    return sha256(repr(value).encode()).hexdigest()

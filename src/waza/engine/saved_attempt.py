@@ -1,0 +1,33 @@
+"""What an agent left: what was seen of it and its workspace, for graders that are asked again later."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from waza.errors import WazaError
+from waza.model.observation import Observation
+from waza.workspace.pack import pack
+
+
+class SavedAttempt(msgspec.Struct, frozen=True):
+    """An attempt before its graders were asked. `files` is the packed workspace; None where there is none.
+
+    `why` says why it could not be packed.
+    """
+
+    seen: Observation
+    files: bytes | None = None
+    why: str = ""
+
+    @classmethod
+    async def of(cls, seen: Observation) -> SavedAttempt:
+        """Pack the workspace as it is now."""
+        if not seen.workspace:
+            return cls(seen)
+        try:
+            return cls(seen, await asyncio.to_thread(pack, Path(seen.workspace)))
+        except WazaError as error:
+            return cls(seen, why=str(error))

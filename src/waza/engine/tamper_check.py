@@ -1,0 +1,114 @@
+"""What graders read and tasks bring, as it was before any agent ran: an agent may not rewrite what judges it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from waza.engine.journal import path_text
+from waza.kit.contents import TooMuchError, difference, inventory
+from waza.model.loaded import Suite
+from waza.model.task import Task
+from waza.model.verdict import BuiltGrader, Helpers
+from waza.suite.digest import brought, read_roots
+
+Found = dict[Path, bytes]
+
+
+class TamperCheck:
+    """What lies there, shared by the graders of a run. Without `take`, nothing is known and checked."""
+
+    def __init__(self) -> None:
+        self._suite: Suite | None = None
+        self._besides: Collection[Path] = ()
+        self._graders: dict[int, list[Path]] = {}  # by the identity of a grader, which its suite keeps alive
+        self._tasks: dict[str, list[Path]] = {}
+        self._whole: set[Path] = (
+            set()
+        )  # what tasks bring is watched however much it is: it is copied as a whole
+        self._sealed: dict[Path, Found] = {}
+        self._unsealed: dict[Path, str] = {}  # why
+
+    def are_taken(self, suite: Suite) -> bool:
+        """Tell whether the files of a suite are known, as they are in its second arm."""
+        return self._suite is suite
+
+    def take(self, suite: Suite, besides: Collection[Path] = ()) -> list[str]:
+        """Look at all that graders of a suite read and its tasks bring; return what cannot be watched, and why.
+
+        `besides` are the files and folders that waza itself writes.
+        """
+        self._suite, self._besides = suite, besides
+        self._sealed, self._unsealed = {}, {}
+        self._tasks = {task.id: brought(task) for task in suite.tasks}
+        self._graders = {id(built.grader): read_roots(built) for built in graders_of(suite)}
+        self._whole = {root for roots in self._tasks.values() for root in roots}
+        for root in {*self._whole, *(root for roots in self._graders.values() for root in roots)}:
+            self._seal(root)
+        return [
+            f"changes in {root} are not noticed: {why}; list what graders read there under cache_inputs"
+            for root, why in sorted(self._unsealed.items())
+        ]
+
+    def _seal(self, root: Path) -> None:
+        if root not in self._sealed and root not in self._unsealed:
+            try:
+                self._sealed[root] = self._look(root)
+            except TooMuchError as error:
+                self._unsealed[root] = str(error)
+
+    def _look(self, root: Path) -> Found:
+        return inventory(root, self._besides, limited=root not in self._whole)
+
+    def digests(self) -> dict[str, str]:
+        """Return what lies at the places that graders read, by path: what a resumed run compares."""
+        roots = dict.fromkeys(root for roots in self._graders.values() for root in roots)
+        found = [item for root in roots for item in self._sealed.get(root, {}).items()]
+        return {path_text(path): hashlib.sha256(what).hexdigest()[:32] for path, what in found}
+
+    def broken(self, built: BuiltGrader, helpers: Helpers) -> str:
+        """Say what of a grader has changed, or nothing. One that rewrites its own files may do so."""
+        rewrites = getattr(built.grader, "rewrites", None)
+        if self._suite is None or (rewrites and rewrites(helpers)):
+            return ""
+        roots = self._graders.get(id(built.grader))
+        if roots is None:  # made for one attempt
+            roots = read_roots(built)
+            for root in roots:
+                self._seal(root)
+        said = self._changes(roots)
+        return f"{said} during the run, so its verdict would not be the suite's" if said else ""
+
+    def changed(self, task: Task) -> str:
+        """Say what of all that a task brings has changed, or nothing."""
+        said = self._changes(self._tasks.get(task.id, []))
+        return f"{said} during the run, so the task would be another one" if said else ""
+
+    def _changes(self, roots: Iterable[Path]) -> str:
+        before: Found = {}
+        now: Found = {}
+        for root in roots:
+            if root in self._sealed:
+                before |= self._sealed[root]
+                try:
+                    now |= self._look(root)
+                except TooMuchError as error:
+                    return f"{root} changed ({error})"
+        return difference(before, now)
+
+    def renew(self, task: Task) -> None:
+        """Look at what a task brings again, which hooks may have changed."""
+        for root in self._tasks.get(task.id, []):
+            self._sealed[root] = self._look(root)
+
+    async def aclose(self) -> None:
+        """Nothing to end."""
+
+
+def graders_of(suite: Suite) -> Iterator[BuiltGrader]:
+    """Yield the graders of all tasks, those at checkpoints included."""
+    for task in suite.tasks:
+        yield from task.graders
+        for point in task.checkpoints:
+            yield from point.graders

@@ -1,0 +1,189 @@
+"""Trigger tests: does the skill fire on the prompts it should fire on, and only there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from waza.engine.attempt_workspace import attempt_workspace
+from waza.engine.plan import trigger_workers_of
+from waza.engine.record import digest, stored
+from waza.engine.trial import RunContext, limits_of
+from waza.errors import ExecutorError
+from waza.kit.fault import fault_of
+from waza.kit.stats import round_half_away
+from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
+from waza.model.observation import Turn, tool_events
+from waza.model.result import RunResult, TriggerMetrics, TriggerResult, number
+from waza.model.task import InputFile, Inputs, Task
+from waza.model.trial import Attempt, Trial
+from waza.results.assemble import Triggers
+from waza.suite.discover import is_searched
+
+LARGEST_FIXTURE = 1024 * 1024  # bytes; larger files would be copied for every prompt
+
+
+async def run_trigger_tests(world: RunContext, tests: TriggerTests) -> Triggers:
+    """Run every prompt in a session of its own, or take a scripted executor's answers from its script.
+
+    A session that breaks before the skill fired counts as the wrong answer, and as an error.
+    """
+    prompts = [(prompt, True) for prompt in tests.should_trigger_prompts]
+    prompts += [(prompt, False) for prompt in tests.should_not_trigger_prompts]
+    if world.suite.capabilities.scripted:
+        played = world.suite.trigger_script
+        results = [_result(prompt, should=should, did=played[prompt.prompt]) for prompt, should in prompts]
+        return Triggers(trigger_metrics(results), tuple(results))
+    task = _task(world.suite)
+    skill = world.suite.trigger_target.name if world.suite.trigger_target else tests.skill
+    gate = asyncio.Semaphore(trigger_workers_of(world.suite, len(prompts)))
+
+    async def one(prompt: TriggerPrompt) -> Turn:
+        async with gate:
+            return await _ask(world, task, skill, prompt)
+
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(one(prompt)) for prompt, _ in prompts]
+    turns = [session.result() for session in running]
+    results = [
+        _judged(world, skill, prompt, turn, should=should)
+        for (prompt, should), turn in zip(prompts, turns, strict=True)
+    ]
+    return Triggers(trigger_metrics(results), tuple(results), tuple(turn.usage for turn in turns))
+
+
+def _task(suite: Suite) -> Task:
+    """Return what the sessions of all prompts have in common: the skills, fixtures and mocks of the suite.
+
+    There is a target only for the routing block: a skill whose body is injected need not fire.
+    """
+    config = suite.file.config
+    return Task(
+        id="trigger",
+        name="trigger",
+        file="",
+        prompt="",
+        timeout=config.timeout_seconds,
+        first_event_timeout=config.first_event_timeout_seconds,
+        home=suite.directory,
+        fixtures=suite.fixtures,
+        inputs=Inputs(files=[InputFile(path=name) for name in _fixtures(suite.fixtures)]),
+        instruction_files=tuple(config.instruction_files),
+        skill_paths=_skill_paths(suite),
+        disabled_skills=suite.disabled_skills,
+        target=None if config.inject_skill_body else suite.trigger_target,
+        no_skills=suite.skills_off,
+        command_mocks=tuple(suite.file.command_mocks or ()),
+        mcp_mocks=tuple(suite.file.mcp_mocks or ()),
+    )
+
+
+def _skill_paths(suite: Suite) -> tuple[Path, ...]:
+    """Return the suite's skill roots, and the directories of the skills that are found elsewhere."""
+    targets = [suite.trigger_target, *(task.target for task in suite.tasks)]
+    found = [target.directory for target in targets if target and target.kind == "skill"]
+    return tuple(dict.fromkeys([*suite.skill_paths, *found]))
+
+
+def _fixtures(root: Path) -> Iterator[str]:
+    """Yield the fixtures by path; links, hidden directories and large files are left out."""
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(name for name in names if is_searched(name))
+        for path in (Path(folder, name) for name in sorted(files)):
+            if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST_FIXTURE:
+                yield path.relative_to(root).as_posix()
+
+
+async def _ask(world: RunContext, task: Task, skill: str, prompt: TriggerPrompt) -> Turn:
+    """Return the turn that a prompt led to; a session that could not be held is a broken one."""
+    task = msgspec.structs.replace(task, prompt=prompt.prompt)
+    attempt = Attempt(trial=Trial(task=task, number=1), number=1, task=task)
+    limits = msgspec.structs.replace(limits_of(world, task), until_skill=skill)
+    try:
+        async with attempt_workspace(world.room, world.relay, task, wanted=True) as (place, _):
+            session = await world.executor.open(attempt, place)
+            try:
+                return await session.send(prompt.prompt, limits)
+            finally:
+                await session.aclose()
+    except ExecutorError as error:
+        return Turn(error=str(error))
+    except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a prompt
+        return Turn(error=f"the executor broke: {fault_of(error).text}")
+
+
+def _judged(
+    world: RunContext, skill: str, prompt: TriggerPrompt, turn: Turn, *, should: bool
+) -> TriggerResult:
+    """Return the result of a session, in the form in which it may be stored."""
+    fired = any(found.name == skill for found in turn.skills)
+    run = RunResult(
+        run_number=1,
+        attempts=1,
+        prompt=prompt.prompt,
+        status="skipped",
+        duration_ms=turn.duration_ms,
+        validations=None,
+        session_digest=digest(tool_events(turn.events), turn.usage, turn.session_id),
+        transcript=list(turn.events),
+        final_output=turn.output,
+        error_msg=turn.error,
+    )
+    did = fired or (bool(turn.error) and not should)
+    return _result(prompt, should=should, did=did, run=stored(run, world.redactor))
+
+
+def _result(prompt: TriggerPrompt, *, should: bool, did: bool, run: RunResult | None = None) -> TriggerResult:
+    plain = TriggerResult(
+        prompt=prompt.prompt, confidence=prompt.confidence, should_trigger=should, did_trigger=did
+    )
+    if run is None:
+        return plain
+    return msgspec.structs.replace(
+        plain,
+        prompt=run.prompt,
+        error_msg=run.error_msg,
+        final_output=run.final_output,
+        transcript=run.transcript,
+        tool_calls=run.session_digest.tool_calls,
+        session_id=run.session_digest.session_id,
+    )
+
+
+def trigger_metrics(results: Sequence[TriggerResult]) -> TriggerMetrics:
+    """Return the figures over all prompts: plain counts, and ratios to four digits; none of no cases.
+
+    In the ratios a prompt of medium confidence counts half, and a session that broke counts as wrong, so that no
+    gate passes by breakdowns. It showed nothing of the skill, though, so it is counted as an error only.
+    """
+
+    def answered(*, should: bool, did: bool) -> int:
+        seen = (one for one in results if not one.error_msg or one.should_trigger == one.did_trigger)
+        return sum(one.should_trigger == should and one.did_trigger == did for one in seen)
+
+    def weights(*, should: bool, did: bool) -> list[float]:
+        hits = [one for one in results if one.should_trigger == should and one.did_trigger == did]
+        return [0.5 if one.confidence == "medium" else 1.0 for one in hits]
+
+    hit, missed = weights(should=True, did=True), weights(should=True, did=False)
+    silent, wrong = weights(should=False, did=False), weights(should=False, did=True)
+    tp, fn, tn, fp = sum(hit), sum(missed), sum(silent), sum(wrong)
+
+    def ratio(part: float, whole: float) -> float | None:
+        return number(round_half_away(part / whole, 4)) if whole else None
+
+    return TriggerMetrics(
+        true_positives=answered(should=True, did=True),
+        false_positives=answered(should=False, did=True),
+        true_negatives=answered(should=False, did=False),
+        false_negatives=answered(should=True, did=False),
+        errors=sum(bool(one.error_msg) for one in results),
+        precision=ratio(tp, tp + fp),
+        recall=ratio(tp, tp + fn),
+        f1=ratio(2 * tp, 2 * tp + fp + fn),
+        accuracy=number(round_half_away((tp + tn) / (tp + tn + fp + fn), 4)),  # there is a prompt at least
+    )

@@ -1,0 +1,1 @@
+"""Custom evaluators: code of other people, found and run in child processes."""

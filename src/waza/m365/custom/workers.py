@@ -1,0 +1,151 @@
+"""The child processes of one custom evaluator: started when needed, used again and again.
+
+Each serves one call at a time. After a crash or a time limit it is dead, and the next call gets a new one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from waza.kit.line_process import LineProcess, Pool, decoded
+from waza.kit.process import ProcessDied
+from waza.m365.custom import promptflow_shim
+from waza.m365.custom.discover import CustomEvaluator
+from waza.problem import shown
+from waza.registry.cache import cache_root
+
+_LONGEST_LINE = 64 * 1024  # bytes of a line that does not end
+_log = logging.getLogger(__name__)
+# -P keeps the modules beside worker.py out of people's imports.
+_ARGV = (sys.executable, "-P", str(Path(__file__).with_name("worker.py")))
+
+
+class WorkerAnswer(msgspec.Struct):
+    """What a child says: `failed` is the text of an exception, `returned` what is kept of the result.
+
+    An exception has a `traceback`, and the last place of the evaluator's own files in it, with the `code` there.
+    """
+
+    id: int
+    runtime: str
+    failed: str | None = None
+    loaded: str = ""
+    returned: dict[str, Any] = {}
+    raw: str = ""
+    traceback: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    code: str = ""
+
+    @property
+    def place(self) -> str:
+        """The place of an exception in words, with the code there; empty where it is not in a file."""
+        where = f"{shown(Path(self.file))}:{self.line}" if self.file else ""
+        return f"{where}: {self.code}" if where and self.code else where
+
+
+class ImportFailed(Exception):  # noqa: N818 - a statement of fact reads better than ImportFailedError
+    """The wrapper cannot be imported; the text is the exception's, `answer` what the child says of it."""
+
+    def __init__(self, text: str, answer: WorkerAnswer | None = None) -> None:
+        super().__init__(text)
+        self.answer = answer
+
+
+class CallFailed(Exception):  # noqa: N818 - as above
+    """A child gave no answer to a call; the text says why."""
+
+
+class CustomWorkers:
+    """At most `limit` children of an evaluator. `timeout`, in seconds, limits each import and each call.
+
+    `setup` is what a child must know to import, besides what it is: the keys `runtime` and `retry_waits`.
+    """
+
+    def __init__(
+        self, evaluator: CustomEvaluator, setup: Mapping[str, object], limit: int, timeout: float
+    ) -> None:
+        self.evaluator = evaluator
+        self._setup = {**setup, "wrapper": str(evaluator.wrapper), "classes": evaluator.classes}
+        self._timeout = timeout
+        self._pool = Pool(limit, self._imported)
+        self._loaded = ""
+        self._ids = itertools.count(1)
+
+    async def warm(self) -> str:
+        """Have a child ready, and return the name of the class that it found. Raises ImportFailed."""
+        async with self._pool.child():
+            return self._loaded
+
+    async def ask(self, **question: object) -> WorkerAnswer:
+        """Have a call answered. Raises ImportFailed or CallFailed; the child is dead then."""
+        async with self._pool.child() as child:
+            try:
+                return await self._asked(child, question)
+            except TimeoutError:
+                said = f"; it last wrote: {child.last_words}" if child.last_words else ""
+                raise CallFailed(f"it gave no result within {self._timeout:g} s{said}") from None
+            except ProcessDied as error:
+                raise CallFailed(str(error)) from None
+
+    async def aclose(self) -> None:
+        """End the idle children."""
+        await self._pool.aclose()
+
+    async def _imported(self) -> LineProcess:
+        """Return a new child that has imported the evaluator."""
+        child = LineProcess(_ARGV, env=_environment(), overhear=_Overheard(self.evaluator.name))
+        try:
+            await child.start()
+            answer = await self._asked(child, self._setup)
+        except TimeoutError:
+            raise ImportFailed(f"it did not end within {self._timeout:g} s") from None
+        except ProcessDied as error:
+            raise ImportFailed(str(error)) from None
+        if answer.failed is not None:
+            await child.aclose()
+            raise ImportFailed(answer.failed, answer)
+        self._loaded = answer.loaded
+        return child
+
+    async def _asked(self, child: LineProcess, question: Mapping[str, object]) -> WorkerAnswer:
+        number = next(self._ids)
+        # ASCII, in which lone surrogates survive.
+        line = json.dumps({"id": number, **question}).encode("ascii")
+        answer = decoded(await child.ask(line, self._timeout), WorkerAnswer)
+        if answer is None or answer.id != number:
+            await child.aclose()
+            raise ProcessDied("its process answered nonsense; does it write to the descriptors of others?")
+        return answer
+
+
+class _Overheard:
+    """Logs what the code of an evaluator writes to stdout and stderr, a message a line."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._begun = name, b""
+
+    def __call__(self, data: bytes) -> None:
+        """Log the lines that end here; no data ends the last one."""
+        *lines, self._begun = (self._begun + (data or b"\n")).split(b"\n")
+        if len(self._begun) > _LONGEST_LINE:
+            lines, self._begun = [*lines, self._begun], b""
+        for line in lines:
+            if (line or data) and _log.isEnabledFor(logging.DEBUG):
+                _log.debug("%s: %s", self._name, line.decode("utf-8", "replace").rstrip("\r"))
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment, with what a real promptflow must find there before it is imported."""
+    home = {promptflow_shim.HOME_VARIABLE: str(cache_root(os.environ) / "promptflow")}
+    return {**home, **os.environ, **promptflow_shim.QUIET}

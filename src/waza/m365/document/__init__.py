@@ -1,0 +1,1 @@
+"""Evaluation documents: reading, checking, upgrading and writing them."""

@@ -1,0 +1,124 @@
+"""Which evaluators run on which turn, and with which options."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from waza.kit.decode import Path
+from waza.m365.custom.custom_result import off_scale
+from waza.m365.custom.discover import Misnamed
+from waza.m365.document.model import DocumentTurn
+from waza.m365.document.read import EvalDocument
+from waza.m365.evaluators.options import BUILT_IN, NEEDS, Evaluators, taken_name
+from waza.problem import Problem
+from waza.suite.read import at
+
+SYSTEM_DEFAULTS: Evaluators = {"Relevance": {}, "Coherence": {}}
+"""What runs where neither the document nor an item names evaluators."""
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    """The evaluators of a document: for each item and each of its turns, names to options, in order.
+
+    `custom` are the names that are not built in, each with the place that names it first; whether there
+    are such evaluators is not known here. `problems` are errors and warnings.
+    """
+
+    items: tuple[tuple[Evaluators, ...], ...]
+    custom: dict[str, Path]
+    problems: tuple[Problem, ...]
+
+
+def resolve(document: EvalDocument) -> Resolved:
+    """Return the evaluators of every turn.
+
+    The base are the document's defaults, or else ours. A turn's own evaluators extend it, with their
+    options over those of the base, key by key; or they replace it. A name that nobody may use is an error,
+    and so is a turn that replaces the base by nothing; a base of nothing that is not extended is a warning, and
+    so is an evaluator whose turns lack what it needs.
+    """
+    base = SYSTEM_DEFAULTS if document.default_evaluators is None else document.default_evaluators
+    items = tuple(tuple(_of(turn, base) for turn in item.turns) for item in document.items)
+    custom, problems = dict[str, Path](), list[Problem]()
+    for name, place, _ in _entries(document):
+        taken = taken_name(name)
+        if taken:
+            problems.append(_problem(document, place, taken.message, taken.hint))
+        elif name not in BUILT_IN:
+            custom.setdefault(name, place)
+    problems += [*_idle(document, items), *_starved(document, items)]
+    return Resolved(items=items, custom=custom, problems=tuple(problems))
+
+
+def located_problems(
+    document: EvalDocument, resolved: Resolved, problems: Iterable[Problem]
+) -> list[Problem]:
+    """Return problems of the custom evaluators; those of names stand where the document first has the name."""
+    return [
+        _problem(document, resolved.custom[problem.name], problem.message, problem.hint)
+        if isinstance(problem, Misnamed)
+        else problem
+        for problem in problems
+    ]
+
+
+def off_scales(document: EvalDocument, judges: Container[str]) -> Iterator[Problem]:
+    """Yield an error for each threshold of a custom judge that is not on its scale; `judges` are their names."""
+    for name, place, options in _entries(document):
+        if name in judges and (wrong := off_scale(options)):
+            path = (*place, "threshold")
+            yield _problem(document, path, wrong, "")
+
+
+def _of(turn: DocumentTurn, base: Evaluators) -> Evaluators:
+    own = turn.evaluators
+    if isinstance(own, msgspec.UnsetType):
+        return base
+    if turn.evaluators_mode == "replace":
+        return own
+    merged = {name: {**options, **own.get(name, {})} for name, options in base.items()}
+    return {**merged, **{name: options for name, options in own.items() if name not in base}}
+
+
+def _entries(document: EvalDocument) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+    """Yield every entry of every map of evaluators: its name, its place and its options."""
+    for name, options in (document.default_evaluators or {}).items():
+        yield name, ("default_evaluators", name), options
+    for turn, place in document.turns():
+        if not isinstance(turn.evaluators, msgspec.UnsetType):
+            for name, options in turn.evaluators.items():
+                yield name, (*place, "evaluators", name), options
+
+
+def _idle(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> Iterator[Problem]:
+    """Yield what there is to say of turns on which nothing runs."""
+    found = (evaluators for item in items for evaluators in item)
+    for (turn, place), evaluators in zip(document.turns(), found, strict=True):
+        if evaluators:
+            continue
+        if turn.evaluators_mode == "replace" and turn.evaluators == {}:
+            hint = "name at least one evaluator, or remove 'evaluators' and 'evaluators_mode'"
+            yield _problem(document, (*place, "evaluators"), "no evaluator is left to run", hint)
+        else:
+            hint = "it passes whenever there is a response; name evaluators here, or in 'default_evaluators'"
+            problem = _problem(document, place, "no evaluator runs here", hint)
+            yield msgspec.structs.replace(problem, severity="warning")
+
+
+def _starved(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> Iterator[Problem]:
+    """Yield a warning for each evaluator that will give no result, at the first turn that lacks what it needs."""
+    turns = list(zip(document.turns(), (own for item in items for own in item), strict=True))
+    for name, key in NEEDS.items():
+        found = [place for (turn, place), own in turns if name in own and not getattr(turn, key).strip()]
+        if found:
+            others = f" (so do {len(found) - 1} others)" if len(found) > 1 else ""
+            message = f"has no {key}{others}, without which {name} gives no result"
+            hint = f"write '{key}', or leave {name} out"
+            yield msgspec.structs.replace(_problem(document, found[0], message, hint), severity="warning")
+
+
+def _problem(document: EvalDocument, place: Path, message: str, hint: str) -> Problem:
+    return document.source.problem(at(document.source, *place), place, message, hint)

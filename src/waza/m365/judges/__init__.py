@@ -1,0 +1,1 @@
+"""Judges: language models that evaluators ask, and how they are asked."""

@@ -1,0 +1,1 @@
+"""From what happened in a run to the result document and its reports."""

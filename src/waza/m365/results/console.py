@@ -1,0 +1,123 @@
+"""What is told of a run of a document: a line a turn as it goes on, and a summary at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from waza.kit.text import counted
+from waza.m365.document.read import DocumentItem, EvalDocument
+from waza.m365.evaluators.options import Evaluators
+from waza.m365.evaluators.protocols import EvaluatorResult
+from waza.m365.results.outcomes import ItemOutcome, answered, outcomes_of
+from waza.m365.results.status import RUN_INTERRUPTED, TurnOutcome, entry_of, error_of, is_error, status_of
+from waza.model.event import CheckpointGraded, RunEvent, SuiteStarted, TrialFinished, Warned
+from waza.report.words import ERROR, FAILED, PASSED, Write, indented, one_line
+
+COMPARES = "ExactMatch"  # it has neither score nor threshold
+_MARKS = {"pass": PASSED, "fail": FAILED, "partial": ERROR, "error": ERROR}
+
+
+class Lines:
+    """The lines of events, a turn each, as soon as its evaluators have spoken.
+
+    `evaluators` are those of every turn of every item; `clean` takes secrets out of a text.
+    """
+
+    def __init__(
+        self,
+        document: EvalDocument,
+        evaluators: Sequence[Sequence[Evaluators]],
+        clean: Callable[[str], str],
+    ) -> None:
+        self._items = {item.id: item for item in document.items}
+        self._evaluators = {item.id: own for item, own in zip(document.items, evaluators, strict=True)}
+        self._clean = clean
+        self._told: set[tuple[str, int]] = set()
+
+    def of(self, event: RunEvent) -> Iterator[str]:
+        """Yield the lines of an event."""
+        match event:
+            case SuiteStarted() if event.resumed:
+                yield f"Resumed: {event.run_id}, {counted(event.resumed, 'finished item')} kept"
+            case CheckpointGraded():
+                point, own = event.checkpoint, self._evaluators[event.task_id]
+                outcome = answered(None, own[point.after_turn - 1], point.validations)
+                yield from self._turn(event.task_id, point.after_turn, outcome)
+            case TrialFinished():
+                for number, outcome in enumerate(outcomes_of(self._evaluators[event.task_id], event.run), 1):
+                    if (event.task_id, number) not in self._told:
+                        yield from self._turn(event.task_id, number, outcome)
+            case Warned():
+                yield f"{ERROR} {indented(self._clean(event.message), '  ')}"
+
+    def _turn(self, item_id: str, number: int, outcome: TurnOutcome) -> Iterator[str]:
+        self._told.add((item_id, number))
+        yield from map(self._clean, _lines(self._items[item_id], number, outcome))
+
+
+def _lines(item: DocumentItem, number: int, outcome: TurnOutcome) -> Iterator[str]:
+    """Yield the status of a turn with what passed, and a line for each evaluator that did not."""
+    status, error = status_of(outcome), error_of(outcome)
+    where = f"{item.id}, turn {number}" if item.thread else item.id
+    said = [_named(one) for one in outcome.results if one.passed and not is_error(one)]
+    if error and not outcome.results:
+        said = [error["message"]]
+    yield f"{_MARKS[status]} {one_line(where)}: {status}{'; ' if said else ''}{one_line(', '.join(said))}"
+    for one in outcome.results:
+        if is_error(one):
+            yield f"    {ERROR} {one.name}: {one_line(entry_of(one)['error'])}"
+        elif not one.passed:
+            needed = "" if one.name == COMPARES else f", {one.threshold:.4g} is needed"
+            reason = f": {one_line(one.reason)}" if one.reason else ""
+            yield f"    {FAILED} {_named(one)}{needed}{reason}"
+
+
+def _named(one: EvaluatorResult) -> str:
+    return one.name if one.name == COMPARES else f"{one.name} {one.score:.4g}"
+
+
+def summarise(
+    say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome], *, could_judge: bool = False
+) -> None:
+    """Say how many turns ended how, what each evaluator said of all of them, and what may be done about it.
+
+    `could_judge`: there is a judge that could say whether search results support what is expected.
+    """
+    every = [outcome for item in outcomes for outcome in item]
+    turns = [outcome for outcome in every if not _is_unasked(outcome)]
+    statuses = [status_of(outcome) for outcome in turns]
+    counts = [f"{statuses.count(status)} {status}" for status in _MARKS if status in statuses]
+    if len(turns) < len(every):
+        counts.append(f"{len(every) - len(turns)} not asked: the run was interrupted")
+    sizes = f"{counted(len(document.items), 'item')}, {counted(len(every), 'turn')}"
+    say(f"{document.name}: {sizes}: {', '.join(counts)}")
+    results = [result for outcome in turns for result in outcome.results]
+    for name in dict.fromkeys(result.name for result in results):
+        own = [result for result in results if result.name == name]
+        broken = sum(map(is_error, own))
+        passed = sum(result.passed for result in own if not is_error(result))
+        errors = f", {counted(broken, 'error')}" if broken else ""
+        say(f"  {name}: {passed} of {len(own)} passed{errors}")
+    for note in _notes(turns, could_judge=could_judge):
+        say(f"Note: {note}")
+
+
+def _notes(turns: Sequence[TurnOutcome], *, could_judge: bool) -> Iterator[str]:
+    """Yield what is true of the document as a whole."""
+    errors = [[one for one in turn.results if is_error(one)] for turn in turns]
+    reasons = {(one.name, entry_of(one)["error"]) for found in errors for one in found}
+    if len(turns) > 1 and all(errors) and len(reasons) == 1:
+        ((name, reason),) = reasons
+        yield f"every turn is partial for one reason, {name}: {one_line(reason)}"
+    missed = any(
+        one.extra.get("diagnostic_code") == "not_retrieved" for turn in turns for one in turn.results
+    )
+    if could_judge and missed:
+        yield (
+            "RetrievalResult looked for texts as they stand; with --judge-retrieval, the judge says whether results "
+            "support them"
+        )
+
+
+def _is_unasked(outcome: TurnOutcome) -> bool:
+    return outcome.failure is not None and outcome.failure.code == RUN_INTERRUPTED

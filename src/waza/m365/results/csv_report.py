@@ -1,0 +1,99 @@
+"""Results as CSV, for spreadsheets: what is known of the run, totals, single questions, conversations."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from waza.kit.foreign import harmless, harmless_json
+from waza.m365.results.overview import ItemRow, Overview, Score, TurnRow, overview
+
+_BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets take UTF-8 for an older encoding
+_FORMULA = ("=", "+", "-", "@", "\t")  # a cell that begins so would be computed
+
+_TURN = ("status", "prompt", "response", "expected_response", "context", "error")
+
+
+def document(result: dict[str, Any], title: str = "") -> str:
+    """Return a result document as CSV: lines that begin with `#`, then up to three tables with heads of their own.
+
+    Besides the `scores` as JSON, every evaluator has a column with its value. A cell that a spreadsheet
+    would compute begins with an apostrophe. Texts are made harmless.
+    """
+    seen = overview(result, title)
+    names = [total.evaluator for total in seen.totals]
+    singles = [item for item in seen.items if not item.thread]
+    threads = [item for item in seen.items if item.thread]
+    file = io.StringIO(newline="")
+    file.write(_BYTE_ORDER_MARK)
+    for line in _facts(seen):
+        file.write(f"# {line}\r\n")
+    writer = csv.writer(file)
+    if seen.totals:
+        _table(writer, ["evaluator", "evaluated", "passed", "failed", "errors", "mean"], _totals(seen))
+    if singles:
+        _table(writer, ["item", "id", *_TURN, *names, "scores"], _singles(singles, names))
+    if threads:
+        head = ["item", "id", "conversation", "conversation_status", "turn", *_TURN, *names, "scores"]
+        _table(writer, head, _threads(threads, names))
+    return file.getvalue()
+
+
+def _table(writer: Any, head: list[str], rows: Iterable[list[str]]) -> None:
+    """Write a table, parted from what is before it by an empty line."""
+    writer.writerow([])
+    writer.writerow([_cell(name) for name in head])
+    writer.writerows([_cell(value) for value in row] for row in rows)
+
+
+def _facts(seen: Overview) -> Iterator[str]:
+    counts = ", ".join(f"{count} {status}" for status, count in seen.counts.items())
+    facts = [("Name", seen.name), ("Description", seen.description), *seen.facts]
+    for label, value in [*facts, ("Items", f"{len(seen.items)} ({counts})"), ("Turns", str(seen.turns))]:
+        if value:
+            yield harmless(f"{label}: {' '.join(value.split())}")
+
+
+def _totals(seen: Overview) -> Iterator[list[str]]:
+    for total in seen.totals:
+        mean = "" if total.mean is None else f"{total.mean:.4g}"
+        counts = (total.count, total.passed, total.failed, total.errors)
+        yield [total.evaluator, *map(str, counts), mean]
+
+
+def _singles(items: list[ItemRow], names: list[str]) -> Iterator[list[str]]:
+    for item in items:
+        yield [str(item.number), item.id, *_turn(item.turns[0], names)]
+
+
+def _threads(items: list[ItemRow], names: list[str]) -> Iterator[list[str]]:
+    for item in items:
+        for turn in item.turns:
+            yield [str(item.number), item.id, item.name, item.status, str(turn.number), *_turn(turn, names)]
+
+
+def _turn(turn: TurnRow, names: list[str]) -> list[str]:
+    texts = [str(turn.data.get(key, "")) for key in ("prompt", "response", "expected_response", "context")]
+    values = {score.evaluator: _value(score) for score in turn.scores}
+    scores = harmless_json(json.dumps(turn.data.get("scores", {}), ensure_ascii=False))
+    return [turn.status, *texts, turn.error, *(values.get(name, "") for name in names), scores]
+
+
+def _value(score: Score) -> str:
+    return score.value or score.result if score.number is None else f"{score.number:g}"
+
+
+def _cell(value: str) -> str:
+    value = harmless(value)
+    return f"'{value}" if value.startswith(_FORMULA) and not _is_number(value) else value
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
