@@ -20,7 +20,7 @@ from waza.kit.files import safe_join
 from waza.kit.json_nodes import JsonError, load
 from waza.model.base import Keys
 from waza.model.observation import CommandInvocation, Observation, ToolEvent, WrittenFile
-from waza.model.verdict import Helpers, Shared, Verdict
+from waza.model.verdict import Helpers, SharedResources, Verdict
 from waza.model.wgp import Command, ToolCall
 from waza.problem import Problem
 from waza.registry.build import read_preset, surroundings
@@ -102,7 +102,7 @@ async def try_goldens(module: Path) -> list[Tried]:
     """
     goldens = _goldens(module)
     graders = [_grader(module, document, golden) for document, golden in goldens]
-    shared = Shared()
+    shared = SharedResources()
     try:
         return [
             await _try(document.file, golden, grader, shared)
@@ -182,7 +182,7 @@ def _name(preset: Preset) -> str:
     return preset.file.relative_to(preset.module).as_posix()
 
 
-async def _try(name: str, golden: Golden, grader: tuple[str, Grader], shared: Shared) -> Tried:
+async def _try(name: str, golden: Golden, grader: tuple[str, Grader], shared: SharedResources) -> Tried:
     helpers = Helpers(name=grader[0], shared=shared)
     with tempfile.TemporaryDirectory(prefix="waza-golden-") as workspace:
         seen = _observation(golden, _written(Path(workspace), name, golden), workspace)

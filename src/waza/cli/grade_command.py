@@ -13,7 +13,7 @@ from waza.cli.outputs import check_output
 from waza.cli.reject_document import refuse_document
 from waza.cli.streams import say_json, tell
 from waza.cli.utf8 import require_utf8
-from waza.engine.regrade import Regraded, regrade
+from waza.engine.regrade import RegradeResult, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import write_atomic
 from waza.kit.share import decimal
@@ -72,7 +72,7 @@ def grade_command(arguments: GradeArguments) -> int:
     return EXIT_FAILED if arguments.fail and not done.grades.passed else EXIT_OK
 
 
-def _errors(done: Regraded) -> Iterator[str]:
+def _errors(done: RegradeResult) -> Iterator[str]:
     """Yield which graders reached no verdict; their score of 0 looks like one."""
     for task in done.result.tasks:
         for run in task.runs if task.test_id in done.grades.tasks else ():
@@ -80,7 +80,7 @@ def _errors(done: Regraded) -> Iterator[str]:
                 yield f"warning: {one_line(task.display_name)}, run {run.run_number}: {one_line(run.error_msg)}"
 
 
-def _verdicts(done: Regraded) -> Iterator[str]:
+def _verdicts(done: RegradeResult) -> Iterator[str]:
     """Yield what was passed over, and what every grader said of every run."""
     yield from (f"warning: {message}" for message in done.warnings)
     for task in done.result.tasks:

@@ -20,7 +20,7 @@ from waza.cli.outputs import check_target
 from waza.cli.resume_hint import ResumeHint, check_resumption
 from waza.cli.streams import Output, tell
 from waza.engine.cancellation import Cancellation
-from waza.engine.run import ModelRun, RunOptions
+from waza.engine.run import FinishedRun, RunOptions
 from waza.engine.run_all import run_one
 from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.executors import SHORT
@@ -41,7 +41,7 @@ from waza.m365.results.status import status_of
 from waza.m365.suite import RECORDED, Agent, agent_named, suite_of
 from waza.model.event import RunEvent, Warned
 from waza.model.loaded import Suite
-from waza.model.verdict import Shared
+from waza.model.verdict import SharedResources
 from waza.plugins import executors_with
 from waza.problem import Problem
 from waza.report.progress import Progress
@@ -134,7 +134,7 @@ class _Run:
 
     async def go(self) -> int:
         """Run the document."""
-        shared = Shared(self.panels)
+        shared = SharedResources(self.panels)
         try:
             agent = self._agent()
             await self._prepare()
@@ -185,7 +185,7 @@ class _Run:
             return None
         return judge_for(asking, self.arguments.judge, os.environ, self.arguments.judge_timeout)
 
-    async def _run(self, suite: Suite, shared: Shared) -> ModelRun:
+    async def _run(self, suite: Suite, shared: SharedResources) -> FinishedRun:
         given = self.arguments
         options = RunOptions(
             project=self.project, save=not given.no_save, resume=given.resume, shared=shared, repeat="errors"
@@ -209,7 +209,7 @@ class _Run:
             logging.getLogger("waza").removeHandler(warnings)
             listeners.close()
 
-    def _finish(self, run: ModelRun, agent: Agent) -> int:
+    def _finish(self, run: FinishedRun, agent: Agent) -> int:
         """Write the results, sum them up, and return the exit code."""
         evaluators = {
             item.id: own for item, own in zip(self.document.items, self.resolved.items, strict=True)

@@ -32,9 +32,9 @@ from waza.cli.streams import Output, tell
 from waza.cli.utf8 import require_utf8
 from waza.engine.cancellation import Cancellation
 from waza.engine.invocation import InvocationJournal
-from waza.engine.record import redactor_of
-from waza.engine.run import Emit, ModelRun, RunOptions
-from waza.engine.run_all import Job, Result, run_all
+from waza.engine.record import make_redactor
+from waza.engine.run import Emit, FinishedRun, RunOptions
+from waza.engine.run_all import Job, JobResult, run_all
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, WazaError
 from waza.kit.text import counted
 from waza.model.loaded import Project, Suite
@@ -167,7 +167,7 @@ class _Command:
         self.done: list[Done] = []
         self.not_started: list[NotStarted] = []
         self.broken = False  # something could not be run for a reason other than an interrupt
-        self.runs: list[ModelRun] = []
+        self.runs: list[FinishedRun] = []
 
     def load_all(self, chosen: Sequence[Chosen]) -> list[tuple[Chosen, Suite]]:
         """Load the suites. One with mistakes does not keep the others from running; alone it is an error."""
@@ -243,7 +243,7 @@ class _Command:
         """Return the listeners of a job."""
         given = self.arguments
         self.listeners[place] = Listeners.of(
-            redactor_of(self.jobs[place].suite, self.project),
+            make_redactor(self.jobs[place].suite, self.project),
             verbose=bool(given.verbose),
             keep_workspace=given.keep_workspace,
             session_dir=(given.session_dir or Path()) if given.session_log else None,
@@ -258,7 +258,7 @@ class _Command:
         if place in self.listeners:
             self.listeners[place].show()
 
-    def over(self, place: int, result: Result) -> None:
+    def over(self, place: int, result: JobResult) -> None:
         """Report a job that is over, and compare the models of a suite when they all are."""
         job = self.jobs[place]
         if place == 0 or self.jobs[place - 1].suite is not job.suite:
@@ -266,7 +266,7 @@ class _Command:
         listeners = self.listeners.pop(place, None)
         if listeners is not None:
             listeners.close()
-        if isinstance(result, ModelRun):
+        if isinstance(result, FinishedRun):
             self._finished(job, result, listeners)
         else:
             why = "interrupted" if result is None else str(result)
@@ -282,7 +282,7 @@ class _Command:
         """Say what should be known of all jobs."""
         tell(f"warning: {message}")
 
-    def _finished(self, job: _Job, run: ModelRun, listeners: Listeners | None) -> None:
+    def _finished(self, job: _Job, run: FinishedRun, listeners: Listeners | None) -> None:
         self.runs.append(run)
         self.done.append(Done(skill=job.skill, outcome=run.outcome))
         if self.arguments.transcript_dir and listeners is not None:
@@ -304,7 +304,7 @@ class _Command:
         if done.outcome.head.is_baseline:
             impact.baseline(done.outcome, self.out.draw)
 
-    def _after(self, run: ModelRun) -> None:
+    def _after(self, run: FinishedRun) -> None:
         """Say on stderr where things are."""
         if run.store.saved is not None:
             tell(f"Results saved to {run.store.saved}")
@@ -379,7 +379,7 @@ def _name(chosen: Chosen) -> str:
     return chosen.name or chosen.path.parent.name or chosen.path.stem
 
 
-def _recommended(one: Done, run: ModelRun, found: dict[str, Any]) -> Done:
+def _recommended(one: Done, run: FinishedRun, found: dict[str, Any]) -> Done:
     """Put a recommendation into the metadata of an outcome, and into its file."""
     metadata = {**one.outcome.head.metadata, "recommendation": found}
     head = msgspec.structs.replace(one.outcome.head, metadata=metadata)

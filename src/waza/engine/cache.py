@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from waza.engine.record import as_recorded
-from waza.engine.regrade import observation_of
+from waza.engine.record import recorded_event
+from waza.engine.regrade import rebuild_observation
 from waza.engine.saved_attempt import SavedAttempt
 from waza.errors import WazaError
 from waza.kit.files import write_atomic
 from waza.model.loaded import Suite
-from waza.model.result import RunResult
+from waza.model.result import TrialResult
 from waza.model.task import Task
 from waza.model.trial import Arm
 from waza.model.verdict import BuiltGrader
@@ -32,7 +32,7 @@ class StoredTrial(msgspec.Struct, frozen=True):
     The digest is empty where there is none. `why` says why the trial cannot be used again, if it cannot.
     """
 
-    run: RunResult
+    run: TrialResult
     workspace: str = ""
     why: str = ""
 
@@ -46,7 +46,7 @@ class CacheEntry(msgspec.Struct, frozen=True):
 class CachedTrial(msgspec.Struct, frozen=True):
     """A trial from the cache, and the workspace that its agent left, packed; None: it had none."""
 
-    run: RunResult
+    run: TrialResult
     workspace: Path | None = None
 
 
@@ -75,7 +75,7 @@ class Cache:
         wanted = range(1, self.suite.file.config.trials_per_task + 1)
         return found if found.keys() == set(wanted) else None
 
-    def keep(self, task: Task, arm: Arm, run: RunResult, left: SavedAttempt | None) -> StoredTrial:
+    def keep(self, task: Task, arm: Arm, run: TrialResult, left: SavedAttempt | None) -> StoredTrial:
         """Return what of a trial that has just ended belongs into an entry, and keep its workspace.
 
         Blocks: call it in a thread.
@@ -191,12 +191,12 @@ def _without_judges(task: Task) -> Task:
     )
 
 
-def _is_whole(task: Task, run: RunResult, left: SavedAttempt) -> bool:
+def _is_whole(task: Task, run: TrialResult, left: SavedAttempt) -> bool:
     """Tell whether a record gives back all that graders saw: nothing was redacted, cut or left out of it."""
     seen = left.seen
     workspace = Path(seen.workspace) if seen.workspace else None
-    back = observation_of(task, run, workspace, seen.baseline_output)
-    events = tuple(as_recorded(event) for event in seen.transcript)
+    back = rebuild_observation(task, run, workspace, seen.baseline_output)
+    events = tuple(recorded_event(event) for event in seen.transcript)
     return back == msgspec.structs.replace(seen, transcript=events)
 
 

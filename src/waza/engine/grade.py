@@ -34,7 +34,7 @@ class Grading(msgspec.Struct, frozen=True):
     @property
     def failed(self) -> tuple[str, ...]:
         """The names of graders that did not pass."""
-        return tuple(name for name, validation in self.validations.items() if not validation.passed)
+        return tuple(name for name, as_validation in self.validations.items() if not as_validation.passed)
 
 
 async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Helpers) -> Grading:
@@ -73,10 +73,10 @@ async def _said(built: BuiltGrader, seen: Observation, helpers: Helpers) -> tupl
     started = time.monotonic()
     verdict = await _ask(built, seen, helpers)
     took = round((time.monotonic() - started) * 1000)
-    return validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took), verdict
+    return as_validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took), verdict
 
 
-def validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took: int = 0) -> Validation:
+def as_validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took: int = 0) -> Validation:
     """Return a verdict in the form of the results file."""
     return Validation(
         identifier=name,

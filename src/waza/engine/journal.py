@@ -29,12 +29,12 @@ from waza.engine.checksum import checksum_matches, with_checksum
 from waza.errors import UsageError, WazaError
 from waza.kit.lines import LineFile, read_lines
 from waza.model.observation import Usage
-from waza.model.result import RunResult, TriggerMetrics, TriggerResult
+from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
 from waza.model.trial import Arm
 
 JOURNAL, RESULTS = "journal.ndjson", "results.json"
 
-Status = Literal["complete", "cancelled", "limit", "stopped"]
+EndStatus = Literal["complete", "cancelled", "limit", "stopped"]
 """How a run ended: as planned; by a signal; at a limit of the suite; because its agent's server is broken."""
 
 
@@ -71,7 +71,7 @@ class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     judged_anew: bool = False
     outside: bool = False
     clock: int = 0
-    run: RunResult
+    run: TrialResult
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -81,7 +81,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     let start.
     """
 
-    status: Status = msgspec.field()
+    status: EndStatus = msgspec.field()
     durations: dict[Arm, int] = {}
     stopped: dict[Arm, dict[str, str]] = {}
     skipped: dict[Arm, list[str]] = {}
@@ -96,7 +96,7 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
-class Read(msgspec.Struct, frozen=True, kw_only=True):
+class GraderFiles(msgspec.Struct, frozen=True, kw_only=True):
     """What graders read, as it was when trials of the run began: digests by path."""
 
     files: dict[str, str]
@@ -106,7 +106,7 @@ class JournalLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """A line of the journal: exactly one of its fields is set."""
 
     run: RunHeader | None = None
-    read: Read | None = None
+    read: GraderFiles | None = None
     trial: TrialRecord | None = None
     end: RunEnd | None = None
     resumed: Resumed | None = None
@@ -115,7 +115,7 @@ class JournalLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 _decoder = msgspec.json.Decoder(JournalLine)
 
 
-class Numbered(msgspec.Struct, frozen=True):
+class NumberedLine(msgspec.Struct, frozen=True):
     """A line of a journal: its number, counted from 1, where it begins, and what it holds."""
 
     number: int
@@ -166,7 +166,7 @@ class Journal:
 
     def read_by_graders(self, files: dict[str, str]) -> None:
         """Write what graders read, before the first trial."""
-        self.file.append(with_checksum(JournalLine(read=Read(files=files))))
+        self.file.append(with_checksum(JournalLine(read=GraderFiles(files=files))))
 
     def go_on(self, at: str) -> None:
         """Write that another part of the run begins."""
@@ -177,7 +177,7 @@ class Journal:
         self.file.append(with_checksum(JournalLine(end=what)))
         self.file.sync()
 
-    def read(self, offset: int) -> RunResult:
+    def read(self, offset: int) -> TrialResult:
         """Return the record of the trial whose line begins at `offset`."""
         data = self.file.read_at(offset)
         trial = _decoder.decode(data).trial if checksum_matches(data) else None
@@ -185,12 +185,12 @@ class Journal:
             raise WazaError(f"{self.file.path} has no trial at byte {offset}; the file was changed")
         return trial.run
 
-    def __iter__(self) -> Iterator[Numbered]:
+    def __iter__(self) -> Iterator[NumberedLine]:
         """Yield the lines behind the header. Raises WazaError with the number of a line that is damaged."""
         for found in _lines(self.directory):
             if found.number > 1:
                 if found.line.run is not None:
-                    raise refused(self.directory, found.number, "a second header")
+                    raise damaged_line_error(self.directory, found.number, "a second header")
                 yield found
 
     def close(self) -> None:
@@ -198,24 +198,24 @@ class Journal:
         self.file.close()
 
 
-def refused(directory: Path, number: int, why: str) -> WazaError:
+def damaged_line_error(directory: Path, number: int, why: str) -> WazaError:
     """Return the error to raise for a line that cannot belong to the journal."""
     return WazaError(
         f"{directory / JOURNAL}:{number}: {why}: the file was damaged or changed; start a new run"
     )
 
 
-def _lines(directory: Path) -> Iterator[Numbered]:
+def _lines(directory: Path) -> Iterator[NumberedLine]:
     for number, (offset, data) in enumerate(read_lines(directory / JOURNAL), 1):
         if not checksum_matches(data):
-            raise refused(directory, number, "the checksum of this line does not fit")
+            raise damaged_line_error(directory, number, "the checksum of this line does not fit")
         try:
             line = _decoder.decode(data)
         except msgspec.MsgspecError as error:
-            raise refused(directory, number, str(error)) from error
+            raise damaged_line_error(directory, number, str(error)) from error
         if sum(part is not None for part in msgspec.structs.astuple(line)) != 1:
-            raise refused(directory, number, "not a line of a journal")
-        yield Numbered(number, offset, line)
+            raise damaged_line_error(directory, number, "not a line of a journal")
+        yield NumberedLine(number, offset, line)
 
 
 def read_header(directory: Path) -> RunHeader:

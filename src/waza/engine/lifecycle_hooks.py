@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from waza.engine.trial import RunContext, variables_of
+from waza.engine.trial import RunContext, template_variables
 from waza.errors import RunError
 from waza.model.event import HookRan, Warned
 from waza.model.suite import Hook
@@ -35,11 +35,11 @@ class LifecycleHooks:
 
     async def before_task(self, task: Task) -> None:
         """Run the hooks before a task."""
-        await self._run("before_task", self.hooks.before_task, variables_of(task, self.world.run_id))
+        await self._run("before_task", self.hooks.before_task, template_variables(task, self.world.run_id))
 
     async def after_task(self, task: Task) -> None:
         """Run the hooks after a task."""
-        await self._run("after_task", self.hooks.after_task, variables_of(task, self.world.run_id))
+        await self._run("after_task", self.hooks.after_task, template_variables(task, self.world.run_id))
 
     def _of_suite(self) -> dict[str, str]:
         return {

@@ -20,9 +20,9 @@ from waza.model.result import (
     DigestArguments,
     DigestCall,
     FailureArtifacts,
-    RunResult,
-    RunStatus,
     SessionDigest,
+    TrialResult,
+    TrialStatus,
     Validation,
 )
 
@@ -35,7 +35,7 @@ _PATTERN = re.compile(r"\b(?:error|failed|panic|fatal|exception)[:\s][^\n]{0,200
 _PHRASES = ("timeout", "out of memory", "permission denied", "file not found", "connection refused")
 
 
-def digest(
+def session_digest(
     events: Sequence[ToolEvent],
     usage: Usage | None = None,
     session_id: str = "",
@@ -46,7 +46,7 @@ def digest(
     return SessionDigest(
         tool_call_count=len(events),
         tools_used=[event.tool_name for event in events],
-        tool_calls=[digest_call(event) for event in events],
+        tool_calls=[call_digest(event) for event in events],
         errors=[],
         usage=usage,
         session_id=session_id,
@@ -55,7 +55,7 @@ def digest(
     )
 
 
-def digest_call(event: ToolEvent) -> DigestCall:
+def call_digest(event: ToolEvent) -> DigestCall:
     """Return a call in the older, shorter form: only five arguments, always all of them."""
     given = event.args if isinstance(event.args, dict) else {}
     kept = {name: given[name] for name in _FIELDS if isinstance(given.get(name), str)}
@@ -75,7 +75,7 @@ def result_object(result: Any) -> Any:
     return {"content": result if isinstance(result, str) else msgspec.json.encode(result).decode()}
 
 
-def sitting_digest(sitting: JudgeSession) -> SessionDigest:
+def judge_session_digest(sitting: JudgeSession) -> SessionDigest:
     """Return the session of a judge or responder in short."""
     return SessionDigest(
         tool_call_count=len(sitting.calls),
@@ -93,7 +93,7 @@ def empty_digest() -> SessionDigest:
     return SessionDigest(tool_call_count=0, tools_used=None, errors=None)
 
 
-def stored(run: RunResult, redactor: Redactor) -> RunResult:
+def storable(run: TrialResult, redactor: Redactor) -> TrialResult:
     """Return the run as it may be stored: secrets out of it first, then huge texts cut."""
     run = _tidied(run)
     try:
@@ -106,24 +106,24 @@ def stored(run: RunResult, redactor: Redactor) -> RunResult:
     return _cleaned(run, redactor)
 
 
-def _tidied(run: RunResult) -> RunResult:
+def _tidied(run: TrialResult) -> TrialResult:
     """Return the run without the clocks of its events, with objects for results, its verdicts sorted by name."""
     return msgspec.structs.replace(
         run,
-        transcript=[as_recorded(event) for event in run.transcript],
+        transcript=[recorded_event(event) for event in run.transcript],
         validations=None if run.validations is None else dict(sorted(run.validations.items())),
     )
 
 
-def as_recorded(event: Event) -> Event:
+def recorded_event(event: Event) -> Event:
     """Return an event as transcripts have it: without its clock, its result an object."""
     return msgspec.structs.replace(event, at_ms=None, tool_result=result_object(event.tool_result))
 
 
-def _without_surrogates(run: RunResult) -> RunResult:
+def _without_surrogates(run: TrialResult) -> TrialResult:
     """Return the run with half characters, which no UTF-8 file can hold, replaced by question marks."""
     plain = msgspec.to_builtins(run, enc_hook=str)
-    return msgspec.convert(_mapped(plain, encodable), RunResult)
+    return msgspec.convert(_mapped(plain, encodable), TrialResult)
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
@@ -136,7 +136,7 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def redactor_of(suite: Suite, project: Project) -> Redactor:
+def make_redactor(suite: Suite, project: Project) -> Redactor:
     """Return what knows the secrets of a run: those of the environment, and those that suite and project name."""
     config, hooks = suite.file.config, suite.file.hooks
     environments = [task.inputs.environment for task in suite.tasks if task.inputs.environment]
@@ -147,7 +147,7 @@ def redactor_of(suite: Suite, project: Project) -> Redactor:
     )
 
 
-def _cleaned(run: RunResult, redactor: Redactor) -> RunResult:
+def _cleaned(run: TrialResult, redactor: Redactor) -> TrialResult:
     run = _redacted(run, redactor)
     size = len(run.final_output.encode("utf-8", "replace"))
     cut = size > HUGE
@@ -263,7 +263,7 @@ def _ends(text: str) -> str:
 
 
 def failure_artifacts(
-    status: RunStatus, output: str, error: str, failed_graders: Sequence[str], redactor: Redactor
+    status: TrialStatus, output: str, error: str, failed_graders: Sequence[str], redactor: Redactor
 ) -> FailureArtifacts | None:
     """Return what helps to understand a run that did not pass, without secrets; None for one that did."""
     if status not in ("failed", "error"):

@@ -11,17 +11,17 @@ import msgspec
 
 from waza.engine.executor_factory import make_executor
 from waza.engine.grading_context import expectation
-from waza.engine.record import failure_artifacts, redactor_of, stored
+from waza.engine.record import failure_artifacts, make_redactor, storable
 from waza.engine.tamper_check import TamperCheck
-from waza.engine.trial import GRADING, attempt_of, grade_observation, grading_error, status_of
+from waza.engine.trial import GRADING, grade_observation, grading_error, render_attempt, trial_status
 from waza.errors import ExecutorError, GraderError, RunError, UsageError
 from waza.model.agent import Executor
 from waza.model.loaded import Project, Suite
 from waza.model.observation import ANSWER, PROMPT, Observation, ToolEvent
-from waza.model.result import DigestCall, RunResult, SuiteResult, TaskResult, number
+from waza.model.result import DigestCall, SuiteResult, TaskResult, TrialResult, number
 from waza.model.task import Task
 from waza.model.trial import Trial
-from waza.model.verdict import BuiltGrader, Helpers, Shared, Verdict
+from waza.model.verdict import BuiltGrader, Helpers, SharedResources, Verdict
 from waza.results.figures import TaskFigures, figures_of, summary, task_stats
 from waza.results.invocation import INVOCATION
 from waza.results.verdict import RunVerdict, gating, judge, verdict_of, with_verdict, without_data
@@ -43,7 +43,7 @@ class Grades(msgspec.Struct, frozen=True, kw_only=True):
     tasks: dict[str, TaskGrade]
 
 
-class Regraded(msgspec.Struct, frozen=True, kw_only=True):
+class RegradeResult(msgspec.Struct, frozen=True, kw_only=True):
     """New verdicts over old runs: the results with them, the grades, and what was passed over."""
 
     result: SuiteResult
@@ -53,7 +53,7 @@ class Regraded(msgspec.Struct, frozen=True, kw_only=True):
 
 async def regrade(
     suite: Suite, recorded: SuiteResult, project: Project, *, workspace: Path | None, only: str = ""
-) -> Regraded:
+) -> RegradeResult:
     """Grade the recorded runs of every task of a suite that the results hold, or of the task `only`.
 
     Files are looked for in `workspace`, since recorded workspaces are gone; without one, graders that read it
@@ -72,7 +72,7 @@ async def regrade(
     graded = await session.grade([(task, known[task.id]) for task in wanted])
     untouched = [task for task in recorded.tasks if task.test_id not in {one.test_id for one in graded}]
     result = _result(suite, recorded, [*graded, *untouched])
-    return Regraded(
+    return RegradeResult(
         result=result,
         grades=_grades(graded, verdict_of(_result(suite, recorded, graded) if only else result)),
         warnings=tuple(_warnings(suite, known, only, graded)),
@@ -113,9 +113,9 @@ class _Session:
     def __init__(self, suite: Suite, recorded: SuiteResult, project: Project, workspace: Path | None) -> None:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
         self.executor: Executor = make_executor(suite, recorded.config.model_id, project)
-        self.shared = Shared()
+        self.shared = SharedResources()
         self.shared.get(TamperCheck).take(suite)
-        self.redactor = redactor_of(suite, project)
+        self.redactor = make_redactor(suite, project)
         limits, config = project.keys.graders, suite.file.config
         self.helpers = Helpers(
             judge_model=config.judge_model or recorded.config.model_id,
@@ -151,26 +151,26 @@ class _Session:
             stats=task_stats(task.id, figures.ordered),
         )
 
-    async def _run(self, task: Task, run: RunResult) -> RunResult:
+    async def _run(self, task: Task, run: TrialResult) -> TrialResult:
         broke = run.status == "error" or bool(run.error_msg)
         if broke and not run.error_msg.startswith(GRADING):
             return msgspec.structs.replace(run, validations={}, status="error")
         trial = Trial(task=task, number=run.run_number, max_attempts=self.suite.file.config.max_attempts)
-        attempt = attempt_of(self.recorded.eval_id, trial, max(1, run.attempts))
-        seen = observation_of(task, run, self.workspace, self._baseline_output(task.id, run.run_number))
+        attempt = render_attempt(self.recorded.eval_id, trial, max(1, run.attempts))
+        seen = rebuild_observation(task, run, self.workspace, self._baseline_output(task.id, run.run_number))
         helpers = msgspec.structs.replace(
             self.helpers, judge=self.executor.judge(attempt), turn_timeout=task.timeout
         )
         graded = await grade_observation(
             self.suite, attempt.task, attempt.execution, seen, helpers, self._askable(task.graders)
         )
-        status = status_of("", graded, run.checkpoints, ab_run=self.recorded.is_baseline)
+        status = trial_status("", graded, run.checkpoints, ab_run=self.recorded.is_baseline)
         error = grading_error(graded)
         artifacts = failure_artifacts(status, run.final_output, error, graded.failed, self.redactor)
         new = msgspec.structs.replace(
             run, validations=graded.validations, status=status, error_msg=error, failure_artifacts=artifacts
         )
-        return stored(new, self.redactor)
+        return storable(new, self.redactor)
 
     def _askable(self, graders: Sequence[BuiltGrader]) -> list[BuiltGrader]:
         return [
@@ -188,8 +188,8 @@ class _Session:
         )
 
 
-def observation_of(
-    task: Task, run: RunResult, workspace: Path | None, baseline_output: str | None = None
+def rebuild_observation(
+    task: Task, run: TrialResult, workspace: Path | None, baseline_output: str | None = None
 ) -> Observation:
     """Return what was seen in a recorded run, as its graders saw it."""
     return Observation(
@@ -216,13 +216,13 @@ def observation_of(
     )
 
 
-def _question(task: Task, run: RunResult) -> str:
+def _question(task: Task, run: TrialResult) -> str:
     """Return the prompt of the last turn; a conversation without events had all that its task has."""
     asked = [event.content for event in run.transcript if event.type == PROMPT]
     return str(asked[-1]) if asked else (run.prompt or task.prompt, *task.follow_ups)[-1]
 
 
-def _diagnostics(run: RunResult) -> dict[str, Any]:
+def _diagnostics(run: TrialResult) -> dict[str, Any]:
     """Return what the agent's platform said of the last answer."""
     found = [event.message for event in run.transcript if event.type == ANSWER]
     known = found[-1].get("diagnostics") if found and isinstance(found[-1], dict) else None

@@ -9,12 +9,19 @@ import msgspec
 
 from waza.engine.cache import CachedTrial, rejudged_graders
 from waza.engine.grade import grade
-from waza.engine.record import failure_artifacts, sitting_digest, stored
-from waza.engine.regrade import observation_of
-from waza.engine.trial import FinishedTrial, RunContext, attempt_of, explained, grading_error, status_of
+from waza.engine.record import failure_artifacts, judge_session_digest, storable
+from waza.engine.regrade import rebuild_observation
+from waza.engine.trial import (
+    FinishedTrial,
+    RunContext,
+    explain_failure,
+    grading_error,
+    render_attempt,
+    trial_status,
+)
 from waza.errors import ExecutorError, is_outside
 from waza.kit.descriptors import in_words
-from waza.model.result import RunResult
+from waza.model.result import TrialResult
 from waza.model.trial import Trial
 from waza.workspace.pack import unpack
 
@@ -34,7 +41,7 @@ async def rejudge(
             await _fill(workspace, cached.workspace)
         return await _judged(world, trial, cached.run, workspace, baseline_output)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        said = explained(world, trial.task, error)
+        said = explain_failure(world, trial.task, error)
         return FinishedTrial(
             _broken(world, cached.run, said), is_outside(error), world.redactor.text(str(said))
         )
@@ -52,30 +59,30 @@ async def _fill(workspace: Path, packed: Path) -> None:
 
 
 async def _judged(
-    world: RunContext, trial: Trial, run: RunResult, workspace: Path | None, baseline_output: str | None
+    world: RunContext, trial: Trial, run: TrialResult, workspace: Path | None, baseline_output: str | None
 ) -> FinishedTrial:
     task = trial.task
-    judge = world.executor.judge(attempt_of(world.run_id, trial, run.attempts))
-    seen = observation_of(task, run, workspace, baseline_output)
+    judge = world.executor.judge(render_attempt(world.run_id, trial, run.attempts))
+    seen = rebuild_observation(task, run, workspace, baseline_output)
     graded = await grade(rejudged_graders(task), seen, msgspec.structs.replace(world.helpers, judge=judge))
     whole = msgspec.structs.replace(graded, validations={**(run.validations or {}), **graded.validations})
-    status = status_of("", whole, run.checkpoints, ab_run=world.ab_run)
+    status = trial_status("", whole, run.checkpoints, ab_run=world.ab_run)
     error = grading_error(whole)
     new = msgspec.structs.replace(
         run,
         status=status,
         validations=whole.validations,
         error_msg=error,
-        grader_sessions=[sitting_digest(one) for one in (judge.sittings if judge else ())],
+        grader_sessions=[judge_session_digest(one) for one in (judge.sittings if judge else ())],
         workspace_dir=str(workspace or ""),
         failure_artifacts=failure_artifacts(status, run.final_output, error, whole.failed, world.redactor),
     )
     return FinishedTrial(
-        stored(new, world.redactor), graded.outside, world.redactor.text(error) if graded.outside else ""
+        storable(new, world.redactor), graded.outside, world.redactor.text(error) if graded.outside else ""
     )
 
 
-def _broken(world: RunContext, run: RunResult, error: ExecutorError) -> RunResult:
+def _broken(world: RunContext, run: TrialResult, error: ExecutorError) -> TrialResult:
     artifacts = failure_artifacts("error", run.final_output, str(error), (), world.redactor)
     new = msgspec.structs.replace(
         run,
@@ -86,4 +93,4 @@ def _broken(world: RunContext, run: RunResult, error: ExecutorError) -> RunResul
         workspace_dir="",
         failure_artifacts=artifacts,
     )
-    return stored(new, world.redactor)
+    return storable(new, world.redactor)

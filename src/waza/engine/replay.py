@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from waza.engine.journal import Journal, Numbered, RunEnd, TrialRecord, refused
+from waza.engine.journal import Journal, NumberedLine, RunEnd, TrialRecord, damaged_line_error
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
 
@@ -71,15 +71,15 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
     return past
 
 
-def _take(trial: TrialRecord, journal: Journal, fold: Fold, found: Numbered) -> None:
-    if why := impossible(trial, fold):
-        raise refused(journal.directory, found.number, why)
+def _take(trial: TrialRecord, journal: Journal, fold: Fold, found: NumberedLine) -> None:
+    if why := contradiction(trial, fold):
+        raise damaged_line_error(journal.directory, found.number, why)
     fold.add(
         trial.arm, trial.task, trial.run, found.offset, cached=trial.cached, judged_anew=trial.judged_anew
     )
 
 
-def impossible(trial: TrialRecord, fold: Fold) -> str:
+def contradiction(trial: TrialRecord, fold: Fold) -> str:
     """Return why a trial cannot be one of this run, or nothing."""
     run, config = trial.run, fold.suite.file.config
     tasks = fold.tasks.get(trial.arm)
@@ -100,14 +100,14 @@ def impossible(trial: TrialRecord, fold: Fold) -> str:
     return ""
 
 
-def _check_whole(journal: Journal, fold: Fold, found: Numbered, end: RunEnd) -> None:
+def _check_whole(journal: Journal, fold: Fold, found: NumberedLine, end: RunEnd) -> None:
     """Refuse the end of a complete run whose trials are not all there."""
     wanted = fold.suite.file.config.trials_per_task
     for arm, tasks in fold.tasks.items():
         excused = {*end.stopped.get(arm, {}), *end.skipped.get(arm, [])}
         lacking = [name for name, task in tasks.items() if len(task.trials) < wanted and name not in excused]
         if lacking:
-            raise refused(
+            raise damaged_line_error(
                 journal.directory, found.number, f"the end, although trials of {lacking[0]!r} are missing"
             )
 

@@ -1,4 +1,4 @@
-"""`run_model`: one suite on one model, from hooks to results. Everything that happens is told to listeners."""
+"""`run_suite`: one suite on one model, from hooks to results. Everything that happens is told to listeners."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from waza.engine.cache import Cache
 from waza.engine.cancellation import Cancellation
 from waza.engine.executor_factory import StartedExecutor, start_executor
 from waza.engine.invocation import InvocationJournal
-from waza.engine.journal import RunEnd, Status
+from waza.engine.journal import EndStatus, RunEnd
 from waza.engine.pinned_commits import pin_commits
 from waza.engine.plan import arms_of, workers_of
-from waza.engine.record import redactor_of
+from waza.engine.record import make_redactor
 from waza.engine.replay import Repeat
 from waza.engine.run_directory import RunDirectory, commits_of, open_run_directory
 from waza.engine.tamper_check import graders_of
@@ -27,7 +27,7 @@ from waza.errors import ExecutorError, WazaError
 from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, SuiteStopped, Warned
 from waza.model.loaded import Project, Suite, TriggerTests
 from waza.model.trial import Arm
-from waza.model.verdict import Helpers, Shared
+from waza.model.verdict import Helpers, SharedResources
 from waza.results.assemble import Triggers
 from waza.results.outcome import Outcome
 from waza.workspace.run_tempdir import RunTempdir, Worktree
@@ -54,10 +54,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     repeat: Repeat = "outside"
     outputs: frozenset[Path] = frozenset()
-    shared: Shared | None = None
+    shared: SharedResources | None = None
 
 
-class ModelRun(msgspec.Struct, frozen=True, kw_only=True):
+class FinishedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that ended. Close `store` when its outcome has been read for the last time."""
 
     outcome: Outcome
@@ -67,7 +67,7 @@ class ModelRun(msgspec.Struct, frozen=True, kw_only=True):
     kept_worktrees: tuple[Worktree, ...] = ()
 
 
-class Share(msgspec.Struct, frozen=True):
+class SharedWorkers(msgspec.Struct, frozen=True):
     """What a run has in common with others that run at the same time.
 
     A trial runs while it holds one of the `slots`; `drained` is called when the run has no more trials to hand out.
@@ -77,15 +77,15 @@ class Share(msgspec.Struct, frozen=True):
     drained: Callable[[], None]
 
 
-async def run_model(
+async def run_suite(
     suite: Suite,
     model: str,
     options: RunOptions,
     emit: Emit,
     control: Cancellation,
     invocation: InvocationJournal,
-    share: Share,
-) -> ModelRun:
+    share: SharedWorkers,
+) -> FinishedRun:
     """Run a suite on one model and write its results. RunError: the run as a whole could not go on."""
     arms, warning = arms_of(suite)
     graded = not options.skip_graders
@@ -103,7 +103,7 @@ async def run_model(
     )
     if store.past.complete:
         emit(Warned(message=f"{store.id} is finished: it is only reported again, nothing is run"))
-        return ModelRun(outcome=_finished(store, "complete", emit), store=store)
+        return FinishedRun(outcome=_finished(store, "complete", emit), store=store)
     try:
         engine = await control.stoppable(start_executor(suite, model, options.project))
         run = _Run(suite, model, options, emit, control, engine, store, share)
@@ -112,7 +112,7 @@ async def run_model(
         store.discard_if_empty()
         raise
     kept = run.room.kept
-    return ModelRun(
+    return FinishedRun(
         outcome=_finished(store, status, emit),
         store=store,
         interrupted=control.exit_code if status == "cancelled" else None,
@@ -121,7 +121,7 @@ async def run_model(
     )
 
 
-def _finished(store: RunDirectory, status: Status, emit: Emit) -> Outcome:
+def _finished(store: RunDirectory, status: EndStatus, emit: Emit) -> Outcome:
     """Write the results of what finished, and say which metrics have no data."""
     outcome, warnings = store.finish(status)
     for warning in warnings:
@@ -141,12 +141,12 @@ class _Run:
         control: Cancellation,
         engine: StartedExecutor,
         store: RunDirectory,
-        share: Share,
+        share: SharedWorkers,
     ) -> None:
         self.suite, self.options, self.emit, self.control = suite, options, emit, control
         self.engine, self.store, self.fold, self.share = engine, store, store.fold, share
         self.room = RunTempdir(keep=options.keep_workspace)
-        self.shared = options.shared or Shared()
+        self.shared = options.shared or SharedResources()
         # Who wants no verdicts, or new snapshots, cannot be served from the cache.
         fresh = options.skip_graders or options.update_snapshots
         self.cache = (
@@ -173,7 +173,7 @@ class _Run:
                 code_timeout=limits.codeTimeout,
                 update_snapshots=options.update_snapshots,
             ),
-            redactor=redactor_of(suite, options.project),
+            redactor=make_redactor(suite, options.project),
             outputs=options.outputs,
             emit=emit,
             run_id=store.id,
@@ -181,7 +181,7 @@ class _Run:
             ab_run=len(store.journal.header.arms) > 1,
         )
 
-    async def go(self, arms: Sequence[Arm], warnings: Sequence[str]) -> Status:
+    async def go(self, arms: Sequence[Arm], warnings: Sequence[str]) -> EndStatus:
         """Run all arms and the trigger tests; return how the run ended, which the journal knows then as well."""
         try:
             for message in (*warnings, *self._notes()):
@@ -195,7 +195,7 @@ class _Run:
         finally:
             await self._close()
         interrupted = self.control.exit_code is not None
-        status: Status = "cancelled" if interrupted else "stopped" if self.stopped else "complete"
+        status: EndStatus = "cancelled" if interrupted else "stopped" if self.stopped else "complete"
         try:
             self.store.end(self._end(status))
         except WazaError as error:  # what was found out is still told and written elsewhere
@@ -265,7 +265,7 @@ class _Run:
         self.durations[arm] += took
         self.fold.durations[arm] += took
 
-    def _end(self, status: Status) -> RunEnd:
+    def _end(self, status: EndStatus) -> RunEnd:
         triggers = self.triggers or Triggers()
         return RunEnd(
             status=status,

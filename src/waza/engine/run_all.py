@@ -18,14 +18,14 @@ import msgspec
 from waza.engine.cancellation import Cancellation
 from waza.engine.invocation import InvocationJournal
 from waza.engine.plan import fewer_workers, shared_workers
-from waza.engine.run import Emit, ModelRun, RunOptions, Share, run_model
+from waza.engine.run import Emit, FinishedRun, RunOptions, SharedWorkers, run_suite
 from waza.errors import WazaError
 from waza.kit.process import kill_leftovers, leftovers
 from waza.model.event import RunEvent, Warned
 from waza.model.loaded import Suite
 from waza.workspace.run_tempdir import clear_stale_tempdirs
 
-Result = ModelRun | WazaError | None
+JobResult = FinishedRun | WazaError | None
 """How a job ended: with results; because of an error; or it did not start, since the invocation was interrupted."""
 
 
@@ -51,7 +51,7 @@ class InvocationListener(Protocol):
         """All jobs before one that has started have been told of: what happens in it may be shown now."""
         ...
 
-    def over(self, place: int, result: Result) -> None:
+    def over(self, place: int, result: JobResult) -> None:
         """Take the result of a job that is over, as are all before it."""
         ...
 
@@ -93,14 +93,14 @@ async def run_one(
     emit: Emit,
     control: Cancellation,
     begun: Callable[[str], None] = lambda _: None,
-) -> ModelRun:
+) -> FinishedRun:
     """Run one suite on one model; `begun` gets the id of the invocation, empty where nothing is kept.
 
     Raises what prevented the run.
     """
     audience = _Alone(emit, begun)
     await run_all([Job(suite, model)], options, control, audience)
-    if isinstance(audience.result, ModelRun):
+    if isinstance(audience.result, FinishedRun):
         return audience.result
     if audience.result is not None:
         raise audience.result
@@ -114,7 +114,7 @@ class _Alone:
 
     def __init__(self, emit: Callable[[RunEvent], None], begun: Callable[[str], None]) -> None:
         self._emit, self._begun = emit, begun
-        self.result: Result = None
+        self.result: JobResult = None
 
     def begun(self, invocation: InvocationJournal) -> None:
         self._begun(invocation.id)
@@ -126,7 +126,7 @@ class _Alone:
     def turn(self, place: int) -> None:
         del place
 
-    def over(self, place: int, result: Result) -> None:
+    def over(self, place: int, result: JobResult) -> None:
         del place
         self.result = result
 
@@ -166,7 +166,7 @@ class _All:
         self.jobs, self.options, self.control = jobs, options, control
         self.audience, self.invocation = audience, invocation
         self._started: set[int] = set()
-        self._results: dict[int, Result] = {}
+        self._results: dict[int, JobResult] = {}
         self._told = 0  # how many jobs have been told of
         self._ahead = asyncio.Semaphore(1)
 
@@ -190,20 +190,20 @@ class _All:
                         self._over(place, None)
                         continue
                     drained = asyncio.Event()
-                    group.create_task(self._run_one(place, Share(slots, drained.set)))
+                    group.create_task(self._run_one(place, SharedWorkers(slots, drained.set)))
                     await drained.wait()
         except BaseExceptionGroup as broken:
             raise broken.exceptions[0] from None
 
-    async def _run_one(self, place: int, share: Share) -> None:
+    async def _run_one(self, place: int, share: SharedWorkers) -> None:
         job = self.jobs[place]
-        result: Result = None
+        result: JobResult = None
         try:
             emit = self.audience.started(place)
             self._started.add(place)
             if place == self._told:
                 self.audience.turn(place)
-            result = await run_model(
+            result = await run_suite(
                 job.suite, job.model, self.options, emit, self.control, self.invocation, share
             )
         except WazaError as error:
@@ -215,7 +215,7 @@ class _All:
             share.drained()
         self._over(place, result)
 
-    def _over(self, place: int, result: Result) -> None:
+    def _over(self, place: int, result: JobResult) -> None:
         """Tell of a job that is over, and of those behind it that waited for it."""
         self._results[place] = result
         while self._told in self._results:

@@ -13,10 +13,10 @@ import msgspec
 
 from waza.engine.invocation import InvocationJournal
 from waza.engine.journal import (
+    EndStatus,
     Journal,
     RunEnd,
     RunHeader,
-    Status,
     TrialRecord,
     has_header,
     new_run_id,
@@ -94,7 +94,7 @@ class RunDirectory:
         self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
         self.journal.end(end)
 
-    def finish(self, status: Status) -> tuple[Outcome, list[str]]:
+    def finish(self, status: EndStatus) -> tuple[Outcome, list[str]]:
         """Write the results file; return the outcome and warnings, also that the file cannot be written."""
         outcome, warnings = self.fold.outcome(
             self.journal.read,

@@ -14,9 +14,9 @@ import msgspec
 from waza.engine.attempt_workspace import attempt_workspace
 from waza.engine.converse import Conversation, Driver, converse
 from waza.engine.expected import AgentFacts, expected_checks
-from waza.engine.grade import Grading, grade, validation
+from waza.engine.grade import Grading, as_validation, grade
 from waza.engine.grading_context import GradingContext
-from waza.engine.record import digest, empty_digest, failure_artifacts, sitting_digest, stored
+from waza.engine.record import empty_digest, failure_artifacts, judge_session_digest, session_digest, storable
 from waza.engine.responder import ResponderSession
 from waza.engine.saved_attempt import SavedAttempt
 from waza.engine.tamper_check import TamperCheck
@@ -29,8 +29,8 @@ from waza.kit.template import fill, render
 from waza.model.agent import AttemptWorkspace, Executor, Judge, Limits
 from waza.model.event import (
     AttemptRetried,
-    Broke,
     CheckpointGraded,
+    ExecutorFailed,
     PromptSent,
     ResponseSeen,
     RunEvent,
@@ -38,7 +38,7 @@ from waza.model.event import (
 )
 from waza.model.loaded import Suite
 from waza.model.observation import Observation, Turn, tool_events
-from waza.model.result import AttemptRecord, CheckpointRecord, RunResult, RunStatus, SessionDigest
+from waza.model.result import AttemptRecord, CheckpointRecord, SessionDigest, TrialResult, TrialStatus
 from waza.model.task import Checkpoint, Task
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
@@ -74,7 +74,7 @@ class FinishedTrial(msgspec.Struct, frozen=True):
     `left` is what its agent left, for a trial that is to `keep` it.
     """
 
-    run: RunResult
+    run: TrialResult
     outside: bool = False
     broke: str = ""
     left: SavedAttempt | None = None
@@ -89,7 +89,7 @@ async def run_trial(world: RunContext, trial: Trial, baseline_output: str | None
     task, discarded = trial.task, list[AttemptRecord]()
     sessions: list[SessionDigest] = []  # of judges and responders, in all attempts
     for number in range(1, trial.max_attempts + 1):
-        attempt = attempt_of(world.run_id, trial, number)
+        attempt = render_attempt(world.run_id, trial, number)
         ran = await _run_attempt(world, attempt, baseline_output)
         run = ran.run
         sessions += run.grader_sessions
@@ -107,15 +107,17 @@ async def run_trial(world: RunContext, trial: Trial, baseline_output: str | None
             )
         )
     whole = msgspec.structs.replace(run, attempts=number, attempt_history=discarded, grader_sessions=sessions)
-    return FinishedTrial(stored(whole, world.redactor), ran.outside, world.redactor.text(ran.broke), ran.left)
+    return FinishedTrial(
+        storable(whole, world.redactor), ran.outside, world.redactor.text(ran.broke), ran.left
+    )
 
 
-def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
+def render_attempt(run_id: str, trial: Trial, number: int) -> Attempt:
     """Return an attempt: the task with the templates of its prompts and of its script rendered."""
     task = trial.task
     if task.verbatim:
         return Attempt(trial=trial, number=number, task=task)
-    variables = variables_of(task, run_id, trial.number, number)
+    variables = template_variables(task, run_id, trial.number, number)
     return Attempt(
         trial=trial,
         number=number,
@@ -128,7 +130,7 @@ def attempt_of(run_id: str, trial: Trial, number: int) -> Attempt:
     )
 
 
-def variables_of(task: Task, run_id: str, iteration: int = 0, attempt: int = 0) -> dict[str, str]:
+def template_variables(task: Task, run_id: str, iteration: int = 0, attempt: int = 0) -> dict[str, str]:
     """Return the variables of templates, named as in the template without its leading dot."""
     return {
         "JobID": run_id,
@@ -140,7 +142,7 @@ def variables_of(task: Task, run_id: str, iteration: int = 0, attempt: int = 0) 
     }
 
 
-def _discarded(run: RunResult, number: int) -> AttemptRecord:
+def _discarded(run: TrialResult, number: int) -> AttemptRecord:
     failed = [name for name, found in (run.validations or {}).items() if not found.passed]
     return AttemptRecord(
         attempt=number,
@@ -161,18 +163,18 @@ async def _run_attempt(world: RunContext, attempt: Attempt, baseline_output: str
         async with attempt_workspace(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
             return await _in_place(world, attempt, place, mocked, baseline_output)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        said = explained(world, attempt.task, error)
+        said = explain_failure(world, attempt.task, error)
         return FinishedTrial(_unseen(world, attempt, said, started), is_outside(error), str(said))
 
 
-def explained(world: RunContext, task: Task, error: Exception) -> ExecutorError:
+def explain_failure(world: RunContext, task: Task, error: Exception) -> ExecutorError:
     """Return why a trial has no result; of what nobody has words for, the traceback is told."""
     if isinstance(error, ExecutorError):
         return error
     if isinstance(error, OSError) and is_outside(error):
         return OutsideError(f"the trial could not go on: {in_words(error)}")
     fault = fault_of(error)
-    world.emit(Broke(task_id=task.id, name=task.name, traceback=fault.traceback))
+    world.emit(ExecutorFailed(task_id=task.id, name=task.name, traceback=fault.traceback))
     return ExecutorError(f"the executor broke: {fault.text}")
 
 
@@ -187,9 +189,9 @@ def _graders(task: Task) -> list[Grader]:
     return [one.grader for one in built if isinstance(one.grader, Grader)]
 
 
-def _unseen(world: RunContext, attempt: Attempt, error: Exception, started: float) -> RunResult:
+def _unseen(world: RunContext, attempt: Attempt, error: Exception, started: float) -> TrialResult:
     """Return the record of an attempt in which no agent was seen."""
-    return RunResult(
+    return TrialResult(
         run_number=attempt.trial.number,
         attempts=attempt.number,
         prompt=attempt.task.prompt,
@@ -223,7 +225,7 @@ async def _in_place(
                 driver = Driver(
                     session=session,
                     displaced=witness.displaced,
-                    limits=limits_of(world, task),
+                    limits=turn_limits(world, task),
                     tell=_teller(world, task),
                     warn=lambda message: world.emit(Warned(message=f"{task.name}: {message}")),
                     grade_checkpoint=None
@@ -249,7 +251,7 @@ async def _in_place(
     finally:
         await session.aclose()
     run = _record(world, attempt, talk, seen, graded)
-    sittings = [sitting_digest(one) for one in (judge.sittings if judge else ())]
+    sittings = [judge_session_digest(one) for one in (judge.sittings if judge else ())]
     no_verdict = grading_error(graded) if graded is not None and graded.outside else ""
     outside = talk.outside or bool(no_verdict)
     run = msgspec.structs.replace(run, grader_sessions=sittings)
@@ -267,7 +269,7 @@ async def _responding(world: RunContext, task: Task, judge: Judge | None) -> Res
     )
 
 
-def limits_of(world: RunContext, task: Task) -> Limits:
+def turn_limits(world: RunContext, task: Task) -> Limits:
     """Return the limits of a task's turns."""
     idle = world.suite.file.config.idle_timeout_seconds
     default = world.suite.capabilities.idle_timeout
@@ -338,13 +340,13 @@ async def grade_observation(
         enforce=config.enforce_expected,
         body_injected=config.inject_skill_body,
     )
-    extra = {name: validation(name, kind, verdict) for name, kind, verdict in checks}
+    extra = {name: as_validation(name, kind, verdict) for name, kind, verdict in checks}
     return msgspec.structs.replace(graded, validations={**graded.validations, **extra})
 
 
-def status_of(
+def trial_status(
     error: str, graded: Grading | None, checkpoints: Sequence[CheckpointRecord], *, ab_run: bool
-) -> RunStatus:
+) -> TrialStatus:
     """Return the status of a run: broken, not graded, not passed, or passed; checkpoints can only worsen it."""
     if error or (graded and graded.errors) or any(point.status == "error" for point in checkpoints):
         return "error"
@@ -365,8 +367,8 @@ def grading_error(graded: Grading | None) -> str:
 
 def _record(
     world: RunContext, attempt: Attempt, talk: Conversation, seen: Observation, graded: Grading | None
-) -> RunResult:
-    status = status_of(talk.error, graded, talk.checkpoints, ab_run=world.ab_run)
+) -> TrialResult:
+    status = trial_status(talk.error, graded, talk.checkpoints, ab_run=world.ab_run)
     error = "; ".join(part for part in (talk.error, grading_error(graded)) if part)
     if status == "error" and not error:
         broken = [str(point.after_turn) for point in talk.checkpoints if point.status == "error"]
@@ -375,14 +377,16 @@ def _record(
     enforced = policy if world.suite.capabilities.tool_policy else None
     validations = graded.validations if graded else {}
     failed = graded.failed if graded else ()
-    return RunResult(
+    return TrialResult(
         run_number=attempt.trial.number,
         attempts=attempt.number,
         prompt=attempt.task.prompt,
         status=status,
         duration_ms=talk.duration_ms,
         validations=validations,
-        session_digest=digest(seen.tool_events, talk.usage, talk.session_id, enforced or "", talk.denials),
+        session_digest=session_digest(
+            seen.tool_events, talk.usage, talk.session_id, enforced or "", talk.denials
+        ),
         transcript=talk.events,
         final_output=talk.output,
         error_msg=error,

@@ -11,14 +11,14 @@ import msgspec
 
 from waza.engine.attempt_workspace import attempt_workspace
 from waza.engine.plan import trigger_workers_of
-from waza.engine.record import digest, stored
-from waza.engine.trial import RunContext, limits_of
+from waza.engine.record import session_digest, storable
+from waza.engine.trial import RunContext, turn_limits
 from waza.errors import ExecutorError
 from waza.kit.fault import fault_of
 from waza.kit.stats import round_half_away
 from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
 from waza.model.observation import Turn, tool_events
-from waza.model.result import RunResult, TriggerMetrics, TriggerResult, number
+from waza.model.result import TrialResult, TriggerMetrics, TriggerResult, number
 from waza.model.task import InputFile, Inputs, Task
 from waza.model.trial import Attempt, Trial
 from waza.results.assemble import Triggers
@@ -102,7 +102,7 @@ async def _ask(world: RunContext, task: Task, skill: str, prompt: TriggerPrompt)
     """Return the turn that a prompt led to; a session that could not be held is a broken one."""
     task = msgspec.structs.replace(task, prompt=prompt.prompt)
     attempt = Attempt(trial=Trial(task=task, number=1), number=1, task=task)
-    limits = msgspec.structs.replace(limits_of(world, task), until_skill=skill)
+    limits = msgspec.structs.replace(turn_limits(world, task), until_skill=skill)
     try:
         async with attempt_workspace(world.room, world.relay, task, wanted=True) as (place, _):
             session = await world.executor.open(attempt, place)
@@ -121,23 +121,25 @@ def _judged(
 ) -> TriggerResult:
     """Return the result of a session, in the form in which it may be stored."""
     fired = any(found.name == skill for found in turn.skills)
-    run = RunResult(
+    run = TrialResult(
         run_number=1,
         attempts=1,
         prompt=prompt.prompt,
         status="skipped",
         duration_ms=turn.duration_ms,
         validations=None,
-        session_digest=digest(tool_events(turn.events), turn.usage, turn.session_id),
+        session_digest=session_digest(tool_events(turn.events), turn.usage, turn.session_id),
         transcript=list(turn.events),
         final_output=turn.output,
         error_msg=turn.error,
     )
     did = fired or (bool(turn.error) and not should)
-    return _result(prompt, should=should, did=did, run=stored(run, world.redactor))
+    return _result(prompt, should=should, did=did, run=storable(run, world.redactor))
 
 
-def _result(prompt: TriggerPrompt, *, should: bool, did: bool, run: RunResult | None = None) -> TriggerResult:
+def _result(
+    prompt: TriggerPrompt, *, should: bool, did: bool, run: TrialResult | None = None
+) -> TriggerResult:
     plain = TriggerResult(
         prompt=prompt.prompt, confidence=prompt.confidence, should_trigger=should, did_trigger=did
     )

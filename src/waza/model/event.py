@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from waza.model.observation import ToolEvent
-from waza.model.result import CheckpointRecord, RunResult, TaskStatus
+from waza.model.result import CheckpointRecord, TaskStatus, TrialResult
 
 
 class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class ResponseSeen(RunEvent, frozen=True, kw_only=True):
     error: str = ""
 
 
-class Broke(RunEvent, frozen=True, kw_only=True):
+class ExecutorFailed(RunEvent, frozen=True, kw_only=True):
     """An executor raised what it should not; the trial ends with an error."""
 
     task_id: str
@@ -104,7 +104,7 @@ class TrialFinished(RunEvent, frozen=True, kw_only=True):
     task_id: str
     name: str
     trials: int
-    run: RunResult
+    run: TrialResult
 
 
 class TaskFinished(RunEvent, frozen=True, kw_only=True):

@@ -11,15 +11,15 @@ import msgspec
 
 from waza.model.observation import CommandInvocation, Denial, Event, SkillInvocation, ToolEvent, Usage
 
-RunStatus = Literal["passed", "failed", "error", "skipped"]
+TrialStatus = Literal["passed", "failed", "error", "skipped"]
 TaskStatus = Literal["passed", "failed", "error", "skipped"]
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ResultPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of the results file."""
 
 
-class Validation(Written, frozen=True, kw_only=True):
+class Validation(ResultPart, frozen=True, kw_only=True):
     """A grader's verdict in a run."""
 
     identifier: str
@@ -42,7 +42,7 @@ class DigestArguments(msgspec.Struct, frozen=True, kw_only=True):
     skill: str = ""
 
 
-class DigestCall(Written, frozen=True, kw_only=True):
+class DigestCall(ResultPart, frozen=True, kw_only=True):
     """A tool call in the session digest (the older, shorter record)."""
 
     id: str = ""
@@ -52,7 +52,7 @@ class DigestCall(Written, frozen=True, kw_only=True):
     success: bool = msgspec.field()
 
 
-class SessionDigest(Written, frozen=True, kw_only=True):
+class SessionDigest(ResultPart, frozen=True, kw_only=True):
     """The session of a run in short."""
 
     tool_call_count: int
@@ -65,7 +65,7 @@ class SessionDigest(Written, frozen=True, kw_only=True):
     tool_policy_denials: list[Denial] = []
 
 
-class ResponderRecord(Written, frozen=True, kw_only=True):
+class ResponderRecord(ResultPart, frozen=True, kw_only=True):
     """How the conversation with the responder ended."""
 
     followups_sent: int
@@ -73,7 +73,7 @@ class ResponderRecord(Written, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class CheckpointRecord(Written, frozen=True, kw_only=True):
+class CheckpointRecord(ResultPart, frozen=True, kw_only=True):
     """What the graders of a checkpoint said."""
 
     after_turn: int
@@ -82,18 +82,18 @@ class CheckpointRecord(Written, frozen=True, kw_only=True):
     stopped: bool = False
 
 
-class AttemptRecord(Written, frozen=True, kw_only=True):
+class AttemptRecord(ResultPart, frozen=True, kw_only=True):
     """A discarded attempt: that it happened and what it cost, neither its output nor verdict texts."""
 
     attempt: int
-    status: RunStatus
+    status: TrialStatus
     failed_graders: list[str]
     error_msg: str = ""
     duration_ms: int = msgspec.field()
     usage: Usage | None = None
 
 
-class FailureArtifacts(Written, frozen=True, kw_only=True):
+class FailureArtifacts(ResultPart, frozen=True, kw_only=True):
     """What helps to understand a run that did not pass."""
 
     stderr: str = ""
@@ -106,13 +106,13 @@ class FailureArtifacts(Written, frozen=True, kw_only=True):
     context: dict[str, str] = {}
 
 
-class RunResult(Written, frozen=True, kw_only=True):
+class TrialResult(ResultPart, frozen=True, kw_only=True):
     """One trial."""
 
     run_number: int
     attempts: int
     prompt: str = ""
-    status: RunStatus
+    status: TrialStatus
     duration_ms: int
     validations: dict[str, Validation] | None
     session_digest: SessionDigest
@@ -136,7 +136,7 @@ class RunResult(Written, frozen=True, kw_only=True):
     output_bytes: int = 0
 
 
-class ConfidenceInterval(Written, frozen=True, kw_only=True):
+class ConfidenceInterval(ResultPart, frozen=True, kw_only=True):
     """A confidence interval; bootstraps are counted where there are any."""
 
     lower: float
@@ -146,7 +146,7 @@ class ConfidenceInterval(Written, frozen=True, kw_only=True):
     num_bootstraps: int | None = None
 
 
-class TaskStats(Written, frozen=True, kw_only=True):
+class TaskStats(ResultPart, frozen=True, kw_only=True):
     """Figures over the trials of a task."""
 
     pass_rate: float
@@ -170,7 +170,7 @@ class TaskStats(Written, frozen=True, kw_only=True):
     pass_rate_ci: ConfidenceInterval | None = None
 
 
-class Pairwise(Written, frozen=True, kw_only=True):
+class Pairwise(ResultPart, frozen=True, kw_only=True):
     """Which of two outputs a judge preferred."""
 
     winner: Literal["baseline", "skill", "tie"]
@@ -179,7 +179,7 @@ class Pairwise(Written, frozen=True, kw_only=True):
     position_consistent: bool
 
 
-class SkillImpact(Written, frozen=True, kw_only=True):
+class SkillImpact(ResultPart, frozen=True, kw_only=True):
     """What the skills changed for a task."""
 
     pass_rate_with_skills: float
@@ -189,7 +189,7 @@ class SkillImpact(Written, frozen=True, kw_only=True):
     pairwise: Pairwise | None = None
 
 
-class TaskResult(Written, frozen=True, kw_only=True):
+class TaskResult(ResultPart, frozen=True, kw_only=True):
     """One task with its trials.
 
     `judged_anew`: the answers are `cached`, judges were asked again. `missing_trials` were planned and did not run.
@@ -203,14 +203,14 @@ class TaskResult(Written, frozen=True, kw_only=True):
     group: str = ""
     golden: bool = False
     status: TaskStatus
-    runs: list[RunResult]
+    runs: list[TrialResult]
     missing_trials: int = 0
     stats: TaskStats | None = None
     skill_impact: SkillImpact | None = None
     error_msg: str = ""
 
 
-class Group(Written, frozen=True, kw_only=True):
+class Group(ResultPart, frozen=True, kw_only=True):
     """The tasks of one group (`config.group_by`)."""
 
     name: str
@@ -219,7 +219,7 @@ class Group(Written, frozen=True, kw_only=True):
     avg_score: float
 
 
-class SuiteStatistics(Written, frozen=True, kw_only=True):
+class SuiteStatistics(ResultPart, frozen=True, kw_only=True):
     """Figures over the tasks of a suite with several trials."""
 
     bootstrap_ci: ConfidenceInterval
@@ -230,7 +230,7 @@ class SuiteStatistics(Written, frozen=True, kw_only=True):
     pass_at_k: list[float] = []
 
 
-class Summary(Written, frozen=True, kw_only=True):
+class Summary(ResultPart, frozen=True, kw_only=True):
     """Figures over the whole suite. `success_rate` counts errors in; `graded_success_rate` leaves them out."""
 
     total_tests: int
@@ -251,7 +251,7 @@ class Summary(Written, frozen=True, kw_only=True):
     graded_success_rate: float | None = None
 
 
-class MetricResult(Written, frozen=True, kw_only=True):
+class MetricResult(ResultPart, frozen=True, kw_only=True):
     """A metric of the suite."""
 
     identifier: str
@@ -262,7 +262,7 @@ class MetricResult(Written, frozen=True, kw_only=True):
     details: dict[str, Any] = {}
 
 
-class TriggerResult(Written, frozen=True, kw_only=True):
+class TriggerResult(ResultPart, frozen=True, kw_only=True):
     """One prompt of the trigger tests."""
 
     prompt: str
@@ -276,7 +276,7 @@ class TriggerResult(Written, frozen=True, kw_only=True):
     session_id: str = ""
 
 
-class TriggerMetrics(Written, frozen=True, kw_only=True):
+class TriggerMetrics(ResultPart, frozen=True, kw_only=True):
     """How well the skill fires when it should, and only then. A ratio of no cases is left out."""
 
     true_positives: int
@@ -290,7 +290,7 @@ class TriggerMetrics(Written, frozen=True, kw_only=True):
     accuracy: float
 
 
-class RunConfig(Written, frozen=True, kw_only=True):
+class RunConfig(ResultPart, frozen=True, kw_only=True):
     """The settings that the figures depend on."""
 
     runs_per_test: int
@@ -302,7 +302,7 @@ class RunConfig(Written, frozen=True, kw_only=True):
     judge_reasoning_effort: str = ""
 
 
-class SuiteResult(Written, frozen=True, kw_only=True):
+class SuiteResult(ResultPart, frozen=True, kw_only=True):
     """A results file. `tasks` is large: writers and readers may handle it one task at a time."""
 
     schemaVersion: str  # noqa: N815  # the file format's own spelling

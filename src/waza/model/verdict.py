@@ -63,7 +63,7 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
-class Shared:
+class SharedResources:
     """What the graders of one run share: child processes, clients. Made when it is first asked for.
 
     Whoever made this ends it with `aclose`, when no grading is under way.
@@ -102,7 +102,7 @@ class Helpers(msgspec.Struct, frozen=True, kw_only=True):
     judge_timeout: float | None = None
     turn_timeout: float = 0
     judge: Judge | None = None
-    shared: Shared = msgspec.field(default_factory=Shared)
+    shared: SharedResources = msgspec.field(default_factory=SharedResources)
     program_timeout: float = 30
     code_timeout: float = 30
     update_snapshots: bool = False

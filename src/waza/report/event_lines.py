@@ -12,8 +12,8 @@ from waza.kit.share import decimal
 from waza.kit.text import counted
 from waza.model.event import (
     AttemptRetried,
-    Broke,
     CheckpointGraded,
+    ExecutorFailed,
     HookRan,
     PromptSent,
     ResponseSeen,
@@ -159,7 +159,7 @@ class Detailed:
 def tracebacks(event: RunEvent, clean: Clean) -> Iterator[str]:
     """Yield the tracebacks of executors and graders that broke (`--debug`)."""
     match event:
-        case Broke():
+        case ExecutorFailed():
             yield clean(event.traceback).rstrip()
         case TrialFinished():
             points = [event.run.validations or {}, *(point.validations for point in event.run.checkpoints)]

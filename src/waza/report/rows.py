@@ -10,7 +10,7 @@ import msgspec
 
 from waza.kit.text import counted, ends
 from waza.model.observation import Usage, add_usage
-from waza.model.result import RunResult, SkillImpact, TaskResult, TaskStats, Validation
+from waza.model.result import SkillImpact, TaskResult, TaskStats, TrialResult, Validation
 from waza.report.words import one_line
 from waza.results.ending import CUT_OFF, cut_off
 
@@ -187,7 +187,7 @@ def counts(found: Sequence[TaskRow]) -> str:
     return ", ".join(told)
 
 
-def _run(run: RunResult) -> RunRow:
+def _run(run: TrialResult) -> RunRow:
     checks = list(_checks(run.validations or {}, run.error_msg))
     for checkpoint in run.checkpoints:
         checks += _checks(checkpoint.validations, run.error_msg, checkpoint.after_turn)

@@ -18,11 +18,11 @@ from waza.model.result import (
     MetricResult,
     Pairwise,
     RunConfig,
-    RunResult,
     SkillImpact,
     SuiteResult,
     Summary,
     TaskResult,
+    TrialResult,
     TriggerMetrics,
     TriggerResult,
     number,
@@ -41,7 +41,7 @@ from waza.results.figures import (
 from waza.results.outcome import Outcome
 from waza.results.verdict import gating, judge, with_verdict, without_data
 
-Read = Callable[[int], RunResult]
+Read = Callable[[int], TrialResult]
 _TRIGGER = "trigger_"  # begins the names of metrics of trigger tests
 
 
@@ -78,7 +78,7 @@ class Fold:
         self,
         arm: Arm,
         task_id: str,
-        run: RunResult,
+        run: TrialResult,
         offset: int,
         *,
         cached: bool = False,
@@ -221,7 +221,7 @@ class Fold:
             error_msg=figures.stopped,
         )
 
-    def _record(self, key: TrialKey, read: Read) -> RunResult:
+    def _record(self, key: TrialKey, read: Read) -> TrialResult:
         run, repeats = (
             read(self.tasks[key.arm][key.task_id].trials[key.number].offset),
             self._repeats.get(key),
@@ -284,14 +284,14 @@ class Fold:
         return stats.mean(found) if found else None
 
 
-def _sessions(run: RunResult) -> list[dict[str, Any]]:
+def _sessions(run: TrialResult) -> list[dict[str, Any]]:
     """Return what every session of a trial cost: the agent's, discarded attempts', judges' and responders'."""
     own, discarded = run.session_digest, [(attempt.usage, "") for attempt in run.attempt_history]
     held = [(session.usage, session.session_id) for session in (own, *run.grader_sessions)]
     return _costs([*held, *discarded])
 
 
-def _judges(run: RunResult) -> list[dict[str, Any]]:
+def _judges(run: TrialResult) -> list[dict[str, Any]]:
     """Return what the sessions of judges cost."""
     return _costs((session.usage, session.session_id) for session in run.grader_sessions)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from waza.kit.stats import normalized_gain
-from waza.model.result import RunResult, SuiteResult, TaskResult, number
+from waza.model.result import SuiteResult, TaskResult, TrialResult, number
 from waza.results.verdict import verdict_of
 
 # The graders that judge which tools an agent took.
@@ -142,7 +142,7 @@ def _tool_metrics(tasks: Sequence[TaskResult]) -> ToolMetrics:
     )
 
 
-def _calls(run: RunResult) -> list[bool]:
+def _calls(run: TrialResult) -> list[bool]:
     """Return for each tool call of a run whether it succeeded; older files have only the digest."""
     return [call.success for call in run.tool_events or run.session_digest.tool_calls]
 

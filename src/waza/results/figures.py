@@ -13,12 +13,12 @@ from waza.model.observation import Usage, add_usage
 from waza.model.result import (
     ConfidenceInterval,
     Group,
-    RunResult,
-    RunStatus,
     SuiteStatistics,
     Summary,
     TaskStats,
     TaskStatus,
+    TrialResult,
+    TrialStatus,
     number,
 )
 
@@ -32,7 +32,7 @@ class TrialFigures(msgspec.Struct, frozen=True):
     """
 
     offset: int
-    status: RunStatus
+    status: TrialStatus
     score: float
     weighted: float
     duration_ms: int
@@ -96,7 +96,7 @@ class TaskFigures(msgspec.Struct, kw_only=True):
 
 
 def figures_of(
-    run: RunResult, offset: int, *, cached: bool = False, judged_anew: bool = False
+    run: TrialResult, offset: int, *, cached: bool = False, judged_anew: bool = False
 ) -> TrialFigures:
     """Return the figures of a run: the mean score of its graders, plain and weighted."""
     asked = [one for one in (run.validations or {}).values() if one.type == PROMPT]

@@ -12,11 +12,11 @@ import pytest
 from tests.support.program import mock_suite
 
 from waza.engine.cancellation import Cancellation
-from waza.engine.run import ModelRun, RunOptions
+from waza.engine.run import FinishedRun, RunOptions
 from waza.engine.run_all import run_one
 from waza.model.event import RunEvent
 from waza.model.loaded import Project
-from waza.model.result import RunResult, SuiteResult, TaskResult
+from waza.model.result import SuiteResult, TaskResult, TrialResult
 from waza.suite.load import load
 
 
@@ -27,9 +27,9 @@ class Ran:
     head: SuiteResult
     tasks: dict[str, TaskResult]
     events: list[RunEvent]
-    run: ModelRun
+    run: FinishedRun
 
-    def of(self, task: str, number: int = 1) -> RunResult:
+    def of(self, task: str, number: int = 1) -> TrialResult:
         """One trial."""
         return self.tasks[task].runs[number - 1]
 

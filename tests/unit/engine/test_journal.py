@@ -19,7 +19,7 @@ from waza.engine.journal import (
 )
 from waza.engine.record import empty_digest
 from waza.errors import UsageError, WazaError
-from waza.model.result import RunResult
+from waza.model.result import TrialResult
 
 
 def header(run_id: str = "run-20260101T000000Z-aaaaaa") -> RunHeader:
@@ -34,8 +34,8 @@ def header(run_id: str = "run-20260101T000000Z-aaaaaa") -> RunHeader:
     )
 
 
-def record(number: int = 1, output: str = "ü\n") -> RunResult:
-    return RunResult(
+def record(number: int = 1, output: str = "ü\n") -> TrialResult:
+    return TrialResult(
         run_number=number,
         attempts=1,
         status="passed",

@@ -3,10 +3,10 @@ import json
 import msgspec
 import pytest
 
-from waza.engine.record import HUGE, digest, digest_call, empty_digest, failure_artifacts, stored
+from waza.engine.record import HUGE, call_digest, empty_digest, failure_artifacts, session_digest, storable
 from waza.kit.redact import PLACEHOLDER, Redactor
 from waza.model.observation import CommandInvocation, Event, SkillInvocation, ToolEvent
-from waza.model.result import AttemptRecord, CheckpointRecord, ResponderRecord, RunResult, Validation
+from waza.model.result import AttemptRecord, CheckpointRecord, ResponderRecord, TrialResult, Validation
 
 SECRET = "Sup3r-Secret-Value"
 TOKEN = "ghp_" + "a1B2" * 9
@@ -14,7 +14,7 @@ NONE = Redactor([])
 KNOWS = Redactor([SECRET])
 
 
-def run(**fields) -> RunResult:
+def run(**fields) -> TrialResult:
     given = {
         "run_number": 1,
         "attempts": 1,
@@ -24,7 +24,7 @@ def run(**fields) -> RunResult:
         "session_digest": empty_digest(),
         "final_output": "",
     }
-    return RunResult(**{**given, **fields})
+    return TrialResult(**{**given, **fields})
 
 
 def validation(name: str = "g", **fields) -> Validation:
@@ -38,14 +38,14 @@ def text_of(value) -> str:
 
 def test_an_ordinary_run_is_stored_as_it_is():
     plain = run(final_output="ü" * 1000, validations={"a": validation("a")})
-    assert stored(plain, NONE) == plain
+    assert storable(plain, NONE) == plain
 
 
 @pytest.mark.parametrize(("size", "cut"), [(HUGE - 1000, False), (HUGE + 8, True), (5_000_000, True)])
 def test_a_huge_output_keeps_its_ends(size: int, cut: bool):
     output = "start" + "é" * ((size - 8) // 2) + "end"
     size = len(output.encode())
-    found = stored(run(final_output=output), NONE)
+    found = storable(run(final_output=output), NONE)
     assert (found.truncated, found.output_bytes) == (cut, size if cut else 0)
     if cut:
         assert found.final_output.startswith("starté")
@@ -62,7 +62,7 @@ def test_a_huge_output_keeps_its_ends(size: int, cut: bool):
 def test_a_huge_tool_result_keeps_its_ends_and_its_true_size(result):
     size = len(result) if isinstance(result, str) else len(msgspec.json.encode(result))
     event = ToolEvent(turn=1, sequence=1, tool_name="cat", result=result, success=True)
-    (found,) = stored(run(tool_events=[event]), NONE).tool_events
+    (found,) = storable(run(tool_events=[event]), NONE).tool_events
     assert (found.truncated, found.result_bytes) == (True, size)
     assert isinstance(found.result, str)
     whole = result if isinstance(result, str) else msgspec.json.encode(result).decode()
@@ -78,7 +78,7 @@ def test_huge_texts_are_cut_wherever_they_stand():
     whole = run(
         transcript=[Event(type="a", content=huge), Event(type="b", arguments={"deep": [{"er": huge}]})],
         tool_events=[event],
-        session_digest=digest([event]),
+        session_digest=session_digest([event]),
         validations={"g": validation(details={"stdout": huge, "lines": [huge]})},
         checkpoints=[
             CheckpointRecord(
@@ -86,7 +86,7 @@ def test_huge_texts_are_cut_wherever_they_stand():
             )
         ],
     )
-    found = stored(whole, NONE)
+    found = storable(whole, NONE)
     assert len(text_of(found)) < 10 * 210_000
     assert found.session_digest.tool_calls[0].arguments["path"].startswith("xxx")
     assert found.transcript[1].arguments["deep"][0]["er"].endswith("xxx")
@@ -94,8 +94,8 @@ def test_huge_texts_are_cut_wherever_they_stand():
 
 def test_doing_it_twice_changes_nothing_more():
     event = ToolEvent(turn=1, sequence=1, tool_name="cat", result="x" * 2_000_000, success=True)
-    once = stored(run(final_output="y" * 2_000_000 + SECRET, tool_events=[event], prompt=TOKEN), KNOWS)
-    again = stored(msgspec.structs.replace(once, prompt=f"{TOKEN} again"), KNOWS)
+    once = storable(run(final_output="y" * 2_000_000 + SECRET, tool_events=[event], prompt=TOKEN), KNOWS)
+    again = storable(msgspec.structs.replace(once, prompt=f"{TOKEN} again"), KNOWS)
     assert (again.truncated, again.output_bytes) == (True, 2_000_000 + len(PLACEHOLDER))
     assert again.final_output == once.final_output
     assert again.tool_events == once.tool_events
@@ -105,9 +105,9 @@ def test_secrets_are_taken_out_before_cutting():
     # The secret lies across the place where the head ends.
     for place in range(99_985, 100_001):
         output = "x" * place + SECRET + "y" * 2_000_000
-        assert "Sup3r" not in stored(run(final_output=output), KNOWS).final_output
+        assert "Sup3r" not in storable(run(final_output=output), KNOWS).final_output
         event = ToolEvent(turn=1, sequence=1, tool_name="cat", result=output, success=True)
-        assert "Sup3r" not in stored(run(tool_events=[event]), KNOWS).tool_events[0].result
+        assert "Sup3r" not in storable(run(tool_events=[event]), KNOWS).tool_events[0].result
 
 
 def test_no_part_of_a_run_keeps_a_secret():
@@ -123,8 +123,8 @@ def test_no_part_of_a_run_keeps_a_secret():
         error_msg=SECRET,
         transcript=[seen],
         tool_events=[event],
-        session_digest=digest([event]),
-        grader_sessions=[digest([event])],
+        session_digest=session_digest([event]),
+        grader_sessions=[session_digest([event])],
         validations={"g": validation(feedback=SECRET, details={"stdout": TOKEN, "error": SECRET})},
         responder=ResponderRecord(followups_sent=1, outcome="abstained", reason=SECRET),
         checkpoints=[
@@ -135,7 +135,7 @@ def test_no_part_of_a_run_keeps_a_secret():
         ],
         failure_artifacts=failure_artifacts("failed", f"Error: {SECRET}", TOKEN, ["g"], KNOWS),
     )
-    text = text_of(stored(whole, KNOWS)).lower()
+    text = text_of(storable(whole, KNOWS)).lower()
     assert SECRET.lower() not in text
     assert TOKEN.lower() not in text
     assert PLACEHOLDER.lower() in text
@@ -144,7 +144,9 @@ def test_no_part_of_a_run_keeps_a_secret():
 def test_names_ids_and_paths_keep_no_secret_and_no_verdict_is_lost():
     event = ToolEvent(turn=1, sequence=1, tool_call_id=SECRET, tool_name=f"get_{SECRET}", success=True)
     call = Event(type="tool", tool_call_id=TOKEN, tool_name=SECRET)
-    session = msgspec.structs.replace(digest([event]), session_id=SECRET, tools_used=[TOKEN], errors=[SECRET])
+    session = msgspec.structs.replace(
+        session_digest([event]), session_id=SECRET, tools_used=[TOKEN], errors=[SECRET]
+    )
     whole = run(
         tool_events=[event],
         transcript=[call],
@@ -154,7 +156,7 @@ def test_names_ids_and_paths_keep_no_secret_and_no_verdict_is_lost():
         workspace_dir=f"/tmp/{SECRET}",
         validations={SECRET: validation(feedback="a"), TOKEN: validation(feedback="b")},
     )
-    found = stored(whole, KNOWS)
+    found = storable(whole, KNOWS)
     assert SECRET not in text_of(found)
     assert TOKEN not in text_of(found)
     assert [one.feedback for one in (found.validations or {}).values()] == ["a", "b"]
@@ -201,7 +203,7 @@ def test_artifacts_hold_no_half_secret_and_no_lowered_one():
 
 def test_the_digest_of_calls_keeps_five_arguments_of_text():
     args = {"path": "p", "command": "c", "other": "o", "skill": 3, "file_text": None}
-    call = digest_call(
+    call = call_digest(
         ToolEvent(turn=1, sequence=1, tool_call_id="7", tool_name="n", args=args, result=1, success=True)
     )
     arguments = {"path": "p", "file_text": "", "command": "c", "description": "", "skill": ""}
@@ -216,12 +218,12 @@ def test_the_digest_of_calls_keeps_five_arguments_of_text():
 
 @pytest.mark.parametrize("args", [None, "text", ["list"], 3])
 def test_arguments_that_are_no_mapping_are_left_out_of_the_digest(args):
-    call = digest_call(ToolEvent(turn=1, sequence=1, tool_name="n", args=args, success=True))
+    call = call_digest(ToolEvent(turn=1, sequence=1, tool_name="n", args=args, success=True))
     assert not any(json.loads(text_of(call))["arguments"].values())
 
 
 def test_half_characters_are_replaced():
-    found = stored(
+    found = storable(
         run(final_output="a\ud800b", transcript=[Event(type="x", content={"\udfff": "\ud800"})]), NONE
     )
     assert found.final_output == "a?b"

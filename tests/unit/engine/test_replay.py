@@ -14,7 +14,7 @@ from waza.engine.journal import JOURNAL, Journal, RunEnd, RunHeader, TrialRecord
 from waza.engine.replay import Repeat, ReplayedRun, replay
 from waza.errors import WazaError
 from waza.model.loaded import Suite
-from waza.model.result import RunResult
+from waza.model.result import TrialResult
 from waza.model.trial import TrialKey
 from waza.results.assemble import Fold
 from waza.suite.load import load
@@ -121,7 +121,7 @@ def changed(what: Callable[[dict[str, Any]], object]) -> Callable[[list[dict[str
     return lambda lines: what(lines[2]["trial"])
 
 
-def scored(score: float) -> RunResult:
+def scored(score: float) -> TrialResult:
     return run(1, "passed", [verdict(score=score)])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.program import mock_suite, waza
 
-from waza.engine.trial import status_of
+from waza.engine.trial import trial_status
 from waza.executors.mock import MockExecutor
 from waza.model.event import AttemptRetried, SuiteStopped, TaskStarted
 from waza.model.result import CheckpointRecord
@@ -230,7 +230,7 @@ def point(status: str) -> CheckpointRecord:
     ],
 )
 def test_the_status_of_an_ungraded_run(error, checkpoints, status):
-    assert status_of(error, None, [point(one) for one in checkpoints], ab_run=False) == status
+    assert trial_status(error, None, [point(one) for one in checkpoints], ab_run=False) == status
 
 
 def test_a_grader_that_raises_in_a_thread_on_the_last_task_does_not_hold_the_run(

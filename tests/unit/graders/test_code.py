@@ -11,7 +11,7 @@ from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
 from waza.kit.process import leftovers
 from waza.model.observation import CommandInvocation, Event, Observation, ToolEvent
-from waza.model.verdict import Helpers, Shared, Verdict
+from waza.model.verdict import Helpers, SharedResources, Verdict
 
 DEPLOYED = Observation(
     output="Deployed web-01 in 3 regions.",
@@ -46,7 +46,7 @@ def graded(grader: Code, seen: Observation = DEPLOYED, **helpers) -> Verdict:
     async def scenario() -> Verdict:
         interpreters = Interpreters(1)
         try:
-            return await grader.grade(seen, Helpers(shared=Shared(interpreters), **helpers))
+            return await grader.grade(seen, Helpers(shared=SharedResources(interpreters), **helpers))
         finally:
             await interpreters.aclose()
 

@@ -12,12 +12,12 @@ from waza.graders.argument import Matcher
 from waza.graders.base import GraderLocation
 from waza.graders.json_schema import JsonSchema
 from waza.model.observation import Observation
-from waza.model.verdict import Helpers, Shared, Verdict
+from waza.model.verdict import Helpers, SharedResources, Verdict
 
 
 def graded(grader: JsonSchema, output: str) -> Verdict:
     async def alone() -> Verdict:
-        shared = Shared()
+        shared = SharedResources()
         try:
             return await grader.grade(
                 Observation(output=output), Helpers(shared=shared, code_timeout=TIMEOUT)

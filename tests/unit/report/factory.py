@@ -8,14 +8,14 @@ from typing import Any
 from waza.model.result import (
     CheckpointRecord,
     RunConfig,
-    RunResult,
-    RunStatus,
     SessionDigest,
     SuiteResult,
     Summary,
     TaskResult,
     TaskStats,
     TaskStatus,
+    TrialResult,
+    TrialStatus,
     Validation,
 )
 from waza.report.section import Draw, plain
@@ -41,8 +41,8 @@ def verdict(
 
 
 def run(
-    number: int = 1, status: RunStatus = "passed", verdicts: Sequence[Validation] | None = None, **more: Any
-) -> RunResult:
+    number: int = 1, status: TrialStatus = "passed", verdicts: Sequence[Validation] | None = None, **more: Any
+) -> TrialResult:
     if verdicts is None:
         verdicts = [verdict(passed=status == "passed")]
     given = {
@@ -56,7 +56,7 @@ def run(
         "final_output": "hello" if status == "passed" else "hey",
         "error_msg": "the engine broke" if status == "error" else "",
     }
-    return RunResult(**{**given, **more})
+    return TrialResult(**{**given, **more})
 
 
 def checkpoint(turn: int, *verdicts: Validation) -> CheckpointRecord:
@@ -67,7 +67,7 @@ def checkpoint(turn: int, *verdicts: Validation) -> CheckpointRecord:
     )
 
 
-def stats(runs: Sequence[RunResult]) -> TaskStats:
+def stats(runs: Sequence[TrialResult]) -> TaskStats:
     passed = sum(one.status == "passed" for one in runs)
     rate = passed / len(runs)
     scores = [
@@ -93,7 +93,9 @@ def stats(runs: Sequence[RunResult]) -> TaskStats:
     )
 
 
-def task(name: str = "Greets", *runs: RunResult, status: TaskStatus | None = None, **more: Any) -> TaskResult:
+def task(
+    name: str = "Greets", *runs: TrialResult, status: TaskStatus | None = None, **more: Any
+) -> TaskResult:
     """Make a task of its runs; without any it is as its status says (default: one passed run)."""
     if not runs and status is None:
         runs = (run(),)

@@ -26,7 +26,7 @@ from waza.model.event import (
     Warned,
 )
 from waza.model.observation import CommandInvocation, ToolEvent
-from waza.model.result import RunResult, TaskStatus
+from waza.model.result import TaskStatus, TrialResult
 from waza.report.bar import INTERVAL
 from waza.report.progress import Progress
 from waza.report.terminal import has_colour, is_live
@@ -85,7 +85,7 @@ def finished(
     )
 
 
-def trial(result: RunResult, name: str = "Greets") -> TrialFinished:
+def trial(result: TrialResult, name: str = "Greets") -> TrialFinished:
     return TrialFinished(task_id="t", name=name, trials=2, run=result)
 
 

@@ -13,7 +13,7 @@ from tests.unit.report.factory import run, verdict
 
 from waza.model.loaded import Suite
 from waza.model.observation import Usage
-from waza.model.result import RunResult, SessionDigest, TriggerMetrics, TriggerResult
+from waza.model.result import SessionDigest, TrialResult, TriggerMetrics, TriggerResult
 from waza.model.trial import Arm
 from waza.results.assemble import Fold, Triggers, groups_of, run_config
 from waza.results.outcome import Outcome
@@ -40,9 +40,9 @@ class Folded:
 
     def __init__(self, suite: Suite, *arms: Arm) -> None:
         self.suite, self.fold = suite, Fold(suite, "m", arms or ("main",))
-        self.runs: list[RunResult] = []
+        self.runs: list[TrialResult] = []
 
-    def add(self, task: str, one: RunResult, arm: Arm = "main", **more: Any) -> None:
+    def add(self, task: str, one: TrialResult, arm: Arm = "main", **more: Any) -> None:
         self.runs.append(one)
         self.fold.add(arm, task, one, len(self.runs) - 1, **more)
 

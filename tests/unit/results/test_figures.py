@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.unit.report.factory import run, verdict
 
 from waza.model.observation import Usage
-from waza.model.result import AttemptRecord, RunResult, RunStatus, SessionDigest
+from waza.model.result import AttemptRecord, SessionDigest, TrialResult, TrialStatus
 from waza.results.figures import TaskFigures, TrialFigures, figures_of, summary, task_stats, task_status
 
-STATUSES: tuple[RunStatus, ...] = ("passed", "failed", "error", "skipped")
+STATUSES: tuple[TrialStatus, ...] = ("passed", "failed", "error", "skipped")
 
 
 def close(value: Fraction | float) -> Any:
@@ -29,11 +29,11 @@ def mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values) if values else Fraction(0)
 
 
-def plain_score(one: RunResult) -> Fraction:
+def plain_score(one: TrialResult) -> Fraction:
     return mean([Fraction(said.score) for said in (one.validations or {}).values()])
 
 
-def weighted_score(one: RunResult) -> Fraction:
+def weighted_score(one: TrialResult) -> Fraction:
     found = list((one.validations or {}).values())
     weights = [Fraction(said.weight) if said.weight > 0 else Fraction(1) for said in found]
     total = sum(
@@ -47,7 +47,7 @@ weights = st.sampled_from([0.0, -2.0, 0.1, 1.0, 2.5, 1e6])
 
 
 @st.composite
-def runs(draw: st.DrawFn, number: int = 1) -> RunResult:
+def runs(draw: st.DrawFn, number: int = 1) -> TrialResult:
     verdicts = [
         verdict(f"g{i}", score=draw(scores), weight=draw(weights)) for i in range(draw(st.integers(0, 4)))
     ]
@@ -61,13 +61,13 @@ def runs(draw: st.DrawFn, number: int = 1) -> RunResult:
 
 
 @st.composite
-def trials(draw: st.DrawFn) -> list[RunResult]:
+def trials(draw: st.DrawFn) -> list[TrialResult]:
     return [draw(runs(number)) for number in range(1, draw(st.integers(1, 5)) + 1)]
 
 
 @settings(deadline=None)
 @given(trials())
-def test_task_figures_are_those_of_the_formulas(made: list[RunResult]) -> None:
+def test_task_figures_are_those_of_the_formulas(made: list[TrialResult]) -> None:
     found = task_stats("t", [figures_of(one, 0) for one in made])
     assert found is not None
     n = len(made)
@@ -107,7 +107,7 @@ def test_task_figures_are_those_of_the_formulas(made: list[RunResult]) -> None:
 
 @settings(max_examples=40, deadline=None)  # two bootstraps each
 @given(trials(), st.randoms(use_true_random=False))
-def test_figures_do_not_depend_on_any_order(made: list[RunResult], random: Random) -> None:
+def test_figures_do_not_depend_on_any_order(made: list[TrialResult], random: Random) -> None:
     """Bit for bit, so that equal data give equal files."""
     mixed = []
     for one in made:
@@ -144,7 +144,7 @@ def usage(tokens: int) -> Usage:
     )
 
 
-def using(tokens: int, *discarded: int | None) -> RunResult:
+def using(tokens: int, *discarded: int | None) -> TrialResult:
     digest = SessionDigest(tool_call_count=0, tools_used=[], errors=[], usage=usage(tokens))
     history = [
         AttemptRecord(
@@ -203,8 +203,10 @@ def trial(status: str, score: float = 0.0) -> TrialFigures:
     return TrialFigures(0, status, score, score, 0, 1)  # type: ignore[arg-type]  # one of the four words
 
 
-def figures(*made: RunResult | TrialFigures, task_id: str = "t", groups: tuple[str, ...] = ()) -> TaskFigures:
-    found = [figures_of(one, 0) if isinstance(one, RunResult) else one for one in made]
+def figures(
+    *made: TrialResult | TrialFigures, task_id: str = "t", groups: tuple[str, ...] = ()
+) -> TaskFigures:
+    found = [figures_of(one, 0) if isinstance(one, TrialResult) else one for one in made]
     return TaskFigures(task_id=task_id, groups=groups, trials=dict(enumerate(found, 1)))
 
 

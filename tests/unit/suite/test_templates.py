@@ -15,7 +15,7 @@ from waza.errors import SuiteError
 from waza.graders._interpreter import Interpreters
 from waza.model.loaded import Suite
 from waza.model.observation import Observation
-from waza.model.verdict import Helpers, Shared
+from waza.model.verdict import Helpers, SharedResources
 from waza.suite.load import load
 
 HEAD = "name: s\nconfig: {executor: mock, model: m}\n"
@@ -225,7 +225,7 @@ def test_a_value_in_an_assertion_is_a_string_and_no_code(
 
     async def scenario() -> list[bool]:
         interpreters = Interpreters(1)
-        helpers, seen = Helpers(shared=Shared(interpreters)), Observation(output="it's \\ 😀")
+        helpers, seen = Helpers(shared=SharedResources(interpreters)), Observation(output="it's \\ 😀")
         try:
             graders = [task.graders[0].grader for task in found.tasks]
             return [(await grader.grade(seen, helpers)).passed for grader in graders]  # type: ignore[misc]

@@ -18,12 +18,12 @@ from waza.m365.results.status import (
     TurnOutcome,
 )
 from waza.model.observation import ANSWER, FAILURE, Event
-from waza.model.result import RunResult, Validation
+from waza.model.result import TrialResult, Validation
 
 ItemOutcome: TypeAlias = tuple[TurnOutcome, ...]
 
 
-def outcomes_of(evaluators: Sequence[Evaluators], run: RunResult | None) -> ItemOutcome:
+def outcomes_of(evaluators: Sequence[Evaluators], run: TrialResult | None) -> ItemOutcome:
     """Return what happened on each turn of an item; `evaluators` are those of its turns.
 
     A turn without an answer failed, and no later one was tried. None for the run: it was interrupted.
@@ -91,7 +91,7 @@ def result_of(name: str, said: Validation) -> EvaluatorResult:
     )
 
 
-def _failure(run: RunResult) -> Failure:
+def _failure(run: TrialResult) -> Failure:
     event = next((event for event in run.transcript if event.type == FAILURE), None)
     if event is None:  # there was no session
         return Failure(run.error_msg)
