@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from waza.kit.process import leftovers
-from waza.m365.custom.custom_result import CustomKind, CustomResult, Number, weighed
+from waza.m365.custom.custom_result import CustomKind, CustomResult, Number
 from waza.m365.custom.discover import discover
 from waza.m365.custom.pool import CustomPool
+from waza.m365.evaluators.protocols import result_from
 from waza.m365.results.status import entry_of
 
 Result = TypeVar("Result")
@@ -129,7 +130,7 @@ def asked(root: Path, name: str, *cases: Mapping[str, Any], **options: Any) -> l
 
 def entry(found: CustomResult, threshold: Number, kind: CustomKind = "code") -> dict[str, Any]:
     """The entry of a document for what an evaluator gave."""
-    return entry_of(weighed(found, threshold, "check", kind))
+    return entry_of(result_from(found, threshold, "check", kind))
 
 
 def judged_as(root: Path, code: str, prompty: str | None = None, **changes: Any) -> CustomResult:

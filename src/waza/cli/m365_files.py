@@ -24,7 +24,8 @@ from waza.m365.document.validate import validate
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
 from waza.m365.evaluators.resolve import resolve
 from waza.m365.evaluators.start import has_errors, start_evaluators
-from waza.m365.judges.choose import JudgeError, judge_for
+from waza.m365.judges.choose import judge_for
+from waza.m365.judges.judge_model import JudgeError
 from waza.problem import Problem, shown
 from waza.report.words import FAILED, PASSED
 

@@ -30,10 +30,10 @@ from waza.m365.custom.pool import TIMEOUT as TIMEOUT_OF_EVALUATORS
 from waza.m365.custom.promptflow_shim import Runtime
 from waza.m365.document.read import EvalDocument, find_document, read_document
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
-from waza.m365.evaluators.protocols import JudgeModel
 from waza.m365.evaluators.resolve import Resolved, resolve
 from waza.m365.evaluators.start import start_evaluators
-from waza.m365.judges.choose import LIMIT, is_configured, judge_for
+from waza.m365.judges.choose import is_configured, judge_for
+from waza.m365.judges.judge_model import LIMIT, JudgeModel
 from waza.m365.results.console import Lines, summarise
 from waza.m365.results.outcomes import outcomes_of
 from waza.m365.results.output import RunFacts, check_format, result_document, write_result

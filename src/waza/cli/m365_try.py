@@ -20,11 +20,12 @@ from waza.kit.redact import Redactor
 from waza.m365.custom.custom_result import off_scale
 from waza.m365.custom.pool import TIMEOUT
 from waza.m365.custom.promptflow_shim import Runtime
+from waza.m365.document.options import BUILT_IN, NEEDS, OF_SEARCHES, taken_name
 from waza.m365.document.validate import validate_evaluators
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
-from waza.m365.evaluators.options import BUILT_IN, NEEDS, OF_SEARCHES, taken_name
 from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
-from waza.m365.judges.choose import LIMIT, judge_for
+from waza.m365.judges.choose import judge_for
+from waza.m365.judges.judge_model import LIMIT
 from waza.m365.results.status import entry_of, is_error
 from waza.problem import Problem
 from waza.report.words import ERROR, FAILED, PASSED, one_line

@@ -19,12 +19,13 @@ from waza.kit.decode import did_you_mean, fields_of
 from waza.m365.custom.custom_result import off_scale
 from waza.m365.custom.discover import FOLDER, discover
 from waza.m365.document.model import DocumentTurn
+from waza.m365.document.options import BUILT_IN, options_of, taken_name
 from waza.m365.document.scores import RetrievalExecution
 from waza.m365.evaluators.builtin import asks_judge
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
-from waza.m365.evaluators.options import BUILT_IN, options_of, taken_name
-from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult, JudgeModel, Message
-from waza.m365.judges.choose import KEYS, JudgeError, NoJudge, is_configured, judge_named, judge_of
+from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
+from waza.m365.judges.choose import KEYS, is_configured, judge_named, judge_of
+from waza.m365.judges.judge_model import JudgeError, JudgeModel, Message, NoJudge
 from waza.m365.results.status import entry_of, is_error, scale_of, unit_score
 from waza.model.agent import JudgeQuestion
 from waza.model.base import NonBlank

@@ -13,9 +13,9 @@ from msgspec import UnsetType
 from waza.errors import UsageError
 from waza.executors import CAPABILITIES, SHORT, TYPES, named
 from waza.m365.document.model import DocumentTurn
+from waza.m365.document.options import Evaluators
 from waza.m365.document.read import DocumentItem, EvalDocument
 from waza.m365.document.scores import TRACEBACKS
-from waza.m365.evaluators.options import Evaluators
 from waza.m365.grader import EvaluatorGrader, evaluator_digest
 from waza.m365.results.status import AGENT_THROTTLED, EVALUATORS_FAILED, REQUEST_FAILED
 from waza.model.loaded import Suite

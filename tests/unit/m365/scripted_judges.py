@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from waza.m365.evaluators.protocols import Message
-from waza.m365.judges.choose import JudgeError
+from waza.m365.judges.judge_model import JudgeError, Message
 
 FENCE = re.compile("^(`{3,})\n(.*?)\n\\1$", re.MULTILINE | re.DOTALL)
 

@@ -12,9 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from waza.kit.share import reaches
 from waza.kit.text import encodable
-from waza.m365.evaluators.protocols import EvaluatorResult, Kind
 
 CustomKind: TypeAlias = Literal["judge", "code"]
 Number: TypeAlias = int | float
@@ -74,20 +72,6 @@ def off_scale(options: Mapping[str, Any]) -> str:
         return ""
     always = "always" if threshold < _LOWEST else "never"
     return f"the threshold is {threshold:g}, but a judge scores from {_LOWEST} to {_HIGHEST}, so it would {always} pass"
-
-
-def weighed(found: CustomResult, threshold: Number, name: str, kind: Kind) -> EvaluatorResult:
-    """Return what the evaluator of a name said. It passes when the score reaches the threshold."""
-    if found.score is None:
-        return EvaluatorResult(name=name, kind=kind, error=found.error, traceback=found.traceback)
-    return EvaluatorResult(
-        name=name,
-        kind=kind,
-        score=found.score,
-        threshold=threshold,
-        passed=reaches(found.score, threshold),
-        reason=found.reason,
-    )
 
 
 def _number(kind: CustomKind, score: object) -> Number | str:

@@ -23,7 +23,7 @@ import msgspec
 from waza.m365.custom.custom_result import CustomKind
 from waza.m365.custom.prompty import Prompty, PromptyError
 from waza.m365.document.check import close
-from waza.m365.evaluators.options import BUILT_IN, RESERVED
+from waza.m365.document.options import BUILT_IN, RESERVED
 from waza.problem import Problem, shown
 
 FOLDER = "custom-evaluators"

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from waza.m365.document.objects import DocumentObject, Natural, NonEmpty, Open, Positive, rule
+from waza.m365.document.options import Evaluators
 from waza.m365.document.scores import Citation, Diagnostics
-from waza.m365.evaluators.options import Evaluators
 
 MOST_TURNS = 20
 

@@ -18,9 +18,9 @@ from waza.m365.document.check import close
 from waza.m365.document.ids import item_id
 from waza.m365.document.model import DocumentTurn, Thread
 from waza.m365.document.objects import typed
+from waza.m365.document.options import Evaluators
 from waza.m365.document.upgrade import upgrade
 from waza.m365.document.validate import validate
-from waza.m365.evaluators.options import Evaluators
 from waza.problem import Problem, shown
 
 NAMES = ("prompts.json", "evals.json", "tests.json")

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from msgspec import UNSET, UnsetType
 
 from waza.m365.document.objects import DocumentObject, Natural, NonEmpty, Positive, Scale, Share
-from waza.m365.evaluators.options import BUILT_IN
+from waza.m365.document.options import BUILT_IN
 
 Result = Literal["pass", "fail"]
 

@@ -11,9 +11,9 @@ from waza.kit.decode import Document, Path, fields_of
 from waza.m365.document.check import Checker, close, every
 from waza.m365.document.model import DocumentFile, DocumentTurn, Thread
 from waza.m365.document.objects import DocumentObject
+from waza.m365.document.options import BUILT_IN, CITATION_FORMATS, CustomOptions, taken_name
 from waza.m365.document.scores import SCORES, ErroredScore
 from waza.m365.document.version import SCHEMA_VERSION, refused
-from waza.m365.evaluators.options import BUILT_IN, CITATION_FORMATS, CustomOptions, taken_name
 from waza.problem import Problem
 
 _EVALUATOR_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")

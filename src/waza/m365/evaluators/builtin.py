@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from waza.m365.evaluators.options import (
+from waza.m365.document.options import (
     CitationsOptions,
     ExactMatchOptions,
     JudgedOptions,
@@ -14,11 +14,11 @@ from waza.m365.evaluators.options import (
     RetrievalResultOptions,
     options_of,
 )
-from waza.m365.evaluators.protocols import Evaluator, JudgeModel
+from waza.m365.evaluators.protocols import Evaluator
 from waza.m365.evaluators.retrieval import RetrievalQuery, RetrievalResult
 from waza.m365.evaluators.rubric import MATERIAL, RubricEvaluator
 from waza.m365.evaluators.texts import Citations, ExactMatch, PartialMatch
-from waza.m365.judges.choose import JudgeError
+from waza.m365.judges.judge_model import JudgeError, JudgeModel
 
 JUDGED = frozenset(MATERIAL)
 """Names of the evaluators that always need a judge."""

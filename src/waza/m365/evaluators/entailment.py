@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from waza.m365.custom.custom_result import reason_of
-from waza.m365.evaluators.protocols import JudgeModel
+from waza.m365.judges.judge_model import JudgeModel
 from waza.m365.judges.judge_prompt import NoJudgement, ask, judge_prompt
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from waza.m365.custom.custom_result import DEFAULT_THRESHOLD, weighed
+from waza.m365.custom.custom_result import DEFAULT_THRESHOLD
 from waza.m365.custom.discover import CustomEvaluator, discover
 from waza.m365.custom.pool import TIMEOUT, CustomPool
 from waza.m365.custom.promptflow_shim import Runtime
+from waza.m365.document.options import BUILT_IN, CustomOptions, Evaluators, options_of, written
 from waza.m365.evaluators.builtin import asks_judge, built_in
-from waza.m365.evaluators.options import BUILT_IN, CustomOptions, Evaluators, options_of, written
-from waza.m365.evaluators.protocols import Evaluator, EvaluatorInput, EvaluatorResult, JudgeModel
-from waza.m365.judges.choose import JudgeError
+from waza.m365.evaluators.protocols import Evaluator, EvaluatorInput, EvaluatorResult, result_from
+from waza.m365.judges.judge_model import JudgeError, JudgeModel
 from waza.problem import Problem
 
 
@@ -143,4 +143,4 @@ class _Custom:
             expected_response=case.expected_response,
             context=case.context,
         )
-        return weighed(outcome, threshold, name, kind)
+        return result_from(outcome, threshold, name, kind)

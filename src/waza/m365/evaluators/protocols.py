@@ -1,12 +1,13 @@
-"""What an evaluator is given and what it says, and what a judge is: the seams to documents and to models."""
+"""What an evaluator is, what it is given and what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from waza.kit.share import reaches
+from waza.m365.custom.custom_result import CustomResult, Number
 from waza.m365.document.scores import RetrievalExecution
 
 Kind: TypeAlias = Literal["built-in", "judge", "code"]
@@ -21,36 +22,6 @@ class EvaluatorInput(msgspec.Struct, frozen=True, kw_only=True):
     expected_response: str = ""
     context: str = ""
     retrieval: tuple[RetrievalExecution, ...] | None = None
-
-
-class Message(msgspec.Struct, frozen=True):
-    """A message of a conversation with a model."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
-
-
-class JudgeModel(Protocol):
-    """A language model that judges; `name` is what results call it.
-
-    `model_config` is what custom evaluators get: a mapping with `azure_endpoint`, `azure_deployment`,
-    `api_version` and perhaps `api_key` for Azure, with `base_url`, `model` and `api_key` for others.
-    """
-
-    name: str
-    model_config: Mapping[str, str]
-
-    async def check(self) -> None:
-        """Find out, without cost, whether it can be asked. Raises JudgeError."""
-        ...
-
-    async def complete(self, messages: Sequence[Message]) -> str:
-        """Return the reply, which was asked to be a JSON object. Raises JudgeError."""
-        ...
-
-    async def aclose(self) -> None:
-        """End all connections."""
-        ...
 
 
 class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +41,20 @@ class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     traceback: str = ""
     extra: dict[str, Any] = {}
+
+
+def result_from(found: CustomResult, threshold: Number, name: str, kind: Kind) -> EvaluatorResult:
+    """Return a score, or why there is none, as the result of an evaluator; it passes from the threshold on."""
+    if found.score is None:
+        return EvaluatorResult(name=name, kind=kind, error=found.error, traceback=found.traceback)
+    return EvaluatorResult(
+        name=name,
+        kind=kind,
+        score=found.score,
+        threshold=threshold,
+        passed=reaches(found.score, threshold),
+        reason=found.reason,
+    )
 
 
 class Evaluator(Protocol):

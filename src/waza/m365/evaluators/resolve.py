@@ -11,8 +11,8 @@ from waza.kit.decode import Path
 from waza.m365.custom.custom_result import off_scale
 from waza.m365.custom.discover import Misnamed
 from waza.m365.document.model import DocumentTurn
+from waza.m365.document.options import BUILT_IN, NEEDS, Evaluators, taken_name
 from waza.m365.document.read import EvalDocument
-from waza.m365.evaluators.options import BUILT_IN, NEEDS, Evaluators, taken_name
 from waza.problem import Problem
 from waza.suite.read import at
 

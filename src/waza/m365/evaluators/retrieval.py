@@ -11,10 +11,11 @@ from typing import Any
 
 from msgspec import UNSET
 
+from waza.m365.document.options import RetrievalQueryOptions, RetrievalResultOptions
 from waza.m365.document.scores import RetrievalExecution
 from waza.m365.evaluators.entailment import ClaimResult, SearchHit, entailed, held, holds
-from waza.m365.evaluators.options import RetrievalQueryOptions, RetrievalResultOptions
-from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult, JudgeModel
+from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
+from waza.m365.judges.judge_model import JudgeModel
 from waza.m365.judges.judge_prompt import NoJudgement
 
 NO_TELEMETRY = (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from waza.m365.custom.custom_result import custom_result, weighed
-from waza.m365.evaluators.options import NEEDS, JudgedOptions, written
-from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult, JudgeModel
+from waza.m365.custom.custom_result import custom_result
+from waza.m365.document.options import NEEDS, JudgedOptions, written
+from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult, result_from
+from waza.m365.judges.judge_model import JudgeModel
 from waza.m365.judges.judge_prompt import NoJudgement, ask, judge_prompt
 
 MATERIAL: Mapping[str, Sequence[str]] = {
@@ -45,7 +46,7 @@ class RubricEvaluator:
             found = custom_result("judge", await ask(self.judge, messages, "score"))
         except NoJudgement as error:
             return self._errored(str(error))
-        return weighed(found, written(self.options.threshold), self.name, "built-in")
+        return result_from(found, written(self.options.threshold), self.name, "built-in")
 
     def _errored(self, text: str) -> EvaluatorResult:
         return EvaluatorResult(name=self.name, error=text)

@@ -9,14 +9,14 @@ import msgspec
 
 from waza.kit.share import decimal, reaches
 from waza.kit.stats import f1
-from waza.m365.document.scores import Citation
-from waza.m365.evaluators.options import (
+from waza.m365.document.options import (
     CITATION_FORMATS,
     CitationsOptions,
     ExactMatchOptions,
     PartialMatchOptions,
     written,
 )
+from waza.m365.document.scores import Citation
 from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
 
 NO_EXPECTATION = "there is no expected_response to compare with; write one"

@@ -1,30 +1,15 @@
-"""Choosing the judge: by name, or by what the environment configures; and the judge that follows a script."""
+"""Choosing the judge: by name, or by what the environment configures."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import msgspec
+from waza.m365.judges.judge_model import LIMIT, JudgeError, JudgeModel, NoJudge
+from waza.m365.judges.scripted import MOCK, ScriptedJudgeModel
+from waza.m365.judges.service import AZURE_ENDPOINTS
 
-from waza.errors import WazaError
-from waza.kit import json_nodes, yaml
-from waza.m365.evaluators.protocols import JudgeModel, Message
-
-if TYPE_CHECKING:
-    from waza.m365.judges.endpoint import Endpoint
-
-AZURE, OPENAI, COPILOT, MOCK = "azure", "openai", "copilot", "mock:"
-PROJECT = "AZURE_AI_PROJECT_ENDPOINT"
-AZURE_ENDPOINTS = (
-    "AZURE_AI_OPENAI_ENDPOINT",
-    "AZURE_OPENAI_ENDPOINT",
-    PROJECT,
-)  # the first that is set counts
-LIMIT = 180.0  # seconds for one judgement
+AZURE, OPENAI, COPILOT = "azure", "openai", "copilot"
 KEYS = ("AZURE_AI_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_API_KEY")  # nobody but the judge is to see them
 CHOICES = (  # what decides who judges
     *AZURE_ENDPOINTS,
@@ -41,14 +26,6 @@ set the variables of one:
   OpenAI and servers like it: OPENAI_API_KEY, OPENAI_MODEL; OPENAI_BASE_URL for a server of your own
   GitHub Copilot: GITHUB_COPILOT_JUDGE_MODEL (auto will do)"""
 NO_HTTPX = "judges behind HTTP need the package httpx; install it: pip install 'waza[m365]'"
-
-
-class JudgeError(WazaError):
-    """A judge is not configured or could not answer. No text of it holds a key."""
-
-
-class NoJudge(JudgeError):  # noqa: N818 - a statement of fact reads better than NoJudgeError
-    """The environment names no judge."""
 
 
 def judge_of(backend: str, env: Mapping[str, str], limit: float = LIMIT) -> JudgeModel:
@@ -118,60 +95,3 @@ def _behind_http(service: str, env: Mapping[str, str], limit: float) -> JudgeMod
     patience = http.Patience(time_limit=limit)
     make = http.azure_judge if service == AZURE else http.openai_judge
     return make(env, patience)
-
-
-class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reply of a script, for user messages that hold the text `match`."""
-
-    reply: str | dict[str, Any]
-    match: str = ""
-
-
-class ScriptedJudgeModel:
-    """Replies as a file says: a list of `{match: text, reply: object or text}` in JSON or YAML.
-
-    The first entry whose `match` is in the user message counts; one without `match` fits all messages. Custom judges,
-    which have clients of their own, reach it by an address of this machine.
-    """
-
-    def __init__(self, file: Path) -> None:
-        """Read the file. JudgeError: it is not there, or not such a list."""
-        self.file, self.script = file, _script(file)
-        content = hashlib.sha256(file.read_bytes()).hexdigest()
-        self.name = f"{MOCK}{file.name} ({content[:8]})"
-        self.model_config: Mapping[str, str] = {}
-        self._endpoint: Endpoint | None = None
-
-    async def check(self) -> None:
-        """Become reachable for custom judges; the script was read."""
-        from waza.m365.judges.endpoint import Endpoint
-
-        if self._endpoint is None:
-            self._endpoint = Endpoint(self)
-            self.model_config = await self._endpoint.start()
-
-    async def complete(self, messages: Sequence[Message]) -> str:
-        """Return the reply. JudgeError: no entry fits."""
-        asked = "\n".join(message.content for message in messages if message.role == "user")
-        for entry in self.script:
-            if entry.match in asked:
-                return entry.reply if isinstance(entry.reply, str) else json.dumps(entry.reply)
-        raise JudgeError(f"no entry of {self.file} fits this question; add one without 'match'")
-
-    async def aclose(self) -> None:
-        """Close the endpoint for custom judges."""
-        endpoint, self._endpoint = self._endpoint, None
-        if endpoint is not None:
-            await endpoint.aclose()
-
-
-def _script(file: Path) -> list[ScriptedReply]:
-    try:
-        data = file.read_bytes()
-        node = json_nodes.load(data) if file.suffix == ".json" else yaml.load(data)
-        return msgspec.convert(yaml.plain(node), list[ScriptedReply])
-    except OSError as error:
-        raise JudgeError(f"the judge's script {file} cannot be read: {error.strerror or error}") from error
-    except (yaml.YamlError, json_nodes.JsonError, msgspec.ValidationError) as error:
-        hint = "it is a list of entries with 'reply' and perhaps 'match'"
-        raise JudgeError(f"the judge's script {file} is not valid: {error}; {hint}") from error

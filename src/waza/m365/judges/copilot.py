@@ -9,8 +9,7 @@ from pathlib import Path
 from waza.engine.executor_factory import COPILOT
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import WazaError
-from waza.m365.evaluators.protocols import Message
-from waza.m365.judges.choose import LIMIT, JudgeError
+from waza.m365.judges.judge_model import LIMIT, JudgeError, Message
 from waza.model.agent import Executor, JudgeQuestion, Setup
 from waza.model.suite import Config
 from waza.model.task import Task

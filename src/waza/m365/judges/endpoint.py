@@ -8,8 +8,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from waza.m365.evaluators.protocols import JudgeModel, Message
-from waza.m365.judges.choose import JudgeError
+from waza.m365.judges.judge_model import JudgeError, JudgeModel, Message
 
 MODEL = "mock"
 _LONGEST = 64 * 1024 * 1024  # bytes of a question

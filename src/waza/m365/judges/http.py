@@ -19,8 +19,7 @@ import msgspec
 
 from waza.kit import http
 from waza.kit.text import encodable
-from waza.m365.evaluators.protocols import Message
-from waza.m365.judges.choose import LIMIT, JudgeError
+from waza.m365.judges.judge_model import LIMIT, JudgeError, Message
 from waza.m365.judges.refusals import MAX_REASONING_TOKENS, Refusals, is_reasoning
 from waza.m365.judges.service import Service, azure_service, openai_service
 from waza.report.words import duration

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from waza.errors import WazaError
-from waza.m365.evaluators.protocols import JudgeModel, Message
+from waza.m365.judges.judge_model import JudgeModel, Message
 
 _SHOWN = 200  # characters of a reply that a message repeats
 _DECODER = json.JSONDecoder()

@@ -1,4 +1,4 @@
-"""Chat completion services as judges: their addresses, keys and models, as environment variables say. Needs httpx."""
+"""Chat completion services as judges: their addresses, keys and models, as environment variables say."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from urllib.parse import quote, urlsplit
 
-import httpx
 import msgspec
 
-from waza.m365.judges.choose import AZURE_ENDPOINTS, PROJECT, JudgeError
+from waza.m365.judges.judge_model import JudgeError
 
+PROJECT = "AZURE_AI_PROJECT_ENDPOINT"
+AZURE_ENDPOINTS = (
+    "AZURE_AI_OPENAI_ENDPOINT",
+    "AZURE_OPENAI_ENDPOINT",
+    PROJECT,
+)  # the first that is set counts
 AZURE_KEYS = {
     "AZURE_AI_OPENAI_ENDPOINT": "AZURE_AI_API_KEY",
     "AZURE_OPENAI_ENDPOINT": "AZURE_OPENAI_API_KEY",
@@ -138,13 +143,18 @@ def _signed_in(endpoint: str, key: str) -> Headers:
 def _address(env: Mapping[str, str], variable: str, example: str) -> str:
     """Return the address of a server; the message of a bad one does not repeat it, since it may hold a key."""
     url = env[variable]
-    try:
-        parts = httpx.URL(url)
-    except httpx.InvalidURL:
-        parts = httpx.URL()
-    if parts.scheme not in ("http", "https") or not parts.host or parts.query or parts.fragment:
+    if not _is_address(url):
         raise JudgeError(f"{variable} is no address of a server; write {example} or the like")
     return url.rstrip("/")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # ValueError: it is not a number
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
 
 
 def _key(env: Mapping[str, str], variable: str) -> str:

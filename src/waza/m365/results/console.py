@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from waza.kit.text import counted
+from waza.m365.document.options import Evaluators
 from waza.m365.document.read import DocumentItem, EvalDocument
-from waza.m365.evaluators.options import Evaluators
 from waza.m365.evaluators.protocols import EvaluatorResult
 from waza.m365.results.outcomes import ItemOutcome, answered, outcomes_of
 from waza.m365.results.status import RUN_INTERRUPTED, TurnOutcome, entry_of, error_of, is_error, status_of

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from waza.m365.document.options import Evaluators
 from waza.m365.document.scores import UNREADABLE, Citation, Diagnostics
-from waza.m365.evaluators.options import Evaluators
 from waza.m365.evaluators.protocols import EvaluatorResult
 from waza.m365.results.status import (
     AGENT_REQUEST_FAILED,

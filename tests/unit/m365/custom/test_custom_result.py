@@ -7,8 +7,8 @@ import math
 import pytest
 from tests.support.evaluators import entry
 
-from waza.m365.custom.custom_result import CustomResult, custom_result, weighed
-from waza.m365.evaluators.protocols import EvaluatorResult
+from waza.m365.custom.custom_result import CustomResult, custom_result
+from waza.m365.evaluators.protocols import EvaluatorResult, result_from
 
 NOT_NUMBERS: list[object] = ["4", None, [], {}, "", "high"]
 NOT_FINITE = [math.nan, math.inf, -math.inf]
@@ -92,5 +92,5 @@ def test_an_entry_passes_from_the_threshold_on(score, threshold, result):
 
 def test_an_errored_entry_has_nothing_else():
     assert entry(CustomResult(error="broken"), 3) == {"result": "error", "error": "broken"}
-    broken = weighed(CustomResult(error="broken"), 3, "tone", "judge")
+    broken = result_from(CustomResult(error="broken"), 3, "tone", "judge")
     assert broken == EvaluatorResult(name="tone", kind="judge", error="broken")

@@ -11,8 +11,8 @@ from tests.support.evaluators import code_only, write_evaluator
 from tests.unit.m365.documents import SAMPLES, VALID, document, needs_corpus, read
 
 from waza.m365.custom.discover import discover
+from waza.m365.document.options import CitationsOptions, CustomOptions, JudgedOptions, options_of
 from waza.m365.document.read import read_document
-from waza.m365.evaluators.options import CitationsOptions, CustomOptions, JudgedOptions, options_of
 from waza.m365.evaluators.resolve import Resolved, located_problems, resolve
 
 DEFAULTS = {"Relevance": {"threshold": 2}, "own_check": {"threshold": 1, "options": {"a": 1}}}

@@ -7,12 +7,12 @@ import pytest
 from tests.unit.m365.scripted_judges import FENCE, ScriptedJudge
 
 from waza.m365.document.objects import typed
+from waza.m365.document.options import Evaluators
 from waza.m365.document.scores import SCORE_KEYS, SCORES, RetrievalExecution
 from waza.m365.evaluators.builtin import asks_judge, built_in
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
-from waza.m365.evaluators.options import Evaluators
 from waza.m365.evaluators.protocols import EvaluatorInput
-from waza.m365.judges.choose import JudgeError
+from waza.m365.judges.judge_model import JudgeError
 from waza.m365.results.status import entry_of
 
 SEARCH = {

@@ -7,11 +7,11 @@ import pytest
 from tests.unit.m365.scripted_judges import FENCE, ScriptedJudge
 
 from waza.m365.document.objects import typed
+from waza.m365.document.options import BUILT_IN
 from waza.m365.document.scores import JudgedScore
 from waza.m365.evaluators.builtin import JUDGED, built_in
-from waza.m365.evaluators.options import BUILT_IN
 from waza.m365.evaluators.protocols import EvaluatorInput
-from waza.m365.judges.choose import JudgeError
+from waza.m365.judges.judge_model import JudgeError
 from waza.m365.results.status import entry_of
 
 CASE = EvaluatorInput(

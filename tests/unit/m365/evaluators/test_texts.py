@@ -5,9 +5,9 @@ import msgspec
 import pytest
 
 from waza.m365.document.objects import typed
+from waza.m365.document.options import BUILT_IN
 from waza.m365.document.scores import SCORE_KEYS, SCORES
 from waza.m365.evaluators.builtin import built_in
-from waza.m365.evaluators.options import BUILT_IN
 from waza.m365.evaluators.protocols import EvaluatorInput
 from waza.m365.evaluators.texts import citations, overlap
 from waza.m365.results.status import entry_of

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from waza.m365.evaluators.protocols import JudgeModel, Message
-from waza.m365.judges.choose import JudgeError, judge_of
+from waza.m365.judges.choose import judge_of
 from waza.m365.judges.http import Patience, azure_judge, openai_judge
+from waza.m365.judges.judge_model import JudgeError, JudgeModel, Message
 
 Answer: TypeAlias = tuple[int, dict[str, str], Any]
 

@@ -9,12 +9,12 @@ from tests.support.model_server import ModelServer, Reply
 from tests.support.runtime import copilot_environment
 
 from waza.errors import ExecutorError
-from waza.m365.evaluators.protocols import Message
-from waza.m365.judges.choose import JudgeError, judge_of
+from waza.m365.judges.choose import judge_of
+from waza.m365.judges.judge_model import JudgeError, Message
 
 ASK_COPILOT = """
 import asyncio, os
-from waza.m365.evaluators.protocols import Message
+from waza.m365.judges.judge_model import Message
 from waza.m365.judges.choose import judge_of
 
 async def whole():

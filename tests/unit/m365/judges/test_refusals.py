@@ -12,9 +12,8 @@ from tests.support.model_server import ModelServer
 
 from waza.m365.custom import prompty_model
 from waza.m365.custom.prompty_model import ModelError
-from waza.m365.evaluators.protocols import Message
-from waza.m365.judges.choose import JudgeError
 from waza.m365.judges.http import openai_judge
+from waza.m365.judges.judge_model import JudgeError, Message
 from waza.m365.judges.refusals import Refusals
 
 Asked = Callable[[ModelServer, int], list[str]]

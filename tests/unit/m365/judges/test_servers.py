@@ -10,9 +10,8 @@ from tests.support.http_server import Server, endless, send, serving
 
 from waza.kit import http
 from waza.m365.custom import prompty_model
-from waza.m365.evaluators.protocols import Message
-from waza.m365.judges.choose import JudgeError
 from waza.m365.judges.http import openai_judge
+from waza.m365.judges.judge_model import JudgeError, Message
 
 REPLY = {"choices": [{"message": {"content": "4"}}]}
 
