@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.reports import HOSTILE, LINK, STATUSES
 
-from waza.kit.foreign import harmless
+from waza.kit.unsafe_text import escape_unsafe
 from waza.m365.results import html_report
 
 pytestmark = pytest.mark.slow
@@ -83,19 +83,19 @@ def test_a_report_says_what_its_document_says(view, mixed):
     assert [item["status"] for item in said] == mixed.statuses() == STATUSES
     for item, seen in zip(mixed.items, said, strict=True):
         turns = item.get("turns", [item])
-        title = harmless(item.get("name") or item["prompt"])
+        title = escape_unsafe(item.get("name") or item["prompt"])
         assert seen["title"] == title or (seen["title"][-1] == "…" and title.startswith(seen["title"][:-1]))
         for turn, part in zip(turns, seen["turns"], strict=True):
             texts = {"Prompt": seen["title"], **part["texts"]}
             for key in ("prompt", "response", "expected_response", "context"):
                 label = key.replace("_", " ").capitalize()
-                assert texts.get(label, "") == harmless(turn.get(key, ""))
+                assert texts.get(label, "") == escape_unsafe(turn.get(key, ""))
             for citation in turn.get("citations", []):
-                assert harmless(citation.get("text", "")) in texts["Citations"]
+                assert escape_unsafe(citation.get("text", "")) in texts["Citations"]
                 assert citation["source"] in texts["Citations"]
             assert turn.get("error", {}).get("message", "") in part["error"]
             assert part["scores"] == [
-                [name, score["result"], harmless(score.get("error") or score.get("reason") or "")]
+                [name, score["result"], escape_unsafe(score.get("error") or score.get("reason") or "")]
                 for name, score in turn["scores"].items()
             ]
     expect(page.locator(".headline")).to_have_text("40% 4 of 10 items (14 turns) pass")
@@ -112,7 +112,7 @@ def test_hostile_text_is_text(view, mixed):
     item = page.locator("details").nth(7)
     for label in ("Response", "Expected response", "Context"):
         text = item.locator(f"dl > div:has(dt:text-is('{label}')) dd")
-        assert (text.is_visible(), text.inner_text()) == (True, harmless(HOSTILE))
+        assert (text.is_visible(), text.inner_text()) == (True, escape_unsafe(HOSTILE))
     assert LINK in item.inner_text()
     assert page.evaluate("window.pwned") is None
     assert page.locator("script").count() == page.locator("style").count() == 1

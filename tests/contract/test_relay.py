@@ -21,7 +21,7 @@ from tests.support.program import write_tree
 
 from waza.errors import ExecutorError
 from waza.kit import process
-from waza.kit.process import Finished
+from waza.kit.process import FinishedProcess
 from waza.model.mocks import CommandMock, McpMock, McpTool
 from waza.model.observation import CommandInvocation
 from waza.workspace.relay import SESSION, Mocked, Relay
@@ -57,7 +57,7 @@ def environment(served: Relay, mocked: Mocked | None = None, **more: str) -> dic
     return {**inherited, "PATH": f"{served.bin}:{os.environ['PATH']}", **own, **more}
 
 
-async def bash(line: str, env: Mapping[str, str], cwd: Path | None = None) -> Finished:
+async def bash(line: str, env: Mapping[str, str], cwd: Path | None = None) -> FinishedProcess:
     done = await process.run(
         ["bash", "--norc", "-c", line], env=env, cwd=cwd, timeout=LIMIT, max_output=1 << 25
     )

@@ -103,7 +103,7 @@ def put(path: Path, text: str) -> None:
 def documents(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the suite of a folder and its tasks, as plain values."""
     for file in (folder / "eval.yaml", *sorted(folder.glob("tasks/*.yaml"))):
-        document = yaml.plain(yaml.load(file.read_bytes()))
+        document = yaml.to_plain(yaml.load(file.read_bytes()))
         assert isinstance(document, dict)
         yield document
 

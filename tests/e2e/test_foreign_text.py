@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.support.program import Ended, strict_json, waza, write_tree
 
-from waza.kit.foreign import harmless
+from waza.kit.unsafe_text import escape_unsafe
 
 COMMANDS = (
     "::add-mask::a", "::error::b", "::stop-commands::t", "##vso[task.complete result=Succeeded;]c",
@@ -27,8 +27,8 @@ sys.stdout.buffer.write(open("evil.txt", "rb").read())
 
 
 def assert_harmless(text: str) -> None:
-    """Nothing in a text is a command, or steers; `harmless` is tested apart."""
-    assert harmless(text) == text
+    """Nothing in a text is a command, or steers; `escape_unsafe` is tested apart."""
+    assert escape_unsafe(text) == text
 
 
 def quoted(text: str) -> str:

@@ -215,7 +215,7 @@ def test_json_on_stdout_stays_json(project: Project):
 UNCLEAN = """
 import waza.kit.process as process
 async def end(child): pass
-process.end, process.sweep = end, lambda *args: []
+process.kill_tree, process.kill_marked = end, lambda *args: []
 from waza.__main__ import main
 main()
 """

@@ -10,7 +10,7 @@ from tests.e2e.broken.case import Case
 from tests.e2e.test_corpus import CORPUS, LOADS, REFUSED
 from tests.support.program import mock_suite, strict_json, waza, write_tree
 
-from waza.kit.foreign import harmless
+from waza.kit.unsafe_text import escape_unsafe
 from waza.model.preflight import Preflight, worst
 from waza.preflight.inventory import inventory
 from waza.report.preflight import lines
@@ -36,7 +36,7 @@ def test_what_a_run_refuses_is_invalid_in_the_same_words(
     report = inventory(Path(case.args[0]), LoadOptions())
     lines = [line for line in case.stderr.splitlines()[:-1] if ": warning: " not in line]
     invalid = {
-        (harmless(one.message), harmless(f"{one.message}; {one.remediation}"))
+        (escape_unsafe(one.message), escape_unsafe(f"{one.message}; {one.remediation}"))
         for one in report.diagnostics
         if one.state == "invalid"
     }

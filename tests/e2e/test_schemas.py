@@ -31,7 +31,7 @@ def complaints(kind: str, value: Any) -> list[str]:
 
 def plain(text: str | bytes) -> Any:
     """YAML as the program reads it."""
-    return yaml.plain(yaml.load(text.encode() if isinstance(text, str) else text))
+    return yaml.to_plain(yaml.load(text.encode() if isinstance(text, str) else text))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.program import command, environment, mock_suite, newest_results
 
-from waza.kit.lines import WITHIN
+from waza.kit.line_file import SYNC_DELAY
 
 TASK = "inputs: {prompt: p}\nmock: {output: ok}\ngraders: [{type: text, name: g, config: {contains: [ok]}}]"
 
@@ -34,4 +34,4 @@ def test_fast_trials_are_synced_in_groups(tmp_path: Path):
     count = sum(int(found) for found in re.findall(r"(\d+)\s+(?:fdatasync|fsync)$", calls, re.MULTILINE))
     took = newest_results(tmp_path)["summary"]["duration_ms"] / 1000
     others = 20  # records of the invocation and of temporary directories, the end, the results file
-    assert 2 <= count <= took / WITHIN + others
+    assert 2 <= count <= took / SYNC_DELAY + others

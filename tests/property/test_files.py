@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from waza.kit.files import inside, safe_join
-from waza.kit.lines import LineFile
+from waza.kit.files import is_inside, safe_join
+from waza.kit.line_file import LineFile
 
 LINES = st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"")), max_size=6)
 
@@ -41,4 +41,4 @@ def test_what_is_joined_stays_below_the_root(relative: str) -> None:
         return
     assert path.is_relative_to(root)
     assert ".." not in path.parts
-    assert inside(root, path)
+    assert is_inside(root, path)

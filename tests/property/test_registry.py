@@ -82,7 +82,7 @@ def test_parts_are_found_again(
 
 
 def merged(below: dict[str, Any], above: dict[str, Any]) -> object:
-    return yaml.plain(deep_merge(node(below), node(above)))
+    return yaml.to_plain(deep_merge(node(below), node(above)))
 
 
 def expected(below: Any, above: Any) -> Any:
@@ -112,8 +112,8 @@ def test_merging(below: dict[str, Any], above: dict[str, Any]) -> None:
 def test_a_value_is_written_on_one_line_and_read_back(value: Any) -> None:
     text = scalar(value)
     assert not set(text) & set("\n\r\x85\u2028\u2029")
-    assert yaml.plain(yaml.load(text.encode())) == value
-    assert yaml.plain(yaml.load(f"k:\n  - a: {text} # c\n".encode())) == {"k": [{"a": value}]}
+    assert yaml.to_plain(yaml.load(text.encode())) == value
+    assert yaml.to_plain(yaml.load(f"k:\n  - a: {text} # c\n".encode())) == {"k": [{"a": value}]}
 
 
 @settings(deadline=None, max_examples=300)
@@ -123,8 +123,8 @@ def test_a_suite_gets_one_more_grader_or_stays_as_it_is(text: str, entry: dict[s
         edited = with_grader(text, entry)
     except UsageError:
         return
-    before: Any = yaml.plain(yaml.load(text.encode()))
-    after: Any = yaml.plain(yaml.load(edited.encode()))
+    before: Any = yaml.to_plain(yaml.load(text.encode()))
+    after: Any = yaml.to_plain(yaml.load(edited.encode()))
     assert after["graders"] == [*(before.get("graders") or []), entry]
     assert {key: value for key, value in after.items() if key != "graders"} == {
         key: value for key, value in before.items() if key != "graders"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waza.kit.template import check, render
+from waza.kit.template import find_mistakes, render
 
 KEYS = st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters="{}|"), min_size=1, max_size=6)
 # Pieces that look like templates without being references, and text with no braces at all.
@@ -20,7 +20,7 @@ VALUES = st.one_of(
 
 @given(st.text('{}.-| \nVarsx"`index'))
 def test_text_without_references_is_unchanged(text: str) -> None:
-    if check(text, ()) == []:  # any reference at all would be unknown
+    if find_mistakes(text, ()) == []:  # any reference at all would be unknown
         assert render(text, {}) == text
 
 

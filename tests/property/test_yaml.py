@@ -36,7 +36,7 @@ class Oracle(pyyaml.BaseLoader):
 
 
 def read(text: str) -> object:
-    return yaml.plain(yaml.load(text.encode()))
+    return yaml.to_plain(yaml.load(text.encode()))
 
 
 def without_types(node: yaml.Node) -> object:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waza.kit.process import leftovers
+from waza.kit.process import find_leftovers
 from waza.m365.custom.custom_result import CustomKind, CustomResult, Number
 from waza.m365.custom.discover import discover
 from waza.m365.custom.pool import CustomPool
@@ -115,7 +115,7 @@ def hosted(
             return await talk(host)
 
     result = asyncio.run(scenario())
-    assert leftovers() == []
+    assert find_leftovers() == []
     return result
 
 

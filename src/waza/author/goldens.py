@@ -15,7 +15,7 @@ import msgspec
 from waza.errors import GraderError, SuiteError, UsageError
 from waza.graders.base import ConfigMistake, Grader
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, dotted
+from waza.kit.decode import Decoder, Document, format_path
 from waza.kit.files import safe_join
 from waza.kit.json_nodes import JsonError, load
 from waza.model.base import Keys
@@ -170,7 +170,7 @@ def _preset(module: Path, document: Document, export: str) -> Preset:
 def _fault(finding: ConfigMistake, golden: Document, preset: Preset) -> Problem:
     """Say what is wrong with a grader's config: in the golden, if it gives what is wrong, else in the preset."""
     # A path may come as one text; of a WGP grader the golden gives what is below `config`.
-    parts = [int(part) if part.isdigit() else part for part in _PART.findall(dotted(finding.path))]
+    parts = [int(part) if part.isdigit() else part for part in _PART.findall(format_path(finding.path))]
     below = ("request", *parts) if preset.type == "wgp" else ("request", "config", *parts)
     if parts and child(golden.root, *below) is not None:
         return golden.problem(at(golden, *below), below, finding.message, finding.hint)

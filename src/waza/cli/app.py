@@ -142,10 +142,10 @@ def _fail_on_files(error: OSError) -> NoReturn:
     """End after trouble with a file or a stream."""
     _trace()
     silence(sys.stdout)
-    from waza.kit.descriptors import in_words
+    from waza.kit.os_errors import describe_os_error
 
     where = error.filename or "the output"
-    _complain(f"Error: cannot write or read {where}: {in_words(error)}", EXIT_ERROR)
+    _complain(f"Error: cannot write or read {where}: {describe_os_error(error)}", EXIT_ERROR)
 
 
 def _trace() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import UsageError
-from waza.kit.text import counted
+from waza.kit.text import pluralize
 from waza.model.loaded import Project
 from waza.report.words import Write, status_mark
 from waza.suite.detect import (
@@ -130,7 +130,7 @@ def _discovered(root: Path, project: Project, say: Write, *, strict: bool) -> Ch
         raise UsageError(f"there is no directory {root} to discover skills in")
     eval_file = project.keys.files.evalFile
     skills = discover_tree(root, eval_file, project.keys.paths.evals)
-    say(f"Discovered {counted(len(skills), 'skill')} in {root}")
+    say(f"Discovered {pluralize(len(skills), 'skill')} in {root}")
     for found in skills:
         mark = status_mark("passed" if found.eval else "failed")
         place = os.path.relpath(found.eval, found.root) if found.eval else f"no {eval_file}"

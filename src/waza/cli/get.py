@@ -23,7 +23,7 @@ def command(target: str) -> int:
 
     from waza.cli.streams import say
     from waza.errors import EXIT_OK, UsageError
-    from waza.kit.text import counted
+    from waza.kit.text import pluralize
 
     suite = Path(target).absolute()
     if suite.is_file():
@@ -34,7 +34,7 @@ def command(target: str) -> int:
         raise UsageError(f"there is no suite {target}; name its file, or a ref")
     for one in got:
         say("\n".join(fetched_line(one, Path(target) if suite.is_file() else None)))
-    say(f"{counted(count, 'grader')} pinned in {path}")
+    say(f"{pluralize(count, 'grader')} pinned in {path}")
     return EXIT_OK
 
 
@@ -42,7 +42,7 @@ async def _get_suite(suite: Path) -> tuple[list[Got], int, Path]:
     """Pin all refs of a suite in a fresh lock, which a broken one cannot prevent."""
     from waza.cli.streams import tell
     from waza.errors import SuiteError, UsageError
-    from waza.kit.exclusive import exclusive
+    from waza.kit.directory_lock import lock_directory
     from waza.registry.get import Getter, suite_refs
     from waza.registry.lock import read_lock, write_lock
     from waza.suite.project import find_project
@@ -50,7 +50,7 @@ async def _get_suite(suite: Path) -> tuple[list[Got], int, Path]:
     refs = suite_refs(suite)
     if not refs:
         raise UsageError(f"{suite.name} has no graders with 'ref'; there is nothing to get")
-    with exclusive(suite.parent):
+    with lock_directory(suite.parent):
         try:
             known = read_lock(suite.parent)
         except SuiteError as error:
@@ -65,12 +65,12 @@ async def _get_suite(suite: Path) -> tuple[list[Got], int, Path]:
 
 async def _get_ref(ref: str) -> tuple[list[Got], int, Path]:
     """Pin one ref in the lock of the current directory."""
-    from waza.kit.exclusive import exclusive
+    from waza.kit.directory_lock import lock_directory
     from waza.registry.get import Getter
     from waza.registry.lock import LockFile, read_lock, write_lock
     from waza.suite.project import find_project
 
-    with exclusive(Path.cwd()):
+    with lock_directory(Path.cwd()):
         known = read_lock(Path.cwd()) or LockFile()
         got = await Getter(known, find_project(Path.cwd()).keys.hosts).get(ref)
         lock = known.with_entry(got.entry)

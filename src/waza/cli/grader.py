@@ -48,7 +48,7 @@ def test(module: Path, *, as_json: bool) -> int:
     from waza.author.goldens import try_goldens
     from waza.cli.streams import say, say_json
     from waza.errors import EXIT_FAILED, EXIT_OK
-    from waza.kit.text import counted
+    from waza.kit.text import pluralize
     from waza.report.words import FAILED, PASSED, one_line
 
     tried = asyncio.run(try_goldens(module.resolve()))
@@ -61,5 +61,5 @@ def test(module: Path, *, as_json: bool) -> int:
         said = one.why or f"it {'passed' if one.verdict.passed else 'failed'}, as it must"
         verdict = "" if one.verdict.error else f" (score {one.verdict.score:g}: {one.verdict.feedback})"
         say(f"{PASSED if one.passed else FAILED} {one.golden}: {one_line(said + verdict, 300)}")
-    say(f"{counted(len(tried), 'golden')}, {failed} failed")
+    say(f"{pluralize(len(tried), 'golden')}, {failed} failed")
     return EXIT_FAILED if failed else EXIT_OK

@@ -13,9 +13,9 @@ import msgspec
 
 from waza.cli.streams import say, say_json, tell
 from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
-from waza.kit.decode import dotted
+from waza.kit.decode import format_path
 from waza.kit.files import write_atomic
-from waza.kit.text import counted
+from waza.kit.text import pluralize
 from waza.m365.document.read import EvalDocument, find_document, of_nodes, read_nodes
 from waza.m365.document.starter import DOCUMENT, starter_files
 from waza.m365.document.upgrade import rewritten
@@ -69,7 +69,7 @@ def upgrade_file(file: Path) -> int:
     if mistakes:
         for problem in mistakes:
             tell(str(problem))
-        tell(f"{counted(len(mistakes), 'mistake')}; nothing was changed")
+        tell(f"{pluralize(len(mistakes), 'mistake')}; nothing was changed")
         return EXIT_ERROR
     if not upgraded.changes:
         say(f"{shown(file)} is current; nothing was changed")
@@ -78,7 +78,7 @@ def upgrade_file(file: Path) -> int:
     write_atomic(file, rewritten(text, upgraded).encode())
     say(f"{shown(file)} was upgraded; as it was before, it is kept in {shown(backup)}")
     for change in upgraded.changes:
-        say(f"  {dotted(change.path)}: {change.message}" if change.path else f"  {change.message}")
+        say(f"  {format_path(change.path)}: {change.message}" if change.path else f"  {change.message}")
     return EXIT_OK
 
 
@@ -137,7 +137,7 @@ def _verdict(checked: Checked) -> str:
     if checked.valid:
         return f"{PASSED} {checked.file}: valid"
     mistakes = sum(problem.severity == "error" for problem in checked.problems)
-    return f"{FAILED} {checked.file}: {counted(mistakes, 'mistake')}"
+    return f"{FAILED} {checked.file}: {pluralize(mistakes, 'mistake')}"
 
 
 def _backed_up(file: Path) -> Path:

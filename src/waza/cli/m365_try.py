@@ -86,7 +86,7 @@ def _given(text: str) -> dict[str, Any]:
         raise UsageError(f"--options is no JSON object such as {example}: {error}") from error
     if not isinstance(node, yaml.Mapping):
         raise UsageError(f"--options is no JSON object such as {example}")
-    return {key: yaml.plain(value) for key, value in node.entries.items()}
+    return {key: yaml.to_plain(value) for key, value in node.entries.items()}
 
 
 def _of_option(problem: Problem, trial: TryArguments) -> Problem:

@@ -34,7 +34,7 @@ def command(*, as_json: bool) -> int:
 
 
 def _table(models: Sequence[Model]) -> list[str]:
-    from waza.kit.text import counted
+    from waza.kit.text import pluralize
     from waza.report.table import table
 
     lines = [
@@ -47,7 +47,11 @@ def _table(models: Sequence[Model]) -> list[str]:
         )
         for model in models
     ]
-    return [*table(("ID", "Name", "Vision", "Context", "Efforts"), lines), "", counted(len(models), "model")]
+    return [
+        *table(("ID", "Name", "Vision", "Context", "Efforts"), lines),
+        "",
+        pluralize(len(models), "model"),
+    ]
 
 
 def _window(tokens: int) -> str:

@@ -17,8 +17,8 @@ from waza.cli.streams import ask, say
 from waza.cli.utf8 import require_utf8
 from waza.errors import EXIT_OK, UsageError
 from waza.kit import yaml
-from waza.kit.decode import dotted
-from waza.kit.exclusive import exclusive
+from waza.kit.decode import format_path
+from waza.kit.directory_lock import lock_directory
 from waza.kit.files import write_atomic
 from waza.model.suite import GraderEntry
 from waza.registry.build import read_preset
@@ -60,7 +60,7 @@ async def add_grader(addition: Addition) -> int:
     entry, suite = entry_of(addition), addition.suite.absolute()
     if not suite.is_file():
         raise UsageError(f"there is no suite {addition.suite}; name its file with --eval")
-    with exclusive(suite.parent):
+    with lock_directory(suite.parent):
         return await _add(addition, suite, entry)
 
 
@@ -105,7 +105,7 @@ def _checked(got: Got, entry: dict[str, Any], taken: Mapping[str, str]) -> Prese
     preset = merged(got.preset, GraderEntry(name=entry.get("name", "")), node)
     _, findings = read_preset(preset, Path())
     faults = [
-        f"{got.entry.ref}: {dotted(('config', *finding.path))}: {finding.text}"
+        f"{got.entry.ref}: {format_path(('config', *finding.path))}: {finding.text}"
         for finding in findings
         if not finding.warning
     ]
@@ -199,7 +199,7 @@ def parse_value(text: str) -> Any:
         return text
     if not (text.startswith(_FLOW) or (isinstance(node, yaml.Scalar) and node.text == text)):
         return text
-    value = yaml.plain(node)
+    value = yaml.to_plain(node)
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:

@@ -36,7 +36,7 @@ from waza.engine.record import make_redactor
 from waza.engine.run import Emit, FinishedRun, RunOptions
 from waza.engine.run_all import Job, JobResult, run_all
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, WazaError
-from waza.kit.text import counted
+from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
 from waza.report.console import report
@@ -349,7 +349,7 @@ class _Command:
         if not self.to_stdout and self.arguments.form == "default":
             overview.skills_summary(lines, results.not_started, results.without_suite, self.out.draw)
         passed = sum(line.passed for line in lines)
-        tell(f"\nEvaluated {counted(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
+        tell(f"\nEvaluated {pluralize(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
         for one in results.not_started:
             tell(f"Not run: {one.name}: {one.why}")
 

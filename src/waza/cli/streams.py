@@ -1,6 +1,6 @@
 """What commands write to standard output and standard error, which may be full.
 
-Nothing else writes to them: what is said here is made harmless, as `waza.kit.foreign` explains.
+Nothing else writes to them: what is said here is made harmless, as `waza.kit.unsafe_text` explains.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from waza.cli.std_streams import silence
 from waza.errors import WazaError
-from waza.kit.foreign import harmless, harmless_json
+from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
 from waza.report.section import Draw, Part, plain
 from waza.report.terminal import has_colour, is_live
 from waza.report.words import printer
@@ -28,7 +28,7 @@ def tell(message: str) -> None:
 
 def ask(question: str) -> str:
     """Ask a person on standard error, and return the line that was typed."""
-    sys.stderr.write(harmless(question) + " ")
+    sys.stderr.write(escape_unsafe(question) + " ")
     sys.stderr.flush()
     return sys.stdin.readline()
 
@@ -91,4 +91,4 @@ class Output:
 
 def _write_json(chunks: Iterable[bytes]) -> None:
     sys.stdout.flush()  # the lines before it
-    sys.stdout.buffer.writelines(harmless_json(chunk.decode()).encode() for chunk in chunks)
+    sys.stdout.buffer.writelines(escape_unsafe_json(chunk.decode()).encode() for chunk in chunks)

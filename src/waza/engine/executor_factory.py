@@ -11,7 +11,7 @@ from waza.engine.attempt_workspace import open_relay
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import ExecutorError, RunError, WazaError
 from waza.executors import EXTRAS
-from waza.kit.fault import fault_of
+from waza.kit.exception_report import describe_exception
 from waza.model.agent import Executor, Setup
 from waza.model.loaded import Project, Suite
 from waza.plugins import load as load_plugin
@@ -49,7 +49,7 @@ async def start_executor(suite: Suite, model: str, project: Project) -> StartedE
             raise RunError(str(error)) from error
         if isinstance(error, Exception) and not isinstance(error, WazaError | OSError):
             name = suite.file.config.executor
-            raise RunError(f"the executor {name} broke: {fault_of(error).text}") from error
+            raise RunError(f"the executor {name} broke: {describe_exception(error).text}") from error
         raise
     return StartedExecutor(executor, relay)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from waza.graders.behavior import Behavior
-from waza.kit.text import folded
+from waza.kit.text import fold_case
 from waza.model.capabilities import Capabilities
 from waza.model.mock import MockScript
 from waza.model.observation import MESSAGE, Observation
@@ -30,17 +30,17 @@ def expected_checks(
     `skill` is the name of the one under test, by which invocations are reported; `enforce` is `config.enforce_expected`. An injected skill body needs no invocation, so
     `should_trigger` is only checked without it. A `behavior` without any limit is no check.
     """
-    expected, output = task.expected, folded(seen.output)
+    expected, output = task.expected, fold_case(seen.output)
     if expected.output_contains:
-        missing = [text for text in expected.output_contains if folded(text) not in output]
+        missing = [text for text in expected.output_contains if fold_case(text) not in output]
         notes = [f"the output does not contain {text!r}" for text in missing]
         yield "_output_contains", "text", Verdict.of_checks(len(expected.output_contains), notes, {})
     if expected.output_not_contains:
-        found = [text for text in expected.output_not_contains if folded(text) in output]
+        found = [text for text in expected.output_not_contains if fold_case(text) in output]
         notes = [f"the output contains {text!r}" for text in found]
         yield "_output_not_contains", "text", Verdict.of_checks(len(expected.output_not_contains), notes, {})
     if expected.output_contains_any:
-        hit = any(folded(text) in output for text in expected.output_contains_any)
+        hit = any(fold_case(text) in output for text in expected.output_contains_any)
         notes = [] if hit else [f"the output contains none of {expected.output_contains_any}"]
         yield "_output_contains_any", "text", Verdict.of_checks(1, notes, {})
     if enforce and expected.behavior and said.acts and expected.behavior.checks:

@@ -13,7 +13,7 @@ import msgspec
 from waza.engine.tamper_check import TamperCheck
 from waza.errors import GraderError, is_outside
 from waza.graders.base import Grader
-from waza.kit.fault import fault_of
+from waza.kit.exception_report import describe_exception
 from waza.model.observation import Observation
 from waza.model.result import Validation, number
 from waza.model.verdict import BuiltGrader, Helpers, Verdict
@@ -103,7 +103,7 @@ async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdi
         verdict = Verdict.errored(str(error) or "the grader did not say why it reached no verdict")
         return msgspec.structs.replace(verdict, outside=is_outside(error))
     except Exception as error:  # noqa: BLE001 - graders are other people's code: whatever they raise is their error
-        fault = fault_of(error)
+        fault = describe_exception(error)
         broke = Verdict.errored(f"the grader broke: {fault.text}", traceback=fault.traceback)
         return msgspec.structs.replace(broke, outside=is_outside(error))
 

@@ -25,7 +25,7 @@ from waza.engine.checksum import checksum_matches, with_checksum
 from waza.engine.journal import JOURNAL, find_run_directory, new_run_id, path_text, read_header
 from waza.errors import UsageError, WazaError
 from waza.kit.files import write_atomic
-from waza.kit.lines import LineFile, read_lines
+from waza.kit.line_file import LineFile, read_lines
 from waza.model.loaded import Suite
 from waza.version import __version__
 

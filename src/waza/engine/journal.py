@@ -27,7 +27,7 @@ import msgspec
 
 from waza.engine.checksum import checksum_matches, with_checksum
 from waza.errors import UsageError, WazaError
-from waza.kit.lines import LineFile, read_lines
+from waza.kit.line_file import LineFile, read_lines
 from waza.model.observation import Usage
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
 from waza.model.trial import Arm

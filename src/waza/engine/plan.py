@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from waza.kit.descriptors import most_open_files
+from waza.kit.os_errors import max_open_files
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.trial import Arm
@@ -37,7 +37,7 @@ def fewer_workers(suites: Sequence[Suite]) -> str:
     if wanted <= _affordable():
         return ""
     return (
-        f"{_affordable()} of {wanted} workers are used: no more than {most_open_files()} files may be open "
+        f"{_affordable()} of {wanted} workers are used: no more than {max_open_files()} files may be open "
         "(ulimit -n); raise that limit for more"
     )
 
@@ -56,7 +56,7 @@ def _asked(suite: Suite) -> int:
 
 def _affordable() -> int:
     """Return how many workers the limit on open files allows."""
-    limit = most_open_files()
+    limit = max_open_files()
     return sys.maxsize if limit is None else max(1, (limit - _FILES_OF_OURS) // _FILES_OF_A_WORKER)
 
 

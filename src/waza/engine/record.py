@@ -12,7 +12,7 @@ from typing import Any, Literal, get_origin
 import msgspec
 
 from waza.kit.redact import Redactor
-from waza.kit.text import encodable, ends
+from waza.kit.text import replace_surrogates, shorten_middle
 from waza.model.agent import JudgeSession
 from waza.model.loaded import Project, Suite
 from waza.model.observation import ANSWER, Denial, Event, ToolEvent, Usage
@@ -123,7 +123,7 @@ def recorded_event(event: Event) -> Event:
 def _without_surrogates(run: TrialResult) -> TrialResult:
     """Return the run with half characters, which no UTF-8 file can hold, replaced by question marks."""
     plain = msgspec.to_builtins(run, enc_hook=str)
-    return msgspec.convert(_mapped(plain, encodable), TrialResult)
+    return msgspec.convert(_mapped(plain, replace_surrogates), TrialResult)
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
@@ -303,7 +303,7 @@ def _triage(status: str, names: Sequence[str], patterns: Sequence[str], error: s
     lines += [f"- failed grader: {name}" for name in names]
     lines += [f"- seen in the output: {pattern}" for pattern in patterns[:5]]
     if error:
-        lines += ["", f"**Last error:** {ends(error, 500)}"]
+        lines += ["", f"**Last error:** {shorten_middle(error, 500)}"]
     advice = "look at the error first; graders may have judged a partial output" if error else ""
     lines += ["", f"**Next:** {advice or 'compare the output with what these graders expect; run with -v'}"]
     return "\n".join(lines)

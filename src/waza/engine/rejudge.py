@@ -20,7 +20,7 @@ from waza.engine.trial import (
     trial_status,
 )
 from waza.errors import ExecutorError, is_outside
-from waza.kit.descriptors import in_words
+from waza.kit.os_errors import describe_os_error
 from waza.model.result import TrialResult
 from waza.model.trial import Trial
 from waza.workspace.pack import unpack
@@ -54,7 +54,7 @@ async def _fill(workspace: Path, packed: Path) -> None:
     try:
         data = await asyncio.to_thread(packed.read_bytes)
     except OSError as error:
-        raise ExecutorError(f"the cached workspace cannot be read: {in_words(error)}") from error
+        raise ExecutorError(f"the cached workspace cannot be read: {describe_os_error(error)}") from error
     await asyncio.to_thread(unpack, data, workspace)
 
 

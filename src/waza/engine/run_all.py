@@ -20,7 +20,7 @@ from waza.engine.invocation import InvocationJournal
 from waza.engine.plan import fewer_workers, shared_workers
 from waza.engine.run import Emit, FinishedRun, RunOptions, SharedWorkers, run_suite
 from waza.errors import WazaError
-from waza.kit.process import kill_leftovers, leftovers
+from waza.kit.process import find_leftovers, kill_leftovers
 from waza.model.event import RunEvent, Warned
 from waza.model.loaded import Suite
 from waza.workspace.run_tempdir import clear_stale_tempdirs
@@ -173,7 +173,7 @@ class _All:
     async def run(self) -> None:
         for batch in _batches(self.jobs):
             await self._run_batch(batch)
-            left = leftovers()  # of all runs at once: they are processes of one program
+            left = find_leftovers()  # of all runs at once: they are processes of one program
             if left:
                 kill_leftovers()
                 self.audience.warn(f"processes that were left over, and have been ended: {len(left)}")

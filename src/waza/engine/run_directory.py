@@ -25,9 +25,9 @@ from waza.engine.journal import (
 )
 from waza.engine.replay import Repeat, ReplayedRun, replay
 from waza.errors import UsageError, WazaError
-from waza.kit.contents import difference
 from waza.kit.files import write_atomic
-from waza.kit.temporary import OwnDirectory
+from waza.kit.tempdirs import ProcessTempdir
+from waza.kit.tree_digest import describe_changes
 from waza.model.loaded import Project, Suite
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
@@ -47,7 +47,7 @@ class RunDirectory:
         fold: Fold,
         past: ReplayedRun | None = None,
         *,
-        temporary: OwnDirectory | None = None,
+        temporary: ProcessTempdir | None = None,
     ) -> None:
         self.journal, self.fold, self.temporary = journal, fold, temporary
         self.past = past or ReplayedRun()
@@ -69,7 +69,7 @@ class RunDirectory:
         """Take what graders read now. UsageError: trials of earlier parts were judged by something else."""
         if not self.past.trials:
             self.journal.read_by_graders(files)
-        elif said := difference(self.past.read, files):
+        elif said := describe_changes(self.past.read, files):
             raise _cannot_resume(self.id, said)
 
     def missing(self, arm: Arm, task_id: str) -> list[int]:
@@ -185,7 +185,7 @@ def open_run_directory(
                 raise
             shutil.rmtree(directory, ignore_errors=True)
             warn(f"{error}; this run is kept in a temporary directory, and cannot be resumed")
-    temporary = OwnDirectory("unsaved")
+    temporary = ProcessTempdir("unsaved")
     try:
         return RunDirectory(Journal.create(temporary.path, header), fold, temporary=temporary)
     except BaseException:

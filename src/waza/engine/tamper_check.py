@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from waza.engine.journal import path_text
-from waza.kit.contents import TooMuchError, difference, inventory
+from waza.kit.tree_digest import TreeTooLargeError, describe_changes, digest_tree
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader, Helpers
@@ -55,11 +55,11 @@ class TamperCheck:
         if root not in self._sealed and root not in self._unsealed:
             try:
                 self._sealed[root] = self._look(root)
-            except TooMuchError as error:
+            except TreeTooLargeError as error:
                 self._unsealed[root] = str(error)
 
     def _look(self, root: Path) -> Found:
-        return inventory(root, self._besides, limited=root not in self._whole)
+        return digest_tree(root, self._besides, limited=root not in self._whole)
 
     def digests(self) -> dict[str, str]:
         """Return what lies at the places that graders read, by path: what a resumed run compares."""
@@ -93,9 +93,9 @@ class TamperCheck:
                 before |= self._sealed[root]
                 try:
                     now |= self._look(root)
-                except TooMuchError as error:
+                except TreeTooLargeError as error:
                     return f"{root} changed ({error})"
-        return difference(before, now)
+        return describe_changes(before, now)
 
     def renew(self, task: Task) -> None:
         """Look at what a task brings again, which hooks may have changed."""

@@ -22,8 +22,8 @@ from waza.engine.saved_attempt import SavedAttempt
 from waza.engine.tamper_check import TamperCheck
 from waza.errors import ExecutorError, OutsideError, is_outside
 from waza.graders.base import Grader
-from waza.kit.descriptors import in_words
-from waza.kit.fault import fault_of
+from waza.kit.exception_report import describe_exception
+from waza.kit.os_errors import describe_os_error
 from waza.kit.redact import Redactor
 from waza.kit.template import fill, render
 from waza.model.agent import AttemptWorkspace, Executor, Judge, Limits
@@ -172,8 +172,8 @@ def explain_failure(world: RunContext, task: Task, error: Exception) -> Executor
     if isinstance(error, ExecutorError):
         return error
     if isinstance(error, OSError) and is_outside(error):
-        return OutsideError(f"the trial could not go on: {in_words(error)}")
-    fault = fault_of(error)
+        return OutsideError(f"the trial could not go on: {describe_os_error(error)}")
+    fault = describe_exception(error)
     world.emit(ExecutorFailed(task_id=task.id, name=task.name, traceback=fault.traceback))
     return ExecutorError(f"the executor broke: {fault.text}")
 

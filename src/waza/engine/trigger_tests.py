@@ -14,7 +14,7 @@ from waza.engine.plan import trigger_workers_of
 from waza.engine.record import session_digest, storable
 from waza.engine.trial import RunContext, turn_limits
 from waza.errors import ExecutorError
-from waza.kit.fault import fault_of
+from waza.kit.exception_report import describe_exception
 from waza.kit.stats import round_half_away
 from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
 from waza.model.observation import Turn, tool_events
@@ -113,7 +113,7 @@ async def _ask(world: RunContext, task: Task, skill: str, prompt: TriggerPrompt)
     except ExecutorError as error:
         return Turn(error=str(error))
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a prompt
-        return Turn(error=f"the executor broke: {fault_of(error).text}")
+        return Turn(error=f"the executor broke: {describe_exception(error).text}")
 
 
 def _judged(

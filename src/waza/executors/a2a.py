@@ -50,7 +50,7 @@ WAITS = (1.0, 4.0, 15.0)
 
 CARD_LIMIT = 30.0  # seconds
 _LONGEST_WAIT = 120.0  # seconds that `Retry-After` may ask for
-_LATER = (http.BUSY, 503, 504)
+_LATER = (http.TOO_MANY_REQUESTS, 503, 504)
 _CHECK_KEYS = (
     "check the token or key: bearer_env and api_key_env (--bearer-env, --api-key-env) "
     "name the variables that hold them"
@@ -99,8 +99,8 @@ class A2AExecutor:
         self.http = httpx.AsyncClient(
             timeout=None,  # noqa: S113  # turns have limits of their own
             follow_redirects=True,
-            headers=http.PLAIN,
-            event_hooks={"request": [self._let_out], "response": [http.bound_async]},
+            headers=http.UNCOMPRESSED,
+            event_hooks={"request": [self._let_out], "response": [http.limit_body_async]},
         )
         self.client: Client | None = None
         self.name = ""  # as the card says
@@ -124,9 +124,9 @@ class A2AExecutor:
             raise ExecutorError(_no_card(url, error)) from error
 
     async def _let_out(self, request: httpx.Request) -> None:
-        """Give a request its credentials, also one that a redirect makes. Refused: it is for another server."""
+        """Give a request its credentials, also one that a redirect makes. Raises RefusedError if it is for another server."""
         if http.origin(request.url) not in self.servers:
-            raise http.Refused(f"the agent leads to {http.address(request.url)}, {_ELSEWHERE}")
+            raise http.RefusedError(f"the agent leads to {http.safe_url(request.url)}, {_ELSEWHERE}")
         request.headers.update(self.secrets)
 
     def _check_servers(self, card: AgentCard) -> None:
@@ -134,7 +134,7 @@ class A2AExecutor:
         ours = [one for one in card.supported_interfaces if http.origin(_url(one.url)) in self.servers]
         others = [one.url for one in card.supported_interfaces if one not in ours]
         if others and not ours:
-            named = http.address(_url(others[0]))
+            named = http.safe_url(_url(others[0]))
             raise ExecutorError(f"the card of the agent at {self.options.url} names {named}, {_ELSEWHERE}")
         del card.supported_interfaces[:]
         card.supported_interfaces.extend(ours)
@@ -190,7 +190,7 @@ class A2ASession:
                 if response is None or response.status_code not in _LATER:
                     return Turn(error=_fault(error), outside=_is_outside(error))
                 if wait is None:
-                    throttled = response.status_code == http.BUSY
+                    throttled = response.status_code == http.TOO_MANY_REQUESTS
                     return Turn(error=_fault(error), throttled=throttled, outside=True)
                 await asyncio.sleep(_wait(response, wait))
             else:
@@ -337,7 +337,7 @@ def _no_card(url: str, error: Exception) -> str:
         return _fault(error)  # something is there
     advice = (
         ""
-        if _away(_cause(error)) or isinstance(_cause(error), http.Refused)
+        if _away(_cause(error)) or isinstance(_cause(error), http.RefusedError)
         else f"; give the address below which it has {_CARD}"
     )
     return f"there is no A2A agent at {url}: {_fault(error)}{advice}"
@@ -353,7 +353,7 @@ def _fault(error: Exception) -> str:
     if _away(cause):
         why = " ".join(str(cause).split())
         return f"nothing answers at {_address(cause)} ({why}); check the address and whether the agent runs"
-    if isinstance(cause, http.Refused):
+    if isinstance(cause, http.RefusedError):
         return str(cause)
     if isinstance(error, TimeoutError):
         return f"no answer within {CARD_LIMIT:g} s"
@@ -375,7 +375,7 @@ def _away(cause: BaseException | None) -> TypeGuard[httpx.ConnectError]:
 
 def _address(error: httpx.HTTPStatusError | httpx.ConnectError) -> str:
     """Return what was asked, without what may be a secret."""
-    return http.address(error.request.url)
+    return http.safe_url(error.request.url)
 
 
 def _cause(error: BaseException) -> BaseException | None:
@@ -390,5 +390,5 @@ def _response(error: BaseException) -> httpx.Response | None:
 
 
 def _wait(response: httpx.Response, otherwise: float) -> float:
-    asked = http.asked_wait(response)
+    asked = http.parse_retry_after(response)
     return otherwise if asked is None else min(asked, _LONGEST_WAIT)

@@ -16,8 +16,8 @@ from waza.errors import ExecutorError, is_outside
 from waza.executors._agent_answer import AgentAnswer, answer_from_json
 from waza.executors._system import system_text
 from waza.kit import process
-from waza.kit.temporary import OwnDirectory
-from waza.kit.text import ends
+from waza.kit.tempdirs import ProcessTempdir
+from waza.kit.text import shorten_middle
 from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.base import Keys, NonBlank
 from waza.model.observation import MESSAGE, PROMPT, Event, Turn
@@ -58,11 +58,11 @@ class CommandExecutor:
         self.options = setup.options(CommandOptions)
         self.config = setup.config
         self.shims = setup.shims
-        self.files: OwnDirectory | None = None
+        self.files: ProcessTempdir | None = None
 
     async def start(self) -> None:
         """Make room for the files with system texts, outside of the workspaces."""
-        self.files = OwnDirectory("system")
+        self.files = ProcessTempdir("system")
 
     def works_in(self, task: Task) -> bool:
         """Tell whether the program runs in a workspace."""
@@ -138,7 +138,7 @@ class CommandSession:
         self.file.unlink(missing_ok=True)
 
 
-def _turn(prompt: str, ended: process.Finished, limits: Limits, *, as_json: bool) -> Turn:
+def _turn(prompt: str, ended: process.FinishedProcess, limits: Limits, *, as_json: bool) -> Turn:
     if ended.timed_out:
         return Turn(error=f"the command did not end within {limits.turn:g} s", timed_out=True)
     if ended.truncated:
@@ -161,6 +161,6 @@ def _turn(prompt: str, ended: process.Finished, limits: Limits, *, as_json: bool
     )
 
 
-def _complaint(ended: process.Finished) -> str:
-    said = ends(ended.stderr.decode("utf-8", "replace").strip(), _SHOWN)
+def _complaint(ended: process.FinishedProcess) -> str:
+    said = shorten_middle(ended.stderr.decode("utf-8", "replace").strip(), _SHOWN)
     return f"the command ended with {ended.ending}{': ' if said else ''}{said}"

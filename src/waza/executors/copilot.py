@@ -19,7 +19,7 @@ from waza.executors.copilot_policy import ToolPolicy, agent_policy
 from waza.executors.copilot_probe import probe
 from waza.executors.copilot_servers import Servers, start_limits
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
-from waza.kit.text import encodable
+from waza.kit.text import replace_surrogates
 from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.observation import Turn, Usage
 from waza.model.task import Task
@@ -91,7 +91,11 @@ class CopilotAgent:
         watch = TurnWatch(limits, Servers(servers, fresh=not self.session_id))
         session = await self._session(policy, watch)
         metrics = await take_turn(
-            watch, session, self.client, self.executor.clients, lambda: session.send(encodable(prompt))
+            watch,
+            session,
+            self.client,
+            self.executor.clients,
+            lambda: session.send(replace_surrogates(prompt)),
         )
         policy.note_hidden(watch.collector.events)
         if watch.error:

@@ -15,9 +15,9 @@ from copilot import CopilotClient, RuntimeConnection
 
 from waza.errors import ExecutorError, OutsideError
 from waza.executors.copilot_directories import RuntimeDirectories, agent_environment, shared_cache, unpacked
-from waza.kit.marks import MARK, brand, new_mark
-from waza.kit.process import sweep
-from waza.kit.temporary import OwnDirectory
+from waza.kit.process import kill_marked
+from waza.kit.process_marks import MARK, apply_mark, new_mark
+from waza.kit.tempdirs import ProcessTempdir
 from waza.model.agent import Setup
 from waza.model.trial import Attempt, TrialKey
 from waza.version import __version__
@@ -61,7 +61,7 @@ class Clients:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self._directory: OwnDirectory | None = None
+        self._directory: ProcessTempdir | None = None
         self._clients: dict[tuple[object, ...], CopilotClient] = {}
         self._marks: dict[CopilotClient, int] = {}
         self._temporary: dict[CopilotClient, Path] = {}
@@ -72,7 +72,7 @@ class Clients:
     def scratch(self) -> Path:
         """The directory of all that belongs to the processes; removed at the end."""
         if self._directory is None:
-            self._directory = OwnDirectory("copilot")
+            self._directory = ProcessTempdir("copilot")
         return self._directory.path
 
     def temporary(self, client: CopilotClient) -> Path:
@@ -109,7 +109,7 @@ class Clients:
 
     def end_commands(self, client: CopilotClient, workspace: Path | None = None) -> None:
         """Kill what commands of agents left running in a workspace, or anywhere."""
-        sweep(self._marks[client], inside=workspace)
+        kill_marked(self._marks[client], inside=workspace)
 
     async def forget_if_dead(self, client: CopilotClient) -> None:
         """Stop a client if its process has ended."""
@@ -129,14 +129,14 @@ class Clients:
                 await client.start()
         except BaseException as error:
             await _kill(client)
-            brand(mark)
-            sweep(mark)
+            apply_mark(mark)
+            kill_marked(mark)
             if isinstance(error, TimeoutError):
                 raise OutsideError(f"the Copilot runtime did not start within {START_LIMIT:g} s") from None
             if isinstance(error, Exception):  # the SDK raises bare exceptions and its own
                 raise OutsideError(f"the Copilot runtime failed to start: {_reason(error)}") from error
             raise
-        brand(mark)  # before any agent starts something
+        apply_mark(mark)  # before any agent starts something
         return client
 
     async def aclose(self) -> None:

@@ -60,7 +60,7 @@ class Collector:
             self.tokens.add(data)
         elif kind == "session.error" and not of_sub_agent:
             self.error = str(data.get("message") or "the session ended in an error without a message")
-            self.throttled = data.get("statusCode") == http.BUSY
+            self.throttled = data.get("statusCode") == http.TOO_MANY_REQUESTS
             self.outside = http.is_outside(data.get("statusCode"))
 
     @property

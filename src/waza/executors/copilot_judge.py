@@ -16,7 +16,7 @@ from waza.executors.copilot_models import check_effort
 from waza.executors.copilot_options import common_options
 from waza.executors.copilot_policy import ToolPolicy, agent_policy, judge_policy
 from waza.executors.copilot_turn import TurnWatch, session_metrics, take_turn
-from waza.kit.text import encodable
+from waza.kit.text import replace_surrogates
 from waza.model.agent import (
     READING,
     JudgeAnswer,
@@ -77,7 +77,7 @@ class CopilotInterview:
             session,
             self.client,
             self.judge.clients,
-            lambda: session.send(encodable(question.text), mode="enqueue"),
+            lambda: session.send(replace_surrogates(question.text), mode="enqueue"),
         )
         usage = self.meter.turn(watch.collector, metrics)
         if set(question.may_use) - set(READING) and self.workdir is not None:

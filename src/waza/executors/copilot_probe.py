@@ -22,8 +22,8 @@ async def probe(provider: Provider) -> None:
         address = httpx.URL(url)
         async with httpx.AsyncClient(
             timeout=LIMIT,
-            headers={**http.PLAIN, **_credentials(provider), **provider.headers},
-            event_hooks={"response": [http.bound_async]},
+            headers={**http.UNCOMPRESSED, **_credentials(provider), **provider.headers},
+            event_hooks={"response": [http.limit_body_async]},
             trust_env=address.host not in _LOOPBACK,  # the runtime asks this machine without a proxy, too
         ) as client:
             response = await client.get(address)
@@ -36,9 +36,9 @@ async def probe(provider: Provider) -> None:
         raise OutsideError(
             f"the model server at {provider.host} cannot be reached ({why}); check its address and whether it runs"
         ) from error
-    if http.is_broken(response.status_code):
+    if http.is_server_error(response.status_code):
         raise OutsideError(
-            f"the model server at {provider.host} answers {response.status_code} to {http.address(address)}"
+            f"the model server at {provider.host} answers {response.status_code} to {http.safe_url(address)}"
         )
     if provider.type == "openai" and response.status_code in http.DENIED:
         raise OutsideError(

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from waza.errors import ExecutorError
-from waza.kit.descriptors import in_words
-from waza.kit.files import inside, safe_join
+from waza.kit.files import is_inside, safe_join
+from waza.kit.os_errors import describe_os_error
 from waza.model.agent import (
     AttemptWorkspace,
     JudgeAnswer,
@@ -131,7 +131,9 @@ class MockSession:
             for name in turn.delete:
                 self._inside(name).unlink(missing_ok=True)
         except OSError as error:
-            raise ExecutorError(f"the script cannot change {error.filename}: {in_words(error)}") from error
+            raise ExecutorError(
+                f"the script cannot change {error.filename}: {describe_os_error(error)}"
+            ) from error
 
     def _inside(self, name: str) -> Path:
         root = self.place.workspace
@@ -141,7 +143,7 @@ class MockSession:
             path = safe_join(root, name)
         except ValueError as error:
             raise ExecutorError(f"the script cannot touch {name!r}: {error}") from error
-        if not inside(root, path):
+        if not is_inside(root, path):
             raise ExecutorError(f"the script cannot touch {name!r}: it leads outside of the workspace")
         return path
 

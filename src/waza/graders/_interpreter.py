@@ -18,9 +18,9 @@ from typing import Literal
 import msgspec
 
 from waza.errors import GraderError
-from waza.kit.line_process import LineProcess, Pool, decoded
-from waza.kit.process import ProcessDied
-from waza.kit.text import encodable
+from waza.kit.line_process import LineProcess, ProcessPool, decode_answer
+from waza.kit.process import ProcessDiedError
+from waza.kit.text import replace_surrogates
 
 Language = Literal["python", "javascript"]
 
@@ -52,7 +52,7 @@ class Interpreters:
     def __init__(self, limit: int | None = None) -> None:
         """`limit` defaults to the number of cores."""
         limit = limit or os.cpu_count() or 1
-        self._pools = {language: Pool(limit, partial(_started, language)) for language in _ARGV}
+        self._pools = {language: ProcessPool(limit, partial(_started, language)) for language in _ARGV}
         self._ids = itertools.count(1)
 
     async def evaluate(
@@ -69,7 +69,7 @@ class Interpreters:
         line = _line(language, id=number, names=names, assertions=list(assertions), limit_ms=ASSERTION_MS)
         try:
             async with self._pools[language].child() as child:
-                answer = decoded(await child.ask(line, timeout), _Answer)
+                answer = decode_answer(await child.ask(line, timeout), _Answer)
                 if answer is None or (answer.id, len(answer.results)) != (number, len(assertions)):
                     raise GraderError(
                         f"the {language} interpreter answered nonsense; do assertions write to it?"
@@ -78,9 +78,9 @@ class Interpreters:
             raise GraderError(
                 f"the {language} assertions did not end within {timeout:g} s; simplify them or raise the timeout"
             ) from None
-        except ProcessDied as error:
+        except ProcessDiedError as error:
             raise GraderError(f"the {language} interpreter failed: {error}") from error
-        return [text if text is None else encodable(text) for text in answer.results]
+        return [text if text is None else replace_surrogates(text) for text in answer.results]
 
     async def aclose(self) -> None:
         """End the children. Call it when no evaluation is under way."""
@@ -92,7 +92,7 @@ async def _started(language: Language) -> LineProcess:
     child = LineProcess(_ARGV[language], env=_environment())
     try:
         await child.start()
-    except ProcessDied as error:
+    except ProcessDiedError as error:
         raise GraderError(f"{error}; {_INSTALL[language]}") from error
     return child
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import GraderError, WazaError
-from waza.kit.temporary import OwnDirectory
+from waza.kit.tempdirs import ProcessTempdir
 from waza.kit.tree_copy import copy_tree
 from waza.model.agent import READING, JudgeAnswer, JudgeQuestion
 from waza.model.observation import Observation
@@ -88,7 +88,7 @@ async def _shown(seen: Observation, *, copied: bool) -> AsyncIterator[Path | Non
     if not copied:
         yield workspace
         return
-    own = OwnDirectory("judge")
+    own = ProcessTempdir("judge")
     try:
         copy = own.path / "workspace"
         if workspace is None:

@@ -11,7 +11,7 @@ import unicodedata
 
 import msgspec
 
-from waza.kit.text import folded
+from waza.kit.text import fold_case
 
 _UNTELLING = (
     "the and for with this that from into your you are was were what where how why not "
@@ -50,21 +50,21 @@ class Keywords(msgspec.Struct, frozen=True):
         if not found:
             return Match(0.0, 0.0, [])
         matched = [token for token in found if token in self.words]
-        phrase_score = max((_share(phrase, folded(prompt), found) for phrase in self.phrases), default=0.0)
+        phrase_score = max((_share(phrase, fold_case(prompt), found) for phrase in self.phrases), default=0.0)
         return Match(max(len(matched) / len(found), phrase_score), phrase_score, matched)
 
 
 def keywords(name: str, description: str, body: str) -> Keywords:
     """Return the keywords of a skill: its name, its description up to what it is not for, and its body."""
     uses = _DO_NOT_USE_FOR.split(description, maxsplit=1)[0]
-    phrases = tuple((folded(phrase), tuple(tokens(phrase))) for phrase in use_for(description))
+    phrases = tuple((fold_case(phrase), tuple(tokens(phrase))) for phrase in use_for(description))
     words = {*tokens(f"{name} {uses} {body}"), *(word for _, parts in phrases for word in parts)}
     return Keywords(frozenset(words), phrases)
 
 
 def tokens(text: str) -> list[str]:
     """Return the words of a text in lower case, in order: runs of letters and digits, without stop words."""
-    spaced = "".join(char if unicodedata.category(char)[0] in "LN" else " " for char in folded(text))
+    spaced = "".join(char if unicodedata.category(char)[0] in "LN" else " " for char in fold_case(text))
     return [
         word for word in spaced.split() if word not in _STOP_WORDS and len(word.encode("utf-8")) >= _SHORTEST
     ]

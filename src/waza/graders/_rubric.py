@@ -10,7 +10,7 @@ import msgspec
 
 from waza.graders.base import GraderLocation
 from waza.kit import frontmatter, yaml
-from waza.kit.decode import Decoder, Document, Unknown, did_you_mean, fields_of
+from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, did_you_mean, fields_of
 from waza.model.base import Keys, NonBlank
 from waza.problem import Problem, shown
 
@@ -130,5 +130,5 @@ def _mistakes(file: str, head: Head | None, document: frontmatter.Frontmatter) -
     return found
 
 
-def _warn(struct: type, key: str, _path: tuple[str | int, ...]) -> Unknown:
-    return Unknown("warning", did_you_mean(key, (field.key for field in fields_of(struct))))
+def _warn(struct: type, key: str, _path: tuple[str | int, ...]) -> UnknownKeyAdvice:
+    return UnknownKeyAdvice("warning", did_you_mean(key, (field.key for field in fields_of(struct))))

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import GraderError
-from waza.kit.line_process import LineProcess, Pool, decoded
-from waza.kit.process import ProcessDied
+from waza.kit.line_process import LineProcess, ProcessPool, decode_answer
+from waza.kit.process import ProcessDiedError
 
 _MEMORY = 2 << 30  # bytes of address space
 _ARGV = (sys.executable, "-I", "-c", "from waza.graders._validating import serve; serve()")
@@ -37,7 +37,7 @@ class Validators:
     """The children of a run, one for each core at most."""
 
     def __init__(self) -> None:
-        self._pool = Pool(os.cpu_count() or 1, _started)
+        self._pool = ProcessPool(os.cpu_count() or 1, _started)
 
     async def errors(
         self, schema: str, file: Path | None, root: Path | None, value: object, timeout: float
@@ -46,14 +46,16 @@ class Validators:
         question = {"schema": schema, "file": file and str(file), "root": root and str(root), "value": value}
         try:
             async with self._pool.child() as child:
-                answer = decoded(await child.ask(json.dumps(question).encode("ascii"), timeout), _Answer)
+                answer = decode_answer(
+                    await child.ask(json.dumps(question).encode("ascii"), timeout), _Answer
+                )
                 if answer is None:
-                    raise ProcessDied("its process answered nonsense")
+                    raise ProcessDiedError("its process answered nonsense")
         except TimeoutError:
             raise GraderError(
                 f"the output cannot be held against the schema within {timeout:g} s; simplify the schema"
             ) from None
-        except ProcessDied as error:
+        except ProcessDiedError as error:
             raise GraderError(f"the output cannot be held against the schema: {error}") from error
         if answer.fault:
             raise GraderError(answer.fault)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from waza.errors import GraderError, is_outside
 from waza.kit import process
-from waza.kit.process import ProcessDied
+from waza.kit.process import ProcessDiedError
 from waza.model.wgp import MAX_LOG, MAX_RESPONSE, GraderReply
 
 # What a program needs to find other programs and its own files. Secrets in our environment stay here.
@@ -46,15 +46,15 @@ async def ask(
                 cwd=Path(workspace or empty),
                 env=_environment(workspace),
             )
-        except ProcessDied as error:
+        except ProcessDiedError as error:
             if is_outside(error):
                 raise GraderError(str(error)) from error
             return GraderReply(fault=str(error))
         try:
             child.write(request, last=True)
-            ended = await process.within(wall, child.exited)
+            ended = await process.wait_at_most(wall, child.exited)
         finally:
-            await process.end(child)
+            await process.kill_tree(child)
     ending = _ending(*child.status(), cpu) if ended else f"the time limit of {wall} s was reached"
     return GraderReply(
         data=bytes(output.answer), log=output.log.decode("utf-8", "replace").strip(), fault=ending
@@ -87,4 +87,4 @@ def _ending(returncode: int | None, signal: str, cpu: int) -> str:
     """Return what is wrong with the end of a program, or nothing."""
     if signal == "SIGXCPU":
         return f"the CPU limit of {cpu} s was reached"
-    return "" if returncode == 0 else f"the program ended badly: {process.ending(returncode, signal)}"
+    return "" if returncode == 0 else f"the program ended badly: {process.describe_exit(returncode, signal)}"

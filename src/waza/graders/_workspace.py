@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from waza.errors import GraderError, is_outside
-from waza.kit.descriptors import in_words
-from waza.kit.files import inside, read_rooted, safe_join
+from waza.kit.files import is_inside, read_rooted, safe_join
+from waza.kit.os_errors import describe_os_error
 from waza.model.observation import Observation
 
 MAX_BYTES = 50 * 1024 * 1024  # of a file that is looked into
@@ -50,14 +50,16 @@ def opened(seen: Observation, paths: Iterable[str]) -> Path | None:
     try:
         os.scandir(seen.workspace).close()
     except OSError as error:
-        raise GraderError(f"the workspace {seen.workspace} cannot be opened: {in_words(error)}") from error
+        raise GraderError(
+            f"the workspace {seen.workspace} cannot be opened: {describe_os_error(error)}"
+        ) from error
     return Path(seen.workspace)
 
 
 def exists(root: Path, path: str) -> bool:
     """Tell whether a workspace path is there. Raises ValueError with a sentence where that cannot be told."""
     place = safe_join(root, cleaned(path))
-    if not inside(root, place):
+    if not is_inside(root, place):
         raise ValueError(f"{path!r} leads out of the workspace, or in a circle, through a symbolic link")
     try:
         place.stat()
@@ -96,4 +98,4 @@ def content(root: Path, path: str) -> bytes:
 def refusal(what: str, error: OSError) -> Exception:
     """Return what to raise for a refusal of the system: ValueError, a finding; GraderError where no file is at fault."""
     kind = GraderError if is_outside(error) else ValueError
-    return kind(f"{what}: {in_words(error)}")
+    return kind(f"{what}: {describe_os_error(error)}")

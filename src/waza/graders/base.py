@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from waza.kit.files import inside
+from waza.kit.files import is_inside
 from waza.kit.template import fill
 from waza.model.base import Keys
 from waza.model.observation import Observation
@@ -66,7 +66,7 @@ class GraderLocation(msgspec.Struct, frozen=True, kw_only=True):
             given = Path(path).expanduser() if path == "~" or path.startswith("~/") else Path(path)
             if self.module is not None:
                 path_inside = self.base / given
-                return path_inside if _is_plain(path_inside) and inside(self.module, path_inside) else None
+                return path_inside if _is_plain(path_inside) and is_inside(self.module, path_inside) else None
             candidates = [given] if given.is_absolute() else [self.base / given, Path.cwd() / given]
             return next(filter(_is_plain, candidates), None)
         except (OSError, RuntimeError, ValueError):

@@ -67,13 +67,13 @@ class Code(Grader, frozen=True, kw_only=True):
         """Yield the assertions in which a value could be read as code."""
         for index, assertion in enumerate(self.assertions):
             try:
-                code_template.placed(assertion, _Anything(), self.language)
+                code_template.render_code(assertion, _Anything(), self.language)
             except TemplateError as error:
                 yield ConfigMistake(path=("assertions", index), message=str(error))
 
     def filled(self, variables: Mapping[str, str]) -> Code:
         """Return the grader with each value as a string of its language, so that it is never read as code."""
-        assertions = [code_template.placed(one, variables, self.language) for one in self.assertions]
+        assertions = [code_template.render_code(one, variables, self.language) for one in self.assertions]
         return msgspec.structs.replace(self, assertions=assertions)
 
     async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:

@@ -13,7 +13,7 @@ from waza.errors import WazaError, is_outside
 from waza.graders._difference import difference, lines_changed
 from waza.graders._workspace import content, encoding_note, opened, path_fault, refusal
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
-from waza.kit.files import inside, write_atomic
+from waza.kit.files import is_inside, write_atomic
 from waza.model.base import Keys
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -45,7 +45,7 @@ class _Snapshot(msgspec.Struct, frozen=True):
 
     def stray(self) -> str:
         """Return what is wrong with the place, or an empty text."""
-        if self.context is None or inside(self.context, self.file):
+        if self.context is None or is_inside(self.context, self.file):
             return ""
         return f"snapshot {self.name!r} leads out of {self.context}"
 

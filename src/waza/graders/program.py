@@ -16,8 +16,8 @@ import msgspec
 from waza.errors import GraderError, is_outside
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import process
-from waza.kit.files import inside
-from waza.kit.process import Finished
+from waza.kit.files import is_inside
+from waza.kit.process import FinishedProcess
 from waza.kit.template import has_references
 from waza.model.base import NonBlank, SecondsOrOff
 from waza.model.observation import Observation
@@ -173,7 +173,7 @@ def _placed(word: str, around: GraderLocation) -> str:
     """
     for directory in (around.base,) if around.module else (around.base, Path.cwd()):
         path = os.path.join(directory, word)  # noqa: PTH118 - `word` may be any text, such as a whole script
-        ours = around.module is None or inside(around.module, Path(path))
+        ours = around.module is None or is_inside(around.module, Path(path))
         if ours and os.path.isfile(path):  # noqa: PTH113 - as above: False where Path.is_file raises (name too long)
             return os.path.abspath(path)  # noqa: PTH100 - keeps symlinks, so a program finds its neighbours
     return word
@@ -215,7 +215,7 @@ def _is_path(command: str) -> bool:
     return "/" in command or "\\" in command or command.startswith("~")
 
 
-def _ending(finished: Finished, limit: float) -> str:
+def _ending(finished: FinishedProcess, limit: float) -> str:
     return f"the time limit of {limit:g} s was reached" if finished.timed_out else finished.ending
 
 

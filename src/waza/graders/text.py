@@ -8,7 +8,7 @@ import msgspec
 
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.pattern import PatternError, compile_pattern
-from waza.kit.text import folded
+from waza.kit.text import fold_case
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -39,10 +39,10 @@ class Text(Grader, frozen=True, kw_only=True):
         """Look for every entry in the final output."""
         del helpers
         lists = msgspec.structs.asdict(self)
-        output, lowered = seen.output, folded(seen.output)
+        output, lowered = seen.output, fold_case(seen.output)
         failures = [
-            *(f"no {entry!r} in the output" for entry in self.contains if folded(entry) not in lowered),
-            *(f"{entry!r} is in the output" for entry in self.not_contains if folded(entry) in lowered),
+            *(f"no {entry!r} in the output" for entry in self.contains if fold_case(entry) not in lowered),
+            *(f"{entry!r} is in the output" for entry in self.not_contains if fold_case(entry) in lowered),
             *(
                 f"no {entry!r} (case-sensitive) in the output"
                 for entry in self.contains_cs

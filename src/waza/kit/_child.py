@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import cast
 
-Keep = Callable[[int, bytes], None]
+OutputHandler = Callable[[int, bytes], None]
 """Takes what a child wrote: the descriptor (1 or 2) and the bytes; empty bytes mean that no more comes."""
 
 _DRAIN = 0.2  # seconds in which the pipes of an ended process may still be read
@@ -23,7 +23,7 @@ class Child(asyncio.SubprocessProtocol):
     held them, or by us a moment after the end, so that no background process can hold them for ever.
     """
 
-    def __init__(self, number: int, keep: Keep) -> None:
+    def __init__(self, number: int, keep: OutputHandler) -> None:
         self.number = number
         self.exited = asyncio.Event()
         self.over = asyncio.Event()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-MOST_WORK = 1_000_000  # subschemas that one value is held against at most
+MAX_WORK = 1_000_000  # subschemas that one value is held against at most
 
 _NAMES = (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", ""))
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -19,7 +19,7 @@ def too_much_work(schema: object) -> bool:
     References within the schema are followed, those that go in circles once.
     """
     try:
-        return _count(schema, schema, dict(_named(schema)), {}) > MOST_WORK
+        return _count(schema, schema, dict(_named(schema)), {}) > MAX_WORK
     except RecursionError:
         return True
 
@@ -48,7 +48,7 @@ def _count(node: Any, root: Any, named: dict[str, Any], known: dict[int, int]) -
         ]
         targets = [_target(node[key], root, named) for key in _REFERENCES if isinstance(node.get(key), str)]
         known[id(node)] = min(
-            1 + sum(below) + sum(_count(target, root, named, known) for target in targets), MOST_WORK + 1
+            1 + sum(below) + sum(_count(target, root, named, known) for target in targets), MAX_WORK + 1
         )
     return known[id(node)]
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from waza.kit.template import BRACES, Reference, TemplateError, parts, render
+from waza.kit.template import BRACES, Reference, TemplateError, render, split_references
 
 Language = Literal["python", "javascript"]
 
@@ -22,7 +22,7 @@ _UNKNOWN = {"python": "#", "javascript": "/`"}
 _HINT = "write it alone or in plain quotes"
 
 
-def placed(code: str, variables: Mapping[str, str], language: Language) -> str:
+def render_code(code: str, variables: Mapping[str, str], language: Language) -> str:
     """Return the code with each reference as a string; `{{"{{"}}` becomes two braces.
 
     Raises TemplateError for a reference at a place where its value could be read as code.
@@ -31,7 +31,7 @@ def placed(code: str, variables: Mapping[str, str], language: Language) -> str:
     for i, piece in enumerate(BRACES.split(code)):
         if i:
             walk.text("{{")
-        for part in parts(piece):
+        for part in split_references(piece):
             if isinstance(part, Reference):
                 walk.value(part, render(part.text, variables))
             else:

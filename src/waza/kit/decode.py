@@ -23,7 +23,7 @@ from waza.kit._scalars import as_bool, as_number
 from waza.problem import Problem, Severity
 
 T = TypeVar("T")
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 _BAD: Any = object()  # stands for a value that could not be read; its Problem is on the list
 
 
@@ -41,39 +41,39 @@ class Document(msgspec.Struct, frozen=True):
 
     def faulty(self, *path: str | int) -> bool:
         """Tell whether decoding found a mistake at a path or below it."""
-        place = dotted(path)
+        place = format_path(path)
         return any(fault == place or fault.startswith((f"{place}.", f"{place}[")) for fault in self.faults)
 
     def blank(self, *path: str | int) -> bool:
         """Tell whether what was read at a path, or above it, only stands in for what is wrong or missing."""
-        return any(dotted(path[:end]) in self.blanks for end in range(1, len(path) + 1))
+        return any(format_path(path[:end]) in self.blanks for end in range(1, len(path) + 1))
 
     def problem(
-        self, node: yaml.Node, path: Path, message: str, hint: str = "", severity: Severity = "error"
+        self, node: yaml.Node, path: KeyPath, message: str, hint: str = "", severity: Severity = "error"
     ) -> Problem:
         """Return a Problem at the place of `node`."""
         return Problem(
             file=self.file,
             line=node.line,
             column=node.column,
-            path=dotted(path),
+            path=format_path(path),
             message=message,
             hint=hint,
             severity=severity,
         )
 
 
-class Unknown(msgspec.Struct, frozen=True):
+class UnknownKeyAdvice(msgspec.Struct, frozen=True):
     """What to say of a key that its level does not have."""
 
     severity: Severity
     hint: str
 
 
-UnknownKey = Callable[[type, str, Path], Unknown]
+UnknownKeyHandler = Callable[[type, str, KeyPath], UnknownKeyAdvice]
 
 
-def dotted(path: Path) -> str:
+def format_path(path: KeyPath) -> str:
     """Return `("graders", 0, "config")` as `graders[0].config`."""
     text = ""
     for part in path:
@@ -95,9 +95,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {guess!r}?" if guess else f"known: {', '.join(names)}"
 
 
-def always_error(struct: type, key: str, _path: Path) -> Unknown:
+def reject_unknown_key(struct: type, key: str, _path: KeyPath) -> UnknownKeyAdvice:
     """Treat every unknown key as an error."""
-    return Unknown("error", did_you_mean(key, (field.key for field in fields_of(struct))))
+    return UnknownKeyAdvice("error", did_you_mean(key, (field.key for field in fields_of(struct))))
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -123,13 +123,13 @@ def fields_of(struct: type) -> tuple[Field, ...]:
 class Decoder:
     """Reads typed values out of one Document and collects its Problems."""
 
-    def __init__(self, document: Document, unknown: UnknownKey = always_error) -> None:
+    def __init__(self, document: Document, unknown: UnknownKeyHandler = reject_unknown_key) -> None:
         self.document, self.unknown = document, unknown
         self.problems: list[Problem] = []
         self._blanks: set[str] = set()
         self._salvaging = False
 
-    def read(self, wanted: type[T], node: yaml.Node | None = None, path: Path = ()) -> T | None:
+    def read(self, wanted: type[T], node: yaml.Node | None = None, path: KeyPath = ()) -> T | None:
         """Return `node` (default: the root) as `wanted`, or None after a mistake; see `problems`."""
         before = len(self.problems)
         value = self._value(wanted, self.document.root if node is None else node, path)
@@ -138,7 +138,7 @@ class Decoder:
         return value  # type: ignore[no-any-return]  # _value answers by the type it was handed
 
     def salvage(
-        self, wanted: type[T], node: yaml.Node | None = None, path: Path = ()
+        self, wanted: type[T], node: yaml.Node | None = None, path: KeyPath = ()
     ) -> tuple[T | None, Document]:
         """Return `node` (default: the root) as `wanted`, and the document with its faults noted.
 
@@ -152,13 +152,13 @@ class Decoder:
         document = msgspec.structs.replace(self.document, faults=faults, blanks=frozenset(self._blanks))
         return None if value is _BAD else value, document
 
-    def complain(self, node: yaml.Node, path: Path, message: str, hint: str = "") -> Any:
+    def complain(self, node: yaml.Node, path: KeyPath, message: str, hint: str = "") -> Any:
         """Note an error at `node`."""
-        self._blanks.add(dotted(path))
+        self._blanks.add(format_path(path))
         self.problems.append(self.document.problem(node, path, message, hint))
         return _BAD
 
-    def _value(self, wanted: Any, node: yaml.Node, path: Path, meta: msgspec.Meta | None = None) -> Any:
+    def _value(self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None = None) -> Any:
         origin = get_origin(wanted)
         if origin is Annotated:
             inner, *extras = get_args(wanted)
@@ -178,7 +178,7 @@ class Decoder:
             return self._struct(wanted, node, path)
         return self._scalar(wanted, node, path, meta)
 
-    def _struct(self, wanted: type[msgspec.Struct], node: yaml.Node, path: Path) -> Any:
+    def _struct(self, wanted: type[msgspec.Struct], node: yaml.Node, path: KeyPath) -> Any:
         fields = fields_of(wanted)
         if not isinstance(node, yaml.Mapping):
             some = ", ".join(f"{field.key}:" for field in fields[:3])
@@ -198,19 +198,19 @@ class Decoder:
             meant = nearest(field.key, node.entries.keys() - known.keys())
             hint = f"{meant!r} is probably meant to be it" if meant else ""
             self.problems.append(self.document.problem(node, path, f"{field.key!r} is missing", hint))
-            self._blanks.add(dotted((*path, field.key)))
+            self._blanks.add(format_path((*path, field.key)))
         good = {name: value for name, value in values.items() if value is not _BAD}
         if self._salvaging:
             return _with_empty(wanted, good)
         whole = all(field.name in good for field in fields if field.required)
         return wanted(**good) if whole else _BAD
 
-    def _unknown_key(self, wanted: type, key: yaml.Scalar, path: Path) -> None:
+    def _unknown_key(self, wanted: type, key: yaml.Scalar, path: KeyPath) -> None:
         said = self.unknown(wanted, key.text, path)
         message = f"unknown key {key.text!r}" + (", ignored" if said.severity == "warning" else "")
         self.problems.append(self.document.problem(key, path, message, said.hint, said.severity))
 
-    def _list(self, kind: type, args: tuple[Any, ...], node: yaml.Node, path: Path, meta: Any) -> Any:
+    def _list(self, kind: type, args: tuple[Any, ...], node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if not isinstance(node, yaml.Sequence):
             return self.complain(
                 node, path, f"{_found(node)} stands where a list belongs", "start each item with '- '"
@@ -226,18 +226,18 @@ class Decoder:
         values = [self._part(args[0], item, (*path, i)) for i, item in enumerate(node.items)]
         return _BAD if any(value is _BAD for value in values) else kind(values)
 
-    def _dict(self, wanted: Any, node: yaml.Node, path: Path) -> Any:
+    def _dict(self, wanted: Any, node: yaml.Node, path: KeyPath) -> Any:
         if not isinstance(node, yaml.Mapping):
             return self.complain(node, path, f"{_found(node)} stands where a mapping belongs")
         values = {key: self._part(wanted, child, (*path, key)) for key, child in node.entries.items()}
         return _BAD if any(value is _BAD for value in values.values()) else values
 
-    def _part(self, wanted: Any, node: yaml.Node, path: Path) -> Any:
+    def _part(self, wanted: Any, node: yaml.Node, path: KeyPath) -> Any:
         """Return an entry of a list or mapping; while salvaging, an empty value in the place of a bad one."""
         value = self._value(wanted, node, path)
         return _empty(wanted) if value is _BAD and self._salvaging else value
 
-    def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: Path) -> Any:
+    def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: KeyPath) -> Any:
         if isinstance(node, yaml.Scalar):
             value = node.value if node.value in choices and type(node.value) is not bool else node.text
             if value in choices:
@@ -245,7 +245,7 @@ class Decoder:
         names = ", ".join(str(choice) for choice in choices if choice != "")
         return self.complain(node, path, f"{_found(node)} is not one of: {names}")
 
-    def _union(self, options: tuple[Any, ...], node: yaml.Node, path: Path, meta: Any) -> Any:
+    def _union(self, options: tuple[Any, ...], node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if isinstance(node, yaml.Scalar) and node.value is None and types.NoneType in options:
             return None
         others = [option for option in options if option is not types.NoneType]
@@ -254,7 +254,7 @@ class Decoder:
                 return self._value(option, node, path, meta)
         return self._value(others[0], node, path, meta)
 
-    def _anything(self, node: yaml.Node, path: Path) -> Any:
+    def _anything(self, node: yaml.Node, path: KeyPath) -> Any:
         if isinstance(node, yaml.Scalar) and isinstance(node.value, float) and not math.isfinite(node.value):
             return self.complain(node, path, f"{node.text} is not a finite number")
         if isinstance(node, yaml.Sequence):
@@ -263,7 +263,7 @@ class Decoder:
             return self._dict(Any, node, path)
         return node.value
 
-    def _scalar(self, wanted: type, node: yaml.Node, path: Path, meta: Any) -> Any:
+    def _scalar(self, wanted: type, node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if not isinstance(node, yaml.Scalar):
             return self.complain(node, path, f"{_found(node)} stands where {_NAMES[wanted]} belongs")
         if wanted is str:
@@ -283,13 +283,13 @@ class Decoder:
             return self.complain(node, path, f"{_found(node)} stands where {kind} belongs")
         return self._limited(value, node, path, meta)
 
-    def _text(self, node: yaml.Scalar, path: Path, meta: Any) -> Any:
+    def _text(self, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
         text = "" if node.value is None else node.text
         if meta is not None and meta.min_length is not None and len(text.strip()) < meta.min_length:
             return self.complain(node, path, "must not be empty")
         return text
 
-    def _limited(self, value: float, node: yaml.Scalar, path: Path, meta: Any) -> Any:
+    def _limited(self, value: float, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
         if meta is None:
             return value
         for limit, words, broken in (

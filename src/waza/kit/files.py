@@ -1,7 +1,7 @@
 """Files that survive a crash, and paths that stay where they belong.
 
 * `write_atomic`: a file is there as a whole or not at all.
-* `safe_join`, `inside`, `read_rooted`: names from suites and agents, which must not lead out of a folder.
+* `safe_join`, `is_inside`, `read_rooted`: names from suites and agents, which must not lead out of a folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from waza.errors import WazaError
-from waza.kit.descriptors import in_words
+from waza.kit.os_errors import describe_os_error
 
 _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends round
@@ -46,7 +46,7 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes], *, private: bool = F
         else:
             _replace(Path(os.path.realpath(path)), chunks, 0o600 if private else 0o666)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _is_stream(path: Path) -> bool:
@@ -106,18 +106,18 @@ def write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def cannot_write(path: Path, error: OSError) -> WazaError:
+def write_error(path: Path, error: OSError) -> WazaError:
     """Return the error to raise for a file that cannot be written: its name, the reason and what to do."""
     advice = (
         "make room there or choose another place" if error.errno == errno.ENOSPC else "choose another place"
     )
-    return WazaError(f"cannot write {path}: {in_words(error)}; {advice}")
+    return WazaError(f"cannot write {path}: {describe_os_error(error)}; {advice}")
 
 
 def safe_join(root: Path, relative: str) -> Path:
     r"""Return the path below `root` that a relative path names; `/` and `\` both separate.
 
-    Looks at the text only, not at the disk: symbolic links are the business of `inside` and `read_rooted`.
+    Looks at the text only, not at the disk: symbolic links are the business of `is_inside` and `read_rooted`.
     An empty path or `.` names the root itself. Raises ValueError with a sentence for a path that is
     absolute (of any system), has a `..` segment, or holds a NUL character.
     """
@@ -143,7 +143,7 @@ def _is_drive(segment: str) -> bool:
     return segment[1:2] == ":" and segment[0].isascii() and segment[0].isalpha()
 
 
-def inside(root: Path, path: Path) -> bool:
+def is_inside(root: Path, path: Path) -> bool:
     """Return whether the path, all symbolic links followed, lies in the root or is the root itself.
 
     It need not exist. A path that cannot be followed (a loop of links, no permission, a NUL) is not inside.

@@ -50,7 +50,7 @@ class GitError(WazaError):
     exit_status: int | None = None
 
 
-async def worktree_add(
+async def add_worktree(
     source: Path, target: Path, commit: str | None = None, *, filters: Sequence[str] = ()
 ) -> None:
     """Check out `commit` (hash, branch or tag; None: HEAD) of the repository `source` into `target`.
@@ -114,7 +114,7 @@ async def _filtered(target: Path, filters: set[str]) -> list[str]:
     return [name for name, value in zip(parts[::3], parts[2::3], strict=False) if value in filters]
 
 
-async def worktree_remove(source: Path, target: Path) -> None:
+async def remove_worktree(source: Path, target: Path) -> None:
     """Remove this one worktree, locked or not, and what changed in it. Raises GitError.
 
     Others are never looked at: `git worktree prune` would forget those of the user whose disk is away.
@@ -123,7 +123,7 @@ async def worktree_remove(source: Path, target: Path) -> None:
         await _git(source, "worktree", "remove", "--force", "--force", _place(target))
 
 
-async def worktrees(source: Path) -> list[Path]:
+async def list_worktrees(source: Path) -> list[Path]:
     """Return the worktrees that a repository knows, itself first, whether they are there or not. Raises GitError."""
     listed = await _git(source, "worktree", "list", "--porcelain")
     return [
@@ -131,7 +131,7 @@ async def worktrees(source: Path) -> list[Path]:
     ]
 
 
-async def worktree_unlock(source: Path, target: Path) -> None:
+async def unlock_worktree(source: Path, target: Path) -> None:
     """Leave a worktree to its user. Raises GitError."""
     async with _alone(source):
         await _git(source, "worktree", "unlock", _place(target))
@@ -142,7 +142,7 @@ async def rev_parse(path: Path, rev: str) -> str:
     return await _git(path, "rev-parse", "--verify", f"{_revision(rev)}^{{commit}}")
 
 
-async def tree_of(path: Path, commit: str) -> str:
+async def resolve_tree(path: Path, commit: str) -> str:
     """Return the id of the tree of a commit. Raises GitError."""
     return await _git(path, "rev-parse", "--verify", f"{_revision(commit)}^{{tree}}")
 
@@ -172,14 +172,16 @@ async def list_tree(repository: Path, commit: str, most: int) -> list[TreeEntry]
     argv = _argv("ls-tree", "-r", "-z", "--long", "--full-tree", _revision(commit))
     child = await process.start(argv, listing.keep, stdin=DEVNULL, cwd=repository, env=_environment())
     try:
-        complete = await process.within(_LIMIT, listing.over) and not listing.overflows
-        complete = complete and await process.within(_LIMIT, child.exited)
+        complete = await process.wait_at_most(_LIMIT, listing.over) and not listing.overflows
+        complete = complete and await process.wait_at_most(_LIMIT, child.exited)
     finally:
-        await process.end(child)
+        await process.kill_tree(child)
     if listing.overflows:
         raise GitError(f"the commit {commit} holds more than {most:,} files")
     if not complete or child.status() != (0, ""):
-        raise GitError(f"git ls-tree in {repository} did not end well: {process.ending(*child.status())}")
+        raise GitError(
+            f"git ls-tree in {repository} did not end well: {process.describe_exit(*child.status())}"
+        )
     return [_tree_entry(line) for line in bytes(listing.data).split(b"\0") if line]
 
 

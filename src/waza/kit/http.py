@@ -11,12 +11,12 @@ import httpx
 
 from waza.kit import process
 
-MOST = process.MAX_OUTPUT  # bytes of a body, as of what a program writes
-PLAIN = {"Accept-Encoding": "identity"}
+MAX_BODY = process.MAX_OUTPUT  # bytes of a body, as of what a program writes
+UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """Headers for every request: a compressed body could be of any size, so that none is accepted."""
 
 DENIED = (401, 403)
-BUSY = 429
+TOO_MANY_REQUESTS = 429
 _OF_THE_REQUEST = (400, 404, 413, 422)  # these blame what was asked
 _BROKEN = 500
 _YEAR = 365 * 86_400.0  # seconds
@@ -25,18 +25,18 @@ _THIS_MACHINE = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}  # noqa: S104  # ag
 _PORTS = {"http": 80, "https": 443}
 
 
-class Refused(httpx.RequestError):
+class RefusedError(httpx.RequestError):
     """A request or its response is not gone on with; the message says why."""
 
 
-def is_broken(status: int) -> bool:
+def is_server_error(status: int) -> bool:
     """Tell whether a status says that the server itself is broken."""
     return status >= _BROKEN
 
 
-def may_pass(status: int) -> bool:
+def is_transient(status: int) -> bool:
     """Tell whether the same request may be answered later: the server is busy or broken."""
-    return status == BUSY or is_broken(status)
+    return status == TOO_MANY_REQUESTS or is_server_error(status)
 
 
 def is_outside(status: int | None) -> bool:
@@ -47,7 +47,7 @@ def is_outside(status: int | None) -> bool:
     return status not in _OF_THE_REQUEST
 
 
-def asked_wait(response: httpx.Response) -> float | None:
+def parse_retry_after(response: httpx.Response) -> float | None:
     """Return how many seconds a server asks to wait (`Retry-After`: seconds or a date), None where it does not.
 
     It is 0 where the moment has passed, and a year for all that is longer or no number.
@@ -70,16 +70,16 @@ def origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, host, url.port or _PORTS.get(url.scheme)
 
 
-def bound(response: httpx.Response) -> None:
-    """Let reading a body raise Refused at `MOST` bytes. A hook for responses, before they are read."""
+def limit_body(response: httpx.Response) -> None:
+    """Let reading a body raise RefusedError at `MAX_BODY` bytes. A hook for responses, before they are read."""
     if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-        raise Refused(f"{_place(response)} compressed its answer, which was not asked for")
+        raise RefusedError(f"{_place(response)} compressed its answer, which was not asked for")
     response.stream = _Bounded(response)
 
 
-async def bound_async(response: httpx.Response) -> None:
-    """Do what `bound` does, as a hook of asynchronous clients."""
-    bound(response)
+async def limit_body_async(response: httpx.Response) -> None:
+    """Do what `limit_body` does, as a hook of asynchronous clients."""
+    limit_body(response)
 
 
 class _Bounded(httpx.AsyncByteStream, httpx.SyncByteStream):
@@ -91,8 +91,8 @@ class _Bounded(httpx.AsyncByteStream, httpx.SyncByteStream):
 
     def _counted(self, part: bytes) -> bytes:
         self._size += len(part)
-        if self._size > MOST:
-            raise Refused(f"{self._place} answered with more than {MOST:,} bytes")
+        if self._size > MAX_BODY:
+            raise RefusedError(f"{self._place} answered with more than {MAX_BODY:,} bytes")
         return part
 
     def __iter__(self) -> Iterator[bytes]:
@@ -118,9 +118,9 @@ class _Bounded(httpx.AsyncByteStream, httpx.SyncByteStream):
 
 def _place(response: httpx.Response) -> str:
     """Return what was asked, without what may be a secret."""
-    return address(response.request.url)
+    return safe_url(response.request.url)
 
 
-def address(url: httpx.URL) -> str:
+def safe_url(url: httpx.URL) -> str:
     """Return an address for a message: without user, password, query and fragment."""
     return f"{url.scheme}://{url.netloc.decode()}{url.path}"

@@ -46,10 +46,10 @@ def load(data: bytes) -> Node:
     Strict, and stricter than the standard in that a key may stand only once in an object. Half of a
     surrogate pair becomes U+FFFD.
     """
-    return _Reader(decoded(data)).document()
+    return _Reader(decode_utf8(data)).document()
 
 
-def decoded(data: bytes) -> str:
+def decode_utf8(data: bytes) -> str:
     """Return the text of a file without its byte order mark. Raises JsonError for what is not UTF-8."""
     try:
         return data.decode("utf-8-sig")

@@ -14,7 +14,7 @@ import msgspec
 
 from waza.kit import process
 from waza.kit._child import Child
-from waza.kit.process import ProcessDied
+from waza.kit.process import ProcessDiedError
 
 _LAST_WORDS = 4096  # bytes of stderr that are kept for messages
 Form = TypeVar("Form")
@@ -65,17 +65,17 @@ class LineProcess:
         return self._stderr.decode("utf-8", "replace").strip()
 
     async def start(self) -> None:
-        """Start the child. Raises ProcessDied when that is not possible."""
+        """Start the child. Raises ProcessDiedError when that is not possible."""
         self._child = await process.start(self._argv, self._keep, stdin=PIPE, cwd=self._cwd, env=self._env)
 
     async def ask(self, line: bytes, timeout: float) -> bytes:
         """Send one line and return the line that comes back, both without their line end.
 
-        Raises TimeoutError after `timeout` seconds, and ProcessDied when the child ends, closes its
+        Raises TimeoutError after `timeout` seconds, and ProcessDiedError when the child ends, closes its
         stdout or answers more than `max_reply` bytes. After either the child is dead.
         """
         if not self._child:
-            raise ProcessDied("the process is not running")
+            raise ProcessDiedError("the process is not running")
         try:
             async with asyncio.timeout(timeout):
                 self._child.write(line + b"\n")
@@ -88,7 +88,7 @@ class LineProcess:
         """End the child with its whole tree; harmless when it is dead already."""
         child, self._child = self._child, None
         if child:
-            await process.end(child)
+            await process.kill_tree(child)
 
     def _keep(self, fd: int, data: bytes) -> None:
         if fd == 2:
@@ -106,23 +106,23 @@ class LineProcess:
             if len(self._stdout) > self._max_reply:
                 break
             if self._stdout_closed:
-                raise ProcessDied(await self._why_it_died(child))
+                raise ProcessDiedError(await self._why_it_died(child))
             self._news.clear()
             await self._news.wait()
         if not 0 <= length <= self._max_reply:
-            raise ProcessDied(f"the process answered more than {self._max_reply} bytes in one line")
+            raise ProcessDiedError(f"the process answered more than {self._max_reply} bytes in one line")
         line = bytes(self._stdout[:length])
         del self._stdout[: length + 1]
         return line
 
     async def _why_it_died(self, child: Child) -> str:
-        exited = await process.within(_EXIT, child.exited)
-        how = process.ending(*child.status()) if exited else "it closed its output"
+        exited = await process.wait_at_most(_EXIT, child.exited)
+        how = process.describe_exit(*child.status()) if exited else "it closed its output"
         said = f": {self.last_words}" if self.last_words else ""
         return f"the process gave no answer ({how}){said}"
 
 
-class Pool:
+class ProcessPool:
     """At most `limit` children, each made by `started` when it is needed, and used again and again.
 
     `started` returns a child that can be asked; what it raises goes to who wanted the child.
@@ -160,7 +160,7 @@ class Pool:
         return None
 
 
-def decoded(line: bytes, form: type[Form]) -> Form | None:
+def decode_answer(line: bytes, form: type[Form]) -> Form | None:
     """Return the answer that a line of JSON holds, or None where it is not of that form. Lone surrogates survive."""
     try:
         return msgspec.convert(json.loads(line), form)

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from waza.errors import WazaError
-from waza.kit._child import Child, Keep
-from waza.kit._refusal import why_not_started
-from waza.kit.marks import MARK, any_given, before_exec, marked, new_mark
+from waza.kit._child import Child, OutputHandler
+from waza.kit._start_error import describe_start_error
+from waza.kit.process_marks import MARK, before_exec, find_marked, has_marks, new_mark
 
 if TYPE_CHECKING:
     import psutil
@@ -35,11 +35,11 @@ _REAP = 2.0  # seconds to wait for a killed process; it takes longer only when t
 _ROUNDS = 20  # how often a sweep looks again for processes that were started meanwhile
 
 
-class ProcessDied(WazaError):  # noqa: N818 - a statement of fact reads better than ProcessDiedError
+class ProcessDiedError(WazaError):
     """A child could not be started, or ended before it gave its answer."""
 
 
-class Finished(msgspec.Struct, frozen=True, kw_only=True):
+class FinishedProcess(msgspec.Struct, frozen=True, kw_only=True):
     """How a child ended.
 
     `returncode` is None when it never started or was ended by a signal, whose name is in `signal`.
@@ -66,10 +66,10 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
         """The end in words, for messages: `exit status 3`, `killed by SIGSEGV`, `time limit reached`."""
         if self.start_error:
             return self.start_error
-        return "time limit reached" if self.timed_out else ending(self.returncode, self.signal)
+        return "time limit reached" if self.timed_out else describe_exit(self.returncode, self.signal)
 
 
-def ending(returncode: int | None, signal: str) -> str:
+def describe_exit(returncode: int | None, signal: str) -> str:
     """Return in words how a process ended that nobody stopped."""
     return f"killed by {signal}" if signal else f"exit status {returncode}"
 
@@ -83,7 +83,7 @@ async def run(
     timeout: float | None = None,
     max_output: int = MAX_OUTPUT,
     on_start: Callable[[int], None] | None = None,
-) -> Finished:
+) -> FinishedProcess:
     """Run a program to its end, at most `timeout` seconds, and kill everything it left behind.
 
     `env` replaces the environment (None: our own). Of stdout and of stderr the first `max_output`
@@ -95,18 +95,18 @@ async def run(
         child = await start(
             argv, lambda fd, data: outputs[fd].add(data), stdin=PIPE if stdin else DEVNULL, cwd=cwd, env=env
         )
-    except ProcessDied as error:
-        return Finished(start_error=str(error), cause=error)
+    except ProcessDiedError as error:
+        return FinishedProcess(start_error=str(error), cause=error)
     try:
         if on_start:
             on_start(child.pid)
         if stdin:
             child.write(stdin, last=True)
-        ended = await within(timeout, child.exited)
+        ended = await wait_at_most(timeout, child.exited)
     finally:
-        await end(child)
+        await kill_tree(child)
     returncode, signal = child.status()
-    return Finished(
+    return FinishedProcess(
         returncode=returncode,
         signal=signal,
         stdout=bytes(outputs[1].data),
@@ -116,14 +116,14 @@ async def run(
     )
 
 
-async def shell(
+async def run_shell(
     command: str,
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     max_output: int = MAX_OUTPUT,
-) -> Finished:
+) -> FinishedProcess:
     """Run a command line in the system's shell (`sh`, on Windows `cmd`); the rest is as in `run`."""
     program = ["cmd", "/C"] if sys.platform == "win32" else ["sh", "-c"]
     return await run([*program, command], cwd=cwd, env=env, timeout=timeout, max_output=max_output)
@@ -131,15 +131,15 @@ async def shell(
 
 async def start(
     argv: Sequence[str],
-    keep: Keep,
+    keep: OutputHandler,
     *,
     stdin: int,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Child:
-    """Start a child whose output goes to `keep`; the caller must `end` it. Raises ProcessDied."""
+    """Start a child whose output goes to `keep`; the caller must `kill_tree` it. Raises ProcessDiedError."""
     if not argv:
-        raise ProcessDied("no program was given")
+        raise ProcessDiedError("no program was given")
     number, marks = new_mark()
     loop = asyncio.get_running_loop()
     try:
@@ -161,7 +161,7 @@ async def start(
         try:
             if not starting.cancelling():
                 with contextlib.suppress(OSError, ValueError):
-                    await end((await asyncio.shield(starting))[1])
+                    await kill_tree((await asyncio.shield(starting))[1])
         finally:
             if starting.cancelling():
                 await _abandon(starting, number)
@@ -169,7 +169,7 @@ async def start(
                 await _kill_started(starting, number)
         raise
     except (OSError, ValueError) as error:
-        raise ProcessDied(why_not_started(error, argv[0], cwd)) from error
+        raise ProcessDiedError(describe_start_error(error, argv[0], cwd)) from error
     return child
 
 
@@ -179,12 +179,12 @@ async def _kill_started(starting: asyncio.Task[tuple[Any, Child]], number: int) 
         with contextlib.suppress(asyncio.CancelledError, OSError, ValueError):
             child = (await asyncio.shield(starting))[1]
             child.signal_group(hard=True)
-            sweep(number)
-            await within(_REAP, child.over)
+            kill_marked(number)
+            await wait_at_most(_REAP, child.over)
     finally:
         if starting.cancelling():
             await _abandon(starting, number)
-        sweep(number)
+        kill_marked(number)
 
 
 async def _abandon(starting: asyncio.Task[tuple[Any, Child]], number: int) -> None:
@@ -194,27 +194,27 @@ async def _abandon(starting: asyncio.Task[tuple[Any, Child]], number: int) -> No
     for ever to hear of the end of its process, so it is cancelled again once that had its time.
     """
     await asyncio.wait([starting], timeout=_GRACE)
-    sweep(number)
+    kill_marked(number)
     while not starting.done():
         starting.cancel()
         await asyncio.sleep(0)
 
 
-async def end(child: Child) -> None:
+async def kill_tree(child: Child) -> None:
     """Kill what still lives of a child's tree, and wait until its pipes are closed."""
     noted: list[psutil.Process] = []
     try:
         if child.exited.is_set():
-            await within(_REAP, child.over)
+            await wait_at_most(_REAP, child.over)
         else:
             noted = _descendants(child.pid)
             child.signal_group(hard=False)
-            await within(_GRACE, child.exited)
+            await wait_at_most(_GRACE, child.exited)
     finally:  # also when cancelled during the grace
         if not child.over.is_set():
             child.signal_group(hard=True)
-        sweep(child.number, noted)
-    await within(_REAP, child.over)
+        kill_marked(child.number, noted)
+    await wait_at_most(_REAP, child.over)
 
 
 def is_alive(pid: int) -> bool:
@@ -224,17 +224,17 @@ def is_alive(pid: int) -> bool:
     return psutil.pid_exists(pid)
 
 
-def leftovers() -> list[int]:
+def find_leftovers() -> list[int]:
     """Return the ids of living processes that descend from a child of this process."""
-    return sorted(process.pid for process in marked(None)) if any_given() else []
+    return sorted(process.pid for process in find_marked(None)) if has_marks() else []
 
 
 def kill_leftovers() -> list[int]:
-    """Kill what `leftovers` finds, and return the ids."""
-    return sweep(None)
+    """Kill what `find_leftovers` finds, and return the ids."""
+    return kill_marked(None)
 
 
-def sweep(
+def kill_marked(
     number: int | None,
     noted: Sequence[psutil.Process] = (),
     *,
@@ -249,7 +249,7 @@ def sweep(
     """
     killed: set[int] = set()
     for _ in range(_ROUNDS):
-        living = [process for process in noted if _lives(process)] + marked(number, of=of, inside=inside)
+        living = [process for process in noted if _lives(process)] + find_marked(number, of=of, inside=inside)
         if not living:
             break
         for process in living:
@@ -259,7 +259,7 @@ def sweep(
     return sorted(killed)
 
 
-async def within(seconds: float | None, event: asyncio.Event) -> bool:
+async def wait_at_most(seconds: float | None, event: asyncio.Event) -> bool:
     """Wait for the event; return whether it came in time (None: however long that takes)."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):

@@ -135,7 +135,7 @@ class Redactor:
         return _walk(value, self.full_text, KEY_DENY_LIST)
 
 
-def sanitise_args(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
+def redact_args(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """Return the arguments of a recorded command without secrets.
 
     An option with a secret name (`--api-token`, `-password`) loses its value: with `=` what follows the

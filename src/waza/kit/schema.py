@@ -22,8 +22,8 @@ from urllib.request import url2pathname
 
 import jsonschema_rs
 
-from waza.kit._schema_work import MOST_WORK, too_much_work
-from waza.kit.files import inside
+from waza.kit._schema_work import MAX_WORK, too_much_work
+from waza.kit.files import is_inside
 
 MAX_DEPTH = 200  # levels of nesting; the engine itself would crash somewhere above 10,000
 _MOST_ERRORS = 50
@@ -91,7 +91,7 @@ def compile_schema(schema: object, *, file: Path | None = None, root: Path | Non
         raise SchemaError(f"the JSON Schema is nested deeper than {MAX_DEPTH} levels; use $defs and $ref")
     if too_much_work(schema):
         raise SchemaError(
-            f"alternatives and references of the JSON Schema multiply to more than {MOST_WORK:,} checks of one "
+            f"alternatives and references of the JSON Schema multiply to more than {MAX_WORK:,} checks of one "
             "value; simplify it"
         )
     try:
@@ -223,7 +223,7 @@ def _read_reference(root: Path | None, uri: str) -> Any:
             f"the reference {uri} leads out of the file system; keep a copy of that schema in a file"
         )
     path = Path(url2pathname(parts.path))
-    if root is not None and not inside(root, path):
+    if root is not None and not is_inside(root, path):
         raise ValueError(f"the reference {uri} leads out of the module")
     if path.exists() and not path.is_file():
         raise ValueError(f"the reference {uri} leads to no regular file")

@@ -7,9 +7,9 @@ and comments without any. The shell never parses what a variable expands to.
 
 Other programs may. A value reaches the program whose argument it is and, by pipes and substitutions, those that read
 its output; in the variables of a shell and in files it reaches the whole command. Where all of these are known to take
-it for data (`kit/shell_command.py`), any value may stand; everywhere else `refusal` accepts only values of characters that
+it for data (`kit/shell_command.py`), any value may stand; everywhere else `check_values` accepts only values of characters that
 mean nothing in any language. Where a value certainly becomes code (`sh -c`, `eval`), and where no variable can stand
-(arithmetic, a here-document with a quoted delimiter), `misplaced` says so beforehand.
+(arithmetic, a here-document with a quoted delimiter), `find_unsafe_references` says so beforehand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from waza.kit.shell_command import VALUE, ShellCommand
-from waza.kit.template import Reference, parts
+from waza.kit.template import Reference, split_references
 from waza.problem import Severity
 
 _ASSIGNMENTS = re.compile(r"\s*(?:\w+=\S*\s+)*\w+\+?=\S*\Z")
@@ -43,7 +43,7 @@ _ERROR: Severity = "error"
 _WARNING: Severity = "warning"
 
 
-class Misplaced(NamedTuple):
+class UnsafeReference(NamedTuple):
     """A reference at a place where its value is not safe, and what to do; `offset` counts from the text's start."""
 
     text: str
@@ -52,15 +52,15 @@ class Misplaced(NamedTuple):
     severity: Severity
 
 
-def misplaced(command: str) -> list[Misplaced]:
+def find_unsafe_references(command: str) -> list[UnsafeReference]:
     """Return the references of a command that cannot be placed safely, whatever their values are."""
     return list(_Walk(command, {}).mistakes()) if "{{" in command else []
 
 
-def refusal(command: str, variables: Mapping[str, str], names: Mapping[str, str]) -> str:
+def check_values(command: str, variables: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Return why a command cannot be run safely with these values, and what to do; empty if it can.
 
-    `names` is as for `placed`.
+    `names` is as for `render_command`.
     """
     for reference, program in _Walk(command, {}).doubtful() if "{{" in command else ():
         if not _MEANS_NOTHING.match(variables[reference.name]):
@@ -71,7 +71,7 @@ def refusal(command: str, variables: Mapping[str, str], names: Mapping[str, str]
     return ""
 
 
-def placed(command: str, names: Mapping[str, str]) -> str:
+def render_command(command: str, names: Mapping[str, str]) -> str:
     """Return the command with each reference as one to a variable of the shell.
 
     `names` has the name of the shell's variable for every variable of templates.
@@ -112,7 +112,7 @@ class _Walk:
         self._pending: list[_Frame] = []  # here-documents that begin at the next line
         self._at = 0
         self._items: list[str | Reference] = []
-        for part in parts(command):
+        for part in split_references(command):
             self._items += list(part) if isinstance(part, str) else [part]
         while self._at < len(self._items):
             item = self._items[self._at]
@@ -122,7 +122,7 @@ class _Walk:
                 getattr(self, f"_in_{self._top.kind}")(item)
         self.command = "".join(self._out)
 
-    def mistakes(self) -> Iterator[Misplaced]:
+    def mistakes(self) -> Iterator[UnsafeReference]:
         """Yield the references whose values are not safe where they stand."""
         for place in self._places:
             uses = [] if place.assigned else [reader.use for reader in place.command.readers()]
@@ -138,7 +138,7 @@ class _Walk:
                     "warning",
                 )
             if why:
-                yield Misplaced(place.reference.text, place.reference.offset, why, severity)
+                yield UnsafeReference(place.reference.text, place.reference.offset, why, severity)
 
     def doubtful(self) -> Iterator[tuple[Reference, str]]:
         """Yield the references whose values may reach a program that is not known to take them for data."""

@@ -85,10 +85,12 @@ def render(text: str, variables: Mapping[str, str]) -> str:
     """
     if "{{" not in text:
         return text
-    return "".join(part if isinstance(part, str) else _value(part, variables) for part in parts(text))
+    return "".join(
+        part if isinstance(part, str) else _value(part, variables) for part in split_references(text)
+    )
 
 
-def parts(text: str) -> Iterator[str | Reference]:
+def split_references(text: str) -> Iterator[str | Reference]:
     """Yield the text in order: what stays as it is, and the references; trim marks are applied."""
     at, trim = 0, False
     for found in _REFERENCE.finditer(text):
@@ -124,7 +126,7 @@ def has_references(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(map(has_references, value))
 
 
-def check(text: str, known: Collection[str]) -> list[TemplateMistake]:
+def find_mistakes(text: str, known: Collection[str]) -> list[TemplateMistake]:
     """Return what is wrong with the references of a text, in the order of the text.
 
     `known` are the names that will be there when the text is rendered.

@@ -6,17 +6,17 @@ _LEFT_OUT = " … "
 _WORD = 100  # characters of a word that is left out as a whole
 
 
-def encodable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return the text with `?` for every half of a surrogate pair, which no UTF-8 file or request can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """Return a count with its noun: `1 call`, `3 calls`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return the text as it is compared without regard to case: character by character, by simple folding.
 
     `str.lower` looks at neighbours (the final sigma) and makes two characters of one (`İ`), so that a text
@@ -38,7 +38,7 @@ class _Simple(dict[int, str]):
 _SIMPLE = _Simple()
 
 
-def ends(text: str, limit: int) -> str:
+def shorten_middle(text: str, limit: int) -> str:
     """Return at most `limit` characters of an error: its head and more of its tail, ` … ` between them.
 
     The last line of an error says the most. Words are not cut apart where blanks are near, so that no half of a

@@ -142,13 +142,13 @@ def load(data: bytes, first_line: int = 1) -> Node:
             raise YamlError(str(error)) from None
 
 
-def plain(node: Node) -> object:
+def to_plain(node: Node) -> object:
     """Return the node as plain dicts, lists and scalars."""
     if isinstance(node, Scalar):
         return node.value
     if isinstance(node, Sequence):
-        return [plain(item) for item in node.items]
-    return {key: plain(value) for key, value in node.entries.items()}
+        return [to_plain(item) for item in node.items]
+    return {key: to_plain(value) for key, value in node.entries.items()}
 
 
 def _decoded(data: bytes) -> str:

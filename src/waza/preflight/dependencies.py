@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from waza.kit.decode import Document, dotted
+from waza.kit.decode import Document, format_path
 from waza.model.loaded import Suite
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.preflight import Dependency, Diagnostic, Mode, State
@@ -204,7 +204,7 @@ class Needs:
                 yield Dependency(kind="grader", name=ref, mode="locked-cache", state=state, task_id=task_id)
 
     def _state(self, document: Document, *path: str | int) -> State:
-        return self._told.state(document.file, dotted(path))
+        return self._told.state(document.file, format_path(path))
 
 
 def _programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dependency]:

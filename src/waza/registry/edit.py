@@ -26,13 +26,13 @@ def with_grader(text: str, entry: dict[str, Any]) -> str:
     """
     body = text.removeprefix(_BOM)
     root = _read(body)
-    before: Any = yaml.plain(root) if isinstance(root, yaml.Mapping) else None
+    before: Any = yaml.to_plain(root) if isinstance(root, yaml.Mapping) else None
     graders = before.get("graders") or [] if before else None
     if not isinstance(root, yaml.Mapping) or not isinstance(graders, list):
         raise UsageError("the suite is no mapping of keys with a list of graders, so no grader can be added")
     edited = "".join(_inserted(_LINE.findall(body), root, entry))
     try:
-        after = yaml.plain(_read(edited))
+        after = yaml.to_plain(_read(edited))
     except UsageError:
         after = None
     if after != {**before, "graders": [*graders, entry]}:

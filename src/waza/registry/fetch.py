@@ -46,7 +46,7 @@ async def fetch(ref: Ref, root: Path, hosts: Mapping[str, str]) -> Module:
     repository, files = work / "repository", work / "files"
     try:
         commit = await _clone(ref, f"{base}/{ref.owner}/{ref.repo}.git", repository)
-        tree = await git.tree_of(repository, commit)
+        tree = await git.resolve_tree(repository, commit)
         await _export(repository, commit, files)
         digest = digest_of(files)
         target = module_directory(root, ref, commit)

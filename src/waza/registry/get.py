@@ -86,7 +86,7 @@ def suite_refs(suite: Path) -> list[str]:
 
 def _read(path: Path) -> object:
     try:
-        return yaml.plain(yaml.load(path.read_bytes()))
+        return yaml.to_plain(yaml.load(path.read_bytes()))
     except yaml.YamlError as error:
         raise UsageError(f"{shown(path)}:{error.line}:{error.column}: {error.message}") from error
     except OSError as error:

@@ -10,7 +10,7 @@ import msgspec
 
 from waza.errors import SuiteError
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, Unknown
+from waza.kit.decode import Decoder, Document, UnknownKeyAdvice
 from waza.kit.files import write_atomic
 from waza.model.base import NonBlank
 from waza.problem import Problem, shown
@@ -67,7 +67,7 @@ def read_lock(directory: Path) -> LockFile | None:
         raise SuiteError([problem]) from error
     except OSError as error:
         raise SuiteError([Problem(file=file, message=f"cannot be read ({error.strerror})")]) from error
-    decoder = Decoder(document, lambda _struct, _key, _path: Unknown("warning", ""))
+    decoder = Decoder(document, lambda _struct, _key, _path: UnknownKeyAdvice("warning", ""))
     lock = decoder.read(LockFile)
     problems = [problem for problem in decoder.problems if problem.severity == "error"]
     if lock is not None:

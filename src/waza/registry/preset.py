@@ -9,8 +9,8 @@ from typing import TypeVar
 import msgspec
 
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, Unknown, UnknownKey, always_error
-from waza.kit.files import inside
+from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, UnknownKeyHandler, reject_unknown_key
+from waza.kit.files import is_inside
 from waza.model.suite import GraderEntry
 from waza.registry.cache import ModuleError
 from waza.registry.ref import Ref
@@ -99,7 +99,7 @@ def preset_of(module: Path, path: str = "", export: str = "") -> Preset:
         name = place.stem
     else:
         place, name = _export(module, path, export)
-    entry, root = _read(place, GraderEntry, always_error)
+    entry, root = _read(place, GraderEntry, reject_unknown_key)
     if entry.ref:
         raise ModuleError(f"the preset {place.name!r} is itself a ref, which is not followed")
     if not entry.type:
@@ -143,7 +143,7 @@ def exports(folder: Path, shown: str = "") -> dict[str, Export]:
     path = folder / MANIFEST
     if not path.is_file():
         raise ModuleError(f"there is no {MANIFEST} in {shown or 'the module'}")
-    manifest, _ = _read(path, Manifest, lambda _struct, _key, _path: Unknown("warning", ""))
+    manifest, _ = _read(path, Manifest, lambda _struct, _key, _path: UnknownKeyAdvice("warning", ""))
     if manifest.schema_version not in (0, 1):
         raise ModuleError(f"{MANIFEST} has schema_version {manifest.schema_version}; this waza reads 1")
     if not manifest.exports.graders:
@@ -154,13 +154,13 @@ def exports(folder: Path, shown: str = "") -> dict[str, Export]:
 def _joined(module: Path, folder: Path, relative: str) -> Path:
     """Return the path that a relative one means in a folder of the module."""
     path = Path(os.path.normpath(folder / relative))
-    stays = path.is_relative_to(os.path.normpath(module)) and inside(module, path)
+    stays = path.is_relative_to(os.path.normpath(module)) and is_inside(module, path)
     if "\\" in relative or "\0" in relative or not stays:
         raise ModuleError(f"the path {relative!r} leads out of the module")
     return path
 
 
-def _read(path: Path, wanted: type[T], unknown: UnknownKey) -> tuple[T, yaml.Node]:
+def _read(path: Path, wanted: type[T], unknown: UnknownKeyHandler) -> tuple[T, yaml.Node]:
     """Read a file of a module; return what it says, and its root."""
     try:
         document = Document(path.name, yaml.load(path.read_bytes()))

@@ -12,7 +12,7 @@ from urllib.request import Request, url2pathname, urlopen
 import msgspec
 
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, Unknown
+from waza.kit.decode import Decoder, Document, UnknownKeyAdvice
 from waza.model.loaded import RegistrySource
 from waza.registry.scalar import scalar
 
@@ -109,7 +109,9 @@ def _read(data: bytes) -> Index:
         raise ValueError(f"the index is larger than {MAX_INDEX // 2**20} MB")
     if data.lstrip().startswith(b"{"):
         data = scalar(json.loads(data)).encode()  # YAML knows no pairs of surrogates
-    decoder = Decoder(Document("index", yaml.load(data)), lambda _struct, _key, _path: Unknown("warning", ""))
+    decoder = Decoder(
+        Document("index", yaml.load(data)), lambda _struct, _key, _path: UnknownKeyAdvice("warning", "")
+    )
     index = decoder.read(Index)
     errors = [str(problem) for problem in decoder.problems if problem.severity == "error"]
     if index is None or errors:

@@ -7,7 +7,7 @@ import contextlib
 import shutil
 from collections.abc import Callable
 
-from waza.kit.foreign import harmless
+from waza.kit.unsafe_text import escape_unsafe
 from waza.report.table import columns
 from waza.report.terminal import Console
 from waza.report.words import duration, one_line
@@ -117,7 +117,7 @@ class Bar:
             parts.append(f"about {_rough(took / ran * (self._total - done))} left")
         if self._running:
             parts.append(f"running: {', '.join(one_line(name, _NAME) for name in self._running)}")
-        text, width = harmless(", ".join(parts)), shutil.get_terminal_size().columns - 1
+        text, width = escape_unsafe(", ".join(parts)), shutil.get_terminal_size().columns - 1
         while columns(text) > width:
             text = text[:-1]
         return text

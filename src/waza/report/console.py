@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from waza.kit.share import decimal, differs, percent
-from waza.kit.text import counted, ends
+from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import Usage, add_usage
 from waza.model.result import ConfidenceInterval, SuiteResult, TriggerResult
 from waza.report.interpret import interpretation
@@ -53,7 +53,7 @@ def rates(head: SuiteResult, found: Sequence[TaskRow]) -> list[tuple[str, str]]:
     Of a run that did not come to its end there is no rate: nobody knows what the rest would have done.
     """
     summary = head.summary
-    share = f"{summary.succeeded} of {counted(summary.total_tests, 'task')}"
+    share = f"{summary.succeeded} of {pluralize(summary.total_tests, 'task')}"
     if not came_to_its_end(head):
         cut = _ended(found, CUT_OFF)
         rest = f"{cut} {CUT_OFF}" if cut else "but trials, trigger tests or hooks did not end"
@@ -175,14 +175,14 @@ def _failed(found: Sequence[TaskRow], limit: int) -> Iterator[str]:
 def _reasons(row: TaskRow, limit: int) -> Iterator[str]:
     """Yield each error, what followed from it, and each failing grader once, with the trial that showed it first."""
     if not row.bad_runs:
-        why = f": {indented(ends(row.error, limit), '      ')}" if row.error else ""
+        why = f": {indented(shorten_middle(row.error, limit), '      ')}" if row.error else ""
         yield f"  {BULLET} it did not run{why}"
     seen: set[str] = set()
     for run in row.bad_runs:
         note = f" [trial {run.number} of {row.planned}]" if row.planned > 1 else ""
         if run.error:
             if run.error not in seen:
-                yield f"  {BULLET} error: {indented(ends(run.error, limit), '      ')}{note}"
+                yield f"  {BULLET} error: {indented(shorten_middle(run.error, limit), '      ')}{note}"
                 if run.misses:
                     yield f"      after that failed: {', '.join(check.label for check in run.misses)}"
             seen.add(run.error)
@@ -190,7 +190,7 @@ def _reasons(row: TaskRow, limit: int) -> Iterator[str]:
         for check in run.misses:
             if check.label not in seen:
                 seen.add(check.label)
-                feedback = indented(ends(check.feedback, limit), "      ")
+                feedback = indented(shorten_middle(check.feedback, limit), "      ")
                 yield f"  {BULLET} {check.label} {decimal(check.score)}: {feedback}{note}"
                 yield from (f"      {name}: {value}" for name, value in check.told)
     output = next((run.output for run in row.bad_runs if run.output), "")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from waza.kit.share import decimal
-from waza.kit.text import counted
+from waza.kit.text import pluralize
 from waza.model.event import (
     AttemptRetried,
     CheckpointGraded,
@@ -53,11 +53,11 @@ def header(event: SuiteStarted, *, verbose: bool) -> Iterator[str]:
     if event.workers > 1:
         yield f"Parallel: {event.workers} workers"
     if event.resumed:
-        yield f"Resumed: {event.run_id}, {counted(event.resumed, 'finished run')} kept"
+        yield f"Resumed: {event.run_id}, {pluralize(event.resumed, 'finished run')} kept"
     if verbose:
         yield from event.notes
     if event.selected:
-        yield f"Selected: {counted(len(event.selected), 'task')}"
+        yield f"Selected: {pluralize(len(event.selected), 'task')}"
         yield from (f"  {BULLET} {one_line(name)} ({task_id})" for name, task_id in event.selected)
     yield ""
 
@@ -99,7 +99,7 @@ class Detailed:
             case SuiteStarted():
                 self._parallel = event.workers > 1
                 yield from header(event, verbose=True)
-                yield f"Running {counted(event.tasks, 'task')}"
+                yield f"Running {pluralize(event.tasks, 'task')}"
             case TaskStarted():
                 yield f"[{event.index}/{event.total}] running: {one_line(event.name)}"
             case TrialStarted():
@@ -131,7 +131,7 @@ class Detailed:
                 if event.text:
                     yield f"[RESPONSE] {shortened(one_line(self._clean(event.text)), RESPONSE)}"
                 if event.calls:
-                    yield f"[TOOLS] {counted(len(event.calls), 'call')}"
+                    yield f"[TOOLS] {pluralize(len(event.calls), 'call')}"
                     yield from (f"[TOOL] {_call(call, self._clean)}" for call in event.calls)
             case CheckpointGraded():
                 checkpoint = event.checkpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from waza.kit.share import TOLERANCE, percent, reaches
-from waza.kit.text import counted
+from waza.kit.text import pluralize
 from waza.model.result import SuiteResult
 from waza.report.rows import TaskRow, counts
 from waza.report.words import BULLET, duration, one_line, status_mark
@@ -38,7 +38,7 @@ def interpretation(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]
         if abs(summary.weighted_score - summary.aggregate_score) > 1e-9:
             yield f"Weighted score: {percent(summary.weighted_score)}, {label(summary.weighted_score)}"
         yield f"{_share(summary.success_rate)} ({percent(summary.success_rate)}), in {duration(summary.duration_ms)}."
-    yield f"{counted(len(found), 'task')}: {counts(found)}."
+    yield f"{pluralize(len(found), 'task')}: {counts(found)}."
     for row in found:
         yield f"{status_mark(row.ending)} {one_line(row.title)} [{row.ending}]: score {_score(row)}"
         yield f"    {_steadiness(row)}"

@@ -9,8 +9,8 @@ from html import escape
 
 import msgspec
 
-from waza.kit.foreign import harmless
 from waza.kit.share import decimal
+from waza.kit.unsafe_text import escape_unsafe
 from waza.report.console import trigger_failures
 from waza.report.impact import impact
 from waza.report.rows import RunRow, TaskRow, rows
@@ -236,7 +236,7 @@ def _open(tag: str, fields: Mapping[str, object], *, close: bool = False) -> str
 
 
 def _text(value: str) -> str:
-    return escape(harmless(value))
+    return escape(escape_unsafe(value))
 
 
 def _attribute(value: str) -> str:

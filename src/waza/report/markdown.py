@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from waza.kit.foreign import harmless
 from waza.kit.share import decimal, percent
-from waza.kit.text import ends
+from waza.kit.text import shorten_middle
+from waza.kit.unsafe_text import escape_unsafe
 from waza.model.result import SuiteResult
 from waza.report.console import rates, trigger_failures
 from waza.report.impact import impact
@@ -29,13 +29,13 @@ def text(value: str, limit: int = 200) -> str:
 
     HTML, links, code and tables cannot come of it, and `@name` does not call anybody.
     """
-    plain = escape(one_line(harmless(value), limit), quote=False)
+    plain = escape(one_line(escape_unsafe(value), limit), quote=False)
     return _CALLS.sub(rf"\g<0>{_WORD_JOINER}", _PUNCTUATION.sub(r"\\\g<0>", plain))
 
 
 def code(value: str, limit: int = 500) -> str:
     """Return any text as a code span of one line. Not for cells of tables: a `|` would end them."""
-    plain = ends(one_line(harmless(value)), limit)
+    plain = shorten_middle(one_line(escape_unsafe(value)), limit)
     if not plain:
         return ""
     ticks = "`" * (max((len(run) for run in _TICKS.findall(plain)), default=0) + 1)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from waza.kit.foreign import harmless
+from waza.kit.unsafe_text import escape_unsafe
 from waza.report.section import Draw, Part, Table
 from waza.report.table import table
 from waza.report.words import ERROR, FAILED, PASSED, encodable
@@ -31,7 +31,7 @@ def drawing(stream: TextIO, *, colour: bool) -> Draw:
     encoding = stream.encoding or "utf-8"
 
     def shown(line: str) -> Text:
-        text = Text(encodable(harmless(line), encoding))
+        text = Text(encodable(escape_unsafe(line), encoding))
         for mark, style in _STYLES.items():
             text.highlight_words([mark], style)
         return text

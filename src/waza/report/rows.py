@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.text import counted, ends
+from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import Usage, add_usage
 from waza.model.result import SkillImpact, TaskResult, TaskStats, TrialResult, Validation
 from waza.report.words import one_line
@@ -159,7 +159,7 @@ def row(task: TaskResult) -> TaskRow:
         judging=None
         if task.cached and not task.judged_anew
         else add_usage([one.usage for run in task.runs for one in run.grader_sessions]),
-        error=ends(task.error_msg, LONGEST),
+        error=shorten_middle(task.error_msg, LONGEST),
         missing=task.missing_trials,
         snapshots=tuple(line for run in task.runs for line in _snapshots(run.validations or {})),
     )
@@ -181,7 +181,7 @@ def counts(found: Sequence[TaskRow]) -> str:
     told = [
         f"{endings['passed']} passed",
         f"{endings['failed']} failed",
-        counted(endings["error"], "error"),
+        pluralize(endings["error"], "error"),
         *(f"{endings[ending]} {ending}" for ending in ("skipped", CUT_OFF) if endings[ending]),
     ]
     return ", ".join(told)
@@ -195,7 +195,7 @@ def _run(run: TrialResult) -> RunRow:
         number=run.run_number,
         status=run.status,
         attempts=run.attempts,
-        error=ends(run.error_msg, LONGEST),
+        error=shorten_middle(run.error_msg, LONGEST),
         output=one_line(run.final_output[: 2 * EXCERPT], EXCERPT),
         checks=tuple(checks),
     )
@@ -213,7 +213,7 @@ def _checks(validations: Mapping[str, Validation], error: str, after_turn: int =
             type=said.type,
             score=said.score,
             passed=said.passed,
-            feedback=ends(said.feedback, LONGEST),
+            feedback=shorten_middle(said.feedback, LONGEST),
             after_turn=after_turn,
             expected=_first(said.details, _EXPECTED),
             found=_first(said.details, _FOUND),

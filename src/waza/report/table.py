@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from waza.kit.foreign import harmless
+from waza.kit.unsafe_text import escape_unsafe
 from waza.report.words import one_line, shortened
 
 WIDTH = 80  # columns where nobody knows how wide the terminal is
@@ -18,8 +18,10 @@ def table(titles: Sequence[str], lines: Sequence[Sequence[str]], width: int | No
 
     With a width, cells of the first column are shortened in their middle so that the table fits into it.
     """
-    cells = [[shortened(harmless(one_line(cell)), WIDEST) for cell in line[1:]] for line in (titles, *lines)]
-    firsts = [harmless(one_line(line[0])) for line in (titles, *lines)]
+    cells = [
+        [shortened(escape_unsafe(one_line(cell)), WIDEST) for cell in line[1:]] for line in (titles, *lines)
+    ]
+    firsts = [escape_unsafe(one_line(line[0])) for line in (titles, *lines)]
     widths = [max(columns(line[i]) for line in cells) for i in range(len(titles) - 1)]
     room = WIDEST if width is None else max(_NARROWEST, width - sum(widths) - 2 * len(widths))
     firsts = [middle(first, room) for first in firsts]

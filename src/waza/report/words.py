@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from waza.kit.foreign import harmless
+from waza.kit.unsafe_text import escape_unsafe
 from waza.results.ending import CUT_OFF
 
 Write = Callable[[str], None]
@@ -59,7 +59,7 @@ class Stream(Protocol):
 
 
 def printer(stream: Stream, *, colour: bool = False) -> Write:
-    r"""Return a function that prints one line, made `harmless`, with one call of `stream.write`.
+    r"""Return a function that prints one line, made `escape_unsafe`, with one call of `stream.write`.
 
     It never raises UnicodeEncodeError: where the stream's encoding lacks a character, our own signs become
     ASCII and others become escapes such as `\u4f60`. With `colour` the marks of passed, failed and errored
@@ -68,7 +68,7 @@ def printer(stream: Stream, *, colour: bool = False) -> Write:
     encoding = getattr(stream, "encoding", None) or "utf-8"
 
     def say(line: str) -> None:
-        text = encodable(harmless(line), encoding)
+        text = encodable(escape_unsafe(line), encoding)
         stream.write((text.translate(_COLOURS) if colour else text) + "\n")
 
     return say

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from waza.kit.text import counted
+from waza.kit.text import pluralize
 from waza.model.result import SuiteResult
 
 COMPLETE = "complete"
@@ -23,4 +23,4 @@ def came_to_its_end(head: SuiteResult) -> bool:
 
 def cut_off(missing: int, planned: int) -> str:
     """Return what is said of a task, so many of whose planned trials did not run."""
-    return f"{CUT_OFF}: {missing} of {counted(planned, 'trial')} did not run"
+    return f"{CUT_OFF}: {missing} of {pluralize(planned, 'trial')} did not run"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from waza.kit.share import TOLERANCE, decimal, percent
-from waza.kit.text import counted
+from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, Summary
 from waza.model.suite import Metric
 from waza.results.ending import CUT_OFF, NO_DATA, came_to_its_end, run_status
@@ -158,7 +158,7 @@ def _ending(summary: Summary, *, cut: bool) -> str:
         (cut_off, CUT_OFF),
     )
     which = ", ".join(f"{count} {word}" for count, word in counts if count)
-    return f"{which or 'nothing ran'} of {counted(planned, 'task')}"
+    return f"{which or 'nothing ran'} of {pluralize(planned, 'task')}"
 
 
 def gating(metric: Metric) -> bool:
@@ -187,12 +187,12 @@ def tasks_reason(head: SuiteResult) -> str:
         return ""
     counts = ((summary.failed, "failed"), (summary.errors, "errored"))
     which = ", ".join(f"{count} {word}" for count, word in counts if count)
-    return f"{bad} of {counted(summary.total_tests, 'task')} did not pass: {which}"
+    return f"{bad} of {pluralize(summary.total_tests, 'task')} did not pass: {which}"
 
 
 def _reasons(head: SuiteResult, missing_trials: int) -> Iterator[str]:
     if not came_to_its_end(head):
-        missing = f": {counted(missing_trials, 'trial')} did not run" if missing_trials else ""
+        missing = f": {pluralize(missing_trials, 'trial')} did not run" if missing_trials else ""
         yield f"the run did not come to its end ({run_status(head)}){missing}"
     tasks = tasks_reason(head)
     if tasks:

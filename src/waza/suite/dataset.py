@@ -12,9 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from waza.kit.decode import did_you_mean
-from waza.kit.files import inside
-from waza.kit.template import check
-from waza.kit.text import counted
+from waza.kit.files import is_inside
+from waza.kit.template import find_mistakes
+from waza.kit.text import pluralize
 from waza.model.task import Task
 from waza.problem import Problem, Severity, shown
 from waza.suite.digest import row_digest, task_digest
@@ -79,7 +79,7 @@ def _path(loading: Loading) -> Path | None:
     hint = "the path is relative to the suite's directory"
     if "\0" in name:
         loading.say(loading.document, WHERE, "holds a NUL character", "remove it")
-    elif not inside(loading.directory, path):
+    elif not is_inside(loading.directory, path):
         loading.say(loading.document, WHERE, f"{name!r} leads outside of the suite's directory")
     elif not path.exists():
         loading.say(loading.document, WHERE, f"there is no file {name!r}", hint)
@@ -153,9 +153,7 @@ def _whole(loading: Loading, file: str, header: DatasetRow, rows: list[DatasetRo
     """Return the rows that are as long as the header; others are mistakes."""
     for number, row in enumerate(rows, 1):
         if len(row.cells) != len(header.cells):
-            message = (
-                f"row {number} has {counted(len(row.cells), 'field')}, and the header has {len(header.cells)}"
-            )
+            message = f"row {number} has {pluralize(len(row.cells), 'field')}, and the header has {len(header.cells)}"
             _say(loading, file, row.line, message, "a field with a comma in it stands in quotes")
     return [row for row in rows if len(row.cells) == len(header.cells)]
 
@@ -213,7 +211,7 @@ def _task(
     if not prompt.strip():
         message, hint = "the prompt is empty", "write one, or remove the row"
         _say(loading, file, row.line, message, hint, path=f"row {n}, prompt")
-    for mistake in check(prompt, loading.variables(*columns)) if "{{" in prompt else ():
+    for mistake in find_mistakes(prompt, loading.variables(*columns)) if "{{" in prompt else ():
         _say(loading, file, row.line, mistake.message, path=f"row {n}, prompt", severity=mistake.severity)
     if task_id in loading.ids:
         message = f"the task id {task_id!r} stands in {loading.ids[task_id]} too"

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.contents import content, inventory
 from waza.kit.files import safe_join
+from waza.kit.tree_digest import digest_file, digest_tree
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader
@@ -82,9 +82,9 @@ def task_digest(task: Task) -> str:
     """Return the digest of a task: its keys and the contents of all files that it brings, as hex."""
     digest = hashlib.sha256(_keys(task))
     for path in _files(task):
-        digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + content(path))
+        digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + digest_file(path))
     for directory in _directories(task):
-        for path, what in sorted(inventory(directory, limited=False).items()):
+        for path, what in sorted(digest_tree(directory, limited=False).items()):
             digest.update(_name(path, directory) + b"\0" + what)
     return digest.hexdigest()
 
@@ -140,7 +140,9 @@ def _programs(suite: Suite) -> list[str]:
     command = suite.file.config.executor_options.get("command")
     if isinstance(command, str):
         places += [(command, suite.directory), (command, Path.cwd())]
-    return [content(file).hex() for command, base in places for file in _named_programs(command, base, suite)]
+    return [
+        digest_file(file).hex() for command, base in places for file in _named_programs(command, base, suite)
+    ]
 
 
 def _named_programs(command: str, base: Path, suite: Suite) -> Iterator[Path]:
@@ -158,7 +160,7 @@ def _encoded(value: Any) -> bytes:
 def _grader(grader: BuiltGrader) -> list[Any]:
     """Return what a grader depends on: its spec, and every file that its placed paths name."""
     spec = grader.spec
-    contents = [content(path).hex() for path in grader_files(grader)]
+    contents = [digest_file(path).hex() for path in grader_files(grader)]
     own = getattr(grader.grader, "extra_digest", "")
     return [spec.type, spec.name, spec.weight, spec.config, spec.module, contents, own]
 
@@ -220,14 +222,14 @@ def _directories(task: Task) -> Iterator[Path]:
 def _skills(task: Task) -> list[str]:
     found = [_tree(path).hex() for path in task.skill_paths]
     if task.target is not None:
-        found.append(content(task.target.path).hex())
+        found.append(digest_file(task.target.path).hex())
     return found
 
 
 def folder_digest(root: Path, besides: Collection[Path] = ()) -> str:
     """Return the digest of a file, or of all that lies below a folder but `besides`, as hex. Raises TooMuchError."""
     digest = hashlib.sha256()
-    for path, what in sorted(inventory(root, besides).items()):
+    for path, what in sorted(digest_tree(root, besides).items()):
         digest.update(_name(path, root) + b"\0" + what)
     return digest.hexdigest()
 
@@ -238,7 +240,7 @@ def _tree(root: Path) -> bytes:
         names[:] = sorted(name for name in names if name not in _SKIPPED)
         for file in sorted(files):
             path = Path(directory, file)
-            digest.update(_name(path, root) + b"\0" + content(path))
+            digest.update(_name(path, root) + b"\0" + digest_file(path))
     return digest.digest()
 
 

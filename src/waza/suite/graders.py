@@ -10,7 +10,7 @@ import msgspec
 
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, did_you_mean, dotted
+from waza.kit.decode import Decoder, Document, did_you_mean, format_path
 from waza.kit.template import has_references
 from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader, GraderSpec
@@ -94,14 +94,14 @@ def check_names(
                 hint = did_you_mean(name, suite) if suite else "only graders of a task override"
                 loading.say(document, (*path, i, "override"), message, hint)
             suite.pop(name, None)
-            taken[name] = dotted((*path, i))
+            taken[name] = format_path((*path, i))
         elif name in taken:
             message, hint = f"the name {name!r} is taken by {taken[name]}", "give each grader its own name"
             if name in suite:
                 hint += ", or replace the suite's with override: true"
             loading.say(document, (*path, i, "name"), message, hint)
         elif name:
-            taken[name] = dotted((*path, i))
+            taken[name] = format_path((*path, i))
 
 
 def _build(
@@ -173,7 +173,7 @@ def _remote(
         preset = modules.grader(entry, node)
         grader, findings = read_preset(preset, loading.fixtures)
     except ModuleError as error:
-        loading.ref_faults[document.file, dotted((*path, "ref"))] = error.fault
+        loading.ref_faults[document.file, format_path((*path, "ref"))] = error.fault
         loading.say(document, (*path, "ref"), str(error))
         return None
     if not entry.name:
@@ -181,7 +181,7 @@ def _remote(
     _note_exact_names(loading, document, grader, (*path, "ref"))
     findings += _suite_findings(loading, grader)
     for finding in findings:
-        message = f"{dotted(('config', *finding.path))}: {finding.message}"
+        message = f"{format_path(('config', *finding.path))}: {finding.message}"
         loading.say(document, (*path, "ref"), message, finding.hint, warning=finding.warning)
     usable = all(finding.warning for finding in findings)
     _note_without_effect(loading, document, entry, path, warning=usable)
@@ -191,7 +191,7 @@ def _remote(
         type=preset.type,
         name=preset.name,
         weight=preset.weight if preset.weight > 0 else 1.0,
-        config=yaml.plain(preset.config),  # type: ignore[arg-type]  # a mapping is a dict
+        config=yaml.to_plain(preset.config),  # type: ignore[arg-type]  # a mapping is a dict
         module=preset.digest,
     )
     return BuiltGrader(spec, grader.placed(surroundings(preset, loading.fixtures)), preset.module)

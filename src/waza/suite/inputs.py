@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from waza.kit.decode import Document
-from waza.kit.files import inside, safe_join
-from waza.kit.template import check
+from waza.kit.files import is_inside, safe_join
+from waza.kit.template import find_mistakes
 from waza.model.task import Inputs, Repo, TaskFile
 from waza.problem import shown
 from waza.suite.definition import expanded
@@ -78,7 +78,7 @@ def _fault(root: Path, target: Path, name: str) -> tuple[str, str]:
             )
         if not target.exists():
             return f"{name!r} is a link to nothing", ""
-        if not inside(root, target):
+        if not is_inside(root, target):
             return f"{name!r} leads outside of {shown(root)}", "put a copy there instead of a link"
         if target.is_dir():
             return f"{name!r} is a directory", "name its files, or copy all with inputs.context.fixture"
@@ -130,7 +130,7 @@ def _check_context(loading: Loading, document: Document, inputs: Inputs) -> None
     elif not target.exists():
         message = f"there is no {fixture!r} beside the suite"
         loading.say(document, path, message, warning=loading.hooks_may_create)
-    elif not inside(loading.directory, target):
+    elif not is_inside(loading.directory, target):
         loading.say(document, path, f"{fixture!r} leads outside of the suite's directory")
     elif not (target.is_file() or target.is_dir()):
         loading.say(document, path, f"{fixture!r} is neither a file nor a directory")
@@ -174,7 +174,7 @@ def check_templates(
 ) -> None:
     """Note unknown variables in a text, or in all texts of a struct, list or mapping."""
     for where, text in texts_of(value, path):
-        for mistake in check(text, known):
+        for mistake in find_mistakes(text, known):
             message, hint = mistake.message, ""
             if mistake.severity == "error" and mistake.name in RUN_VARIABLES:
                 message = f"`{mistake.name}` is not known before a run"

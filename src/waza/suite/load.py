@@ -11,7 +11,7 @@ from waza.errors import SuiteError, UsageError
 from waza.executors import SHORT, TYPES, named
 from waza.kit import yaml
 from waza.kit.decode import Decoder, did_you_mean
-from waza.kit.shell_template import misplaced
+from waza.kit.shell_template import find_unsafe_references
 from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
 from waza.model.suite import Config, SuiteFile
@@ -357,7 +357,7 @@ def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:
         for i, hook in enumerate(getattr(hooks, point)):
             where = ("hooks", point, i, "command")
             check_templates(loading, document, hook.command, known, where)
-            for wrong in misplaced(hook.command):
+            for wrong in find_unsafe_references(hook.command):
                 message = f"`{wrong.text}` {wrong.why}"
                 loading.say(document, where, message, warning=wrong.severity == "warning")
     check_templates(loading, document, loading.file.mock, loading.variables(*columns), ("mock",))

@@ -8,7 +8,7 @@ from typing import Any
 
 from waza.graders.base import ExactName
 from waza.kit import yaml
-from waza.kit.decode import Document, Unknown, UnknownKey, did_you_mean, fields_of
+from waza.kit.decode import Document, UnknownKeyAdvice, UnknownKeyHandler, did_you_mean, fields_of
 from waza.kit.files import safe_join
 from waza.kit.pattern import PatternError, compile_pattern
 from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, McpMock, McpResponse, McpTool
@@ -93,12 +93,12 @@ def _check_fixtures(loading: Loading, document: Document, mock: McpMock, path: P
                 _check_tool(loading, file.document, tool, file.places[name])
 
 
-def _unknown_key(loading: Loading) -> UnknownKey:
+def _unknown_key(loading: Loading) -> UnknownKeyHandler:
     """Return the rule for keys of fixture files that no tool has."""
     severity: Severity = "warning" if loading.keys.newer else "error"
 
-    def unknown(struct: type, key: str, _path: Path) -> Unknown:
-        return Unknown(severity, did_you_mean(key, (field.key for field in fields_of(struct))))
+    def unknown(struct: type, key: str, _path: Path) -> UnknownKeyAdvice:
+        return UnknownKeyAdvice(severity, did_you_mean(key, (field.key for field in fields_of(struct))))
 
     return unknown
 

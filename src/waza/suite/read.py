@@ -7,7 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from waza.kit import yaml
-from waza.kit.decode import Document, Unknown, UnknownKey, did_you_mean, fields_of, nearest, struct_keys
+from waza.kit.decode import (
+    Document,
+    UnknownKeyAdvice,
+    UnknownKeyHandler,
+    did_you_mean,
+    fields_of,
+    nearest,
+    struct_keys,
+)
 from waza.model.mock import MockBlock, SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.suite import GraderEntry, SuiteFile
@@ -106,11 +114,11 @@ class UnknownKeyRule:
     def __init__(self, *, strict: bool = False, newer: bool = False) -> None:
         self.strict, self.newer = strict, newer
 
-    def of(self, document: Document, root: type) -> UnknownKey:
+    def of(self, document: Document, root: type) -> UnknownKeyHandler:
         """Return the rule for one document. `root` is the struct of the whole of it, such as `TaskFile`."""
         elsewhere = _Elsewhere(document, root)
 
-        def unknown(struct: type, key: str, path: tuple[str | int, ...]) -> Unknown:
+        def unknown(struct: type, key: str, path: tuple[str | int, ...]) -> UnknownKeyAdvice:
             own = [field.key for field in fields_of(struct)]
             check = key in _CHECKS
             hint = "" if check else elsewhere.belongs(struct, key, path)
@@ -120,7 +128,7 @@ class UnknownKeyRule:
                 hint = f"did you mean {near!r}?"
             hint = hint or (_CHECKS_HINT if check else did_you_mean(key, own))
             strict = misplaced or self.strict or getattr(struct, "strict_keys", False)
-            return Unknown("error" if strict and not self.newer else "warning", hint)
+            return UnknownKeyAdvice("error" if strict and not self.newer else "warning", hint)
 
         return unknown
 

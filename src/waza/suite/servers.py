@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from waza.kit.decode import Decoder, Unknown, did_you_mean, fields_of, nearest
+from waza.kit.decode import Decoder, UnknownKeyAdvice, did_you_mean, fields_of, nearest
 from waza.model.base import Keys
 from waza.suite.loading import Loading, Place
 from waza.suite.read import child
@@ -61,10 +61,10 @@ def checked_servers(loading: Loading) -> dict[str, Any]:
     return servers
 
 
-def _unknown(struct: type, key: str, _path: Place) -> Unknown:
+def _unknown(struct: type, key: str, _path: Place) -> UnknownKeyAdvice:
     """Refuse a key that is near a known one; runtimes have keys of their own, which are handed on."""
     names = [field.key for field in fields_of(struct)]
-    return Unknown("error" if nearest(key, names) else "warning", did_you_mean(key, names))
+    return UnknownKeyAdvice("error" if nearest(key, names) else "warning", did_you_mean(key, names))
 
 
 def _checked(loading: Loading, server: Server, raw: Mapping[str, Any], path: Place) -> dict[str, Any]:

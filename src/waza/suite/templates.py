@@ -13,7 +13,7 @@ import msgspec
 
 from waza.graders.base import ConfigMistake, Grader
 from waza.kit.decode import Document
-from waza.kit.template import Reference, fill, has_references, parts
+from waza.kit.template import Reference, fill, has_references, split_references
 from waza.model.task import Expected, Task
 from waza.model.verdict import BuiltGrader
 from waza.suite.checks import check_expected
@@ -85,7 +85,9 @@ def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMist
         return
     for path, text in texts_of(built.spec.config, ()):
         empty = [
-            part.text for part in parts(text) if isinstance(part, Reference) and not variables[part.name]
+            part.text
+            for part in split_references(text)
+            if isinstance(part, Reference) and not variables[part.name]
         ]
         if empty:
             hint = "give it a value; a check of nothing may always pass"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from waza.kit.decode import Decoder, Document, Unknown, did_you_mean, fields_of, nearest
+from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, did_you_mean, fields_of, nearest
 from waza.model.loaded import TriggerTests
 from waza.model.skill import Target
 from waza.problem import Problem
@@ -82,6 +82,6 @@ def _is_scripted(loading: Loading, document: Document, tests: TriggerTests) -> b
     return True
 
 
-def _warn(struct: type, key: str, _path: tuple[str | int, ...]) -> Unknown:
+def _warn(struct: type, key: str, _path: tuple[str | int, ...]) -> UnknownKeyAdvice:
     known = [field.key for field in fields_of(struct)]
-    return Unknown("error" if nearest(key, known) else "warning", did_you_mean(key, known))
+    return UnknownKeyAdvice("error" if nearest(key, known) else "warning", did_you_mean(key, known))

@@ -14,7 +14,7 @@ import msgspec
 
 from waza.kit.json_text import json_text
 from waza.kit.pattern import compile_pattern
-from waza.kit.redact import Redactor, sanitise_args
+from waza.kit.redact import Redactor, redact_args
 from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, CommandStep
 from waza.workspace.fixtures import fixture_bytes
 from waza.workspace.shim import NOT_ANSWERED
@@ -74,7 +74,7 @@ def sanitised(call: ProgramCall) -> list[str]:
     """Return the arguments of a call without secrets, for records and messages."""
     environment = {**os.environ, **call.environment}
     redactor = Redactor.for_environment(environment)
-    return [redactor.full_text(arg) for arg in sanitise_args(call.argv, environment)]
+    return [redactor.full_text(arg) for arg in redact_args(call.argv, environment)]
 
 
 class _Response:

@@ -15,7 +15,7 @@ import msgspec
 
 from waza.errors import ExecutorError
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, Unknown, UnknownKey
+from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, UnknownKeyHandler
 from waza.kit.files import safe_join
 from waza.model.base import Keys
 from waza.model.mocks import McpMock, McpTool
@@ -47,7 +47,7 @@ def tool_files(directory: Path) -> Iterator[Path]:
             yield path
 
 
-def read_tool_file(file: Path, unknown: UnknownKey) -> ToolFile:
+def read_tool_file(file: Path, unknown: UnknownKeyHandler) -> ToolFile:
     """Read a fixture file; `unknown` says what to make of keys that no tool has."""
     name = shown(file)
     try:
@@ -96,8 +96,8 @@ def fixture_bytes(home: Path, name: str) -> bytes:
         raise ExecutorError(f"the fixture {name!r} of a command mock cannot be read: {error}") from error
 
 
-def _ignored(_struct: type, _key: str, _path: tuple[str | int, ...]) -> Unknown:
-    return Unknown("warning", "")
+def _ignored(_struct: type, _key: str, _path: tuple[str | int, ...]) -> UnknownKeyAdvice:
+    return UnknownKeyAdvice("warning", "")
 
 
 def _strict(data: bytes) -> object:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from waza.kit.process import ending, shell
-from waza.kit.shell_template import placed, refusal
-from waza.kit.template import parts, render
-from waza.kit.text import encodable
+from waza.kit.process import describe_exit, run_shell
+from waza.kit.shell_template import check_values, render_command
+from waza.kit.template import render, split_references
+from waza.kit.text import replace_surrogates
 from waza.model.suite import Hook
 
 _NAMES = {
@@ -69,26 +69,26 @@ def shell_names(variables: Iterable[str]) -> dict[str, str]:
 
 async def _run(hook: Hook, home: Path, variables: Mapping[str, str], names: Mapping[str, str]) -> HookRun:
     command = render(hook.command, variables)
-    if refused := refusal(hook.command, variables, names):
+    if refused := check_values(hook.command, variables, names):
         return HookRun(command=command, output="", ok=False, fatal=hook.error_on_fail, reason=refused)
     environment = _environment(hook.command, variables, names)
     # The shell of Windows expands variables before it parses, so there the environment alone would be safe.
-    line = command if sys.platform == "win32" else placed(hook.command, names)
-    finished = await shell(line, cwd=home / hook.working_directory, env={**os.environ, **environment})
+    line = command if sys.platform == "win32" else render_command(hook.command, names)
+    finished = await run_shell(line, cwd=home / hook.working_directory, env={**os.environ, **environment})
     between = b"\n" if finished.stdout and not finished.stdout.endswith(b"\n") else b""
     output = (finished.stdout + between + finished.stderr).decode("utf-8", "replace")
     ok = not finished.start_error and finished.returncode in (hook.exit_codes or [0])
-    reason = "" if ok else finished.start_error or ending(finished.returncode, finished.signal)
+    reason = "" if ok else finished.start_error or describe_exit(finished.returncode, finished.signal)
     return HookRun(command=command, output=output, ok=ok, fatal=not ok and hook.error_on_fail, reason=reason)
 
 
 def _environment(command: str, variables: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
     """Return the variables for a command: those that it names, and of the others as many as fit."""
-    named = {part.name for part in parts(command) if not isinstance(part, str)}
+    named = {part.name for part in split_references(command) if not isinstance(part, str)}
     environment: dict[str, str] = {}
     room = _MOST
     for name, value in variables.items():
         room -= 0 if name in named else len(names[name]) + len(value)
         if name in named or room >= 0:
-            environment[names[name]] = encodable(value)
+            environment[names[name]] = replace_surrogates(value)
     return environment

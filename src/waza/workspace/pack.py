@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from waza.errors import ExecutorError, WazaError
-from waza.kit.files import inside, safe_join
+from waza.kit.files import is_inside, safe_join
 
 LARGEST = 20_000_000  # bytes of a packed workspace
 
@@ -92,7 +92,7 @@ def unpack(data: bytes, root: Path) -> None:
 def _put(tar: tarfile.TarFile, info: tarfile.TarInfo, root: Path) -> None:
     path = safe_join(root, info.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not inside(root, path.parent):
+    if not is_inside(root, path.parent):
         raise ValueError(f"{info.name!r} leads outside of the workspace")
     if info.issym():
         path.symlink_to(info.linkname)

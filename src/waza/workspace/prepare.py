@@ -16,7 +16,7 @@ from typing import NoReturn
 import msgspec
 
 from waza.errors import ExecutorError
-from waza.kit.files import inside, safe_join
+from waza.kit.files import is_inside, safe_join
 from waza.model.agent import AttemptWorkspace, Instruction, Resource
 from waza.model.task import Repo, Task
 from waza.workspace.run_tempdir import RunTempdir
@@ -102,7 +102,7 @@ def _fixture(task: Task) -> Iterator[WorkspaceFile]:
     source = safe_join(task.home, name)
     if not source.exists():
         raise FileNotFoundError(f"there is no fixture {name!r} beside the suite")
-    if not inside(task.home, source):
+    if not is_inside(task.home, source):
         raise ValueError(f"the fixture {name!r} leads outside of the suite's directory")
     if source.is_file():
         yield WorkspaceFile(source.name, source)
@@ -137,7 +137,7 @@ def _source(root: Path, name: str) -> Path:
     path = safe_join(root, name)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {name!r} in {root}")
-    if not inside(root, path):
+    if not is_inside(root, path):
         raise ValueError(f"{name!r} leads outside of {root}")
     return path
 
@@ -145,7 +145,7 @@ def _source(root: Path, name: str) -> Path:
 def _put(root: Path, item: WorkspaceFile) -> Resource:
     """Write one file; a link at its place is replaced."""
     target = safe_join(root, item.path)
-    if not inside(root, target.parent):
+    if not is_inside(root, target.parent):
         raise _leads_out(item.path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
@@ -167,7 +167,7 @@ def _instruction(root: Path, item: WorkspaceFile) -> Instruction:
 def _inside(root: Path, name: str) -> Path:
     """Return a place in the workspace. Links in a worktree must not lead out of it."""
     path = safe_join(root, name)
-    if not inside(root, path):
+    if not is_inside(root, path):
         raise _leads_out(name)
     return path
 

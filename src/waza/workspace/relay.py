@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from waza.errors import ExecutorError
-from waza.kit.temporary import OwnDirectory
+from waza.kit.tempdirs import ProcessTempdir
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.observation import CommandInvocation
 from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, sanitised
@@ -117,7 +117,7 @@ class Relay:
     address: str
 
     def __init__(self) -> None:
-        self._directory: OwnDirectory | None = None
+        self._directory: ProcessTempdir | None = None
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._attempts: dict[str, Mocked] = {}
@@ -126,7 +126,7 @@ class Relay:
 
     async def start(self) -> None:
         """Listen, in a new temporary directory."""
-        self._directory = OwnDirectory(KIND)
+        self._directory = ProcessTempdir(KIND)
         self.bin = self._directory.path / "bin"
         self.bin.mkdir()
         path = self._directory.path / "relay"

@@ -16,8 +16,8 @@ import msgspec
 
 from waza.errors import ExecutorError, WazaError
 from waza.kit import git
-from waza.kit.process import sweep
-from waza.kit.temporary import OwnDirectory, remove_tree, stale_directories
+from waza.kit.process import kill_marked
+from waza.kit.tempdirs import ProcessTempdir, find_stale_tempdirs, remove_tree
 
 KIND = "run"
 _KEPT = "kept"  # its presence says that the room is to stay
@@ -35,7 +35,7 @@ class RunTempdir:
 
     def __init__(self, *, keep: bool = False) -> None:
         self.keep = keep
-        self._own: OwnDirectory | None = None
+        self._own: ProcessTempdir | None = None
         self._used = False
         self._numbers = itertools.count(1)
         self._worktrees: dict[Path, list[Worktree]] = {}
@@ -81,7 +81,7 @@ class RunTempdir:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             async with self._git:
-                await git.worktree_add(Path(tree.source), target, commit, filters=filters)
+                await git.add_worktree(Path(tree.source), target, commit, filters=filters)
         except WazaError as error:
             raise ExecutorError(f"the worktree of {source} cannot be made: {error}") from error
 
@@ -101,7 +101,7 @@ class RunTempdir:
             (self._own.path / _KEPT).touch()
             for tree in self.kept_worktrees:
                 with contextlib.suppress(WazaError):  # the agent may have removed it
-                    await git.worktree_unlock(Path(tree.source), Path(tree.target))
+                    await git.unlock_worktree(Path(tree.source), Path(tree.target))
             self._own.release()
             return []
         for directory in list(self._worktrees):
@@ -110,9 +110,9 @@ class RunTempdir:
             self._left.append(f"the temporary directory {self._own.path} could not be removed")
         return self._left
 
-    def _opened(self) -> OwnDirectory:
+    def _opened(self) -> ProcessTempdir:
         if self._own is None:
-            self._own = OwnDirectory(KIND)
+            self._own = ProcessTempdir(KIND)
         return self._own
 
 
@@ -122,12 +122,12 @@ async def clear_stale_tempdirs() -> int:
     What their children started and is still running is killed first.
     """
     cleared = 0
-    for left in stale_directories():
+    for left in find_stale_tempdirs():
         with contextlib.suppress(OSError, WazaError, msgspec.MsgspecError):
             if (left.path / _KEPT).exists():
                 continue
             if left.owner:
-                sweep(None, of=left.owner)
+                kill_marked(None, of=left.owner)
             found = [msgspec.json.decode(line, type=Worktree) for line in left.lines]
             for tree in found:
                 if Path(tree.target).is_relative_to(left.path):
@@ -150,11 +150,11 @@ async def _remove_workspace(directory: Path, trees: Sequence[Worktree]) -> list[
     for tree in trees:
         source, target = Path(tree.source), Path(tree.target)
         try:
-            await git.worktree_remove(source, target)
+            await git.remove_worktree(source, target)
         except WazaError as error:
             known = tree in made
             with contextlib.suppress(WazaError):  # the repository is gone
-                known = target in await git.worktrees(source)
+                known = target in await git.list_worktrees(source)
             if known:
                 left.append(f"the worktree {target} of {source} could not be removed: {error}")
     return left

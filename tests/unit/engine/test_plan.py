@@ -61,7 +61,7 @@ def test_the_limit_on_open_files_bounds_workers_and_is_named_once(tmp_path, monk
     many = suite(tmp_path / "a", 60, "", "parallel: true", "workers: 60")
     few = suite(tmp_path / "b", 2, "", "parallel: true", "workers: 2")
     alone = suite(tmp_path / "c", 60, "", "workers: 60")
-    monkeypatch.setattr(plan, "most_open_files", lambda: 64)
+    monkeypatch.setattr(plan, "max_open_files", lambda: 64)
     assert workers_of(many) == (3, "")
     assert shared_workers([many, few]) == 3
     assert trigger_workers_of(alone, 60) == 3
@@ -70,7 +70,7 @@ def test_the_limit_on_open_files_bounds_workers_and_is_named_once(tmp_path, monk
     )
     assert fewer_workers([few, alone]) == ""
     for limit in (None, 1024):
-        monkeypatch.setattr(plan, "most_open_files", lambda limit=limit: limit)
+        monkeypatch.setattr(plan, "max_open_files", lambda limit=limit: limit)
         assert workers_of(many) == (60, "")
         assert fewer_workers([many]) == ""
 

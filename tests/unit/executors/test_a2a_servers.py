@@ -62,7 +62,7 @@ def other() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST", 300_000)
+    monkeypatch.setattr(http, "MAX_BODY", 300_000)
     monkeypatch.setenv("TOKEN", "hush-token")
     monkeypatch.setenv("KEY", "hush-key")
 

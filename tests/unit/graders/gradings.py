@@ -3,7 +3,7 @@
 import asyncio
 
 from waza.graders._interpreter import Interpreters
-from waza.kit.process import leftovers
+from waza.kit.process import find_leftovers
 
 DEPLOYED = {
     "output": "Deployed web-01 in 3 regions.",
@@ -30,7 +30,7 @@ def in_children(scenario, limit: int = 2):
             await interpreters.aclose()
 
     result = asyncio.run(whole())
-    assert leftovers() == []
+    assert find_leftovers() == []
     return result
 
 

@@ -6,7 +6,7 @@ from tests.unit.graders.gradings import DEPLOYED, OS, PID, evaluated, in_childre
 from waza.errors import GraderError
 from waza.graders import _interpreter
 from waza.graders._interpreter import FALSY, Interpreters
-from waza.kit.process import leftovers
+from waza.kit.process import find_leftovers
 
 
 def test_assertions_of_the_documented_example():
@@ -167,11 +167,11 @@ def test_javascript_names_and_truthiness():
 def test_a_rejected_promise_does_not_end_the_child():
     async def scenario(interpreters: Interpreters):
         rejected = await interpreters.evaluate("javascript", DEPLOYED, ["Promise.reject(new Error('x'))"], 20)
-        children = leftovers()
+        children = find_leftovers()
         return (
             rejected,
             await interpreters.evaluate("javascript", DEPLOYED, ["1"], 20),
-            children == leftovers(),
+            children == find_leftovers(),
         )
 
     assert in_children(scenario) == ([None], [None], True)

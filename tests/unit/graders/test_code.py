@@ -9,7 +9,7 @@ from waza.graders.base import GraderLocation
 from waza.graders.code import Code
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
-from waza.kit.process import leftovers
+from waza.kit.process import find_leftovers
 from waza.model.observation import CommandInvocation, Event, Observation, ToolEvent
 from waza.model.verdict import Helpers, SharedResources, Verdict
 
@@ -51,7 +51,7 @@ def graded(grader: Code, seen: Observation = DEPLOYED, **helpers) -> Verdict:
             await interpreters.aclose()
 
     verdict = asyncio.run(scenario())
-    assert leftovers() == []
+    assert find_leftovers() == []
     return verdict
 
 

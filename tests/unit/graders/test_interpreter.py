@@ -8,7 +8,7 @@ from tests.unit.graders.gradings import DEPLOYED, OS, PID, in_children, javascri
 
 from waza.errors import GraderError
 from waza.graders._interpreter import Interpreters
-from waza.kit.process import leftovers
+from waza.kit.process import find_leftovers
 
 LIMIT = 120  # seconds; an assertion that hangs by mistake fails its test
 
@@ -25,7 +25,7 @@ def test_after_a_time_limit_the_next_grading_works(language, hang):
     async def scenario(interpreters: Interpreters):
         with pytest.raises(GraderError, match="did not end within 1 s"):
             await interpreters.evaluate(language, DEPLOYED, ["output", hang], 1)
-        assert leftovers() == []
+        assert find_leftovers() == []
         return await interpreters.evaluate(language, DEPLOYED, ["output"], LIMIT)
 
     assert in_children(scenario) == [None]
@@ -45,7 +45,7 @@ def test_nonsense_is_an_error_and_ends_the_child():
         writes = [f"[{OS}['write'](fd, b'{{}}\\n') for fd in (4,)]"]
         with pytest.raises(GraderError, match="answered nonsense"):
             await interpreters.evaluate("python", DEPLOYED, writes, LIMIT)
-        assert leftovers() == []
+        assert find_leftovers() == []
         return await interpreters.evaluate("python", DEPLOYED, ["output"], LIMIT)
 
     assert in_children(scenario) == [None]
@@ -55,9 +55,9 @@ def test_children_are_reused():
     async def scenario(interpreters: Interpreters):
         pids = [await interpreters.evaluate("python", DEPLOYED, [PID], LIMIT) for _ in range(3)]
         await interpreters.evaluate("javascript", DEPLOYED, ["1"], LIMIT)
-        before = leftovers()
+        before = find_leftovers()
         await interpreters.evaluate("javascript", DEPLOYED, ["1"], LIMIT)
-        assert leftovers() == before
+        assert find_leftovers() == before
         assert len(before) == 2
         return {text for texts in pids for text in texts}
 
@@ -100,12 +100,12 @@ def test_cancelled_grading_ends_its_child():
             interpreters.evaluate("python", DEPLOYED, ["any(x < 0 for x in range(10**18))"], 300)
         )
         async with asyncio.timeout(LIMIT):
-            while not leftovers():  # noqa: ASYNC110 - the start of another process sets no event here
+            while not find_leftovers():  # noqa: ASYNC110 - the start of another process sets no event here
                 await asyncio.sleep(0.01)
         grading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await grading
-        assert leftovers() == []
+        assert find_leftovers() == []
 
     in_children(scenario)
 

@@ -10,7 +10,7 @@ from waza.graders.base import GraderLocation
 from waza.graders.program import ProgramGrader
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
-from waza.kit.process import leftovers
+from waza.kit.process import find_leftovers
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 
@@ -118,7 +118,7 @@ def test_time_limit_leaves_no_process():
     verdict = graded(grader)
     assert verdict.details["exit_error"] == "the time limit of 1 s was reached"
     assert not verdict.passed
-    assert leftovers() == []
+    assert find_leftovers() == []
     assert [
         process for process in psutil.process_iter(["cmdline"]) if "3141" in (process.info["cmdline"] or [])
     ] == []

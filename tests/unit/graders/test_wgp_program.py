@@ -12,8 +12,8 @@ from tests.support.wgp import graded, grader, program, response
 
 from waza.errors import GraderError
 from waza.graders.wgp import Wgp
-from waza.kit.marks import MARK
-from waza.kit.process import leftovers
+from waza.kit.process import find_leftovers
+from waza.kit.process_marks import MARK
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers
 
@@ -29,7 +29,7 @@ def told(path: Path, expression: str, seen: dict[str, Any] | None = None, **conf
 def error_of(asked: Wgp, **seen: Any) -> str:
     with pytest.raises(GraderError) as caught:
         graded(asked, **seen)
-    assert leftovers() == []
+    assert find_leftovers() == []
     return str(caught.value)
 
 
@@ -175,5 +175,5 @@ def test_a_cancelled_grading_leaves_nothing(tmp_path: Path):
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancelled())
-    assert leftovers() == []
+    assert find_leftovers() == []
     assert running("3145") == []

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from waza.kit.process import shell
+from waza.kit.process import run_shell
 
 T = TypeVar("T")
 FAR = 1000.0  # seconds: a time limit that is reached only when a test lets time pass
@@ -21,7 +21,7 @@ async def until(condition) -> None:
 
 async def stop(command: str, when, cwd: Path | None = None) -> None:
     """Cancel a command line as soon as the condition holds."""
-    task = asyncio.create_task(shell(command, cwd=cwd))
+    task = asyncio.create_task(run_shell(command, cwd=cwd))
     await until(when)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

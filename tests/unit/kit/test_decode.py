@@ -11,10 +11,10 @@ from waza.kit import yaml
 from waza.kit.decode import (
     Decoder,
     Document,
-    Unknown,
+    UnknownKeyAdvice,
     did_you_mean,
-    dotted,
     fields_of,
+    format_path,
     nearest,
     struct_keys,
 )
@@ -255,7 +255,9 @@ class TestUnknownKeys:
     def test_the_rule_says_what_is_made_of_them(self):
         def rule(struct, key, path):
             assert struct is (Root if len(path) == 1 else Leaf)
-            return Unknown("warning" if key.startswith("x-") else "error", f"hint for {dotted(path)}")
+            return UnknownKeyAdvice(
+                "warning" if key.startswith("x-") else "error", f"hint for {format_path(path)}"
+            )
 
         found = decoder("x-a: 1\nleaf: {name: n, x-b: 1}\n", unknown=rule)
         assert found.read(Root) == Root(leaf=Leaf(name="n"))
@@ -295,7 +297,7 @@ class TestSalvage:
         )
 
     def test_warnings_are_no_faults(self):
-        _, document = decoder("x: 1", unknown=lambda *_: Unknown("warning", "")).salvage(Root)
+        _, document = decoder("x: 1", unknown=lambda *_: UnknownKeyAdvice("warning", "")).salvage(Root)
         assert document.faults == ()
 
     @pytest.mark.parametrize("text", ["", "[a]", "text"])
@@ -326,9 +328,9 @@ class TestWords:
         assert did_you_mean("zebra", ["trials", "model"]) == "known: model, trials"
 
     def test_paths(self):
-        assert dotted(()) == ""
-        assert dotted(("graders", 0, "config", "contains", 12)) == "graders[0].config.contains[12]"
-        assert dotted((0, "a")) == "[0].a"
+        assert format_path(()) == ""
+        assert format_path(("graders", 0, "config", "contains", 12)) == "graders[0].config.contains[12]"
+        assert format_path((0, "a")) == "[0].a"
 
 
 class TestStructs:

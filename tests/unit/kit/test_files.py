@@ -11,7 +11,7 @@ import pytest
 
 from waza.errors import WazaError
 from waza.kit import files
-from waza.kit.files import inside, read_rooted, safe_join, write_atomic
+from waza.kit.files import is_inside, read_rooted, safe_join, write_atomic
 
 
 def names(directory: Path) -> list[str]:
@@ -206,7 +206,7 @@ def place(tmp_path: Path) -> Path:
     ],
 )
 def test_inside_follows_links(place: Path, path: str) -> None:
-    assert inside(place, place / path)
+    assert is_inside(place, place / path)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_inside_follows_links(place: Path, path: str) -> None:
     ["..", "out", "out-absolute", "out-dir/outside.txt", "../root2", "loop", "loop/x", "nul\0", "ping"],
 )
 def test_not_inside(place: Path, path: str) -> None:
-    assert not inside(place, place / path)
+    assert not is_inside(place, place / path)
 
 
 # read_rooted

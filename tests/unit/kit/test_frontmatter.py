@@ -11,7 +11,7 @@ from waza.kit.frontmatter import split
 def meta(data: bytes | str) -> object:
     node = split(data).meta
     assert node is not None
-    return yaml.plain(node)
+    return yaml.to_plain(node)
 
 
 def test_frontmatter_and_body():

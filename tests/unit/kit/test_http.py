@@ -6,7 +6,7 @@ from email.utils import format_datetime
 import httpx
 import pytest
 
-from waza.kit.http import asked_wait, is_outside, may_pass
+from waza.kit.http import is_outside, is_transient, parse_retry_after
 
 YEAR = 365 * 86_400
 
@@ -33,18 +33,18 @@ def asking(text: str) -> httpx.Response:
     ],
 )
 def test_retry_after(text: str, seconds: float | None):
-    assert asked_wait(asking(text)) == seconds
+    assert parse_retry_after(asking(text)) == seconds
 
 
 def test_retry_after_as_a_date_to_come():
     moment = datetime.now(UTC) + timedelta(days=1)
     for zone in ("GMT", ""):  # a date without a zone is meant as all dates of HTTP are
         text = format_datetime(moment, usegmt=True).replace("GMT", zone).strip()
-        assert 86_000 < (asked_wait(asking(text)) or 0) <= 86_400
+        assert 86_000 < (parse_retry_after(asking(text)) or 0) <= 86_400
 
 
 def test_who_asks_for_nothing_is_not_waited_for():
-    assert asked_wait(httpx.Response(503)) is None
+    assert parse_retry_after(httpx.Response(503)) is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_who_asks_for_nothing_is_not_waited_for():
     ],
 )
 def test_whose_matter_a_status_is(status: int, outside: bool, passes: bool):
-    assert (is_outside(status), may_pass(status)) == (outside, passes)
+    assert (is_outside(status), is_transient(status)) == (outside, passes)
 
 
 def test_a_failure_without_a_status_is_the_servers():

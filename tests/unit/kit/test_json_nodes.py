@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waza.kit.json_nodes import JsonError, dump, load
-from waza.kit.yaml import Mapping, plain
+from waza.kit.yaml import Mapping, to_plain
 
 
 def test_nodes_know_their_places() -> None:
     root = load(b'\xef\xbb\xbf{\r\n  "a": [1,\n\t"\xc3\xa9", null],\n  "b": {"c": -1.5e2}}')
-    assert plain(root) == {"a": [1, "é", None], "b": {"c": -150.0}}
+    assert to_plain(root) == {"a": [1, "é", None], "b": {"c": -150.0}}
     assert isinstance(root, Mapping)
     items: Any = root.entries["a"]
     assert [(node.line, node.column) for node in items.items] == [(2, 9), (3, 2), (3, 7)]
@@ -24,9 +24,9 @@ def test_nodes_know_their_places() -> None:
 
 def test_escapes_are_those_of_json() -> None:
     text = r'"\ud83d\ude00 \u00e9 \/ \n \" \\ \u0000 \ud800"'
-    assert plain(load(text.encode())) == '😀 é / \n " \\ \0 \ufffd'
-    assert plain(load('"a\u2028b\u0085c\x7f"'.encode())) == "a\u2028b\u0085c\x7f"
-    assert plain(load(b'{"<<": 1, "a b": 2}')) == {"<<": 1, "a b": 2}
+    assert to_plain(load(text.encode())) == '😀 é / \n " \\ \0 \ufffd'
+    assert to_plain(load('"a\u2028b\u0085c\x7f"'.encode())) == "a\u2028b\u0085c\x7f"
+    assert to_plain(load(b'{"<<": 1, "a b": 2}')) == {"<<": 1, "a b": 2}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ VALUES = st.recursive(
 @given(VALUES, st.booleans(), st.sampled_from([None, 0, 2, "\t"]))
 def test_what_json_writes_is_read_back(value: Any, ascii_only: bool, indent: Any) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    assert plain(load(text.encode())) == value
+    assert to_plain(load(text.encode())) == value
     assert json.loads(dump(value)) == value
 
 
@@ -110,7 +110,7 @@ def test_any_text_is_json_or_is_refused_as_json_is(text: str) -> None:
             load(text.encode())
         return
     try:
-        assert plain(load(text.encode())) == expected
+        assert to_plain(load(text.encode())) == expected
     except JsonError as error:
         assert "twice" in error.message or "too large" in error.message  # noqa: PT017  # the only two more
 

@@ -6,8 +6,8 @@ import sys
 import psutil
 import pytest
 
-from waza.kit.line_process import LineProcess, Pool
-from waza.kit.process import ProcessDied, leftovers
+from waza.kit.line_process import LineProcess, ProcessPool
+from waza.kit.process import ProcessDiedError, find_leftovers
 
 ECHO = "for line in sys.stdin: print(line.upper(), end='', flush=True)"
 
@@ -27,7 +27,7 @@ def asked(process: LineProcess, *lines: bytes, timeout: float = 120) -> list[byt
             await process.aclose()
 
     answers = asyncio.run(scenario())
-    assert leftovers() == []
+    assert find_leftovers() == []
     return answers
 
 
@@ -44,12 +44,12 @@ def test_large_question_and_answer():
 
 def test_answer_up_to_the_limit_and_beyond():
     assert asked(child(ECHO, max_reply=5), b"12345") == [b"12345"]
-    with pytest.raises(ProcessDied, match="more than 5 bytes"):
+    with pytest.raises(ProcessDiedError, match="more than 5 bytes"):
         asked(child(ECHO, max_reply=5), b"123456")
 
 
 def test_endless_answer_is_cut():
-    with pytest.raises(ProcessDied, match="more than 100000 bytes"):
+    with pytest.raises(ProcessDiedError, match="more than 100000 bytes"):
         asked(child("while True: sys.stdout.write('x' * 10000)", max_reply=100_000), b"go")
 
 
@@ -60,39 +60,39 @@ def test_time_limit_kills_the_tree():
 
 
 def test_exit_is_told_with_the_last_words():
-    with pytest.raises(ProcessDied, match=r"exit status 3\): I give up"):
+    with pytest.raises(ProcessDiedError, match=r"exit status 3\): I give up"):
         asked(child("sys.stdin.readline(); sys.exit(print('I give up', file=sys.stderr) or 3)"), b"hello")
 
 
 def test_only_the_last_words_are_kept():
     process = child("sys.stderr.write('x' * 100_000 + ' the end'); sys.exit(1)")
-    with pytest.raises(ProcessDied, match=r"x the end$") as caught:
+    with pytest.raises(ProcessDiedError, match=r"x the end$") as caught:
         asked(process, b"hello")
     assert len(str(caught.value)) < 5000
 
 
 def test_death_by_a_signal_is_told():
-    with pytest.raises(ProcessDied, match="killed by SIGKILL"):
+    with pytest.raises(ProcessDiedError, match="killed by SIGKILL"):
         asked(child("sys.stdin.readline(); os.kill(os.getpid(), 9)"), b"hello")
 
 
 def test_death_is_seen_although_a_background_process_holds_stdout():
-    with pytest.raises(ProcessDied, match="exit status 4"):
+    with pytest.raises(ProcessDiedError, match="exit status 4"):
         asked(child("sys.stdin.readline(); subprocess.Popen(['sleep', '300']); os._exit(4)"), b"hello")
 
 
 def test_closed_stdout_is_told():
-    with pytest.raises(ProcessDied, match="closed its output"):
+    with pytest.raises(ProcessDiedError, match="closed its output"):
         asked(child("sys.stdin.readline(); os.close(1); time.sleep(300)"), b"hello")
 
 
 def test_a_line_without_its_end_is_no_answer():
-    with pytest.raises(ProcessDied, match="exit status 0"):
+    with pytest.raises(ProcessDiedError, match="exit status 0"):
         asked(child("sys.stdin.readline(); sys.stdout.write('half')"), b"hello")
 
 
 def test_missing_program():
-    with pytest.raises(ProcessDied, match="'no-such-program-anywhere' cannot be started: No such file"):
+    with pytest.raises(ProcessDiedError, match="'no-such-program-anywhere' cannot be started: No such file"):
         asked(LineProcess(["no-such-program-anywhere"]))
 
 
@@ -105,7 +105,7 @@ def test_asking_after_the_end():
         assert not process.alive
         await process.ask(b"hello", 1)
 
-    with pytest.raises(ProcessDied, match="not running"):
+    with pytest.raises(ProcessDiedError, match="not running"):
         asyncio.run(scenario())
 
 
@@ -120,7 +120,7 @@ def test_alive_tells_of_a_death_between_questions():
         async with asyncio.timeout(120):
             while process.alive:  # noqa: ASYNC110 - nobody waits for this event outside
                 await asyncio.sleep(0.01)
-        with pytest.raises(ProcessDied, match="killed by SIGKILL"):
+        with pytest.raises(ProcessDiedError, match="killed by SIGKILL"):
             await process.ask(b"hello", 120)
 
     asyncio.run(scenario())
@@ -151,7 +151,7 @@ class Children:
 
     def __init__(self, limit: int) -> None:
         self.born: list[LineProcess] = []
-        self.pool = Pool(limit, self._started)
+        self.pool = ProcessPool(limit, self._started)
 
     async def _started(self) -> LineProcess:
         one = child(PID)
@@ -172,7 +172,7 @@ def test_a_pool_starts_as_many_as_its_limit_and_leaves_none():
         await children.pool.aclose()
 
     asyncio.run(scenario())
-    assert leftovers() == []
+    assert find_leftovers() == []
 
 
 def test_a_pool_replaces_a_child_that_died_while_it_waited():
@@ -187,7 +187,7 @@ def test_a_pool_replaces_a_child_that_died_while_it_waited():
         await children.pool.aclose()
 
     asyncio.run(scenario())
-    assert leftovers() == []
+    assert find_leftovers() == []
 
 
 def test_a_pool_ends_a_child_whose_answer_is_not_taken():
@@ -197,22 +197,22 @@ def test_a_pool_ends_a_child_whose_answer_is_not_taken():
         with pytest.raises(KeyError):
             async with children.pool.child():
                 raise KeyError
-        assert leftovers() == []
+        assert find_leftovers() == []
         assert await children.ask() != first, "its place is free"
         await children.pool.aclose()
 
     asyncio.run(scenario())
-    assert leftovers() == []
+    assert find_leftovers() == []
 
 
 def test_a_pool_hands_on_why_a_child_did_not_start_and_goes_on():
     async def fails() -> LineProcess:
-        raise ProcessDied("it cannot be started")
+        raise ProcessDiedError("it cannot be started")
 
     async def scenario() -> None:
-        pool = Pool(1, fails)
+        pool = ProcessPool(1, fails)
         for _ in range(2):
-            with pytest.raises(ProcessDied, match="cannot be started"):
+            with pytest.raises(ProcessDiedError, match="cannot be started"):
                 async with asyncio.timeout(120), pool.child():
                     pass
 

@@ -8,8 +8,8 @@ import psutil
 import pytest
 from tests.support.live import nap, survivors
 
-from waza.kit.marks import MARK
-from waza.kit.process import Finished, leftovers, run, shell
+from waza.kit.process import FinishedProcess, find_leftovers, run, run_shell
+from waza.kit.process_marks import MARK
 
 
 def python(code: str) -> list[str]:
@@ -19,7 +19,7 @@ def python(code: str) -> list[str]:
 def test_output_status_and_input():
     code = "import sys; print(sys.stdin.read().upper()); print('oh', file=sys.stderr); sys.exit(3)"
     finished = asyncio.run(run(python(code), stdin="grüße".encode()))
-    assert finished == Finished(returncode=3, stdout="GRÜSSE\n".encode(), stderr=b"oh\n")
+    assert finished == FinishedProcess(returncode=3, stdout="GRÜSSE\n".encode(), stderr=b"oh\n")
     assert finished.ending == "exit status 3"
     assert not finished.ok
 
@@ -29,7 +29,7 @@ def test_success_is_ok():
 
 
 def test_without_input_stdin_is_empty():
-    assert asyncio.run(run(["cat"], timeout=120)) == Finished(returncode=0)
+    assert asyncio.run(run(["cat"], timeout=120)) == FinishedProcess(returncode=0)
 
 
 def test_child_that_ignores_a_large_input_is_harmless():
@@ -46,13 +46,13 @@ def test_a_grandchild_that_holds_a_full_stdin_open_does_not_block():
 
 def test_directory_and_environment(tmp_path: Path):
     finished = asyncio.run(
-        shell('pwd; echo "$GREETING"', cwd=tmp_path, env={"GREETING": "hej", "PATH": os.environ["PATH"]})
+        run_shell('pwd; echo "$GREETING"', cwd=tmp_path, env={"GREETING": "hej", "PATH": os.environ["PATH"]})
     )
     assert finished.stdout.decode().splitlines() == [str(tmp_path.resolve()), "hej"]
 
 
 def test_killed_by_a_signal():
-    finished = asyncio.run(shell("kill -SEGV $$"))
+    finished = asyncio.run(run_shell("kill -SEGV $$"))
     assert (finished.returncode, finished.signal) == (None, "SIGSEGV")
     assert finished.ending == "killed by SIGSEGV"
 
@@ -120,17 +120,19 @@ def test_child_leads_a_session_of_its_own():
 
 def test_the_mark_of_an_outer_waza_is_passed_on(monkeypatch):
     monkeypatch.setenv(MARK, "outer:7")
-    marks = asyncio.run(shell(f'echo "${MARK}"', env={"PATH": os.environ["PATH"]})).stdout.decode().split()
+    marks = (
+        asyncio.run(run_shell(f'echo "${MARK}"', env={"PATH": os.environ["PATH"]})).stdout.decode().split()
+    )
     assert marks[0] == "outer:7"
     assert marks[1].startswith(f"{os.getpid()}-")
 
 
 def test_many_at_once():
-    async def scenario() -> list[Finished]:
+    async def scenario() -> list[FinishedProcess]:
         return await asyncio.gather(*(run(["cat"], stdin=str(n).encode()) for n in range(20)))
 
     assert [finished.stdout for finished in asyncio.run(scenario())] == [str(n).encode() for n in range(20)]
-    assert leftovers() == []
+    assert find_leftovers() == []
 
 
 def test_no_descriptor_is_left_open():

@@ -11,20 +11,22 @@ from tests.support.live import nap, stubborn, survivors
 from tests.support.live import until as waited_for
 from tests.unit.kit.sleepers import FAR, overdue, stop, until
 
-from waza.kit import marks, process
-from waza.kit._child import Child, Keep
-from waza.kit.process import leftovers, run, shell
+from waza.kit import process, process_marks
+from waza.kit._child import Child, OutputHandler
+from waza.kit.process import find_leftovers, run, run_shell
 
 
 def test_time_limit_ends_the_whole_tree():
     duration = nap()
 
-    async def scenario() -> process.Finished:
-        return await overdue(shell(stubborn(duration), timeout=FAR), lambda: len(survivors(duration)) == 3)
+    async def scenario() -> process.FinishedProcess:
+        return await overdue(
+            run_shell(stubborn(duration), timeout=FAR), lambda: len(survivors(duration)) == 3
+        )
 
     finished = asyncio.run(scenario())
     assert survivors(duration) == []
-    assert leftovers() == []
+    assert find_leftovers() == []
     assert finished.timed_out
     assert finished.signal == "SIGKILL"
     assert finished.ending == "time limit reached"
@@ -33,8 +35,8 @@ def test_time_limit_ends_the_whole_tree():
 def test_what_was_said_before_the_time_limit_is_kept():
     duration = nap()
 
-    async def scenario() -> process.Finished:
-        said = shell(f"echo so far; sleep {duration}", timeout=FAR)
+    async def scenario() -> process.FinishedProcess:
+        said = run_shell(f"echo so far; sleep {duration}", timeout=FAR)
         return await overdue(said, lambda: survivors(duration))
 
     finished = asyncio.run(scenario())
@@ -57,29 +59,29 @@ def test_negative_control_without_the_kill_all_of_them_survive(monkeypatch):
     """The leak check of the tests above sees a leak when there is one."""
     duration = nap()
     spared: list[Child] = []
-    end = process.end
+    end = process.kill_tree
 
     async def spare(child: Child) -> None:
         spared.append(child)
 
     async def scenario() -> None:
-        monkeypatch.setattr(process, "end", spare)
+        monkeypatch.setattr(process, "kill_tree", spare)
         finished = await overdue(
-            shell(stubborn(duration), timeout=FAR), lambda: len(survivors(duration)) == 3
+            run_shell(stubborn(duration), timeout=FAR), lambda: len(survivors(duration)) == 3
         )
         assert finished.timed_out
         assert len(survivors(duration)) == 3
-        assert set(survivors(duration)) < set(leftovers())
+        assert set(survivors(duration)) < set(find_leftovers())
         await end(spared[0])
         assert survivors(duration) == []
-        assert leftovers() == []
+        assert find_leftovers() == []
 
     asyncio.run(scenario())
 
 
 def test_background_process_that_holds_stdout_open_does_not_block():
     duration = nap()
-    finished = asyncio.run(shell(f"sleep {duration} & echo started", timeout=60))
+    finished = asyncio.run(run_shell(f"sleep {duration} & echo started", timeout=60))
     assert (finished.stdout, finished.returncode, finished.timed_out) == (b"started\n", 0, False)
     assert survivors(duration) == []
 
@@ -102,7 +104,7 @@ def test_background_process_dies_with_a_child_that_was_stopped(background, sleep
 
 def test_detached_background_process_dies_with_a_child_that_ended_by_itself():
     duration = nap()
-    finished = asyncio.run(shell(f"(setsid sleep {duration} >/dev/null 2>&1 &)"))
+    finished = asyncio.run(run_shell(f"(setsid sleep {duration} >/dev/null 2>&1 &)"))
     assert finished.ok
     assert survivors(duration) == []
 
@@ -118,7 +120,9 @@ def test_detached_background_process_dies_with_a_child_that_ended_by_itself():
 )
 def test_a_daemon_without_our_environment_dies_with_a_child_that_ended_by_itself(command: str):
     duration = nap()
-    finished = asyncio.run(shell(f"{{ {command.format(duration)}\n}} >/dev/null 2>&1 </dev/null; echo done"))
+    finished = asyncio.run(
+        run_shell(f"{{ {command.format(duration)}\n}} >/dev/null 2>&1 </dev/null; echo done")
+    )
     assert finished.stdout == b"done\n"
     assert survivors(duration) == []
 
@@ -128,9 +132,9 @@ def test_daemons_of_other_children_are_spared():
     mine, other = nap(), nap()
 
     async def scenario() -> None:
-        spared = asyncio.create_task(shell(f"env -i setsid sleep {other} & sleep {other}"))
+        spared = asyncio.create_task(run_shell(f"env -i setsid sleep {other} & sleep {other}"))
         await until(lambda: len(survivors(other)) == 2)
-        await shell(f"env -i setsid sleep {mine} & ")
+        await run_shell(f"env -i setsid sleep {mine} & ")
         assert survivors(mine) == []
         assert len(survivors(other)) == 2
         spared.cancel()
@@ -142,9 +146,9 @@ def test_daemons_of_other_children_are_spared():
 
 LIMITED = """
 import asyncio, resource, sys
-from waza.kit.process import leftovers, shell
+from waza.kit.process import find_leftovers, run_shell
 resource.setrlimit(resource.RLIMIT_RTTIME, (1000000, 1000000))
-print(asyncio.run(shell("(setsid sleep " + sys.argv[1] + " &); echo $WAZA_CHILD_OF")).stdout, leftovers())
+print(asyncio.run(run_shell("(setsid sleep " + sys.argv[1] + " &); echo $WAZA_CHILD_OF")).stdout, find_leftovers())
 """
 
 
@@ -162,7 +166,7 @@ def test_where_the_limit_of_the_marks_cannot_be_set_the_environment_serves():
 def test_processes_that_are_not_children_of_ours_are_spared():
     duration = nap()
     with subprocess.Popen(["setsid", "sleep", duration]) as theirs:
-        asyncio.run(shell("true"))
+        asyncio.run(run_shell("true"))
         assert process.kill_leftovers() == []
         assert theirs.poll() is None
         theirs.kill()
@@ -187,13 +191,13 @@ def test_a_child_is_killed_with_a_parent_that_cannot_end_it():
 
 def test_background_process_without_a_mark_dies_with_its_group():
     duration = nap()
-    finished = asyncio.run(shell(f"env -i sleep {duration} >/dev/null 2>&1 & echo started"))
+    finished = asyncio.run(run_shell(f"env -i sleep {duration} >/dev/null 2>&1 & echo started"))
     assert finished.stdout == b"started\n"
     assert survivors(duration) == []
 
 
 def test_late_words_of_a_background_process_are_heard():
-    finished = asyncio.run(shell("(sleep 0.01; echo late) & echo early"))
+    finished = asyncio.run(run_shell("(sleep 0.01; echo late) & echo early"))
     assert finished.stdout == b"early\nlate\n"
 
 
@@ -208,12 +212,12 @@ def test_cancelling_twice_kills_at_once(monkeypatch):
     children: list[Child] = []
 
     class Noted(Child):
-        def __init__(self, number: int, keep: Keep) -> None:
+        def __init__(self, number: int, keep: OutputHandler) -> None:
             super().__init__(number, keep)
             children.append(self)
 
     async def scenario() -> None:
-        task = asyncio.create_task(shell(stubborn(duration)))
+        task = asyncio.create_task(run_shell(stubborn(duration)))
         await until(lambda: len(survivors(duration)) == 3)
         task.cancel()
         await asyncio.sleep(0)
@@ -233,7 +237,7 @@ def test_cancelling_during_the_start(ticks, twice):
     duration = nap()
 
     async def scenario() -> None:
-        task = asyncio.create_task(shell(f"sleep {duration} & sleep {duration}"))
+        task = asyncio.create_task(run_shell(f"sleep {duration} & sleep {duration}"))
         for _ in range(ticks):
             await asyncio.sleep(0)
         task.cancel()
@@ -242,7 +246,7 @@ def test_cancelling_during_the_start(ticks, twice):
             task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert leftovers() == []
+        assert find_leftovers() == []
 
     asyncio.run(scenario())
     assert survivors(duration) == []
@@ -250,7 +254,7 @@ def test_cancelling_during_the_start(ticks, twice):
 
 LEFT_WHILE_STARTING = """
 import asyncio, sys
-from waza.kit.process import leftovers, run
+from waza.kit.process import find_leftovers, run
 
 async def fail(ticks):
     started = asyncio.create_task(run(["sleep", sys.argv[1]], stdin=b"x"))
@@ -262,7 +266,7 @@ for ticks in range(12):
     try:
         asyncio.run(fail(ticks))
     except KeyError:
-        print(ticks, leftovers())
+        print(ticks, find_leftovers())
 """
 
 
@@ -285,7 +289,7 @@ def test_an_outer_time_limit_kills_the_tree():
 
     async def limited() -> None:
         async with asyncio.timeout(FAR):
-            await shell(stubborn(duration))
+            await run_shell(stubborn(duration))
 
     async def scenario() -> None:
         await overdue(limited(), lambda: len(survivors(duration)) == 3)
@@ -299,10 +303,12 @@ def test_kill_leftovers_finds_orphans_of_orphans():
     duration = nap()
 
     async def scenario() -> None:
-        task = asyncio.create_task(shell(f"(setsid sh -c '(setsid sleep {duration} &)' &); sleep {duration}"))
+        task = asyncio.create_task(
+            run_shell(f"(setsid sh -c '(setsid sleep {duration} &)' &); sleep {duration}")
+        )
         await until(lambda: len(survivors(duration)) == 2)
         orphans = set(survivors(duration))
-        assert orphans <= set(leftovers())
+        assert orphans <= set(find_leftovers())
         assert orphans <= set(process.kill_leftovers())
         assert survivors(duration) == []
         assert (await task).signal == "SIGKILL"
@@ -312,12 +318,12 @@ def test_kill_leftovers_finds_orphans_of_orphans():
 
 def test_sweep_spares_the_other_children(monkeypatch):
     mine, other = nap(), nap()
-    monkeypatch.setattr(marks, "_numbers", iter([31, 3]))
+    monkeypatch.setattr(process_marks, "_numbers", iter([31, 3]))
 
     async def scenario() -> None:
         spared = asyncio.create_task(run(["sleep", other]))
         await until(lambda: survivors(other))
-        await shell(f"(setsid sleep {mine} &)")
+        await run_shell(f"(setsid sleep {mine} &)")
         assert survivors(mine) == []
         assert len(survivors(other)) == 1
         spared.cancel()

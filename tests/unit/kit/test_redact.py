@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waza.kit.redact import PLACEHOLDER, Redactor, sanitise_args
+from waza.kit.redact import PLACEHOLDER, Redactor, redact_args
 
 SECRET = 's3cr3t&value"with ünicode'
 GITHUB = "ghp_" + "aB3d" * 9
@@ -375,4 +375,4 @@ def test_an_extra_rule_that_cannot_be_compiled_is_refused() -> None:
     ],
 )
 def test_recorded_arguments_lose_their_secrets(args: list[str], clean: list[str]) -> None:
-    assert sanitise_args(args, {"FAKE_TOKEN": "hunter2-hunter2"}) == clean
+    assert redact_args(args, {"FAKE_TOKEN": "hunter2-hunter2"}) == clean

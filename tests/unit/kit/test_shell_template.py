@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from waza.kit.shell_template import misplaced, placed, refusal
+from waza.kit.shell_template import check_values, find_unsafe_references, render_command
 
 NAMES = {"Vars.a": "WAZA_VAR_a", "TaskName": "WAZA_TASK_NAME"}
 SHELLS = [shell for shell in ("sh", "bash", "dash") if shutil.which(shell)]
@@ -49,7 +49,7 @@ PLACES = [
 def run(shell: str, command: str, value: str, cwd: str) -> str:
     env = {**os.environ, "WAZA_VAR_a": value, "WAZA_TASK_NAME": "name"}
     done = subprocess.run(
-        [shell, "-c", placed(command, NAMES)],
+        [shell, "-c", render_command(command, NAMES)],
         env=env,
         cwd=cwd,
         capture_output=True,
@@ -57,14 +57,14 @@ def run(shell: str, command: str, value: str, cwd: str) -> str:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, (placed(command, NAMES), done.stderr)
+    assert done.returncode == 0, (render_command(command, NAMES), done.stderr)
     return done.stdout
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("command", PLACES)
 def test_a_value_is_one_word_at_every_place_and_never_runs(shell: str, command: str, tmp_path):
-    assert misplaced(command) == []
+    assert find_unsafe_references(command) == []
     for value in HOSTILE:
         expected = value.rstrip("\n") if "$(p" in command or "`p" in command else value  # as substitutions do
         assert run(shell, command, value, str(tmp_path)) == f"[{expected}]"
@@ -83,7 +83,7 @@ def test_a_value_is_one_word_at_every_place_and_never_runs(shell: str, command: 
     ],
 )
 def test_here_documents(shell: str, command: str, tmp_path):
-    assert misplaced(command) == []
+    assert find_unsafe_references(command) == []
     for value in HOSTILE:
         expected = value.rstrip("\n") if "$(" in command.split("B'", maxsplit=1)[0] else value
         assert run(shell, command, value, str(tmp_path)) == f"[{expected}]\n"
@@ -125,7 +125,7 @@ def test_here_documents(shell: str, command: str, tmp_path):
     ],
 )
 def test_what_cannot_be_placed_safely_is_an_error(command: str, why: str):
-    (found,) = misplaced(command)
+    (found,) = find_unsafe_references(command)
     assert found.severity == "error"
     assert why in found.why
     assert command[found.offset :].startswith("{{.Vars.a}}")
@@ -136,7 +136,7 @@ def test_what_cannot_be_placed_safely_is_an_error(command: str, why: str):
     [("python3 -c 'print(\"{{.Vars.a}}\")'", "source"), ("{{.Vars.a}} --all", "names the program")],
 )
 def test_what_is_doubtful_is_a_warning(command: str, why: str):
-    (found,) = misplaced(command)
+    (found,) = find_unsafe_references(command)
     assert (found.severity, why in found.why) == ("warning", True)
 
 
@@ -154,7 +154,7 @@ def test_what_is_doubtful_is_a_warning(command: str, why: str):
     ],
 )
 def test_near_misses_are_fine(command: str):
-    assert misplaced(command) == []
+    assert find_unsafe_references(command) == []
 
 
 ANY_VALUE = [
@@ -214,17 +214,17 @@ HARMLESS_VALUES = [
 
 @pytest.mark.parametrize("command", ANY_VALUE)
 def test_any_value_may_stand_where_all_programs_take_it_for_data(command: str):
-    assert misplaced(command) == []
+    assert find_unsafe_references(command) == []
     for value in HOSTILE:
-        assert refusal(command, {"Vars.a": value}, NAMES) == ""
+        assert check_values(command, {"Vars.a": value}, NAMES) == ""
 
 
 @pytest.mark.parametrize(("command", "program"), HARMLESS_VALUES)
 def test_only_plain_values_may_stand_where_a_program_may_take_them_for_code(command: str, program: str):
-    assert not [wrong for wrong in misplaced(command) if wrong.severity == "error"]
-    assert refusal(command, {"Vars.a": "Graz-2/ü.txt:80"}, NAMES) == ""
+    assert not [wrong for wrong in find_unsafe_references(command) if wrong.severity == "error"]
+    assert check_values(command, {"Vars.a": "Graz-2/ü.txt:80"}, NAMES) == ""
     for value in ("a b", "$(touch pwned)", "a;b", "-rf", "a\n", "*", "~", "\u00a0"):
-        told = refusal(command, {"Vars.a": value}, NAMES)
+        told = check_values(command, {"Vars.a": value}, NAMES)
         assert f"`{program}` may take the value of `{{{{.Vars.a}}}}` for code" in told or program == "f..."
         assert 'write "$WAZA_VAR_a"' in told
 
@@ -250,7 +250,7 @@ def test_only_plain_values_may_stand_where_a_program_may_take_them_for_code(comm
     ],
 )
 def test_what_flows_into_a_shell_is_an_error_however_it_gets_there(command: str):
-    assert [wrong.severity for wrong in misplaced(command)] == ["error"]
+    assert [wrong.severity for wrong in find_unsafe_references(command)] == ["error"]
 
 
 SIMPLE = ["echo {{.Vars.a}}", "printf '%s\n' \"{{.Vars.a}}\"", "x='{{.Vars.a}}'", "cat <<E\n{{.Vars.a}}\nE\n", "true", "$x", 'eval "$x"',
@@ -279,27 +279,27 @@ COMMANDS = st.recursive(
     ),
 )
 def test_no_value_that_is_accepted_ever_runs(command: str, value: str):
-    if refusal(command, {"Vars.a": value}, NAMES) or any(
-        one.severity == "error" for one in misplaced(command)
+    if check_values(command, {"Vars.a": value}, NAMES) or any(
+        one.severity == "error" for one in find_unsafe_references(command)
     ):
         return
     with tempfile.TemporaryDirectory() as home:
         for shell in SHELLS:
             subprocess.run(
-                [shell, "-c", placed(command, NAMES)], env={**os.environ, "WAZA_VAR_a": value}, cwd=home,
+                [shell, "-c", render_command(command, NAMES)], env={**os.environ, "WAZA_VAR_a": value}, cwd=home,
                 stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
             )  # fmt: skip
-        assert not (Path(home) / "pwned").exists(), placed(command, NAMES)
+        assert not (Path(home) / "pwned").exists(), render_command(command, NAMES)
 
 
 def test_text_without_references_stays():
-    assert placed("echo '${{ x }}' {{.Other}} `", NAMES) == "echo '${{ x }}' {{.Other}} `"
+    assert render_command("echo '${{ x }}' {{.Other}} `", NAMES) == "echo '${{ x }}' {{.Other}} `"
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text("a{}'\"`$()\\#<-EO \n;|&", max_size=30), st.text("a'\"`$()\\#<EO \n;|&", max_size=30))
 def test_walking_over_any_text_ends_and_loses_nothing(before: str, after: str):
-    found = placed(f"{before}{{{{.Vars.a}}}}{after}", NAMES)
+    found = render_command(f"{before}{{{{.Vars.a}}}}{after}", NAMES)
     assert found.startswith(before)
     assert found.endswith(after)
     assert "${WAZA_VAR_a}" in found

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from waza.errors import WazaError
-from waza.kit.template import TemplateError, TemplateMistake, check, render
+from waza.kit.template import TemplateError, TemplateMistake, find_mistakes, render
 
 VARIABLES = {
     "Vars.lang": "Go",
@@ -112,7 +112,7 @@ def test_a_name_that_this_place_does_not_have_is_an_error() -> None:
 def test_check_lists_every_unknown_reference_in_order() -> None:
     text = 'a {{.Vars.lnag}} {{.Vars.lang}} {{index .Vars "nope"}} {{.JobID}}'
 
-    assert check(text, {"Vars.lang"}) == [
+    assert find_mistakes(text, {"Vars.lang"}) == [
         TemplateMistake("Vars.lnag", 2, "Vars.lang", "error"),
         TemplateMistake("Vars.nope", text.index("{{index"), "", "error"),
         TemplateMistake("JobID", text.index("{{.JobID"), "", "error"),
@@ -132,7 +132,7 @@ def test_check_lists_every_unknown_reference_in_order() -> None:
     ],
 )
 def test_check_warns_of_known_variables_in_actions_that_are_not_evaluated(text: str) -> None:
-    found = check(f"see {text}", VARIABLES.keys())
+    found = find_mistakes(f"see {text}", VARIABLES.keys())
 
     assert [(mistake.offset, mistake.severity) for mistake in found] == [(4, "warning")]
     assert "stays as written" in found[0].message
@@ -150,12 +150,12 @@ def test_check_warns_of_known_variables_in_actions_that_are_not_evaluated(text: 
     ],
 )
 def test_check_is_silent_about_everything_else(text: str) -> None:
-    assert check(text, VARIABLES.keys()) == []
+    assert find_mistakes(text, VARIABLES.keys()) == []
 
 
 def test_the_message_of_a_mistake_is_a_sentence() -> None:
-    (mistake,) = check("{{.Vars.lnag}}", {"Vars.lang"})
-    (warning,) = check('{{if index .Vars "two words"}}', {"Vars.two words"})
+    (mistake,) = find_mistakes("{{.Vars.lnag}}", {"Vars.lang"})
+    (warning,) = find_mistakes('{{if index .Vars "two words"}}', {"Vars.two words"})
 
     assert mistake.message == "there is no variable `Vars.lnag`; did you mean `Vars.lang`?"
     assert '{{index .Vars "two words"}}' in warning.message
@@ -166,4 +166,4 @@ def test_the_message_of_a_mistake_is_a_sentence() -> None:
 )
 def test_hostile_text_is_read_in_one_pass(text: str) -> None:
     assert render(text, VARIABLES) == text
-    assert check(text, VARIABLES.keys()) == []
+    assert find_mistakes(text, VARIABLES.keys()) == []

@@ -1,6 +1,6 @@
 import pytest
 
-from waza.kit.text import encodable, ends
+from waza.kit.text import replace_surrogates, shorten_middle
 
 
 @pytest.mark.parametrize(
@@ -13,27 +13,27 @@ from waza.kit.text import encodable, ends
     ],
 )
 def test_halves_of_surrogate_pairs_are_replaced_and_nothing_else(text, wanted):
-    assert encodable(text) == wanted
-    encodable(text).encode("utf-8")
+    assert replace_surrogates(text) == wanted
+    replace_surrogates(text).encode("utf-8")
 
 
 def test_of_a_long_error_head_and_end_are_kept():
     text = "Traceback: first line\n" + "  File x, line 1\n" * 500 + "ValueError: the reason"
-    cut = ends(text, 300)
+    cut = shorten_middle(text, 300)
     assert len(cut) <= 300
     assert cut.startswith("Traceback: first line")
     assert " … " in cut
     assert cut.endswith("ValueError: the reason")
-    assert ends("short", 300) == "short"
+    assert shorten_middle("short", 300) == "short"
 
 
 @pytest.mark.parametrize("place", range(170, 230))
 def test_no_half_of_a_word_is_left_where_an_error_is_cut(place: int):
     text = "a " * (place // 2) + "x" * (place % 2) + " SECRETWORD " + "b " * 400
-    cut = ends(text, 600)
+    cut = shorten_middle(text, 600)
     assert "SECRETWORD" in cut or not any(part in cut for part in ("SECR", "WORD", "ETWO"))
 
 
 @pytest.mark.parametrize("limit", [4, 5, 10, 99])
 def test_errors_without_blanks_are_cut_to_any_limit(limit: int):
-    assert len(ends("x" * 1000, limit)) <= limit
+    assert len(shorten_middle("x" * 1000, limit)) <= limit

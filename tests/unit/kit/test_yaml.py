@@ -17,7 +17,7 @@ def read(text: str | bytes, first_line: int = 1) -> Node:
 
 
 def value(text: str) -> Any:
-    return yaml.plain(read(text))
+    return yaml.to_plain(read(text))
 
 
 def entry(text: str, key: str = "k") -> Node:
@@ -208,7 +208,7 @@ class TestDocuments:
 
     def test_a_byte_order_mark_and_line_ends_of_windows(self):
         data = "\ufeffa: 1\r\nb:\r\n  - c\r\n  - |\r\n    d\r\n    e\r\n".encode()
-        assert yaml.plain(read(data)) == {"a": 1, "b": ["c", "d\ne\n"]}
+        assert yaml.to_plain(read(data)) == {"a": 1, "b": ["c", "d\ne\n"]}
 
     def test_json(self):
         assert value('{"a": [1, 1.5, true, null, "x"], "b": {}, "c": []}') == {
@@ -293,7 +293,7 @@ class TestAnchorsAndMerges:
 
     def test_depth_is_limited_through_aliases_too(self):
         assert fault("[" * 101 + "]" * 101) == "1:101: nested deeper than 100 levels"
-        assert yaml.plain(read("[" * 100 + "]" * 100)) is not None
+        assert yaml.to_plain(read("[" * 100 + "]" * 100)) is not None
         chain = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 120))
         assert fault(chain) == "100:12: nested deeper than 100 levels"
         assert fault("- " * 2000 + "x").endswith("nested deeper than 100 levels")

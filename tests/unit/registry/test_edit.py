@@ -137,7 +137,7 @@ def test_layouts_that_are_left_to_the_person(text: str):
         with_grader(text, LARGE)
     message, _, snippet = str(caught.value).partition(":\n")
     assert message.endswith("add this to its graders yourself")
-    assert yaml.plain(yaml.load(snippet.encode())) == [LARGE]
+    assert yaml.to_plain(yaml.load(snippet.encode())) == [LARGE]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_an_export_of_the_manifest_in_the_root(tmp_path: Path):
     }
     found = loaded(tmp_path, "#deep", files)
     assert (found.type, found.name, found.weight) == ("text", "deep", 1.0)
-    assert yaml.plain(found.config) == {"contains": ["a"]}
+    assert yaml.to_plain(found.config) == {"contains": ["a"]}
     assert (found.directory, found.module) == (tmp_path / "a" / "b", tmp_path)
 
 
@@ -144,7 +144,7 @@ def test_the_example_of_merging(tmp_path: Path):
         "{type: text, config: {contains: [a], nested: {x: 1, y: 2}}}",
         "{ref: r, config: {contains: [b], nested: {y: 3}}}",
     )
-    assert yaml.plain(found.config) == {"contains": ["b"], "nested": {"x": 1, "y": 3}}
+    assert yaml.to_plain(found.config) == {"contains": ["b"], "nested": {"x": 1, "y": 3}}
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,10 @@ def test_another_type_is_refused(tmp_path: Path):
 )
 def test_merging(below: str, above: str, both: dict[str, Any]):
     nodes: list[Any] = [yaml.load(text.encode()) for text in (below, above)]
-    assert yaml.plain(deep_merge(*nodes)) == both
-    assert [yaml.plain(node) for node in nodes] == [yaml.plain(yaml.load(t.encode())) for t in (below, above)]
+    assert yaml.to_plain(deep_merge(*nodes)) == both
+    assert [yaml.to_plain(node) for node in nodes] == [
+        yaml.to_plain(yaml.load(t.encode())) for t in (below, above)
+    ]
 
 
 @pytest.mark.parametrize(

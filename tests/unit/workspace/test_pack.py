@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from waza.errors import ExecutorError, WazaError
-from waza.kit.temporary import remove_tree
+from waza.kit.tempdirs import remove_tree
 from waza.workspace import pack as packing
 from waza.workspace.pack import pack, unpack
 

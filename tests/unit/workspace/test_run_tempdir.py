@@ -12,7 +12,7 @@ from tests.support.program import environment
 
 from waza.errors import ExecutorError
 from waza.kit import git
-from waza.kit.temporary import LOCK
+from waza.kit.tempdirs import LOCK
 from waza.workspace.run_tempdir import RunTempdir, clear_stale_tempdirs
 
 PREFIX = "waza-run-"
@@ -195,7 +195,7 @@ def test_a_worktree_that_the_agent_removed_itself_is_nothing_to_tell(temp: Path,
         room = RunTempdir()
         place = room.new_directory("x")
         await room.add_worktree(repo, place / "tree", None)
-        await git.worktree_remove(repo, place / "tree")
+        await git.remove_worktree(repo, place / "tree")
         assert await room.close() == []
 
     asyncio.run(use())
@@ -299,12 +299,12 @@ def test_the_room_of_a_dead_process_is_cleared_and_that_of_a_living_one_is_not(t
 
 ESCAPING = """
 import asyncio, os, sys
-from waza.kit.process import shell
+from waza.kit.process import run_shell
 from waza.workspace.run_tempdir import RunTempdir
 async def use():
     RunTempdir().open()
     escape = f"env -i setsid sh -c 'env -i setsid sleep {sys.argv[1]} &'"
-    starting = asyncio.create_task(shell(escape + "; setsid sleep " + sys.argv[1] + "; true"))
+    starting = asyncio.create_task(run_shell(escape + "; setsid sleep " + sys.argv[1] + "; true"))
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 asyncio.run(use())
 """
@@ -427,7 +427,7 @@ def test_the_rooms_of_other_people_are_not_looked_at(temp: Path, monkeypatch: py
     theirs.mkdir()
     (theirs / LOCK).write_bytes(b"null\n")
     with monkeypatch.context() as patched:
-        patched.setattr("waza.kit.temporary._UID", -1)
+        patched.setattr("waza.kit.tempdirs._UID", -1)
         assert asyncio.run(clear_stale_tempdirs()) == 0
     assert theirs.exists()
     assert asyncio.run(clear_stale_tempdirs()) == 1
@@ -455,12 +455,12 @@ def test_clean_up_touches_nothing_that_a_link_in_place_of_a_workspace_leads_to(
             assert room._own is not None
             room._own.release()
             with pytest.MonkeyPatch.context() as patched:
-                patched.setattr("waza.kit.temporary.process.is_alive", lambda _: False)
+                patched.setattr("waza.kit.tempdirs.process.is_alive", lambda _: False)
                 assert await clear_stale_tempdirs() == 1
         else:
             await room.remove_directory(place)
             assert await room.close() == []
-        assert len(await git.worktrees(repo)) == 1
+        assert len(await git.list_worktrees(repo)) == 1
 
     asyncio.run(use())
     assert names(temp) == []

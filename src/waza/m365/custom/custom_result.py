@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from waza.kit.text import encodable
+from waza.kit.text import replace_surrogates
 
 CustomKind: TypeAlias = Literal["judge", "code"]
 Number: TypeAlias = int | float
@@ -108,4 +108,4 @@ def _text(value: object, conversion: Callable[[object], str] = str) -> str:
         text = conversion(value)
     except ValueError:  # Python writes no integers of thousands of digits
         return "a number of thousands of digits"
-    return encodable(text)
+    return replace_surrogates(text)

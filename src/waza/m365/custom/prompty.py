@@ -235,7 +235,7 @@ def _read(path: Path) -> tuple[dict[str, Any], str, int]:
         )
     except yaml.YamlError as error:
         raise PromptyError(f"{path.name}:{error.line}:{error.column}: {error.message}") from None
-    meta = yaml.plain(node)
+    meta = yaml.to_plain(node)
     if not isinstance(meta, dict):
         raise PromptyError(f"the frontmatter of {path.name} must be a mapping")
     return meta, text[closing.end() :], text.count("\n", 0, closing.end()) + 1
@@ -269,7 +269,7 @@ def _content(path: Path) -> Any:
     try:
         data = path.read_bytes()
         if path.suffix.lower() in {".json", ".yaml", ".yml"}:
-            return json.loads(data) if path.suffix.lower() == ".json" else yaml.plain(yaml.load(data))
+            return json.loads(data) if path.suffix.lower() == ".json" else yaml.to_plain(yaml.load(data))
         return data.decode("utf-8-sig")
     except FileNotFoundError:
         raise PromptyError(f"Cannot find the reference file {path.name}.") from None

@@ -87,7 +87,7 @@ def _try(endpoint: _Endpoint, body: dict[str, Any], timeout: float) -> tuple[htt
         response = _client().post(endpoint.url, headers=endpoint.headers, json=body, timeout=timeout)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
         raise ModelError(f"the question cannot be sent to {endpoint.url}: {error}") from None
-    except http.Refused as error:
+    except http.RefusedError as error:
         raise ModelError(str(error)) from None
     except httpx.TransportError as error:
         return None, f"cannot be reached: {str(error) or type(error).__name__}"
@@ -100,7 +100,7 @@ def _client() -> httpx.Client:
 
     from waza.kit import http
 
-    return httpx.Client(headers=http.PLAIN, event_hooks={"response": [http.bound]})
+    return httpx.Client(headers=http.UNCOMPRESSED, event_hooks={"response": [http.limit_body]})
 
 
 def _wait(response: httpx.Response | None, number: int, waits: Sequence[float]) -> float | None:
@@ -110,11 +110,11 @@ def _wait(response: httpx.Response | None, number: int, waits: Sequence[float]) 
     retries = len(waits)
     if response is not None and response.status_code == _UNPROCESSABLE:
         retries = min(retries, _UNPROCESSABLE_RETRIES)
-    elif response is not None and not http.may_pass(response.status_code):
+    elif response is not None and not http.is_transient(response.status_code):
         return None
     if number >= retries:
         return None
-    asked = http.asked_wait(response) if response is not None else None
+    asked = http.parse_retry_after(response) if response is not None else None
     if asked is None:
         return waits[number]
     return asked if asked <= _LONGEST_WAIT else None
@@ -123,7 +123,7 @@ def _wait(response: httpx.Response | None, number: int, waits: Sequence[float]) 
 def _asked_too_long(response: httpx.Response | None) -> str:
     from waza.kit import http
 
-    asked = http.asked_wait(response) if response is not None else None
+    asked = http.parse_retry_after(response) if response is not None else None
     if asked is None or asked <= _LONGEST_WAIT:
         return ""
     return (

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from waza.kit.fault import fault_of
+from waza.kit.exception_report import describe_exception
 from waza.m365.custom import promptflow_shim
 
 LONGEST = 2000  # characters of what is not the evaluator's own text
@@ -189,7 +189,7 @@ def described(error: BaseException, *, with_class: bool) -> str:
 def traced(error: BaseException, folder: str) -> dict[str, object]:
     """Return where people's code raised an exception, and its traceback; nothing where none of it is theirs."""
     try:
-        fault = fault_of(error, folder)
+        fault = describe_exception(error, folder)
     except Exception:  # noqa: BLE001 - the stack or the memory may be used up
         return {}
     if fault.place is None:

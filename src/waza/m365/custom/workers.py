@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.line_process import LineProcess, Pool, decoded
-from waza.kit.process import ProcessDied
+from waza.kit.line_process import LineProcess, ProcessPool, decode_answer
+from waza.kit.process import ProcessDiedError
 from waza.m365.custom import promptflow_shim
 from waza.m365.custom.discover import CustomEvaluator
 from waza.problem import shown
@@ -78,7 +78,7 @@ class CustomWorkers:
         self.evaluator = evaluator
         self._setup = {**setup, "wrapper": str(evaluator.wrapper), "classes": evaluator.classes}
         self._timeout = timeout
-        self._pool = Pool(limit, self._imported)
+        self._pool = ProcessPool(limit, self._imported)
         self._loaded = ""
         self._ids = itertools.count(1)
 
@@ -95,7 +95,7 @@ class CustomWorkers:
             except TimeoutError:
                 said = f"; it last wrote: {child.last_words}" if child.last_words else ""
                 raise CallFailed(f"it gave no result within {self._timeout:g} s{said}") from None
-            except ProcessDied as error:
+            except ProcessDiedError as error:
                 raise CallFailed(str(error)) from None
 
     async def aclose(self) -> None:
@@ -110,7 +110,7 @@ class CustomWorkers:
             answer = await self._asked(child, self._setup)
         except TimeoutError:
             raise ImportFailed(f"it did not end within {self._timeout:g} s") from None
-        except ProcessDied as error:
+        except ProcessDiedError as error:
             raise ImportFailed(str(error)) from None
         if answer.failed is not None:
             await child.aclose()
@@ -122,10 +122,12 @@ class CustomWorkers:
         number = next(self._ids)
         # ASCII, in which lone surrogates survive.
         line = json.dumps({"id": number, **question}).encode("ascii")
-        answer = decoded(await child.ask(line, self._timeout), WorkerAnswer)
+        answer = decode_answer(await child.ask(line, self._timeout), WorkerAnswer)
         if answer is None or answer.id != number:
             await child.aclose()
-            raise ProcessDied("its process answered nonsense; does it write to the descriptors of others?")
+            raise ProcessDiedError(
+                "its process answered nonsense; does it write to the descriptors of others?"
+            )
         return answer
 
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 import msgspec
 
 from waza.kit import yaml
-from waza.kit.decode import Document, Path, fields_of
+from waza.kit.decode import Document, KeyPath, fields_of
 from waza.m365.document.objects import DocumentObject
 from waza.problem import Problem, Severity
 
-Rule: TypeAlias = Callable[[Any, yaml.Node, Path], bool]
+Rule: TypeAlias = Callable[[Any, yaml.Node, KeyPath], bool]
 """Checks a value of a type, given without its mark, at a path; tells whether it is right."""
 
 CLOSE = 0.75  # how alike names are that people take for one another, from 0 to 1
@@ -34,13 +34,13 @@ class Checker:
         self.problems: list[Problem] = []
 
     def say(
-        self, node: yaml.Node, path: Path, message: str, hint: str = "", severity: Severity = "error"
+        self, node: yaml.Node, path: KeyPath, message: str, hint: str = "", severity: Severity = "error"
     ) -> bool:
         """Note a mistake at a node."""
         self.problems.append(self.document.problem(node, path, message, hint, severity))
         return severity == "warning"
 
-    def value(self, wanted: Any, node: yaml.Node, path: Path, meta: msgspec.Meta | None = None) -> bool:
+    def value(self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None = None) -> bool:
         """Check a value of any type that parts have."""
         origin, args = get_origin(wanted), get_args(wanted)
         if origin is Annotated:
@@ -63,7 +63,7 @@ class Checker:
             else self._scalar(wanted, node, path, meta)
         )
 
-    def part(self, wanted: type[DocumentObject], node: yaml.Node, path: Path) -> bool:
+    def part(self, wanted: type[DocumentObject], node: yaml.Node, path: KeyPath) -> bool:
         """Check an object: its keys, and what they hold."""
         if not isinstance(node, yaml.Mapping):
             return self.mismatch(node, path, "an object")
@@ -85,7 +85,7 @@ class Checker:
                 right &= self.value(fields[key].type, child, (*path, key))
         return right
 
-    def unknown(self, wanted: type[DocumentObject], node: yaml.Mapping, key: str, path: Path) -> bool:
+    def unknown(self, wanted: type[DocumentObject], node: yaml.Mapping, key: str, path: KeyPath) -> bool:
         """Note a key that a part does not have."""
         known = sorted(field.key for field in fields_of(wanted))
         meant = close(key, known)
@@ -93,24 +93,24 @@ class Checker:
         hint = wanted.advice.get(key, other)
         return self.say(node.keys[key], (*path, key), f"unknown key {key!r}", hint)
 
-    def mismatch(self, node: yaml.Node, path: Path, wanted: str, hint: str = "") -> bool:
+    def mismatch(self, node: yaml.Node, path: KeyPath, wanted: str, hint: str = "") -> bool:
         """Note a value of another type than the wanted one."""
         if isinstance(node, yaml.Scalar) and node.value is None and path and isinstance(path[-1], str):
             hint = hint or "leave the key out"
         return self.say(node, path, f"is {found(node)}, but must be {wanted}", hint)
 
-    def _annotated(self, inner: Any, meta: msgspec.Meta, node: yaml.Node, path: Path) -> bool:
+    def _annotated(self, inner: Any, meta: msgspec.Meta, node: yaml.Node, path: KeyPath) -> bool:
         name = (meta.extra or {}).get("rule")
         return self.rules[name](inner, node, path) if name else self.value(inner, node, path, meta)
 
-    def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: Path) -> bool:
+    def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: KeyPath) -> bool:
         if isinstance(node, yaml.Scalar) and node.value in choices:
             return True
         return self.mismatch(
             node, path, f"one of: {', '.join(choices)}" if len(choices) > 1 else f"{choices[0]!r}"
         )
 
-    def _list(self, wanted: Any, node: yaml.Node, path: Path, meta: msgspec.Meta | None) -> bool:
+    def _list(self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None) -> bool:
         if not isinstance(node, yaml.Sequence):
             return self.mismatch(node, path, "a list")
         size, least, most = len(node.items), meta and meta.min_length, meta and meta.max_length
@@ -120,12 +120,12 @@ class Checker:
             return self.say(node, path, f"has {size} entries, but may have at most {most}")
         return every(self.value(wanted, item, (*path, i)) for i, item in enumerate(node.items))
 
-    def _mapping(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+    def _mapping(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         if not isinstance(node, yaml.Mapping):
             return self.mismatch(node, path, "an object")
         return every(self.value(wanted, child, (*path, key)) for key, child in node.entries.items())
 
-    def _scalar(self, wanted: type, node: yaml.Node, path: Path, meta: msgspec.Meta | None) -> bool:
+    def _scalar(self, wanted: type, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None) -> bool:
         value: Any = node.value if isinstance(node, yaml.Scalar) else None
         if not _is(wanted, value):
             return self.mismatch(node, path, _NAMES[wanted], _quotes(wanted, value))

@@ -12,7 +12,7 @@ import msgspec
 from waza.errors import SuiteError, UsageError
 from waza.kit import yaml
 from waza.kit.decode import Document
-from waza.kit.decode import Path as Place
+from waza.kit.decode import KeyPath as Place
 from waza.kit.json_nodes import JsonError, load
 from waza.m365.document.check import close
 from waza.m365.document.ids import item_id
@@ -96,7 +96,7 @@ def _without(node: yaml.Node, key: str) -> yaml.Node:
 
 def of_nodes(document: Document, stem: str, warnings: tuple[Problem, ...] = ()) -> EvalDocument:
     """Return a valid document; `stem` names it if it has no name of its own."""
-    data: Any = yaml.plain(document.root)
+    data: Any = yaml.to_plain(document.root)
     return EvalDocument(
         name=data.get("metadata", {}).get("name") or stem,
         data=data,

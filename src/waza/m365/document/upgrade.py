@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from waza.kit import yaml
-from waza.kit.decode import Document, Path
+from waza.kit.decode import Document, KeyPath
 from waza.kit.json_nodes import JsonError, dump, load
 from waza.m365.document.model import DOCUMENTED
 from waza.m365.document.validate import is_thread, older_form
@@ -28,7 +28,7 @@ class Change(msgspec.Struct, frozen=True):
     kind: Kind
     message: str
     node: yaml.Node
-    path: Path = ()
+    path: KeyPath = ()
 
 
 class Upgraded(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ def upgrade(document: Document) -> Upgraded:
 
 def rewritten(text: str, upgraded: Upgraded) -> str:
     """Return the text of the document in its current form; its layout stays if only the version changes."""
-    wanted = yaml.plain(upgraded.document.root)
+    wanted = yaml.to_plain(upgraded.document.root)
     kinds = {change.kind for change in upgraded.changes}
     edited = ""
     if kinds == {"version"}:
@@ -76,7 +76,7 @@ def _with_version(start: re.Match[str]) -> str:
 
 def _reads_as(text: str, wanted: object) -> bool:
     try:
-        return yaml.plain(load(text.encode())) == wanted
+        return yaml.to_plain(load(text.encode())) == wanted
     except JsonError:
         return False
 
@@ -138,7 +138,7 @@ def _with_items(root: yaml.Mapping, changes: list[Change]) -> yaml.Mapping:
     return _mapping(root, {**root.entries, "items": yaml.Sequence(moved, items.line, items.column)})
 
 
-def _item(item: yaml.Node, path: Path, changes: list[Change]) -> yaml.Node:
+def _item(item: yaml.Node, path: KeyPath, changes: list[Change]) -> yaml.Node:
     if not isinstance(item, yaml.Mapping):
         return item
     thread = is_thread(item)
@@ -153,7 +153,7 @@ def _item(item: yaml.Node, path: Path, changes: list[Change]) -> yaml.Node:
     return _mapping(item, {**item.entries, "turns": yaml.Sequence(moved, turns.line, turns.column)})
 
 
-def _moved(part: yaml.Mapping, path: Path, changes: list[Change], keys: Sequence[str]) -> yaml.Mapping:
+def _moved(part: yaml.Mapping, path: KeyPath, changes: list[Change], keys: Sequence[str]) -> yaml.Mapping:
     """Return an item or turn whose keys of these names are under its extensions."""
     extensions = part.entries.get("extensions", yaml.Mapping({}, {}, part.line, part.column))
     if not isinstance(extensions, yaml.Mapping):

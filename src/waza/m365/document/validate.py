@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from waza.kit import yaml
-from waza.kit.decode import Document, Path, fields_of
+from waza.kit.decode import Document, KeyPath, fields_of
 from waza.m365.document.check import Checker, close, every
 from waza.m365.document.model import DocumentFile, DocumentTurn, Thread
 from waza.m365.document.objects import DocumentObject
@@ -96,14 +96,14 @@ class _Validator(Checker):
             if hint:
                 self.say(node.keys[key], (key,), f"unknown key {key!r}, ignored", hint, "warning")
 
-    def _version(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+    def _version(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         del wanted
         if not (isinstance(node, yaml.Scalar) and isinstance(node.value, str)):
             return self.mismatch(node, path, f'a text such as "{SCHEMA_VERSION}"')
         why = refused(node.value)
         return self.say(node, path, *why) if why else True
 
-    def _date(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+    def _date(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         if not self.value(wanted, node, path):
             return False
         try:
@@ -113,7 +113,7 @@ class _Validator(Checker):
             return self.say(node, path, message, severity="warning")
         return True
 
-    def _item(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+    def _item(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         del wanted
         if not isinstance(node, yaml.Mapping):
             return self.mismatch(node, path, "an object with 'prompt' or 'turns'")
@@ -127,13 +127,13 @@ class _Validator(Checker):
         advice = "write 'prompt' for a single question, 'turns' for a conversation"
         return self.say(node, path, "has neither 'prompt' nor 'turns'", advice)
 
-    def _evaluators(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+    def _evaluators(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         del wanted
         if not isinstance(node, yaml.Mapping):
             return self.mismatch(node, path, 'an object such as {"Relevance": {}}')
         return every(self._evaluator(node, name, (*path, name)) for name in node.entries)
 
-    def _evaluator(self, node: yaml.Mapping, name: str, path: Path) -> bool:
+    def _evaluator(self, node: yaml.Mapping, name: str, path: KeyPath) -> bool:
         key, options = node.keys[name], node.entries[name]
         if not _EVALUATOR_NAME.fullmatch(name):
             advice = "it starts with a letter; letters, digits and underscores follow"
@@ -150,7 +150,7 @@ class _Validator(Checker):
             )
         return right
 
-    def _citation_format(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+    def _citation_format(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         if not self.value(wanted, node, path):
             return False
         if _text(node) not in CITATION_FORMATS:
@@ -158,14 +158,14 @@ class _Validator(Checker):
             self.say(node, path, message, f"known: {', '.join(CITATION_FORMATS)}", "warning")
         return True
 
-    def _scores(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+    def _scores(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         del wanted
         if not isinstance(node, yaml.Mapping):
             return self.mismatch(node, path, 'an object such as {"relevance": {...}}')
         own = [key for key in node.entries if key in SCORES]  # the entries of custom evaluators are free
         return every(self._score(SCORES[key], node.entries[key], (*path, key)) for key in own)
 
-    def _score(self, wanted: type[DocumentObject], node: yaml.Node, path: Path) -> bool:
+    def _score(self, wanted: type[DocumentObject], node: yaml.Node, path: KeyPath) -> bool:
         if not isinstance(node, yaml.Mapping):
             return self.part(wanted, node, path)
         result = node.entries.get("result")
@@ -176,7 +176,7 @@ class _Validator(Checker):
             return self.mismatch(result, (*path, "result"), "one of: pass, fail, error")
         return self.part(wanted, node, path)
 
-    def _errored(self, node: yaml.Mapping, path: Path) -> bool:
+    def _errored(self, node: yaml.Mapping, path: KeyPath) -> bool:
         others = [key for key in node.entries if key not in ("result", "error")]
         if others:
             message = f"has the result 'error' and yet {', '.join(map(repr, others))}"
@@ -184,10 +184,10 @@ class _Validator(Checker):
             return self.say(node.keys[others[0]], path, message, advice)
         return self.part(ErroredScore, node, path)
 
-    def _summary(self, wanted: Any, node: yaml.Node, path: Path) -> bool:
+    def _summary(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         if not self.value(wanted, node, path):
             return False
-        counts: Any = yaml.plain(node)
+        counts: Any = yaml.to_plain(node)
         parts = [counts[f"turns_{word}"] for word in ("passed", "failed", "partial", "errored")]
         if sum(parts) == counts["turns_total"]:
             return True

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.decode import Path
+from waza.kit.decode import KeyPath
 from waza.m365.custom.custom_result import off_scale
 from waza.m365.custom.discover import Misnamed
 from waza.m365.document.model import DocumentTurn
@@ -28,7 +28,7 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     items: tuple[tuple[Evaluators, ...], ...]
-    custom: dict[str, Path]
+    custom: dict[str, KeyPath]
     problems: tuple[Problem, ...]
 
 
@@ -42,7 +42,7 @@ def resolve(document: EvalDocument) -> Resolved:
     """
     base = SYSTEM_DEFAULTS if document.default_evaluators is None else document.default_evaluators
     items = tuple(tuple(_of(turn, base) for turn in item.turns) for item in document.items)
-    custom, problems = dict[str, Path](), list[Problem]()
+    custom, problems = dict[str, KeyPath](), list[Problem]()
     for name, place, _ in _entries(document):
         taken = taken_name(name)
         if taken:
@@ -83,7 +83,7 @@ def _of(turn: DocumentTurn, base: Evaluators) -> Evaluators:
     return {**merged, **{name: options for name, options in own.items() if name not in base}}
 
 
-def _entries(document: EvalDocument) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+def _entries(document: EvalDocument) -> Iterator[tuple[str, KeyPath, dict[str, Any]]]:
     """Yield every entry of every map of evaluators: its name, its place and its options."""
     for name, options in (document.default_evaluators or {}).items():
         yield name, ("default_evaluators", name), options
@@ -120,5 +120,5 @@ def _starved(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) 
             yield msgspec.structs.replace(_problem(document, found[0], message, hint), severity="warning")
 
 
-def _problem(document: EvalDocument, place: Path, message: str, hint: str) -> Problem:
+def _problem(document: EvalDocument, place: KeyPath, message: str, hint: str) -> Problem:
     return document.source.problem(at(document.source, *place), place, message, hint)

@@ -18,7 +18,7 @@ import httpx
 import msgspec
 
 from waza.kit import http
-from waza.kit.text import encodable
+from waza.kit.text import replace_surrogates
 from waza.m365.judges.judge_model import LIMIT, JudgeError, Message
 from waza.m365.judges.refusals import MAX_REASONING_TOKENS, Refusals, is_reasoning
 from waza.m365.judges.service import Service, azure_service, openai_service
@@ -163,7 +163,7 @@ class HttpJudge:
         """Return a response of success, or what went wrong."""
         try:
             response = await self._request("POST", self.service.url, json=body)
-        except http.Refused as error:
+        except http.RefusedError as error:
             return _Trouble("gave no usable answer", f"gave no usable answer: {error}", final=True)
         except httpx.HTTPError as error:
             return self._unreachable(error)
@@ -182,16 +182,16 @@ class HttpJudge:
             f"answers {status}",
             f"answered with HTTP {status}: {_message(response)}",
             f"; check {self.service.key_variable}" if status in http.DENIED else "",
-            final=not http.may_pass(status),
-            wait=http.asked_wait(response) or 0.0,
+            final=not http.is_transient(status),
+            wait=http.parse_retry_after(response) or 0.0,
         )
 
     async def _request(self, method: str, url: str, **content: Any) -> httpx.Response:
         if self._client is None:
             self._client = httpx.AsyncClient(
                 timeout=self.patience.time_limit,
-                headers=http.PLAIN,
-                event_hooks={"response": [http.bound_async]},
+                headers=http.UNCOMPRESSED,
+                event_hooks={"response": [http.limit_body_async]},
             )
         headers = await self.service.headers()
         self._secrets |= {value.removeprefix("Bearer ") for value in headers.values()}
@@ -232,7 +232,9 @@ def _body(model: str, messages: Sequence[Message]) -> dict[str, Any]:
         limits = {"max_completion_tokens": MAX_REASONING_TOKENS}
     return {
         "model": model,
-        "messages": [{"role": message.role, "content": encodable(message.content)} for message in messages],
+        "messages": [
+            {"role": message.role, "content": replace_surrogates(message.content)} for message in messages
+        ],
         "response_format": {"type": "json_object"},
         **limits,
     }

@@ -64,7 +64,7 @@ def _script(file: Path) -> list[ScriptedReply]:
     try:
         data = file.read_bytes()
         node = json_nodes.load(data) if file.suffix == ".json" else yaml.load(data)
-        return msgspec.convert(yaml.plain(node), list[ScriptedReply])
+        return msgspec.convert(yaml.to_plain(node), list[ScriptedReply])
     except OSError as error:
         raise JudgeError(f"the judge's script {file} cannot be read: {error.strerror or error}") from error
     except (yaml.YamlError, json_nodes.JsonError, msgspec.ValidationError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from waza.kit.text import counted
+from waza.kit.text import pluralize
 from waza.m365.document.options import Evaluators
 from waza.m365.document.read import DocumentItem, EvalDocument
 from waza.m365.evaluators.protocols import EvaluatorResult
@@ -38,7 +38,7 @@ class Lines:
         """Yield the lines of an event."""
         match event:
             case SuiteStarted() if event.resumed:
-                yield f"Resumed: {event.run_id}, {counted(event.resumed, 'finished item')} kept"
+                yield f"Resumed: {event.run_id}, {pluralize(event.resumed, 'finished item')} kept"
             case CheckpointGraded():
                 point, own = event.checkpoint, self._evaluators[event.task_id]
                 outcome = answered(None, own[point.after_turn - 1], point.validations)
@@ -89,14 +89,14 @@ def summarise(
     counts = [f"{statuses.count(status)} {status}" for status in _MARKS if status in statuses]
     if len(turns) < len(every):
         counts.append(f"{len(every) - len(turns)} not asked: the run was interrupted")
-    sizes = f"{counted(len(document.items), 'item')}, {counted(len(every), 'turn')}"
+    sizes = f"{pluralize(len(document.items), 'item')}, {pluralize(len(every), 'turn')}"
     say(f"{document.name}: {sizes}: {', '.join(counts)}")
     results = [result for outcome in turns for result in outcome.results]
     for name in dict.fromkeys(result.name for result in results):
         own = [result for result in results if result.name == name]
         broken = sum(map(is_error, own))
         passed = sum(result.passed for result in own if not is_error(result))
-        errors = f", {counted(broken, 'error')}" if broken else ""
+        errors = f", {pluralize(broken, 'error')}" if broken else ""
         say(f"  {name}: {passed} of {len(own)} passed{errors}")
     for note in _notes(turns, could_judge=could_judge):
         say(f"Note: {note}")

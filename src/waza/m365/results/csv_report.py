@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from waza.kit.foreign import harmless, harmless_json
+from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
 from waza.m365.results.overview import ItemRow, Overview, Score, TurnRow, overview
 
 _BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets take UTF-8 for an older encoding
@@ -54,7 +54,7 @@ def _facts(seen: Overview) -> Iterator[str]:
     facts = [("Name", seen.name), ("Description", seen.description), *seen.facts]
     for label, value in [*facts, ("Items", f"{len(seen.items)} ({counts})"), ("Turns", str(seen.turns))]:
         if value:
-            yield harmless(f"{label}: {' '.join(value.split())}")
+            yield escape_unsafe(f"{label}: {' '.join(value.split())}")
 
 
 def _totals(seen: Overview) -> Iterator[list[str]]:
@@ -78,7 +78,7 @@ def _threads(items: list[ItemRow], names: list[str]) -> Iterator[list[str]]:
 def _turn(turn: TurnRow, names: list[str]) -> list[str]:
     texts = [str(turn.data.get(key, "")) for key in ("prompt", "response", "expected_response", "context")]
     values = {score.evaluator: _value(score) for score in turn.scores}
-    scores = harmless_json(json.dumps(turn.data.get("scores", {}), ensure_ascii=False))
+    scores = escape_unsafe_json(json.dumps(turn.data.get("scores", {}), ensure_ascii=False))
     return [turn.status, *texts, turn.error, *(values.get(name, "") for name in names), scores]
 
 
@@ -87,7 +87,7 @@ def _value(score: Score) -> str:
 
 
 def _cell(value: str) -> str:
-    value = harmless(value)
+    value = escape_unsafe(value)
     return f"'{value}" if value.startswith(_FORMULA) and not _is_number(value) else value
 
 

@@ -15,8 +15,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from waza.kit.foreign import harmless
-from waza.kit.text import counted
+from waza.kit.text import pluralize
+from waza.kit.unsafe_text import escape_unsafe
 from waza.m365.document.model import Status
 from waza.m365.results.overview import STATUSES, ItemRow, Overview, Score, Totals, TurnRow, overview
 from waza.report.words import shortened
@@ -51,7 +51,7 @@ def document(result: dict[str, Any], title: str = "") -> str:
 
 def text(value: object) -> str:
     r"""Return any value as HTML that shows just its text; what cannot be seen becomes an escape such as \x1b."""
-    return escape(harmless(str(value)))
+    return escape(escape_unsafe(str(value)))
 
 
 def _element(name: str, *content: str, **attributes: str | None) -> str:
@@ -92,7 +92,7 @@ def _header(seen: Overview) -> str:
     more = f" ({seen.turns} turns)" if seen.turns > items else ""
     headline = [
         _element("b", f"{100 * passed // items}%"),  # rounded down: 100% is said of nothing less
-        f" {passed} of {counted(items, 'item')}{more} {'passes' if passed == 1 else 'pass'}",
+        f" {passed} of {pluralize(items, 'item')}{more} {'passes' if passed == 1 else 'pass'}",
     ]
     theme = _element(
         "button", "◐", type="button", id="theme", aria_label="Dark or light", title="Dark or light", hidden=""
@@ -231,7 +231,7 @@ def _gist(item: ItemRow) -> Iterator[str]:
     yield text(", ".join(dict.fromkeys(score.evaluator for score in scores if score.result in _NOT_PASSED)))
     if item.thread:
         dots = [_element("i", class_=turn.status) for turn in item.turns]
-        yield _element("span", counted(len(item.turns), "turn"), " ", *dots, class_="dots")
+        yield _element("span", pluralize(len(item.turns), "turn"), " ", *dots, class_="dots")
 
 
 def _badge(status: Status) -> str:

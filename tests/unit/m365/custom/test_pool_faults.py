@@ -9,7 +9,7 @@ import signal
 import pytest
 from tests.support.evaluators import LIMIT, asked, case, code_only, hosted, judged_as, write_evaluator
 
-from waza.kit.process import leftovers
+from waza.kit.process import find_leftovers
 from waza.m365.custom.custom_result import CustomResult
 from waza.m365.custom.discover import discover
 from waza.m365.custom.pool import CustomPool
@@ -131,7 +131,7 @@ def test_a_call_or_import_that_never_ends_is_ended_with_all_that_it_started(tmp_
         CustomResult(error="Evaluator failed: it gave no result within 5 s"),
         CustomResult(1, "fine"),  # it waited for the only child, and got a new one
     ]
-    assert leftovers() == []
+    assert find_leftovers() == []
 
 
 def test_a_cancelled_call_leaves_nothing_and_harms_nobody(tmp_path):
@@ -146,7 +146,7 @@ def test_a_cancelled_call_leaves_nothing_and_harms_nobody(tmp_path):
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert leftovers() == []
+        assert find_leftovers() == []
         return await host.call("check", **case())
 
     assert hosted(tmp_path, ["check"], talk, children=1) == CustomResult(1, "fine")
@@ -220,4 +220,4 @@ def test_imports_that_fail_are_problems_and_errors_of_later_calls(tmp_path, stat
     assert problems == [f"Custom evaluator 'bad' failed to import: {text}"]
     assert bad.error == problems[0]
     assert good == CustomResult(1)
-    assert leftovers() == []
+    assert find_leftovers() == []

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from tests.unit.m365.documents import SAMPLES, VALID, document, needs_corpus, read
 
 from waza.errors import SuiteError, UsageError
-from waza.kit.yaml import plain
+from waza.kit.yaml import to_plain
 from waza.m365.document.read import find_document, read_document, read_nodes
 
 # --- files ---
@@ -160,4 +160,4 @@ def test_nodes_come_with_the_text_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'\xef\xbb\xbf{"a":\r\n1}')
     text, found = read_nodes(tmp_path / "a.json")
     assert text == '{"a":\r\n1}'
-    assert plain(found.root) == {"a": 1}
+    assert to_plain(found.root) == {"a": 1}

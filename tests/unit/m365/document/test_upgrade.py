@@ -10,8 +10,8 @@ import pytest
 from tests.unit.m365.documents import SAMPLES, VALID, document, mistakes, needs_corpus, nodes, oracle, read
 
 from waza.errors import SuiteError
-from waza.kit.decode import dotted
-from waza.kit.yaml import plain
+from waza.kit.decode import format_path
+from waza.kit.yaml import to_plain
 from waza.m365.document.upgrade import rewritten, upgrade
 from waza.m365.document.validate import validate
 
@@ -20,8 +20,8 @@ def upgraded(data: Any) -> tuple[Any, list[str]]:
     """The document in its current form, and what was changed for it."""
     result = upgrade(nodes(data))
     assert result.problems == ()
-    said = [f"{dotted(change.path)}: {change.message}".removeprefix(": ") for change in result.changes]
-    return plain(result.document.root), said
+    said = [f"{format_path(change.path)}: {change.message}".removeprefix(": ") for change in result.changes]
+    return to_plain(result.document.root), said
 
 
 def rewrite(text: str) -> str:

@@ -43,7 +43,7 @@ def prompty_says(url: str) -> str:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST", 300_000)
+    monkeypatch.setattr(http, "MAX_BODY", 300_000)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 from tests.unit.m365.documents import VALID, document, mistakes, needs_corpus, oracle, read
 
 from waza.errors import UsageError
-from waza.kit.foreign import harmless
+from waza.kit.unsafe_text import escape_unsafe
 from waza.m365.document.read import EvalDocument, read_document
 from waza.m365.evaluators.protocols import EvaluatorResult
 from waza.m365.results import csv_report, html_report
@@ -228,7 +228,7 @@ def test_csv_has_facts_totals_questions_and_conversations(result: dict[str, Any]
     first, second, third = singles
     assert (first["relevance"], first["exactMatch"], first["own_check"]) == ("4", "equal", "0.25")
     assert json.loads(first["scores"]) == result["items"][0]["scores"]
-    assert (second["response"], second["expected_response"]) == (harmless(EVIL), harmless(EVIL))
+    assert (second["response"], second["expected_response"]) == (escape_unsafe(EVIL), escape_unsafe(EVIL))
     assert second["own_check"] == "error"
     assert third["exactMatch"] == "different"
     assert [(row["conversation"], row["turn"], row["status"]) for row in threads] == [

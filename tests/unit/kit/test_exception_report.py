@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tests.support.program import write_tree
 
-from waza.kit.fault import LONGEST, Fault, fault_of
-from waza.kit.text import encodable
+from waza.kit.exception_report import MAX_TRACEBACK, ExceptionReport, describe_exception
+from waza.kit.text import replace_surrogates
 
 
-def raised(path: Path, folder: Path | None = None) -> Fault:
+def raised(path: Path, folder: Path | None = None) -> ExceptionReport:
     """The fault of a module that cannot be imported."""
     spec = importlib.util.spec_from_file_location("theirs", path)
     assert spec
@@ -20,7 +20,7 @@ def raised(path: Path, folder: Path | None = None) -> Fault:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
     except Exception as error:  # noqa: BLE001 - whatever it raises is looked at
         error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next  # without this function
-        return fault_of(error, str(folder) if folder else "")
+        return describe_exception(error, str(folder) if folder else "")
     raise AssertionError("it was imported")
 
 
@@ -52,24 +52,24 @@ def test_a_mistake_of_syntax_is_where_it_is(tmp_path: Path):
 
 
 def test_our_frames_are_left_out_wherever_they_stand(tmp_path: Path):
-    write_tree(tmp_path, {"a.py": "from waza.kit.text import encodable\nencodable(3)\n"})
+    write_tree(tmp_path, {"a.py": "from waza.kit.text import replace_surrogates\nreplace_surrogates(3)\n"})
     fault = raised(tmp_path / "a.py")
     assert fault.place
-    assert (Path(fault.place.file).name, fault.place.code) == ("a.py", "encodable(3)")
+    assert (Path(fault.place.file).name, fault.place.code) == ("a.py", "replace_surrogates(3)")
     assert "kit/text.py" not in fault.traceback.replace("\\", "/")
 
 
 def test_a_mistake_of_ours_has_no_place_but_says_its_line():
     try:
-        encodable(3)  # type: ignore[arg-type]  # this is the mistake
+        replace_surrogates(3)  # type: ignore[arg-type]  # this is the mistake
     except Exception as error:  # noqa: BLE001 - as above
         error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
-        fault = fault_of(error)
+        fault = describe_exception(error)
     assert fault.place is None
     assert "text.py:" in fault.text
 
 
 def test_long_tracebacks_keep_their_end(tmp_path: Path):
-    write_tree(tmp_path, {"a.py": f"raise ValueError('x' * {LONGEST} + 'end')\n"})
+    write_tree(tmp_path, {"a.py": f"raise ValueError('x' * {MAX_TRACEBACK} + 'end')\n"})
     found = raised(tmp_path / "a.py").traceback
-    assert (len(found), found[-4:]) == (LONGEST, "end\n")
+    assert (len(found), found[-4:]) == (MAX_TRACEBACK, "end\n")

@@ -13,7 +13,7 @@ if sys.platform != "win32":
 
 
 @contextmanager
-def exclusive(directory: Path) -> Iterator[None]:
+def lock_directory(directory: Path) -> Iterator[None]:
     """Let one process at a time change files of a directory, all others that ask for it wait.
 
     Where the system cannot lock a directory (Windows, some network drives) nobody waits.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from waza.errors import WazaError
-from waza.kit.lines import GroupSync, LineFile, read_lines
+from waza.kit.line_file import GroupSync, LineFile, read_lines
 
 
 def test_lines_come_back_by_offset_and_in_order(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path: Path) -
 HOLD = """
 import os, sys
 from pathlib import Path
-from waza.kit.lines import LineFile
+from waza.kit.line_file import LineFile
 file = LineFile.open(Path(sys.argv[1]))
 file.append(b"held")
 print("ready", flush=True)
@@ -158,7 +158,7 @@ def test_what_is_appended_is_synced_without_being_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced = threading.Event()
-    monkeypatch.setattr("waza.kit.lines._sync_data", lambda _: synced.set())
+    monkeypatch.setattr("waza.kit.line_file._sync_data", lambda _: synced.set())
     with LineFile.open(tmp_path / "journal") as file:
         file.append(b"one")
         assert (tmp_path / "journal").read_bytes() == b"one\n"  # at once: a killed process loses nothing
@@ -169,7 +169,7 @@ def test_a_disk_that_cannot_sync_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("waza.kit.lines._sync_data", full)
+    monkeypatch.setattr("waza.kit.line_file._sync_data", full)
     with LineFile.open(tmp_path / "journal") as file:
         file.append(b"one")
         with pytest.raises(WazaError, match=r"cannot write .*journal: No space left"):

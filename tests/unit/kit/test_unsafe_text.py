@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waza.kit.foreign import harmless, harmless_json
+from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from waza.kit.foreign import harmless, harmless_json
     ],
 )
 def test_signs_that_steer_or_hide_become_escapes(text: str, shown: str):
-    assert harmless(text) == shown
+    assert escape_unsafe(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_signs_that_steer_or_hide_become_escapes(text: str, shown: str):
     ],
 )
 def test_writing_of_all_scripts_stays(text: str):
-    assert harmless(text) == text
+    assert escape_unsafe(text) == text
 
 
 UNSEEN = "\u00ad\u034f\u115f\u17b4\u180b\u200b\u2060\u3164\ufe00\ufe0f\uffa0\ufff0\U0001bca0\U0001d173\U000e0100\U000e01ef"
@@ -49,7 +49,7 @@ UNSEEN = "\u00ad\u034f\u115f\u17b4\u180b\u200b\u2060\u3164\ufe00\ufe0f\uffa0\uff
 @pytest.mark.parametrize("sign", UNSEEN, ids=ascii)
 def test_what_nobody_sees_hides_nothing(sign: str):
     for before in ("", "a", " ", "葛" if sign == "\ufe0f" else "é", sign):
-        assert sign not in harmless(f"{before}{sign}b")
+        assert sign not in escape_unsafe(f"{before}{sign}b")
 
 
 def test_no_format_character_is_invisible_by_itself():
@@ -67,13 +67,13 @@ def test_no_format_character_is_invisible_by_itself():
     }
     for code in range(0x110000):
         if unicodedata.category(chr(code)) == "Cf" and code not in seen:
-            assert chr(code) not in harmless(f"a{chr(code)}b"), hex(code)
+            assert chr(code) not in escape_unsafe(f"a{chr(code)}b"), hex(code)
 
 
 @pytest.mark.parametrize("selectors", ["\U000e0100" * 2, "\ufe00\U000e0100", "\u200d" * 2])
 def test_only_one_selector_or_joiner_stands_behind_a_character(selectors: str):
-    assert set(harmless("葛" + selectors)) & set(selectors) <= {selectors[0]}
-    assert sum(map(harmless("葛" + selectors).count, set(selectors))) <= 1
+    assert set(escape_unsafe("葛" + selectors)) & set(selectors) <= {selectors[0]}
+    assert sum(map(escape_unsafe("葛" + selectors).count, set(selectors))) <= 1
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_only_one_selector_or_joiner_stands_behind_a_character(selectors: str):
     ],
 )
 def test_commands_of_ci_servers_become_text(text: str, shown: str):
-    assert harmless(text) == shown
+    assert escape_unsafe(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_commands_of_ci_servers_become_text(text: str, shown: str):
     ],
 )
 def test_near_misses_of_commands_stay(text: str):
-    assert harmless(text) == text
+    assert escape_unsafe(text) == text
 
 
 @given(
@@ -124,8 +124,8 @@ def test_near_misses_of_commands_stay(text: str):
     )
 )
 def test_done_twice_it_changes_nothing_more(text: str):
-    once = harmless(text)
-    assert harmless(once) == once
+    once = escape_unsafe(text)
+    assert escape_unsafe(once) == once
     assert not any(line.lstrip().startswith("::") for line in once.split("\n"))
     assert not any(line.startswith(("--- ", "+++ ", "~~~ ", "^^^ +++")) for line in once.split("\n"))
     assert {char for char in once if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")} <= set("\t\n")
@@ -136,7 +136,7 @@ def test_done_twice_it_changes_nothing_more(text: str):
 )
 def test_json_keeps_its_data(text: str):
     for ascii_only in (True, False):
-        document = harmless_json(json.dumps({text: [text]}, ensure_ascii=ascii_only, indent=2))
+        document = escape_unsafe_json(json.dumps({text: [text]}, ensure_ascii=ascii_only, indent=2))
         assert json.loads(document) == {text: [text]}
         assert "##vso[" not in document
-        assert harmless(document) == document
+        assert escape_unsafe(document) == document

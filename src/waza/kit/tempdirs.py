@@ -19,24 +19,24 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import WazaError
-from waza.kit import marks, process
-from waza.kit.lines import LineFile
+from waza.kit import process, process_marks
+from waza.kit.line_file import LineFile
 
 LOCK = "waza-owner.ndjson"  # locked while its process lives; its lines are its name, and what it notes
 _NAME = re.compile(r"waza-[a-z]+-(\d+)-")
 _UID = os.getuid() if hasattr(os, "getuid") else 0  # what others put into a shared directory is not believed
 
 
-class OwnDirectory:
+class ProcessTempdir:
     """A new temporary directory of this process, `waza-<kind>-<process id>-...`, in `path`."""
 
     def __init__(self, kind: str) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=f"waza-{kind}-{os.getpid()}-")).resolve()
         self._lines = LineFile.open(self.path / LOCK)
-        self._lines.append(msgspec.json.encode(marks.owner()))
+        self._lines.append(msgspec.json.encode(process_marks.owner_id()))
 
     def note(self, line: bytes) -> None:
-        """Write a line that `stale_directories` hands to whoever clears the directory."""
+        """Write a line that `find_stale_tempdirs` hands to whoever clears the directory."""
         self._lines.append(line)
 
     def release(self) -> None:
@@ -50,7 +50,7 @@ class OwnDirectory:
         return not os.path.lexists(self.path)
 
 
-class StaleDirectory(msgspec.Struct, frozen=True):
+class StaleTempdir(msgspec.Struct, frozen=True):
     """A directory whose process has ended without removing it: whose it was, and what was noted in it."""
 
     path: Path
@@ -58,7 +58,7 @@ class StaleDirectory(msgspec.Struct, frozen=True):
     lines: list[bytes]
 
 
-def stale_directories() -> Iterator[StaleDirectory]:
+def find_stale_tempdirs() -> Iterator[StaleTempdir]:
     """Yield the directories of processes that have ended without removing them."""
     for root in Path(tempfile.gettempdir()).resolve().glob("waza-*"):
         lines: list[bytes] | None = None
@@ -69,7 +69,7 @@ def stale_directories() -> Iterator[StaleDirectory]:
                 with LineFile.open(root / LOCK) as file:  # refused while the process lives
                     lines = [line for _, line in file]
         if lines is not None:
-            yield StaleDirectory(root, _owner(lines[0]) if lines else "", lines[1:])
+            yield StaleTempdir(root, _owner(lines[0]) if lines else "", lines[1:])
 
 
 def _owner(line: bytes) -> str:

@@ -6,19 +6,19 @@ import errno
 import shutil
 from pathlib import Path
 
-from waza.kit.descriptors import in_words
+from waza.kit.os_errors import describe_os_error
 
 _HEAD = 256  # bytes of a script in which its first line is looked for
 
 
-def why_not_started(error: OSError | ValueError, program: str, cwd: Path | None) -> str:
+def describe_start_error(error: OSError | ValueError, program: str, cwd: Path | None) -> str:
     """Return why `program` could not be started in `cwd`, and what to do where that is known."""
     if cwd is not None and not cwd.is_dir():
         why = f"the directory {cwd} does not exist"
     elif isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.ENOEXEC):
         why = _missing(error, program, cwd)
     else:
-        why = in_words(error) if isinstance(error, OSError) else str(error)
+        why = describe_os_error(error) if isinstance(error, OSError) else str(error)
     return f"{program!r} cannot be started: {why}"
 
 

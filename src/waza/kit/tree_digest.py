@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from waza.errors import WazaError
 
-MOST_FILES = 4096
-MOST_BYTES = 256 * 1024 * 1024
+MAX_FILES = 4096
+MAX_BYTES = 256 * 1024 * 1024
 _MOST_NAMES = 3  # in a message
 
 K = TypeVar("K")
@@ -24,11 +24,11 @@ _LEFT_OUT = {".git", "__pycache__", ".pytest_cache", ".waza", ".waza-cache"}
 _WRITTEN_BY_WAZA = (".waza-*.tmp", "session-*.ndjson")
 
 
-class TooMuchError(WazaError):
+class TreeTooLargeError(WazaError):
     """More lies below a folder than can be looked at again and again."""
 
 
-def inventory(root: Path, besides: Collection[Path] = (), *, limited: bool = True) -> dict[Path, bytes]:
+def digest_tree(root: Path, besides: Collection[Path] = (), *, limited: bool = True) -> dict[Path, bytes]:
     """Return all that lies at a path and below it, with the digests of files.
 
     Hidden files count, empty folders and what links lead to as well, each folder once. `besides` are left out, and what
@@ -50,13 +50,13 @@ def inventory(root: Path, besides: Collection[Path] = (), *, limited: bool = Tru
             rest += [one for one in below if one not in besides]
         else:
             size += status.st_size if status else 0
-            found[path] = mark + content(path)
-        if limited and (len(found) + len(rest) > MOST_FILES or (size > MOST_BYTES and len(found) > 1)):
-            raise TooMuchError(f"{root} holds more than {MOST_FILES:,} files or {MOST_BYTES >> 20} MB")
+            found[path] = mark + digest_file(path)
+        if limited and (len(found) + len(rest) > MAX_FILES or (size > MAX_BYTES and len(found) > 1)):
+            raise TreeTooLargeError(f"{root} holds more than {MAX_FILES:,} files or {MAX_BYTES >> 20} MB")
     return found
 
 
-def difference(before: Mapping[K, object], now: Mapping[K, object]) -> str:
+def describe_changes(before: Mapping[K, object], now: Mapping[K, object]) -> str:
     """Say what has changed between two inventories, the removed included, and what was added; or nothing."""
     changed = [key for key, what in before.items() if now.get(key) != what]
     added = [key for key in now if key not in before]
@@ -96,7 +96,7 @@ def _is_left_out(name: str) -> bool:
     return name in _LEFT_OUT or any(fnmatch(name, pattern) for pattern in _WRITTEN_BY_WAZA)
 
 
-def content(path: Path) -> bytes:
+def digest_file(path: Path) -> bytes:
     """Return the digest of a file, or what stands for one that cannot be read."""
     try:
         status = path.stat()
@@ -108,7 +108,7 @@ def content(path: Path) -> bytes:
     return _hashed(str(path), status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_size) + runs
 
 
-@lru_cache(maxsize=4 * MOST_FILES)
+@lru_cache(maxsize=4 * MAX_FILES)
 def _hashed(path: str, *_as_it_was: int) -> bytes:
     try:
         with Path(path).open("rb") as stream:

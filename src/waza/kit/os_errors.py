@@ -9,22 +9,22 @@ _USED_UP = {errno.EMFILE, errno.ENFILE}
 
 if sys.platform == "win32":
 
-    def most_open_files() -> int | None:
+    def max_open_files() -> int | None:
         """Return the limit, or None where there is none to speak of."""
         return None
 
 else:
     import resource
 
-    def most_open_files() -> int | None:
+    def max_open_files() -> int | None:
         """Return the limit, or None where there is none to speak of."""
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return None if limit == resource.RLIM_INFINITY else limit
 
 
-def in_words(error: OSError) -> str:
+def describe_os_error(error: OSError) -> str:
     """Return why the system refused, in its words; where descriptors have run out, with their limit."""
     said = error.strerror or str(error)
     if error.errno in _USED_UP:
-        return f"{said} (this process may have {most_open_files()}: ulimit -n)"
+        return f"{said} (this process may have {max_open_files()}: ulimit -n)"
     return said

@@ -3,8 +3,8 @@
 What agents, programs and people's files say may hold signs that steer whoever shows it: escape codes move the
 cursor of a terminal, bidirectional signs reorder what is read, signs without width hide it from people but not from
 models, and CI servers take some lines for commands.
-Everything that waza prints, and every value in the documents that it writes, passes through `harmless`; JSON is
-data and stays as it is in files, and is printed in a form that reads as the same data (`harmless_json`).
+Everything that waza prints, and every value in the documents that it writes, passes through `escape_unsafe`; JSON is
+data and stays as it is in files, and is printed in a form that reads as the same data (`escape_unsafe_json`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _COMMAND = re.compile(
 _STEERING_IN_JSON = re.compile(rf"{_UNSEEN.pattern}|#(?=#\w*+\[)")
 
 
-def harmless(text: str) -> str:
+def escape_unsafe(text: str) -> str:
     r"""Return the text so that showing it does nothing else.
 
     What steers a terminal or cannot be seen is written as an escape such as `\x1b`; tabs and newlines stay. The
@@ -51,7 +51,7 @@ def harmless(text: str) -> str:
     return _COMMAND.sub(r"\g<0> ", _UNSEEN.sub(_escape, text.replace("\r\n", "\n")))
 
 
-def harmless_json(document: str) -> str:
+def escape_unsafe_json(document: str) -> str:
     r"""Return a JSON document that holds the same data, with such characters as JSON escapes (`\u001b`)."""
     return _STEERING_IN_JSON.sub(_json_escape, document)
 

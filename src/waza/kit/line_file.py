@@ -1,7 +1,7 @@
 """Append-only files of lines (NDJSON) that one process writes.
 
 A line is in the file when `append` returns: a process that is killed loses none. It is on disk at most about
-`WITHIN` seconds later, together with those that were appended meanwhile: a power cut loses no more than these.
+`SYNC_DELAY` seconds later, together with those that were appended meanwhile: a power cut loses no more than these.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Self
 
 from waza.errors import WazaError
-from waza.kit.descriptors import in_words
-from waza.kit.files import BINARY, cannot_write, write_all
+from waza.kit.files import BINARY, write_all, write_error
+from waza.kit.os_errors import describe_os_error
 
 if sys.platform == "win32":
     import msvcrt
@@ -35,7 +35,7 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-WITHIN = 0.05  # seconds; a sync takes its time as well, and both together should stay below 0.1
+SYNC_DELAY = 0.05  # seconds; a sync takes its time as well, and both together should stay below 0.1
 _LOCKED_ELSEWHERE = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 _BLOCK = 1 << 16
 _sync_data = getattr(os, "fdatasync", os.fsync)
@@ -47,7 +47,7 @@ class GroupSync:
     A thread, because a grader that computes holds up the event loop for longer than a line may wait.
     """
 
-    def __init__(self, sync: Callable[[], None], within: float = WITHIN) -> None:
+    def __init__(self, sync: Callable[[], None], within: float = SYNC_DELAY) -> None:
         self._sync, self._within = sync, within
         self._timer: threading.Timer | None = None
         self._timers = threading.Lock()  # guards the one above
@@ -111,7 +111,7 @@ class LineFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
         except OSError as error:
-            raise cannot_write(path, error) from error
+            raise write_error(path, error) from error
         try:
             _lock_or_refuse(descriptor, path)
             return cls(path, descriptor, _cut_torn_tail(descriptor))
@@ -134,7 +134,7 @@ class LineFile:
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, offset)
-            raise cannot_write(self.path, error) from error
+            raise write_error(self.path, error) from error
         self._size += len(line) + 1
         self._group.soon()
         return offset
@@ -174,7 +174,7 @@ class LineFile:
 
     def _complain(self) -> None:
         if self._group.trouble is not None:
-            raise cannot_write(self.path, self._group.trouble) from self._group.trouble
+            raise write_error(self.path, self._group.trouble) from self._group.trouble
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -195,7 +195,9 @@ def _lock_or_refuse(descriptor: int, path: Path) -> None:
         _lock(descriptor)
     except OSError as error:
         if error.errno not in _LOCKED_ELSEWHERE:
-            raise WazaError(f"cannot lock {path}: {in_words(error)}; use a local disk for it") from error
+            raise WazaError(
+                f"cannot lock {path}: {describe_os_error(error)}; use a local disk for it"
+            ) from error
         raise WazaError(f"{path} is in use by another run; wait until that run has ended") from error
 
 

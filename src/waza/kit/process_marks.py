@@ -34,7 +34,7 @@ _numbers = itertools.count(1)
 _given: set[int] = set()  # the numbers of all children; without any there is nothing to look for
 
 
-def owner() -> str:
+def owner_id() -> str:
     """Return how marks name this process."""
     return f"{os.getpid()}-{_SEED}"
 
@@ -43,22 +43,24 @@ def new_mark() -> tuple[int, str]:
     """Return a number for a child, and the value of `MARK` for its environment."""
     number = next(_numbers)
     _given.add(number)
-    return number, f"{os.environ.get(MARK, '')} {owner()}:{number}".strip()
+    return number, f"{os.environ.get(MARK, '')} {owner_id()}:{number}".strip()
 
 
-def any_given() -> bool:
+def has_marks() -> bool:
     """Tell whether this process has marked anything."""
     return bool(_given)
 
 
-def marked(number: int | None, *, of: str | None = None, inside: Path | None = None) -> list[psutil.Process]:
+def find_marked(
+    number: int | None, *, of: str | None = None, inside: Path | None = None
+) -> list[psutil.Process]:
     """Return the living processes with the mark of a child (None: of any child) of an owner (None: us).
 
     `inside` leaves out those that do not work in that directory, a real path, or below it.
     """
     import psutil
 
-    named = owner() if of is None else of
+    named = owner_id() if of is None else of
     has_mark = _has_limit if _by_limit() else _has_variable
     found = []
     for pid in psutil.pids():
@@ -80,14 +82,14 @@ def _has_variable(pid: int, named: str, number: int | None) -> bool:
     return any(mark.startswith(wanted) if number is None else mark == wanted for mark in marks)
 
 
-def brand(number: int) -> None:
+def apply_mark(number: int) -> None:
     """Give a child that other code started, with the mark in its environment, the whole mark."""
     import psutil
 
     if _by_limit():
         for pid in psutil.pids():
             with contextlib.suppress(psutil.Error):
-                if _has_variable(pid, owner(), number):
+                if _has_variable(pid, owner_id(), number):
                     _set_limit(pid, number)
 
 
@@ -111,7 +113,9 @@ if sys.platform == "linux":
 
     def _set_limit(pid: int, number: int) -> None:
         with contextlib.suppress(OSError):  # it has ended
-            resource.prlimit(pid, resource.RLIMIT_RTTIME, (_value(owner(), number), resource.RLIM_INFINITY))
+            resource.prlimit(
+                pid, resource.RLIMIT_RTTIME, (_value(owner_id(), number), resource.RLIM_INFINITY)
+            )
 
     def before_exec(number: int) -> Callable[[], None]:
         """Return what a child does between its start and its program: take the mark, and end with its parent.
@@ -122,7 +126,7 @@ if sys.platform == "linux":
 
         prctl = ctypes.PyDLL(None).prctl  # PyDLL: keeps the interpreter's lock, which is free in the copy
         parent = os.getpid()
-        limits = (_value(owner(), number), resource.RLIM_INFINITY) if _by_limit() else None
+        limits = (_value(owner_id(), number), resource.RLIM_INFINITY) if _by_limit() else None
 
         def prepare() -> None:
             if limits is not None:

@@ -7,11 +7,11 @@ import traceback
 from pathlib import Path
 from typing import NamedTuple
 
-LONGEST = 16_000  # characters of a traceback, whose end counts
+MAX_TRACEBACK = 16_000  # characters of a traceback, whose end counts
 _OURS = (str(Path(__file__).parents[1]) + os.sep, "<frozen importlib")
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """A place in a source file, with the code there; `function` is empty where the code does not even parse."""
 
     file: str
@@ -26,11 +26,11 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}{where}: {self.code}"
 
 
-class Fault(NamedTuple):
+class ExceptionReport(NamedTuple):
     """An exception without our frames: its place in code that is not ours, None where there is none."""
 
     error: BaseException
-    place: Place | None
+    place: SourceLocation | None
     traceback: str
 
     @property
@@ -40,7 +40,7 @@ class Fault(NamedTuple):
         return f"{type(self.error).__name__}: {self.error}{f' ({place})' if place else ''}"
 
 
-def fault_of(error: BaseException, folder: str = "") -> Fault:
+def describe_exception(error: BaseException, folder: str = "") -> ExceptionReport:
     """Return what can be told of an exception that other people's code raised.
 
     The place is the last one in `folder`, where that is given and has one, else the last one that is not ours.
@@ -51,16 +51,20 @@ def fault_of(error: BaseException, folder: str = "") -> Fault:
     shown.stack = traceback.StackSummary.from_list(theirs or frames[-1:])
     places = [place for place in _places(error) if not place.file.startswith(_OURS)]
     inside = [place for place in places if folder and place.file.startswith(folder + os.sep)]
-    return Fault(error, next(reversed(inside or places), None), "".join(shown.format())[-LONGEST:])
+    return ExceptionReport(
+        error, next(reversed(inside or places), None), "".join(shown.format())[-MAX_TRACEBACK:]
+    )
 
 
-def _places(error: BaseException) -> list[Place]:
+def _places(error: BaseException) -> list[SourceLocation]:
     """Return the places through which an exception came, its own one last."""
     places = [
-        Place(frame.filename, frame.lineno or 0, (frame.colno or 0) + 1, frame.line or "", frame.name)
+        SourceLocation(
+            frame.filename, frame.lineno or 0, (frame.colno or 0) + 1, frame.line or "", frame.name
+        )
         for frame in traceback.extract_tb(error.__traceback__)
     ]
     if isinstance(error, SyntaxError) and error.filename:
         code = (error.text or "").strip()
-        places.append(Place(error.filename, error.lineno or 0, error.offset or 1, code))
+        places.append(SourceLocation(error.filename, error.lineno or 0, error.offset or 1, code))
     return places
