@@ -31,7 +31,7 @@ def test_a_run_that_was_ended_goes_on_where_it_was(tmp_path: Path, number: signa
     write_tree(project.home, {"evals.json": document(*items, default_evaluators={"Citations": {}})})
     asked = ["m365", "run", "evals.json", "--agent", WAITING.format(nap=duration), "-o", "result.json"]
     with project.started(*asked) as live:
-        live.until(lambda: len(project.journal()) == 2 and survivors(duration))
+        live.until(lambda: project.finished() == [("item-1", 1)] and survivors(duration))
         live.send(number)
         ended = live.ended()
     assert ended.code == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGHUP: 129}[number]
