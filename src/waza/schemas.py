@@ -10,6 +10,7 @@ import msgspec
 
 from waza.graders import TYPES
 from waza.kit.decode import fields_of
+from waza.kit.field_docs import field_docs, structs_in
 from waza.model.loaded import ProjectFile
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
@@ -18,6 +19,7 @@ from waza.model.wgp import Request, Response
 from waza.plugins import load as load_plugin
 
 KINDS = ("suite", "task", "config", "results", "wgp-request", "wgp-response")
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ROOTS: dict[str, type] = {
     "suite": SuiteFile,
     "task": TaskFile,
@@ -39,19 +41,50 @@ _TITLES = {
 def schema_of(kind: str) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a format: one of KINDS.
 
-    In suites and tasks every grader type brings the rules of its own `config`. Texts may be written as any
+    The docstrings of fields are descriptions. In suites and tasks every grader type brings the rules of its own
+    `config`. Texts may be written as any
     plain scalar in YAML, so they accept numbers and booleans; keys without a value count as left out.
     Results may have fields that we do not know.
     """
     schema = msgspec.json.schema(_ROOTS[kind])
     definitions = schema.setdefault("$defs", {})
+    _describe(_ROOTS[kind], definitions)
     if kind in ("suite", "task"):
         _add_graders(definitions)
     if kind in ("suite", "task", "config"):
         for definition in definitions.values():
             _as_yaml_has_it(definition)
     _drop_unused(schema)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": _TITLES[kind], **schema}
+    return {"$schema": _DIALECT, "title": _TITLES[kind], **schema}
+
+
+def grader_schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the `config` of a grader type. KeyError: there is no such type."""
+    config, definitions = _config_of(name)
+    schema = {"$schema": _DIALECT, "title": f"config of the grader {name}", **config}
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _config_of(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schema of a grader's `config`, and the definitions that it refers to."""
+    grader = load_plugin("waza.graders", name)
+    if grader is None:
+        raise KeyError(name)
+    _, definitions = msgspec.json.schema_components([grader], schema_hook=_private)
+    _describe(grader, definitions)
+    config = definitions.pop(grader.__name__)
+    public = {field.key for field in fields_of(grader)}
+    config["properties"] = {key: value for key, value in config["properties"].items() if key in public}
+    return config, definitions
+
+
+def _describe(root: type, definitions: dict[str, Any]) -> None:
+    """Make the docstrings of fields the descriptions of properties."""
+    for struct in structs_in(root):
+        docs, properties = field_docs(struct), definitions[struct.__name__]["properties"]
+        for field in fields_of(struct):
+            if field.name in docs:
+                properties[field.key]["description"] = docs[field.name]
 
 
 def _private(kind: type) -> dict[str, Any]:
@@ -81,14 +114,9 @@ def _add_graders(definitions: dict[str, Any]) -> None:
     """Let each grader type say what belongs under its `config`."""
     rules = []
     for name in TYPES:
-        grader: type = load_plugin("waza.graders", name)  # type: ignore[assignment]  # a name of our own table
         key = f"config of {name}"
-        _, own = msgspec.json.schema_components([grader], schema_hook=_private)
-        config = own.pop(grader.__name__)
-        public = {field.key for field in fields_of(grader)}
-        config["properties"] = {k: v for k, v in config["properties"].items() if k in public}
+        definitions[key], own = _config_of(name)
         definitions.update(own)
-        definitions[key] = config
         rules.append(
             {
                 "if": {"properties": {"type": {"const": name}}, "required": ["type"]},
@@ -97,7 +125,8 @@ def _add_graders(definitions: dict[str, Any]) -> None:
         )
     entry = definitions["GraderEntry"]
     entry["allOf"] = rules
-    entry["properties"]["type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string"}]}
+    kind = entry["properties"]["type"]
+    kind["anyOf"] = [{"enum": list(TYPES)}, {"type": kind.pop("type")}]
 
 
 def _as_yaml_has_it(schema: Any) -> None:

@@ -45,6 +45,18 @@ def test_a_schema_is_valid_and_committed_as_it_is_printed(tmp_path: Path, kind: 
     assert set(references(schema)) == {f"#/$defs/{name}".replace(" ", "%20") for name in schema["$defs"]}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_key_is_described(tmp_path: Path, kind: str):
+    schema = strict_json(waza("schema", kind, cwd=tmp_path).out)
+    keys = [
+        (f"{name}.{key}", rules.get("description", ""))
+        for name, definition in schema["$defs"].items()
+        for key, rules in definition.get("properties", {}).items()
+    ]
+    assert keys
+    assert [key for key, description in keys if not description.endswith((".", "`"))] == []
+
+
 def references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from ([value["$ref"]] if isinstance(value.get("$ref"), str) else [])

@@ -23,7 +23,10 @@ class ActionSequence(Grader, frozen=True, kw_only=True):
     """
 
     matching_mode: Literal["exact_match", "in_order_match", "any_order_match"]
+    """`exact_match`: these calls and no others, in this order. `in_order_match`: in this order, others may be
+    between. `any_order_match`: each at least as often as it is listed."""
     expected_actions: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
+    """Exact names of tools. A name may be listed several times."""
 
     def needs(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""

@@ -29,9 +29,13 @@ class Range(Keys, frozen=True, kw_only=True, omit_defaults=True):
     strict_keys: ClassVar[bool] = True
 
     gte: float | None = None
+    """At least this number."""
     lte: float | None = None
+    """At most this number."""
     gt: float | None = None
+    """More than this number."""
     lt: float | None = None
+    """Less than this number."""
 
     def holds(self, value: Any) -> bool:
         """Tell whether `value` is a number within all bounds. Booleans and texts are no numbers."""
@@ -47,10 +51,15 @@ class Matcher(Keys, frozen=True, kw_only=True, omit_defaults=True):
     strict_keys: ClassVar[bool] = True
 
     equals: Any = MISSING
+    """The argument is this value."""
     regex: str | None = None
+    """The pattern (RE2) is found in the argument."""
     contains: str | None = None
+    """The argument contains this text."""
     range: Range | None = None
+    """The argument is a number in this range."""
     json_schema: dict[str, Any] | None = None
+    """The argument fits this JSON Schema."""
 
     def check(self, path: tuple[str | int, ...]) -> Iterator[ConfigMistake]:
         """Yield what makes the matcher unusable: not one key, an empty condition, one that does not compile."""

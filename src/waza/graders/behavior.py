@@ -36,10 +36,15 @@ class Behavior(Grader, frozen=True, kw_only=True):
     """
 
     max_tool_calls: NonNegative | None = None
+    """Tool calls at most. 0: no limit."""
     max_tokens: NonNegative = 0
+    """Input and output tokens at most. 0: no limit. Without reported usage the check passes."""
     max_duration_ms: NonNegative = 0
+    """Milliseconds that the agent may work, over all turns. 0: no limit."""
     required_tools: list[NonBlank] = []
+    """Tools that must be called at least once, by their exact names."""
     forbidden_tools: list[NonBlank] = []
+    """Tools that must not be called, by their exact names."""
 
     def needs(self) -> Mapping[str, str]:
         """Say which limits look at reported calls and tokens."""

@@ -42,8 +42,12 @@ class Code(Grader, frozen=True, kw_only=True):
     """
 
     assertions: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
+    """Expressions, each of which must be true."""
     language: Literal["python", "javascript"] = "python"
+    """The language of the assertions. JavaScript needs Node."""
     timeout: Seconds | None = None
+    """Seconds that all assertions may take together. Default: `graders.codeTimeout` of `.waza.yaml`, which is
+    30."""
 
     def needs(self) -> Mapping[str, str]:
         """Say which reports the names in the assertions hang on."""

@@ -28,8 +28,11 @@ class ExpectedFile(Keys, frozen=True, kw_only=True):
     strict_keys: ClassVar[bool] = True
 
     path: str
+    """The path of the file in the workspace."""
     snapshot: str = ""
+    """A file that it must be equal to, byte for byte."""
     contains: list[str] = []
+    """Fragments that must be in the file. One with `-` in front must not be; a `+` in front is dropped."""
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
@@ -84,8 +87,12 @@ class Diff(Grader, frozen=True, kw_only=True):
 
     reads_workspace: ClassVar[bool] = True
     expected_files: Annotated[list[ExpectedFile], msgspec.Meta(min_length=1)]
+    """What files of the workspace must be."""
     context_dir: str = ""
+    """The directory of snapshots. Default: beside the suite, then the fixtures, then the current
+    directory."""
     update_snapshots: bool = False
+    """Rewrite snapshots with what the agent wrote, as `--update-snapshots` does."""
 
     _snapshots: tuple[_Snapshot | None, ...] = ()  # one for each expected file, set by `placed`
 

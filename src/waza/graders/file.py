@@ -22,8 +22,11 @@ class ContentPattern(Keys, frozen=True, kw_only=True):
     strict_keys: ClassVar[bool] = True
 
     path: str
+    """The path of the file in the workspace."""
     must_match: list[str] = []
+    """Patterns (RE2) that must be found in the file."""
     must_not_match: list[str] = []
+    """Patterns (RE2) that must not be found in the file."""
 
 
 class File(Grader, frozen=True, kw_only=True):
@@ -34,8 +37,11 @@ class File(Grader, frozen=True, kw_only=True):
 
     reads_workspace: ClassVar[bool] = True
     must_exist: list[str] = []
+    """Files and directories that must exist."""
     must_not_exist: list[str] = []
+    """Files and directories that must not exist."""
     content_patterns: list[ContentPattern] = []
+    """What must be in files, and what must not."""
 
     def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing and paths that leave the workspace; warn of bad patterns."""

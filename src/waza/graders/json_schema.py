@@ -25,8 +25,11 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
     """
 
     schema: dict[str, Any] | None = None
+    """The JSON Schema."""
     schema_file: str = ""
+    """A file with the JSON Schema, beside the suite or in the current directory. `schema` wins."""
     extract_json: bool = False
+    """Accept other text around exactly one JSON object or array."""
 
     _text: str = ""  # the schema as it was read when the suite was loaded
     _file: Path | None = None  # where relative references in it start from

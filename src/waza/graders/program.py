@@ -51,9 +51,14 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
     reads_workspace: ClassVar[bool] = True
     takes_empty: ClassVar[bool] = True
     command: NonBlank
+    """A program on `PATH`, or a file beside the suite or in the current directory."""
     args: list[str] = []
+    """Its arguments. Those that are files beside the suite are handed over as absolute paths."""
     timeout: SecondsOrOff = 0
+    """Seconds that it may take. 0: `graders.programTimeout` of `.waza.yaml`, which is 30."""
     cache_inputs: list[NonBlank] | None = None
+    """Files and directories that the verdict depends on, beside the suite. `[]`: none. Left out: the
+    directory of the program, and verdicts are not taken from the cache."""
 
     _near: tuple[str, ...] = ()  # folders with its code that were found
 

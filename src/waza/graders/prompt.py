@@ -52,15 +52,25 @@ class Prompt(Grader, frozen=True, kw_only=True):
 
     takes_empty: ClassVar[bool] = True
     prompt: str = ""
+    """What the judge is asked to look for. It wins over the text of `rubric`."""
     rubric: str = ""
+    """A built-in rubric, or a Markdown file beside the suite or in the current directory."""
     model: str = ""
+    """The model of the judge. Default: `config.judge_model` of the suite."""
     reasoning_effort: Effort | None = None
+    """How much the judge thinks. Default: `config.judge_reasoning_effort` of the suite."""
     continue_session: bool = False
+    """Ask in the agent's own session, which knows what the agent did."""
     mode: Literal["independent", "pairwise"] = "independent"
+    """`pairwise` compares the output with that of the baseline, where there is one."""
     threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    """The least score, from 0 to 1, with which the grader passes."""
     include_output: bool = True
+    """Whether the judge is given the task's input and the agent's output."""
     tools: list[NonBlank] = []
+    """Tools that the judge may use besides reading. It works in a copy of the workspace then."""
     timeout: Seconds | None = None
+    """Seconds that one answer of the judge may take. Default: `config.judge_timeout_seconds` of the suite."""
     _loaded: Rubric | None = None
 
     @property

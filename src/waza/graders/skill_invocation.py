@@ -25,9 +25,14 @@ class SkillInvocationGrader(Grader, frozen=True, kw_only=True):
     """
 
     required_skills: list[NonBlank] = []
+    """Exact names of skills that must be invoked."""
     forbidden_skills: list[NonBlank] = []
+    """Exact names of skills that must not be invoked."""
     mode: Literal["exact_match", "in_order", "any_order"] | None = None
+    """How the invocations must fit `required_skills`: `exact_match`, `in_order` or `any_order`. Needed with
+    `required_skills`."""
     allow_extra: bool = True
+    """False: other skills lower the score. They never change whether the grader passes."""
 
     def needs(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""

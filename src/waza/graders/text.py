@@ -20,11 +20,17 @@ class Text(Grader, frozen=True, kw_only=True):
     """
 
     contains: list[str] = []
+    """Texts that must be in the output, in any case."""
     not_contains: list[str] = []
+    """Texts that must not be in the output, in any case."""
     contains_cs: list[str] = []
+    """Texts that must be in the output, in this case."""
     not_contains_cs: list[str] = []
+    """Texts that must not be in the output, in this case."""
     regex_match: list[str] = []
+    """Patterns (RE2) that must be found in the output."""
     regex_not_match: list[str] = []
+    """Patterns (RE2) that must not be found in the output."""
 
     def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing; warn of patterns that do not compile."""

@@ -21,7 +21,9 @@ class ExpectedCall(Keys, frozen=True, kw_only=True, omit_defaults=True):
     strict_keys: ClassVar[bool] = True
 
     tool: NonBlank
+    """A pattern (RE2) that is found in the name of the tool, in any case."""
     args: dict[str, Matcher] = {}
+    """Matchers, by the name of the argument. All must hold on the same call."""
 
 
 class ToolCalls(Grader, frozen=True, kw_only=True):
@@ -32,10 +34,15 @@ class ToolCalls(Grader, frozen=True, kw_only=True):
     """
 
     required_tools: list[NonBlank] = []
+    """Tools that must be called at least once, by their exact names."""
     forbidden_tools: list[NonBlank] = []
+    """Tools that must not be called, by their exact names."""
     min_calls: NonNegative | None = None
+    """Tool calls at least."""
     max_calls: NonNegative | None = None
+    """Tool calls at most. 0 allows none."""
     expect: list[ExpectedCall] = []
+    """Calls of each of which there must be at least one."""
 
     def needs(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""

@@ -24,10 +24,15 @@ class ToolSpec(Keys, frozen=True, kw_only=True):
     strict_keys: ClassVar[bool] = True
 
     tool: NonBlank
+    """The tool: a pattern (RE2, in any case) in `expect_tools` and `reject_tools`, a name in `allow_only`."""
     command_pattern: str = ""
+    """A pattern (RE2, in any case) that is found in the argument `command`."""
     path_pattern: str = ""
+    """A pattern (RE2, in any case) that is found in the argument `path`."""
     skill_pattern: str = ""
+    """A pattern (RE2, in any case) that is found in the argument `skill`."""
     args: dict[str, Matcher] = {}
+    """Matchers, by the name of the argument."""
 
     @property
     def patterns(self) -> dict[str, str]:
@@ -74,8 +79,11 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
     """
 
     expect_tools: list[ToolSpec] = []
+    """Calls of each of which there must be at least one."""
     reject_tools: list[ToolSpec] = []
+    """Calls that must not be made."""
     allow_only: list[ToolSpec] | None = None
+    """Calls that may be made; any other fails. An empty list allows none."""
 
     def needs(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""

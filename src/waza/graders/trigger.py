@@ -29,8 +29,11 @@ class Trigger(Grader, frozen=True, kw_only=True):
     """
 
     skill_path: NonBlank
+    """A `SKILL.md`, an `.agent.md`, or the directory of one; beside the suite or in the current directory."""
     mode: NonBlank
+    """`positive`: the prompt should be one for the skill. `negative`: it should not."""
     threshold: Share = 0.6
+    """How near the prompt must be to the skill, from 0 to 1."""
     _keywords: Keywords | None = None
 
     def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:

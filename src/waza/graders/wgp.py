@@ -27,8 +27,11 @@ class WgpLimits(Keys, frozen=True, kw_only=True):
     """Limits of one grading. `memory_mb` is 256 for wasm; a program is only limited if it is written."""
 
     memory_mb: Annotated[int, msgspec.Meta(ge=1, le=65_536)] | None = None
+    """Memory in MiB. Default: 256 for `wasm`; for `program` no limit."""
     cpu_seconds: Seconds = 30
+    """Seconds of processor time."""
     wall_seconds: Seconds = 30
+    """Seconds from start to end."""
 
 
 class Wgp(Grader, frozen=True, kw_only=True):
@@ -44,10 +47,16 @@ class Wgp(Grader, frozen=True, kw_only=True):
     reads_changes: ClassVar[bool] = True
     takes_empty: ClassVar[bool] = True
     runtime: Literal["program", "wasm"]
+    """`program`: an executable program, which runs with your rights. `wasm`: a WASM module, which runs in a
+    sandbox."""
     artifact: NonBlank
+    """The file of the program or module, beside the suite or in the current directory."""
     entrypoint: NonBlank = "grade"
+    """The function that a WASM module exports."""
     limits: WgpLimits = WgpLimits()
+    """Limits of one grading."""
     config: dict[str, Any] = {}
+    """What the grader gets as its config."""
 
     _digest: str = ""  # of a module as it was when the suite was loaded
 

@@ -49,10 +49,15 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     concurrent: ClassVar[bool] = True
     secrets: ClassVar[tuple[str, ...]] = KEYS
     name: NonBlank
+    """A built-in evaluator, such as `Relevance` or `ExactMatch`, or the name of a custom one."""
     threshold: float | UnsetType = UNSET
+    """The least score with which it passes, on the evaluator's own scale. Default: that of the evaluator."""
     options: dict[str, Any] = {}
+    """Options of the evaluator."""
     expected_response: str = ""
+    """The answer to compare with. Default: what the task expects."""
     context: str = ""
+    """What the answer should be based on, for evaluators that look at that."""
 
     _root: Path | None = None  # the directory with custom-evaluators
     _entry: dict[str, Any] | None = None  # the options as a document has them, where there is one

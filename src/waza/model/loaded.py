@@ -21,82 +21,115 @@ class TriggerPrompt(Keys, frozen=True, kw_only=True):
     """A prompt on which the skill should, or should not, fire."""
 
     prompt: NonBlank
+    """The prompt that the agent is given."""
     reason: str = ""
+    """Why the skill should, or should not, be invoked. It has no effect."""
     confidence: Literal["", "high", "medium"] = ""
+    """How sure the author is. Prompts of `medium` confidence weigh less in the figures."""
 
 
 class TriggerTests(Keys, frozen=True, kw_only=True):
     """The keys of `trigger_tests.yaml`."""
 
     skill: NonBlank
+    """The name of the skill."""
     should_trigger_prompts: list[TriggerPrompt] = []
+    """Prompts on which the agent should invoke the skill."""
     should_not_trigger_prompts: list[TriggerPrompt] = []
+    """Prompts on which it should not."""
 
 
 class Paths(Keys, frozen=True, kw_only=True):
     """`paths` of `.waza.yaml`, relative to its directory."""
 
     skills: str = "skills/"
+    """The directory of skills."""
     evals: str = "evals/"
+    """The directory of suites, with one directory for each skill."""
     results: str = "results/"
+    """The directory for results files. Without `-o`, a value other than the default makes `waza run` write
+    there."""
 
 
 class FileNames(Keys, frozen=True, kw_only=True):
     """`files` of `.waza.yaml`."""
 
     evalFile: NonBlank = "eval.yaml"  # noqa: N815  # the file format's own spelling, as below
+    """The name of suite files."""
     taskGlob: NonBlank = "tasks/*.yaml"  # noqa: N815
+    """The pattern of task files of new suites."""
     taskFileSuffix: NonBlank = ".yaml"  # noqa: N815
+    """The suffix of task files of new suites."""
 
 
 class Defaults(Keys, frozen=True, kw_only=True):
     """`defaults` of `.waza.yaml`."""
 
     engine: str = "copilot-sdk"
+    """The agent of `waza m365 run` without `--agent`. A suite names its own."""
     model: str = "claude-sonnet-4.6"
+    """The model of `waza m365 run` without `--model`. A suite names its own."""
     judgeModel: str = ""  # noqa: N815
+    """The model of judges, instead of `config.judge_model` of suites. `--judge-model` wins."""
     timeout: NonNegative = 300
+    """Accepted; suites name their own limits."""
     parallel: bool = False
+    """Run trials at the same time, also where a suite does not ask for it."""
     workers: CountOrOff = 0
+    """How many trials run at the same time. 0: what the suite says."""
     verbose: bool = False
+    """Show prompts, responses, tools and graders, as `-v` does."""
     sessionLog: bool = False  # noqa: N815
+    """Write a session log, as `--session-log` does."""
 
 
 class CacheKeys(Keys, frozen=True, kw_only=True):
     """`cache` of `.waza.yaml`."""
 
     enabled: bool = False
+    """Reuse results of tasks that did not change, as `--cache` does."""
     dir: str = ".waza-cache"
+    """The directory of the cache."""
 
 
 class ServerKeys(Keys, frozen=True, kw_only=True):
     """`server` of `.waza.yaml`."""
 
     port: NonNegative = 3000
+    """The port of a results server. No command of waza reads it."""
     resultsDir: str = "results/"  # noqa: N815
+    """The directory of a results server. No command of waza reads it."""
 
 
 class DevKeys(Keys, frozen=True, kw_only=True):
     """`dev` of `.waza.yaml`."""
 
     model: str = "claude-sonnet-4-20250514"
+    """The model of an authoring loop. No command of waza reads it."""
     target: Literal["low", "medium", "medium-high", "high"] = "medium-high"
+    """The level that an authoring loop aims at. No command of waza reads it."""
     maxIterations: NonNegative = 5  # noqa: N815
+    """The iterations of an authoring loop. No command of waza reads it."""
 
 
 class TokenKeys(Keys, frozen=True, kw_only=True):
     """`tokens` of `.waza.yaml`."""
 
     warningThreshold: NonNegative = 500  # noqa: N815
+    """The number of tokens above which a file is large. No command of waza reads it."""
     fallbackLimit: NonNegative = 1000  # noqa: N815
+    """The limit of files that `limits` does not name. No command of waza reads it."""
     limits: dict[str, Any] | None = None
+    """Limits by pattern. No command of waza reads it."""
 
 
 class GraderKeys(Keys, frozen=True, kw_only=True):
     """`graders` of `.waza.yaml`: limits in seconds."""
 
     programTimeout: PositiveInt = 30  # noqa: N815
+    """Seconds that a `program` grader may take, where it does not say."""
     codeTimeout: PositiveInt = 30  # noqa: N815
+    """Seconds that the assertions of a `code` grader may take together, where it does not say."""
 
 
 class StorageKeys(Keys, frozen=True, kw_only=True):
@@ -104,27 +137,39 @@ class StorageKeys(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     provider: Literal["", "azure-blob"] = ""
+    """Where results are uploaded to. Uploads are not available in this version; `waza run` says so."""
     accountName: str = ""  # noqa: N815
+    """The name of the storage account."""
     containerName: str = "waza-results"  # noqa: N815
+    """The name of the container."""
     enabled: bool = True
+    """False switches the section off."""
 
 
 class ProviderKeys(Keys, frozen=True, kw_only=True):
     """`provider` of `.waza.yaml`: a model server of one's own. The key is named, never written down."""
 
     base_url: NonBlank
+    """The address of the server, such as `http://127.0.0.1:8080/v1`."""
     type: str = ""
+    """The kind of server. Default: `openai`."""
     wire_api: str = ""
+    """The interface that the server speaks, where it has several. Default: that of its kind."""
     api_key_env: str = ""
+    """The name of the environment variable that holds the key. It must be set."""
     headers: dict[str, str] = {}
+    """Further headers of requests."""
 
 
 class RegistrySource(Keys, frozen=True, kw_only=True):
     """One of `registries` of `.waza.yaml`."""
 
     name: NonBlank
+    """The name of the registry in reports."""
     url: NonBlank
+    """The address or the path of its index file."""
     priority: int = 100
+    """Registries with a lower number come first."""
 
 
 class ProjectFile(Keys, frozen=True, kw_only=True):
@@ -132,19 +177,32 @@ class ProjectFile(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = False
     paths: Paths = Paths()
+    """Where things are, relative to this file."""
     files: FileNames = FileNames()
+    """How files are named."""
     defaults: Defaults = Defaults()
+    """Settings of commands where neither an option nor a suite says otherwise."""
     cache: CacheKeys = CacheKeys()
+    """The cache of results."""
     server: ServerKeys = ServerKeys()
+    """Settings of a results server."""
     dev: DevKeys = DevKeys()
+    """Settings of an authoring loop."""
     tokens: TokenKeys = TokenKeys()
+    """Limits on the size of files."""
     graders: GraderKeys = GraderKeys()
+    """Limits of graders."""
     storage: StorageKeys | None = None
+    """Where results are uploaded to."""
     registries: list[RegistrySource] = []
+    """Index files that `waza registry search` looks into."""
     provider: ProviderKeys | None = None
+    """A model server for agents, instead of that of the Copilot runtime. Environment variables win."""
     hosts: dict[
         str, str
     ] = {}  # of graders from elsewhere: what stands before /owner/repo.git in their addresses
+    """For graders of other repositories: by host, the address before `/owner/repo.git`, such as that of a
+    mirror."""
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,10 +17,15 @@ class ScriptedCall(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     name: NonBlank
+    """The name of the tool."""
     args: dict[str, Any] = {}
+    """The arguments of the call."""
     result: Any = ""
+    """What the tool answers."""
     success: bool = True
+    """Whether the call succeeds."""
     duration_ms: NonNegative = 0
+    """How long the call takes by the record, in milliseconds. Nothing waits."""
 
 
 class ScriptedSkill(Keys, frozen=True, kw_only=True):
@@ -28,7 +33,9 @@ class ScriptedSkill(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     name: NonBlank
+    """The name of the skill."""
     path: str = ""
+    """The path of its `SKILL.md`."""
 
 
 class ScriptedFile(Keys, frozen=True, kw_only=True):
@@ -36,7 +43,9 @@ class ScriptedFile(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     path: NonBlank
+    """The path in the workspace."""
     content: str = ""
+    """The content of the file."""
 
 
 class ScriptedUsage(Keys, frozen=True, kw_only=True):
@@ -44,10 +53,15 @@ class ScriptedUsage(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     input_tokens: NonNegative = 0
+    """Tokens that the model read."""
     output_tokens: NonNegative = 0
+    """Tokens that the model wrote."""
     cache_read_tokens: NonNegative = 0
+    """Tokens that were read from the provider's cache."""
     cache_write_tokens: NonNegative = 0
+    """Tokens that were written to the provider's cache."""
     premium_requests: float = 0
+    """Premium requests that GitHub Copilot would charge."""
 
 
 class MockTurn(Keys, frozen=True, kw_only=True):
@@ -58,16 +72,28 @@ class MockTurn(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     output: str = ""
+    """What the agent answers."""
     tool_calls: list[ScriptedCall] = []
+    """The tool calls that it makes, in this order."""
     skills: list[ScriptedSkill | str] | None = None
+    """The skills that it invokes: names, or `{name, path}`. An empty list: it invokes none. Left out: the
+    script does not say."""
     files: list[ScriptedFile] = []
+    """Files that it writes to the workspace."""
     delete: list[str] = []
+    """Files that it removes from the workspace."""
     usage: ScriptedUsage | None = None
+    """Tokens that the turn reports. Left out: none are reported."""
     citations: list[dict[str, Any]] = []
+    """Citations of the answer, in the form of evaluation documents."""
     diagnostics: dict[str, Any] = {}
+    """What the agent's platform says of the answer, in the form of evaluation documents."""
     delay_ms: NonNegative = 0
+    """Milliseconds to wait before the answer."""
     error: str | None = None
+    """The turn ends in this error of the executor."""
     throttled: bool = False
+    """The `error` is that the agent takes no requests for now."""
 
 
 class JudgeStep(Keys, frozen=True, kw_only=True, rename={"passes": "pass"}):
@@ -75,12 +101,19 @@ class JudgeStep(Keys, frozen=True, kw_only=True, rename={"passes": "pass"}):
 
     strict_keys: ClassVar[bool] = True
     passes: str | None = None  # the key is `pass`, which is no name in Python
+    """The judge passes, with this reason."""
     fail: str | None = None
+    """The judge fails, with this reason."""
     winner: Literal["A", "B", "tie"] | None = None
+    """Which of two outputs the judge prefers, in a pairwise comparison."""
     magnitude: Literal["much-better", "slightly-better", "equal"] = "slightly-better"
+    """How much better the winner is."""
     reasoning: str = ""
+    """Why it is better."""
     reply: str | None = None
+    """The judge replies with this text and gives no verdict."""
     error: str | None = None
+    """The judge's turn ends in this error."""
 
 
 class ResponderStep(Keys, frozen=True, kw_only=True):
@@ -88,23 +121,31 @@ class ResponderStep(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     reply: str | None = None
+    """The responder replies with this text."""
     stop: bool = False
+    """The responder is content and ends the conversation."""
     abstain: str | None = None
+    """The responder cannot answer, for this reason."""
 
 
 class MockBlock(MockTurn, frozen=True, kw_only=True):
     """The `mock` block: turns (or the keys of one turn), judge, responder, executions."""
 
     turns: list[MockTurn] | None = None
+    """The turns, in order. Past the last one, the agent echoes."""
     judge: dict[str, list[JudgeStep]] | None = None
+    """What judges do, by the name of the grader."""
     responder: list[ResponderStep] | None = None
+    """What the responder does, in order."""
     executions: list[MockBlock] | None = None
+    """Scripts for the executions of a task, used in turn by trial and attempt. Each overlays this one."""
 
 
 class SuiteMockBlock(MockBlock, frozen=True, kw_only=True):
     """The `mock` block of a suite: also, by prompt of its trigger tests, whether the skill is invoked."""
 
     triggers: dict[str, bool] | None = None
+    """By prompt of the trigger tests, whether the agent invokes the skill."""
 
 
 class MockScript(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,14 +15,24 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     type: str
+    """What happened: `user.message`, `assistant.message`, `tool.execution_start`, `tool.execution_complete`,
+    or an event of the executor."""
     content: Any = None
+    """The text of a message."""
     message: Any = None
+    """Another form of the text, where the executor has one."""
     arguments: Any = None
+    """The arguments of a tool call."""
     success: bool | None = None
+    """Whether a tool call succeeded."""
     tool_call_id: str = ""
+    """The id that joins the start of a tool call with its end."""
     tool_name: str = ""
+    """The name of the tool."""
     tool_result: Any = None
+    """What the tool answered."""
     at_ms: float | None = None
+    """When it happened, in milliseconds of a clock without a fixed start."""
 
 
 class ToolEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,74 +42,113 @@ class ToolEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     turn: int
+    """The assistant message that the call belongs to, counted from 1."""
     sequence: int
+    """The number of the call, in the order in which calls started."""
     tool_call_id: str = ""
+    """The id of the call."""
     tool_name: str
+    """The name of the tool."""
     args: Any = None
+    """The arguments."""
     result: Any = None
+    """What the tool answered."""
     success: bool
+    """Whether the call succeeded. A call that never ended did not."""
     error: str = ""
+    """The answer of a call that did not succeed."""
     duration_ms: int = 0
+    """Milliseconds that the call took."""
     truncated: bool = False
+    """The result was longer than 1 MB; its head and tail are kept."""
     result_bytes: int = 0
+    """The length of a result that was cut, in bytes."""
 
 
 class SkillInvocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A skill that the agent loaded."""
 
     name: str
+    """The name of the skill."""
     path: str = ""
+    """The path of its `SKILL.md`, where it is known."""
 
 
 class CommandInvocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A call of a mocked program; `args` are sanitised, `response_index` -1 means that none matched."""
 
     command: str
+    """The name of the program."""
     args: list[str] = []
+    """The arguments, without secrets."""
     exit_code: int = msgspec.field()
+    """The exit code that the mock gave."""
     response_index: int = msgspec.field()
+    """The response that was given, counted from 0; -1: none fitted."""
 
 
 class WrittenFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that the agent created or changed: its path in the workspace, with `/`, and its digest."""
 
     path: str
+    """The path in the workspace, with `/`."""
     sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    """The SHA-256 of its content, in hexadecimal."""
 
 
 class Denial(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call that the agent's tool policy denied."""
 
     tool: str
+    """The name of the tool."""
     kind: str
+    """What was asked for, in the words of the runtime, such as `shell` or `mcp`."""
     reason: str
+    """Why."""
 
 
 class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one model cost."""
 
     input_tokens: int = msgspec.field()
+    """Tokens that the model read."""
     output_tokens: int = msgspec.field()
+    """Tokens that the model wrote."""
     cache_read_tokens: int = msgspec.field()
+    """Tokens that were read from the provider's cache."""
     cache_write_tokens: int = msgspec.field()
+    """Tokens that were written to the provider's cache."""
     request_count: float = msgspec.field()
+    """Requests to the model."""
     request_cost: float = msgspec.field()
+    """Premium requests that they cost."""
     ai_credits: float | None = None
+    """AI credits that they cost; left out where they are not reported."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens and requests. `ai_credits` None means not reported; it is never estimated."""
 
     turns: int = msgspec.field()
+    """Turns of the agent."""
     input_tokens: int = msgspec.field()
+    """Tokens that models read."""
     output_tokens: int = msgspec.field()
+    """Tokens that models wrote."""
     cache_read_tokens: int = msgspec.field()
+    """Tokens that were read from the provider's cache."""
     cache_write_tokens: int = msgspec.field()
+    """Tokens that were written to the provider's cache."""
     premium_requests: float = msgspec.field()
+    """Premium requests of GitHub Copilot."""
     ai_credits: float | None = None
+    """AI credits; left out where they are not reported for every part."""
     provider: str = ""
+    """Who serves the model; `mixed` where several do."""
     provider_host: str = ""
+    """The host of a model server of your own."""
     model_metrics: dict[str, ModelUsage] = {}
+    """The same by model."""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

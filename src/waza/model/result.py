@@ -23,170 +23,275 @@ class Validation(ResultPart, frozen=True, kw_only=True):
     """A grader's verdict in a run."""
 
     identifier: str
+    """The name of the grader."""
     type: str
+    """The type of the grader; empty for checks of `expected` on the output."""
     score: float
+    """From 0 to 1."""
     weight: float
+    """How much the grader counts in weighted scores."""
     passed: bool
+    """Whether the grader passed."""
     feedback: str
+    """Why, in words."""
     details: dict[str, Any] = {}
+    """What the grader found, by its type. `error` says why there is no verdict."""
     duration_ms: int = msgspec.field()
+    """Milliseconds that the grader took."""
 
 
 class DigestArguments(msgspec.Struct, frozen=True, kw_only=True):
     """The five arguments that the digest keeps of a call; `tool_events` has all of them."""
 
     path: str = ""
+    """The argument `path`."""
     file_text: str = ""
+    """The argument `file_text`."""
     command: str = ""
+    """The argument `command`."""
     description: str = ""
+    """The argument `description`."""
     skill: str = ""
+    """The argument `skill`."""
 
 
 class DigestCall(ResultPart, frozen=True, kw_only=True):
     """A tool call in the session digest (the older, shorter record)."""
 
     id: str = ""
+    """The id of the call, where the agent has one."""
     name: str = msgspec.field()
+    """The name of the tool."""
     arguments: Any = msgspec.field()
+    """Five well-known arguments; `tool_events` has all."""
     result: Any = None
+    """What the tool answered."""
     success: bool = msgspec.field()
+    """Whether the call succeeded."""
 
 
 class SessionDigest(ResultPart, frozen=True, kw_only=True):
     """The session of a run in short."""
 
     tool_call_count: int
+    """The number of tool calls."""
     tools_used: list[str] | None
+    """The name of every call in order, duplicates kept."""
     tool_calls: list[DigestCall] = []
+    """The calls."""
     errors: list[str] | None
+    """Errors that the session reported."""
     usage: Usage | None = None
+    """Tokens and requests of the session."""
     session_id: str = ""
+    """The id of the session."""
     tool_policy_mode: str = ""
+    """`unrestricted`, `deny_all` or `allow_list`; empty where the executor has no tool policy."""
     tool_policy_denials: list[Denial] = []
+    """Calls that the tool policy denied."""
 
 
 class ResponderRecord(ResultPart, frozen=True, kw_only=True):
     """How the conversation with the responder ended."""
 
     followups_sent: int
+    """How many replies the responder gave."""
     outcome: Literal["stopped", "abstained", "cap_exhausted", "error"]
+    """`stopped` (content), `abstained`, `cap_exhausted` (no replies left) or `error`."""
     reason: str = ""
+    """Why it abstained, or what broke."""
 
 
 class CheckpointRecord(ResultPart, frozen=True, kw_only=True):
     """What the graders of a checkpoint said."""
 
     after_turn: int
+    """The turn after which the graders ran."""
     status: Literal["passed", "failed", "error"]
+    """The status of the checkpoint."""
     validations: dict[str, Validation]
+    """Verdicts by the name of the grader."""
     stopped: bool = False
+    """The conversation ended here."""
 
 
 class AttemptRecord(ResultPart, frozen=True, kw_only=True):
     """A discarded attempt: that it happened and what it cost, neither its output nor verdict texts."""
 
     attempt: int
+    """The number of the attempt, from 1."""
     status: TrialStatus
+    """How it ended."""
     failed_graders: list[str]
+    """Names of graders that did not pass."""
     error_msg: str = ""
+    """The error, if there was one."""
     duration_ms: int = msgspec.field()
+    """Milliseconds that the agent worked."""
     usage: Usage | None = None
+    """Tokens and requests of the attempt."""
 
 
 class FailureArtifacts(ResultPart, frozen=True, kw_only=True):
     """What helps to understand a run that did not pass."""
 
     stderr: str = ""
+    """The error, cut to size."""
     stdout: str = ""
+    """The output, cut to size."""
     exit_code: int = 0
+    """1 for a failure, 2 for an error."""
     failed_graders: list[str] = []
+    """Names of graders that did not pass."""
     error_patterns: list[str] = []
+    """Words in output and error that hint at a cause."""
     triage_summary: str = ""
+    """What to look at first, as Markdown."""
     captured_at: str = msgspec.field()
+    """When this was recorded, as RFC 3339."""
     context: dict[str, str] = {}
+    """`stderr_truncated` and `stdout_truncated`: whether the texts were cut."""
 
 
 class TrialResult(ResultPart, frozen=True, kw_only=True):
     """One trial."""
 
     run_number: int
+    """The number of the trial, from 1."""
     attempts: int
+    """How many attempts the trial took."""
     prompt: str = ""
+    """The prompt, with variables filled in."""
     status: TrialStatus
+    """How the trial ended."""
     duration_ms: int
+    """Milliseconds that the agent worked in the attempt that counts."""
     validations: dict[str, Validation] | None
+    """Verdicts by the name of the grader. Null: nothing was graded."""
     session_digest: SessionDigest
+    """The session of the agent in short."""
     grader_sessions: list[SessionDigest] = []
+    """Sessions of judges."""
     transcript: list[Event] = []
+    """What was seen of the agent, in order."""
     final_output: str
+    """The output: the final text of the last turn."""
     error_msg: str = ""
+    """Why there is no verdict, or what broke on the way."""
     skill_invocations: list[SkillInvocation] = []
+    """Skills that the agent invoked, in order."""
     usage: Usage | None = None
+    """Tokens and requests of the agent in the attempt that counts."""
     workspace_dir: str = ""
+    """The workspace, with `--keep-workspace`."""
     failure_artifacts: FailureArtifacts | None = None
+    """What helps to understand a trial that did not pass."""
     responder: ResponderRecord | None = None
+    """How the conversation with the responder ended."""
     checkpoints: list[CheckpointRecord] = []
+    """Verdicts of graders between turns."""
     tool_events: list[ToolEvent] = []
+    """Tool calls with all arguments and results."""
     command_invocations: list[CommandInvocation] = []
+    """Calls of mocked programs, without secrets."""
     snapshot_path: str = ""
+    """The snapshot of the trial, in files of other programs. waza writes none."""
     attempt_history: list[AttemptRecord] = []
+    """Discarded attempts."""
     error_retries: int = 0
+    """How often the trial was repeated by `--resume` or `--retry-errors` after an error."""
     timed_out: bool = False
+    """A time limit ended the trial."""
     truncated: bool = False
+    """The output was longer than 1 MB; its head and tail are kept."""
     output_bytes: int = 0
+    """The length of an output that was cut, in bytes."""
 
 
 class ConfidenceInterval(ResultPart, frozen=True, kw_only=True):
     """A confidence interval; bootstraps are counted where there are any."""
 
     lower: float
+    """The lower end."""
     upper: float
+    """The upper end."""
     mean: float
+    """The mean of the data."""
     confidence_level: float
+    """The confidence, 0.95."""
     num_bootstraps: int | None = None
+    """How many samples a bootstrap drew."""
 
 
 class TaskStats(ResultPart, frozen=True, kw_only=True):
     """Figures over the trials of a task."""
 
     pass_rate: float
+    """The trial pass rate: the share of trials that passed."""
     flakiness_percent: float
+    """The share of the rarer outcome, in percent: 0 when all trials passed or none, 50 when half of them did."""
     passed_runs: int
+    """Trials that passed."""
     failed_runs: int
+    """Trials that failed."""
     error_runs: int
+    """Trials that ended in an error."""
     total_runs: int
+    """All trials."""
     avg_score: float
+    """The mean score of the trials."""
     avg_weighted_score: float
+    """The mean weighted score of the trials."""
     min_score: float
+    """The lowest score."""
     max_score: float
+    """The highest score."""
     std_dev_score: float
+    """The standard deviation of the scores."""
     score_variance: float
+    """The variance of the scores."""
     ci95_lo: float
+    """The lower end of the 95 % interval of the score."""
     ci95_hi: float
+    """The upper end of the 95 % interval of the score."""
     flaky: bool
+    """Passed in some trials and not in others, or only at a later attempt."""
     avg_duration_ms: int
+    """The mean duration of the trials in milliseconds."""
     bootstrap_ci: ConfidenceInterval | None = None
+    """The bootstrap interval of the weighted score."""
     is_significant: bool | None = None
+    """Whether that interval leaves out 0."""
     pass_rate_ci: ConfidenceInterval | None = None
+    """Wilson's interval of the trial pass rate."""
 
 
 class Pairwise(ResultPart, frozen=True, kw_only=True):
     """Which of two outputs a judge preferred."""
 
     winner: Literal["baseline", "skill", "tie"]
+    """`skill`, `baseline` or `tie`."""
     magnitude: str
+    """How much better the winner is."""
     reasoning: str
+    """Why, in the judge's words."""
     position_consistent: bool
+    """Whether the judge said the same with the two outputs exchanged."""
 
 
 class SkillImpact(ResultPart, frozen=True, kw_only=True):
     """What the skills changed for a task."""
 
     pass_rate_with_skills: float
+    """The trial pass rate with skills."""
     pass_rate_baseline: float
+    """The trial pass rate without."""
     delta: float
+    """The difference."""
     percent_change: float
+    """The difference as a percentage of the rate without skills."""
     pairwise: Pairwise | None = None
+    """What a pairwise judge preferred."""
 
 
 class TaskResult(ResultPart, frozen=True, kw_only=True):
@@ -197,129 +302,215 @@ class TaskResult(ResultPart, frozen=True, kw_only=True):
     """
 
     cached: bool = False
+    """The answers are from the cache."""
     judged_anew: bool = False
+    """Judges were asked again about answers from the cache."""
     test_id: str
+    """The id of the task."""
     display_name: str
+    """The name of the task."""
     group: str = ""
+    """The groups that the task belongs to, by `config.group_by`."""
     golden: bool = False
+    """The task is marked as one that must always pass."""
     status: TaskStatus
+    """`failed` when a trial failed, else `error` when one ended in an error, else `passed`; `skipped` where
+    nothing was graded."""
     runs: list[TrialResult]
+    """The trials."""
     missing_trials: int = 0
+    """Trials that were planned and did not run."""
     stats: TaskStats | None = None
+    """Figures over the trials."""
     skill_impact: SkillImpact | None = None
+    """What the skills changed, in a run with a baseline."""
     error_msg: str = ""
+    """Why the task did not start."""
 
 
 class Group(ResultPart, frozen=True, kw_only=True):
     """The tasks of one group (`config.group_by`)."""
 
     name: str
+    """The name of the group."""
     passed: int
+    """Tasks that passed."""
     total: int
+    """All tasks."""
     avg_score: float
+    """The mean score."""
 
 
 class SuiteStatistics(ResultPart, frozen=True, kw_only=True):
     """Figures over the tasks of a suite with several trials."""
 
     bootstrap_ci: ConfidenceInterval
+    """The bootstrap interval of the weighted score."""
     is_significant: bool
+    """Whether that interval leaves out 0."""
     normalized_gain: float | None = None
+    """The gain over a baseline as a share of what was left to gain. Only in files of other programs."""
     success_rate_ci: ConfidenceInterval | None = None
+    """Wilson's interval of the task success rate."""
     pass_hat_k: list[float] = []
+    """How likely all of k trials pass; the first entry is k = 1."""
     pass_at_k: list[float] = []
+    """How likely at least one of k trials passes; the first entry is k = 1."""
 
 
 class Summary(ResultPart, frozen=True, kw_only=True):
     """Figures over the whole suite. `success_rate` counts errors in; `graded_success_rate` leaves them out."""
 
     total_tests: int
+    """Tasks that ran."""
     succeeded: int
+    """Tasks that passed."""
     failed: int
+    """Tasks that failed."""
     errors: int
+    """Tasks without a verdict, because of something other than the answer."""
     skipped: int
+    """Tasks that were not graded, or did not start."""
     success_rate: float
+    """The share of tasks that passed; errors count as not passed."""
     aggregate_score: float
+    """The mean score of the tasks."""
     weighted_score: float
+    """The mean weighted score of the tasks."""
     min_score: float
+    """The lowest score."""
     max_score: float
+    """The highest score."""
     std_dev: float
+    """The standard deviation of the scores."""
     duration_ms: int
+    """Milliseconds that the run took."""
     groups: list[Group] = []
+    """Figures for groups of tasks."""
     usage: Usage | None = None
+    """Tokens and requests of the agent over all trials."""
     statistics: SuiteStatistics | None = None
+    """Intervals, and how likely several trials pass."""
     graded_success_rate: float | None = None
+    """The share of tasks that passed, among those with a verdict. Left out where no task has one."""
 
 
 class MetricResult(ResultPart, frozen=True, kw_only=True):
     """A metric of the suite."""
 
     identifier: str
+    """The name of the metric."""
     value: float
+    """From 0 to 1."""
     threshold: float
+    """The least value with which it passes."""
     passed: bool
+    """Whether it passed."""
     weight: float
+    """The weight that the suite gives it."""
     details: dict[str, Any] = {}
+    """`gate`: whether the run fails with it."""
 
 
 class TriggerResult(ResultPart, frozen=True, kw_only=True):
     """One prompt of the trigger tests."""
 
     prompt: str
+    """The prompt."""
     confidence: str = ""
+    """How sure the author of the test is."""
     should_trigger: bool
+    """Whether the agent should invoke the skill."""
     did_trigger: bool
+    """Whether it did."""
     error_msg: str = ""
+    """Why there is no answer."""
     final_output: str = ""
+    """What the agent answered."""
     transcript: list[Event] = []
+    """What was seen of the agent."""
     tool_calls: list[DigestCall] = []
+    """Its tool calls."""
     session_id: str = ""
+    """The id of its session."""
 
 
 class TriggerMetrics(ResultPart, frozen=True, kw_only=True):
     """How well the skill fires when it should, and only then. A ratio of no cases is left out."""
 
     true_positives: int
+    """Invoked, and should be."""
     false_positives: int
+    """Invoked, and should not be."""
     true_negatives: int
+    """Not invoked, and should not be."""
     false_negatives: int
+    """Not invoked, and should be."""
     errors: int = 0
+    """Prompts without an answer; they count as wrong."""
     precision: float | None = None
+    """Of the prompts on which the skill was invoked, the share on which it should be."""
     recall: float | None = None
+    """Of the prompts on which it should be invoked, the share on which it was."""
     f1: float | None = None
+    """The harmonic mean of precision and recall."""
     accuracy: float
+    """The share of prompts with the right outcome."""
 
 
 class RunConfig(ResultPart, frozen=True, kw_only=True):
     """The settings that the figures depend on."""
 
     runs_per_test: int
+    """Trials of each task."""
     model_id: str
+    """The model of the agent; empty: the default of the runtime."""
     engine_type: str
+    """The executor."""
     timeout_sec: int
+    """Seconds that one turn may take."""
     judge_model: str = ""
+    """The model of judges."""
     reasoning_effort: str = ""
+    """The effort of the agent."""
     judge_reasoning_effort: str = ""
+    """The effort of judges."""
 
 
 class SuiteResult(ResultPart, frozen=True, kw_only=True):
     """A results file. `tasks` is large: writers and readers may handle it one task at a time."""
 
     schemaVersion: str  # noqa: N815  # the file format's own spelling
+    """The version of the results format."""
     eval_id: str
+    """The id of the run."""
     skill: str
+    """The target of the suite."""
     eval_name: str
+    """The name of the suite."""
     timestamp: str
+    """When the run began, as RFC 3339."""
     config: RunConfig
+    """Settings that the figures depend on."""
     summary: Summary
+    """Figures over the whole suite."""
     metrics: dict[str, MetricResult]
+    """Metrics of the suite, by name. Those without data are left out."""
     tasks: list[TaskResult]
+    """The tasks, in the order of the suite."""
     trigger_metrics: TriggerMetrics | None = None
+    """Figures of the trigger tests."""
     trigger_results: list[TriggerResult] = []
+    """The trigger tests, prompt by prompt."""
     metadata: dict[str, Any] = {}
+    """How the run ended (`run_status`), its verdict (`verdict`), that of the whole call (`invocation`),
+    warnings, and the version of waza."""
     is_baseline: bool = False
+    """This is the arm without skills."""
     baseline_outcome: SuiteResult | None = None
+    """The arm without skills, in a run with a baseline."""
     evaluation_usage: dict[str, Any] | None = None
+    """What every session cost, with judges, responders and discarded attempts."""
 
 
 def number(value: float) -> float:

@@ -23,32 +23,66 @@ class Config(Keys, frozen=True, kw_only=True):
     """`config`: how the suite is run."""
 
     trials_per_task: Count = 1
+    """Measured runs of each task."""
     timeout_seconds: Seconds = 300
+    """Seconds that one turn of the agent may take: the first prompt and every follow-up on its own."""
     first_event_timeout_seconds: SecondsOrOff = 0
+    """Seconds within which a turn must show its first event. 0: no limit."""
     idle_timeout_seconds: SecondsOrOff | None = None
+    """Seconds without any event after which a turn ends as an error. 0: no limit. Default: 120 for
+    `copilot-sdk`, else no limit."""
     parallel: bool = False
+    """Run trials at the same time."""
     workers: CountOrOff = 0
+    """How many trials run at the same time with `parallel`. 0: as many as there are processors, at most 8 and
+    no more than there are trials."""
     fail_fast: bool = False
+    """Start no further task after one did not pass. Tasks that were not started are listed as `skipped`."""
     max_attempts: CountOrOff = 1
+    """Executions of a trial that failed, at most; the last one counts. Errors are not repeated. 0 is the same
+    as 1."""
     executor: str = "copilot-sdk"
+    """The agent engine: `copilot-sdk`, `mock`, `command`, `a2a`, or one of an installed package."""
     executor_options: dict[str, Any] = {}
+    """Options of the executor, such as `command` of the executor `command`. An unknown option is an error."""
     model: str = ""
+    """The model of the agent. Left out, it is the default of the executor's runtime."""
     reasoning_effort: Effort | None = None
+    """How much the agent and the responder think. Left out, it is the default of the model. It needs a
+    `model`."""
     judge_model: str = ""
+    """The model of `prompt` graders that name none. Left out, judges use the model of the agent."""
     judge_reasoning_effort: Effort | None = None
+    """How much judges think, unless a grader says otherwise."""
     judge_timeout_seconds: Seconds | None = None
+    """Seconds that one answer of a judge may take. Default: the variable `WAZA_PROMPT_GRADER_TIMEOUT`, else
+    120."""
     stop_after_errors: CountOrOff = 5
+    """Errors of one cause in a row after which a run stops; it can be resumed. 0: never."""
     group_by: str = ""
+    """Show figures for groups of tasks: by `model`, `skill`, `tags` or `task_id`."""
     skill_directories: list[str] = []
+    """Directories that skills are loaded from, relative to the suite. The entry `none` switches all skills
+    off."""
     required_skills: list[str] = []
+    """Names of skills that must be found in `skill_directories`, or nothing is run."""
     disabled_skills: list[str] = []
+    """Skills that are left out: names, or entries of `skill_directories`. `*` switches all skills off."""
     instruction_files: list[str] = []
+    """Files of the fixtures directory that are copied into every workspace and added to the agent's
+    instructions."""
     skill_required: bool = True
+    """Whether a `skill` that is not found is an error. False: the name is only a label."""
     inject_skill_body: bool = True
+    """Give the agent the text of the target with its instructions. False: it must find the skill itself."""
     trigger_skill_routing: bool = False
+    """With `inject_skill_body: false`, tell the agent to use the skill where the prompt calls for it."""
     mcp_servers: dict[str, Any] = {}
+    """MCP servers that the agent may use, by name: `{command, args, env}` or `{url, headers}`."""
     enforce_expected: bool = True
+    """Whether `expected.behavior` and `expected.should_trigger` of tasks are checked."""
     isolation: Literal["run", "trial"] = "run"
+    """Whether trials of a run share the agent's runtime and home (`run`), or each has its own (`trial`)."""
 
 
 class Metric(Keys, frozen=True, kw_only=True):
@@ -56,11 +90,18 @@ class Metric(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     name: NonBlank
+    """`task_completion`, `behavior_quality`, `trigger_accuracy`, `trigger_precision`, `trigger_recall`, or
+    the name of a grader, whose mean score it is."""
     weight: Weight = 0.0
+    """Recorded in results; it changes no figure."""
     threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    """The least value, from 0 to 1, with which the metric passes."""
     enabled: bool = True
+    """False leaves the metric out."""
     gate: bool = False
+    """Whether a metric that does not pass makes the run fail. `trigger_accuracy` always does."""
     description: str = ""
+    """What the metric is for. It has no effect."""
 
 
 class GraderEntry(Keys, frozen=True, kw_only=True):
@@ -71,61 +112,105 @@ class GraderEntry(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     type: str = ""
+    """The type of the grader. With `ref` it comes from the preset."""
     name: str = ""
+    """The key of its verdict in results. Default: the type, numbered from the second grader on (`text_2`)."""
     weight: Weight = 1.0
+    """How much the grader counts in weighted scores. 0 or less counts as 1."""
     config: dict[str, Any] | None = None
+    """What the grader looks for. The keys depend on its type."""
     ref: str = ""
+    """A grader of another repository: `host/owner/repo/path#export@version`. `waza get` pins it in
+    `waza.lock`."""
     script: str = ""
+    """Accepted for older files. It has no effect."""
     rubric: str = ""
+    """Accepted for older files. It has no effect; write it under `config`."""
     model: str = ""
+    """Accepted for older files. It has no effect; write it under `config`."""
     assertions: list[str] = []
+    """Accepted for older files. It has no effect; write it under `config`."""
     override: bool = False
+    """Of a task's grader: replace the grader of the suite with the same name."""
 
 
 class Hook(Keys, frozen=True, kw_only=True):
     """A shell command that runs around the suite or around each task."""
 
     command: NonBlank
+    """A command line for the shell. It may use `{{.TaskName}}`, `{{.Vars.key}}` and the other template
+    variables."""
     working_directory: str = ""
+    """The directory to run in, relative to the suite. Default: that of the suite."""
     exit_codes: list[int] = []
+    """Exit codes that are a success. Default: 0 alone."""
     error_on_fail: bool = False
+    """Whether a failure ends the run (`before_run`) or makes the task an error (`before_task`). False: it is
+    a warning."""
 
 
 class Hooks(Keys, frozen=True, kw_only=True):
     """`hooks`: what to run, and when."""
 
     before_run: list[Hook] = []
+    """Commands to run before the first task."""
     after_run: list[Hook] = []
+    """Commands to run after the last task, also when the run broke or was interrupted."""
     before_task: list[Hook] = []
+    """Commands to run before each task, once for all of its trials."""
     after_task: list[Hook] = []
+    """Commands to run after each task, once for all of its trials."""
 
 
 class Adversarial(Keys, frozen=True, kw_only=True):
     """`adversarial`: read by `waza adversarial`, ignored by a run."""
 
     packs: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
+    """Names of packs of adversarial tasks."""
     on_unsafe_outcome: Literal["fail", "warn"] = "fail"
+    """What an unsafe outcome is: a failure or a warning."""
 
 
 class SuiteFile(Keys, frozen=True, kw_only=True):
     """The keys of `eval.yaml`."""
 
     schemaVersion: str = SCHEMA_VERSION  # noqa: N815  # the file format's own spelling
+    """The version of the file format, `MAJOR.MINOR`. Default: the current one. `2.0` is that of scenarios."""
     name: str = ""
+    """The name of the suite in reports and results. Default: that of the file."""
     description: str = ""
+    """What the suite is for. It has no effect."""
     scenario: str | None = None
+    """The name of the workflow that a suite of schema 2.0 declares. Such a suite may use sequences in mocks,
+    and unknown keys in it are errors."""
     skill: str = ""
+    """The target: the name or the path of a skill or custom agent."""
     version: str = ""
+    """The version of the suite itself. It has no effect."""
     config: Config = Config()
+    """How the suite is run."""
     metrics: list[Metric] = []
+    """Figures over the whole suite, with thresholds."""
     graders: list[GraderEntry] = []
+    """Graders that grade every task."""
     hooks: Hooks = Hooks()
+    """Shell commands around the run and around tasks."""
     inputs: dict[str, str] = {}
+    """Variables of templates, `{{.Vars.key}}`. A column of a dataset wins over a variable of its name.
+    `prompt` is the prompt of rows without one."""
     mcp_mocks: list[McpMock] | None = None
+    """Mocked MCP servers for every task. Needs `schemaVersion` 1.1 or newer."""
     command_mocks: list[CommandMock] | None = None
+    """Mocked programs for every task. Needs `schemaVersion` 1.3 or newer."""
     adversarial: Adversarial | None = None
+    """Settings of adversarial runs. `waza run` ignores them."""
     baseline: bool = False
+    """Run every task with and without skills and compare, as `--baseline` does."""
     tasks: list[NonBlank] = []
+    """Patterns of task files, relative to the suite: `*`, `?`, `[...]`."""
     tasks_from: str = ""
+    """A CSV file below the directory of the suite, each row of which is a task. It replaces `tasks`."""
     range: tuple[int, int] | None = None
+    """The first and the last row of `tasks_from` to use, counted from 1."""
     mock: SuiteMockBlock | None = None
+    """The script of the mock executor for tasks that have none of their own."""

@@ -21,68 +21,96 @@ class RequestTask(msgspec.Struct, frozen=True, kw_only=True):
     """The task. `expected` is what it expects, mostly a text; null where it says nothing."""
 
     id: str
+    """The id of the task."""
     input: str
+    """The prompt."""
     expected: Any = None
+    """What the task expects of the output; null: it does not say."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call of the agent, with all of its arguments."""
 
     name: str
+    """The name of the tool."""
     arguments: dict[str, Any]
+    """All of the arguments."""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """A call of a mocked program; `response_index` is -1 where no response of the mock matched."""
 
     command: str
+    """The name of the program."""
     args: list[str]
+    """The arguments, without secrets."""
     exit_code: int
+    """The exit code that the mock gave."""
     response_index: int
+    """The response that was given, counted from 0; -1: none fitted."""
 
 
 class RequestAgent(msgspec.Struct, frozen=True, kw_only=True):
     """What the agent did. `output` is the final text of its last turn."""
 
     output: str
+    """The final text of the last turn."""
     tool_calls: list[ToolCall]
+    """The tool calls, in order."""
     files_written: list[WrittenFile]
+    """Files that the agent created or changed, sorted by path."""
     command_invocations: list[Command] = []
+    """Calls of mocked programs."""
 
 
 class RequestContext(msgspec.Struct, frozen=True, kw_only=True):
     """Where and when: `workspace_dir` is absolute, or empty where the grader cannot reach a workspace."""
 
     workspace_dir: str
+    """The absolute path of the workspace; empty where the grader cannot reach it."""
     trial: Annotated[int, msgspec.Meta(ge=1)]
+    """The number of the trial, from 1."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What waza asks. `config` is the effective config of the grader."""
 
     schema: Literal["wgp/1"]
+    """The protocol."""
     task: RequestTask
+    """The task."""
     agent: RequestAgent
+    """What the agent did."""
     config: dict[str, Any]
+    """The config of the grader, with that of the suite over that of its preset."""
     context: RequestContext
+    """Where and when."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """What a verdict rests on. `agent.output[a..b]` is a half-open range of code points."""
 
     kind: str
+    """What it is, such as `span` or `file`."""
     ref: str = ""
+    """Where it is, such as `agent.output[12..40]`."""
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
     """What the grader answers. `passed` is its own word: the host derives nothing from the score."""
 
     schema: Literal["wgp/1"]
+    """The protocol."""
     score: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    """From 0 to 1."""
     passed: bool
+    """Whether the grader passed. It does not follow from the score."""
     rationale: str = ""
+    """Why, in words."""
     evidence: list[Evidence] = []
+    """What the verdict is based on."""
     metrics: dict[str, float] = {}
+    """Further numbers, by name."""
 
 
 class GraderReply(msgspec.Struct, frozen=True, kw_only=True):
