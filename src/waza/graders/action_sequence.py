@@ -16,10 +16,9 @@ from waza.model.verdict import Helpers, Verdict
 
 
 class ActionSequence(Grader, frozen=True, kw_only=True):
-    """Passed by the mode, scored by F1: the score does not depend on the mode.
+    """The names of the tools that the agent called, in order. Passed by the mode, scored by F1.
 
-    `exact_match`: the very same list. `in_order_match`: the actions in this order, others may stand
-    between. `any_order_match`: each action at least as often as it is listed. Tool names match exactly.
+    The score does not depend on the mode.
     """
 
     matching_mode: Literal["exact_match", "in_order_match", "any_order_match"]

@@ -30,9 +30,9 @@ def needs_of_limits(limits: msgspec.Struct) -> dict[str, str]:
 
 
 class Behavior(Grader, frozen=True, kw_only=True):
-    """One check for each limit that is set and for each tool that is listed. Limits are inclusive.
+    """Limits on what the agent did: one check for each limit that is set and for each tool that is listed.
 
-    Tool names match exactly. A limit of 0 is no limit. Without reported usage the token check passes.
+    Limits are inclusive.
     """
 
     max_tool_calls: NonNegative | None = None

@@ -34,7 +34,7 @@ _LITERAL = re.compile(r"""\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'""")
 
 
 class Code(Grader, frozen=True, kw_only=True):
-    """One check for each assertion; it passes when the expression is true (in JavaScript: truthy).
+    """Expressions in Python or JavaScript: one check for each, which passes when it is true (in JavaScript: truthy).
 
     Assertions run in a child process with the user's rights and see `output`, `outcome`, `transcript`,
     `tool_calls`, `errors`, `duration_ms`, `output_length` and `command_invocations`. An exception is a

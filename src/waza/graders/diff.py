@@ -79,10 +79,9 @@ class _Snapshot(msgspec.Struct, frozen=True):
 
 
 class Diff(Grader, frozen=True, kw_only=True):
-    """One check a file, one more for its snapshot and one for each fragment.
+    """Files of the workspace compared with snapshots and fragments.
 
-    Snapshots are compared byte for byte. They are sought in `context_dir`; without it beside the suite,
-    then in the fixtures, then in the current directory.
+    One check a file, one more for its snapshot and one for each fragment.
     """
 
     reads_workspace: ClassVar[bool] = True

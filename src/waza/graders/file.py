@@ -30,9 +30,9 @@ class ContentPattern(Keys, frozen=True, kw_only=True):
 
 
 class File(Grader, frozen=True, kw_only=True):
-    """One check for each path, and for each content entry one that it can be read and one a pattern.
+    """Files of the workspace that must or must not exist, and patterns in them.
 
-    Paths are relative to the workspace and literal. A directory exists, too. Content is taken as UTF-8.
+    One check for each path, and for each content entry one that it can be read and one a pattern. Paths are relative to the workspace and literal. A directory exists, too. Content is taken as UTF-8.
     """
 
     reads_workspace: ClassVar[bool] = True

@@ -19,9 +19,9 @@ from waza.model.verdict import Helpers, Verdict
 
 
 class JsonSchema(Grader, frozen=True, kw_only=True):
-    """Score 1 or 0. `schema` wins over `schema_file`.
+    """The output is JSON that fits a schema.
 
-    With `extract_json` the output may hold other text around exactly one JSON object or array.
+    Score 1 or 0.
     """
 
     schema: dict[str, Any] | None = None

@@ -38,7 +38,7 @@ _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 
 
 class ProgramGrader(Grader, frozen=True, kw_only=True):
-    """Runs `command` with `args`, without a shell. Exit status 0: score 1, passed; anything else: 0, failed.
+    """Any program, run without a shell. Exit status 0: score 1, passed; anything else: 0, failed.
 
     The program gets the agent's output on stdin, the task's environment and `WAZA_WORKSPACE_DIR`; it
     runs in the current directory. `command` and `args` that are files beside the suite (or in the current

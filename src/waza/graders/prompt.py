@@ -40,9 +40,9 @@ _SHOWN = 500  # characters of an answer that holds no verdict
 
 
 class Prompt(Grader, frozen=True, kw_only=True):
-    """Score = passes / (passes + fails) among the judge's calls; passed = a pass, no fail, and `threshold`.
+    """A model as the judge of the output, by a prompt or a rubric.
 
-    The judge gets `prompt`, else the text of `rubric` (a built-in name or a path), and then the task's
+    Score = passes / (passes + fails) among the judge's calls; passed = a pass, no fail, and `threshold`. The judge gets `prompt`, else the text of `rubric` (a built-in name or a path), and then the task's
     input and the agent's output; with `continue_session` or `include_output: false` the text alone.
     `continue_session` asks in the agent's own session. A judge reads (view, grep, glob); `tools` names what it may
     use besides, such as bash, and then it works in a copy of the workspace. `mode: pairwise` compares the output with that of

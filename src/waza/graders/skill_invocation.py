@@ -18,10 +18,9 @@ _EXTRA_COST = 0.6  # what a session of nothing but extra invocations would lose 
 
 
 class SkillInvocationGrader(Grader, frozen=True, kw_only=True):
-    """Passed by the mode, scored by F1. A forbidden skill makes the score 0.
+    """The skills that the agent invoked. Passed by the mode, scored by F1.
 
-    `mode` is needed with `required_skills`. `allow_extra: false` lowers the score and never the verdict;
-    `exact_match` is the mode that refuses extra skills.
+    A forbidden skill makes the score 0. `exact_match` is the mode that refuses extra skills.
     """
 
     required_skills: list[NonBlank] = []

@@ -14,7 +14,7 @@ from waza.model.verdict import Helpers, Verdict
 
 
 class Text(Grader, frozen=True, kw_only=True):
-    """One check for each entry. `_cs` lists are case-sensitive, the others are not.
+    """Texts and patterns in the output: one check for each entry.
 
     Patterns are RE2, found anywhere, with flags inside (`(?i)`). One that does not compile is a failed check.
     """

@@ -27,10 +27,9 @@ class ExpectedCall(Keys, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ToolCalls(Grader, frozen=True, kw_only=True):
-    """One check for each listed tool, each bound and each expected call.
+    """The tool calls of the agent: which, how many, and with which arguments.
 
-    Names in `required_tools` and `forbidden_tools` match exactly. The bounds are inclusive, and
-    `max_calls: 0` allows no call. An expected call shows that such a call was made, not that all are such.
+    One check for each listed tool, each bound and each expected call. The bounds are inclusive. An expected call shows that such a call was made, not that all are such.
     """
 
     required_tools: list[NonBlank] = []

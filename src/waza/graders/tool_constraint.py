@@ -72,9 +72,9 @@ class ToolSpec(Keys, frozen=True, kw_only=True):
 
 
 class ToolConstraint(Grader, frozen=True, kw_only=True):
-    """One check for each expected and each rejected spec, and with `allow_only` one for each call.
+    """What tool calls may and must look like.
 
-    In `expect_tools` and `reject_tools` the tool is a pattern (`bash` also means `bashful`; write `^bash$`
+    One check for each expected and each rejected spec, and with `allow_only` one for each call. In `expect_tools` and `reject_tools` the tool is a pattern (`bash` also means `bashful`; write `^bash$`
     for the one). In `allow_only` it is a name, with the aliases of built-in tools; an empty list allows none.
     """
 

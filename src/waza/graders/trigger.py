@@ -22,10 +22,10 @@ Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Trigger(Grader, frozen=True, kw_only=True):
-    """`positive` passes when the prompt is as near as `threshold` or nearer, `negative` when it is not.
+    """Whether the prompt is one for a skill, by the words of both. The agent plays no part in it.
 
-    The score is the nearness in both modes, so a good negative result has a low score. `skill_path` is a
-    SKILL.md, an `.agent.md`, or the directory of one.
+    `positive` passes when the prompt is as near as `threshold` or nearer, `negative` when it is not. The score is
+    the nearness in both modes, so a good negative result has a low score.
     """
 
     skill_path: NonBlank

@@ -35,11 +35,9 @@ class WgpLimits(Keys, frozen=True, kw_only=True):
 
 
 class Wgp(Grader, frozen=True, kw_only=True):
-    """Asks a grader by the protocol WGP/1; its score and its `passed` count as it gives them.
+    """A grader in any language that speaks the protocol WGP/1. Its score and its `passed` count as it gives them.
 
-    `artifact` is a file beside the suite (or in the current directory): an executable program, which runs
-    with the user's rights, or a WASM module, which runs in a sandbox and is entered at its export
-    `entrypoint`. The grader gets `config` as it stands. A program that breaks, a limit that is reached and
+    A program that breaks, a limit that is reached and
     an answer that is not WGP/1 are errors, never failures.
     """
 

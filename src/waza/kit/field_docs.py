@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import msgspec
 
@@ -29,18 +30,28 @@ def field_docs(kind: type) -> dict[str, str]:
     return found
 
 
-def structs_in(root: type) -> list[type]:
-    """Return a struct and those that its public fields lead to, each once, in the order of the fields."""
-    found: dict[type, None] = {}
-    left: list[Any] = [root]
-    while left:
-        kind = left.pop()
-        if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-            left += reversed(get_args(kind))
-        elif kind not in found:
-            found[kind] = None
-            left += [field.type for field in reversed(fields_of(kind))]
-    return list(found)
+def structs_in(root: type) -> dict[type, str]:
+    """Return a struct and those that its public fields lead to, the nearest first, each with the path of its keys.
+
+    The path of the root is empty; `[]` is any item of a list, `.*` any value of a map: `tasks[].runs[]`.
+    """
+    found = {root: ""}
+    queue = [root]
+    for struct in queue:
+        for field in fields_of(struct):
+            for kind, path in _structs(field.type, f"{found[struct]}.{field.key}".lstrip(".")):
+                if kind not in found:
+                    found[kind] = path
+                    queue.append(kind)
+    return found
+
+
+def _structs(kind: Any, path: str) -> Iterator[tuple[type, str]]:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind, path
+    step = {list: "[]", dict: ".*"}.get(get_origin(kind), "")
+    for part in get_args(kind):
+        yield from _structs(part, path + step)
 
 
 def constant_docs(module: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ from waza.model.verdict import Helpers, Verdict
 
 
 class EvaluatorGrader(Grader, frozen=True, kw_only=True):
-    """Asks the evaluator `name` about the agent's output: a built-in one, or a custom one.
+    """An evaluator of Microsoft 365 evaluation documents, built-in or custom, as a grader.
 
     Custom evaluators are folders in `custom-evaluators` of the current directory, else beside the suite.
     `options` are the evaluator's own; its threshold may stand beside them. The prompt is the one that the output
