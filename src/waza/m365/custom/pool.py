@@ -21,7 +21,7 @@ from typing import Any, Self
 from waza.m365.custom.custom_result import DEFAULT_THRESHOLD, CustomResult, Number, custom_result, failed
 from waza.m365.custom.discover import CustomEvaluator, import_failure
 from waza.m365.custom.promptflow_shim import Runtime
-from waza.m365.custom.prompty_model import RETRY_WAITS
+from waza.m365.custom.prompty import RETRY_WAITS
 from waza.m365.custom.workers import CallFailed, CustomWorkers, ImportFailed
 from waza.problem import Problem
 

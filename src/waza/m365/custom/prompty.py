@@ -29,7 +29,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from waza.kit import yaml
-from waza.m365.custom import prompty_messages, prompty_model
+from waza.m365.custom import prompty_messages
 from waza.m365.custom.prompty_configuration import as_mapping
 
 _FENCE = re.compile(r"^-{3,}[^\S\n]*(?:\n|\Z)", re.MULTILINE)
@@ -47,6 +47,10 @@ _CHAT = frozenset(_ANY_API) | {
 }
 _COMPLETION = frozenset(_ANY_API) | {"best_of", "echo", "prompt", "suffix"}
 _UNSUPPORTED = ("stream", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call")
+
+
+RETRY_WAITS = (3.0, 4.0, 6.0, 10.0, 18.0, 34.0)
+"""Seconds before the second, third ... try of a question that a busy or broken server did not answer."""
 
 
 class PromptyError(Exception):
@@ -68,7 +72,7 @@ def load_flow(source: str | os.PathLike[str], **overrides: Any) -> Prompty:
 class Prompty:
     """A judge prompt. Calling it with the declared inputs asks the model and returns its answer."""
 
-    retry_waits: ClassVar[Sequence[float]] = prompty_model.RETRY_WAITS
+    retry_waits: ClassVar[Sequence[float]] = RETRY_WAITS
 
     def __init__(self, path: Path, overrides: Mapping[str, Any]) -> None:
         self._name = path.name
@@ -93,8 +97,10 @@ class Prompty:
 
         Returned is the text of the answer, for `response_format: {type: json_object}` the value it holds,
         for `response: all` the whole response. Raises PromptyError when there is no such thing, and
-        ModelError when there is no answer.
+        JudgeError when there is no answer.
         """
+        from waza.m365.custom import prompty_model  # needs httpx, which reading a prompty does not
+
         if args:
             raise PromptyError("Prompty can only be called with keyword arguments.")
         parameters = self._checked_parameters()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from waza.m365.judges.judge_model import LIMIT, JudgeError, JudgeModel, NoJudge
 from waza.m365.judges.scripted import MOCK, ScriptedJudgeModel
-from waza.m365.judges.service import AZURE_ENDPOINTS
+from waza.m365.judges.service import AZURE_ENDPOINTS, Service, azure_service, openai_service
 
 AZURE, OPENAI, COPILOT = "azure", "openai", "copilot"
 KEYS = ("AZURE_AI_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_API_KEY")  # nobody but the judge is to see them
@@ -38,8 +38,10 @@ def judge_of(backend: str, env: Mapping[str, str], limit: float = LIMIT) -> Judg
     if backend.startswith(MOCK):
         return ScriptedJudgeModel(Path(backend.removeprefix(MOCK)))
     match backend or _configured(env):
-        case "azure" | "openai" as service:
-            return _behind_http(service, env, limit)
+        case "azure":
+            return _behind_http(azure_service(env), limit)
+        case "openai":
+            return _behind_http(openai_service(env), limit)
         case "copilot" | "github-copilot":
             from waza.m365.judges.copilot import CopilotJudgeModel
 
@@ -85,13 +87,11 @@ def _configured(env: Mapping[str, str]) -> str:
     raise NoJudge(f"{NO_JUDGE}; {HOW_TO_JUDGE}")
 
 
-def _behind_http(service: str, env: Mapping[str, str], limit: float) -> JudgeModel:
+def _behind_http(service: Service, limit: float) -> JudgeModel:
     try:
-        from waza.m365.judges import http
+        from waza.m365.judges.http import HttpJudge
     except ModuleNotFoundError as error:
         if error.name != "httpx":
             raise
         raise JudgeError(NO_HTTPX) from error
-    patience = http.Patience(time_limit=limit)
-    make = http.azure_judge if service == AZURE else http.openai_judge
-    return make(env, patience)
+    return HttpJudge(service, limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -25,7 +26,7 @@ AZURE_KEYS = {
 
 AZURE_VERSION = "2024-12-01-preview"
 DEFAULT_MODEL, DEFAULT_OF_PROJECT = "gpt-4o-mini", "gpt-5-mini"
-SCOPE = "https://cognitiveservices.azure.com/.default"
+AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
 NO_IDENTITY = """\
 {what}, and signing in to Azure without a key needs the package azure-identity.
 Install it: pip install azure-identity{otherwise}"""
@@ -78,10 +79,9 @@ def azure_service(env: Mapping[str, str]) -> Service:
     model = _first(env, "AZURE_AI_MODEL_NAME", "AZURE_OPENAI_DEPLOYMENT") or otherwise
     version = _first(env, "AZURE_AI_API_VERSION", "OPENAI_API_VERSION") or AZURE_VERSION
     config = {"azure_endpoint": endpoint, "azure_deployment": model, "api_version": version}
-    query = f"?api-version={quote(version, safe='')}"
     return Service(
-        url=f"{endpoint}/openai/deployments/{quote(model, safe='')}/chat/completions{query}",
-        models=f"{endpoint}/openai/models{query}",
+        url=azure_address(endpoint, model, "chat/completions", version),
+        models=f"{endpoint}/openai/models?api-version={quote(version, safe='')}",
         model=model,
         headers=_fixed({"api-key": key}) if key else _signed_in(variable, key_variable),
         config=config | ({"api_key": key} if key else {}),
@@ -112,6 +112,17 @@ def openai_service(env: Mapping[str, str]) -> Service:
     )
 
 
+def azure_address(endpoint: str, deployment: str, operation: str, version: str) -> str:
+    """Return the address of an operation, such as `chat/completions`, of a deployment of Azure OpenAI."""
+    path = f"openai/deployments/{quote(deployment, safe='')}/{operation}"
+    return f"{endpoint}/{path}?api-version={quote(version, safe='')}"
+
+
+def azure_credential() -> Any:
+    """Return what signs in to Azure without a key. Raises ImportError where azure-identity is not installed."""
+    return import_module("azure.identity").DefaultAzureCredential()
+
+
 def _fixed(headers: Mapping[str, str]) -> Headers:
     async def get() -> Mapping[str, str]:
         return headers
@@ -122,7 +133,7 @@ def _fixed(headers: Mapping[str, str]) -> Headers:
 def _signed_in(endpoint: str, key: str) -> Headers:
     """Return what signs in to Azure as whoever is signed in here. JudgeError: azure-identity is missing."""
     try:
-        credential = import_module("azure.identity").DefaultAzureCredential()
+        credential = azure_credential()
     except ModuleNotFoundError as error:
         what = f"{key} is not set" if key else f"{endpoint} takes no key"
         words = {"what": what, "otherwise": f", or set {key}" if key else ""}
@@ -131,7 +142,7 @@ def _signed_in(endpoint: str, key: str) -> Headers:
     async def get() -> Mapping[str, str]:
         try:
             token = await asyncio.to_thread(
-                credential.get_token, SCOPE
+                credential.get_token, AZURE_SCOPE
             )  # it keeps tokens while they are valid
         except Exception as error:  # its exceptions are its own, and it cannot be imported here
             raise JudgeError(f"signing in to Azure failed: {' '.join(str(error).split())[:300]}") from error

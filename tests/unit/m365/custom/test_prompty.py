@@ -11,7 +11,7 @@ from tests.support.model_server import ModelServer, Reply
 
 from waza.m365.custom import prompty_model
 from waza.m365.custom.prompty import MissingRequiredInputError, Prompty, PromptyError, load_flow
-from waza.m365.custom.prompty_model import ModelError
+from waza.m365.judges.judge_model import JudgeError
 
 HEAD, BODY = PROMPTY.split("---\n")[1:]
 GOOD = '{"score": 4, "reason": "fine"}'
@@ -335,5 +335,5 @@ def test_load_of_promptflow_core_is_the_same(flow, server, tmp_path):
 
 def test_a_configuration_without_type_is_noticed_in_the_call(flow, server):
     ask = flow(model={"configuration": {"base_url": server.base_url, "api_key": "k", "model": "m"}})
-    with pytest.raises(ModelError, match=r"^Not Support connection type None for embedding api\. "):
+    with pytest.raises(JudgeError, match=r"^Not Support connection type None for embedding api\. "):
         ask(**GIVEN)

@@ -11,7 +11,9 @@ import httpx
 import pytest
 
 from waza.m365.custom import prompty_model
-from waza.m365.custom.prompty_model import RETRY_WAITS, ModelError, ask
+from waza.m365.custom.prompty import RETRY_WAITS
+from waza.m365.custom.prompty_model import ask
+from waza.m365.judges.judge_model import JudgeError
 
 QUESTION = {"messages": [{"role": "user", "content": "Q"}]}
 OPENAI = {"type": "openai", "base_url": "http://model.test/v1", "api_key": "k", "model": "m"}
@@ -56,7 +58,7 @@ def waited(monkeypatch) -> list[float]:
 
 
 def asked(configuration: dict[str, Any], **options: Any) -> Any:
-    return ask(configuration, "chat/completions", QUESTION, **options)
+    return ask(configuration, "chat/completions", QUESTION, **{"waits": RETRY_WAITS, **options})
 
 
 # Requests
@@ -84,7 +86,7 @@ def test_a_request_to_azure(server, endpoint):
 
 
 def test_an_old_interface_has_a_path_of_its_own(server):
-    ask(OPENAI, "completions", {"prompt": "Q"})
+    ask(OPENAI, "completions", {"prompt": "Q"}, waits=())
     assert server.requests[0].url.path == "/v1/completions"
 
 
@@ -120,7 +122,7 @@ def test_defaults_of_a_configuration(server, monkeypatch):
 )
 def test_configurations_that_do_not_do(server, monkeypatch, configuration, text):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(JudgeError) as caught:
         asked(configuration)
     assert str(caught.value).startswith(text)
     assert server.requests == []
@@ -128,7 +130,7 @@ def test_configurations_that_do_not_do(server, monkeypatch, configuration, text)
 
 @pytest.mark.parametrize("base_url", ["ftp://model.test", "model.test/v1"])
 def test_an_address_that_is_none_is_not_tried_again(waited, base_url):
-    with pytest.raises(ModelError, match=r"the question cannot be sent to .* protocol"):
+    with pytest.raises(JudgeError, match=r"the question cannot be sent to .* protocol"):
         asked({**OPENAI, "base_url": base_url})
     assert waited == []
 
@@ -137,7 +139,7 @@ def test_azure_without_a_key_signs_in_where_that_is_possible(server, monkeypatch
     keyless = {**AZURE, "api_key": None}
     monkeypatch.setitem(sys.modules, "azure.identity", None)
     prompty_model._credential.cache_clear()
-    with pytest.raises(ModelError, match=r"has no 'api_key'; set one, or install azure-identity"):
+    with pytest.raises(JudgeError, match=r"has no 'api_key'; set one, or install azure-identity"):
         asked(keyless)
     credential = SimpleNamespace(get_token=lambda scope: SimpleNamespace(token=f"token for {scope}"))
     identity = ModuleType("azure.identity")
@@ -176,7 +178,8 @@ def test_what_the_server_asks_for_is_waited(server, waited):
 def test_nobody_waits_for_an_hour(server, waited, seconds):
     server.replies = [httpx.Response(429, headers={"retry-after": seconds})]
     with pytest.raises(
-        ModelError, match=r"answered 429: Too Many Requests; it asks to wait (3600|31536000) s, and no more"
+        JudgeError,
+        match=r"answered with HTTP 429: Too Many Requests; it asks to wait (3600|31536000) s, and no more",
     ):
         asked(OPENAI)
     assert waited == []
@@ -187,46 +190,50 @@ def test_nobody_waits_for_an_hour(server, waited, seconds):
 )
 def test_how_often_is_tried(server, waited, status, tries):
     server.replies = [httpx.Response(status, json={"error": {"message": "no"}})]
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(JudgeError) as caught:
         asked(OPENAI, waits=(1, 2, 3))
-    often = f" (tried {tries} times)" if tries > 1 else ""
+    often = f" ({tries} tries)" if tries > 1 else ""
     assert (
         str(caught.value)
-        == f"the model at http://model.test/v1/chat/completions answered {status}: no{often}"
+        == f"the model at http://model.test/v1/chat/completions answered with HTTP {status}: no{often}"
     )
     assert (len(server.requests), waited) == (tries, [1, 2, 3][: tries - 1])
 
 
 def test_without_waits_there_is_one_try(server):
     server.replies = [httpx.ConnectError("[Errno 111] Connection refused")]
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(JudgeError) as caught:
         asked(OPENAI, waits=())
     assert str(caught.value) == (
-        "the model at http://model.test/v1/chat/completions cannot be reached: [Errno 111] Connection refused"
+        "the model at http://model.test/v1/chat/completions cannot be reached: ConnectError: [Errno 111] Connection refused"
     )
 
 
 @pytest.mark.parametrize(
     ("reply", "text"),
     [
-        (httpx.Response(400, text="plain words"), "answered 400: plain words"),
-        (httpx.Response(400, json={"error": "words"}), 'answered 400: {"error":"words"}'),
-        (httpx.Response(404), "answered 404: Not Found"),
-        (httpx.Response(200, text="<html>"), "the model's server answered no JSON but '<html>'"),
+        (httpx.Response(400, text="plain words"), "answered with HTTP 400: plain words"),
+        (httpx.Response(400, json={"error": "words"}), 'answered with HTTP 400: {"error":"words"}'),
+        (httpx.Response(404), "answered with HTTP 404: Not Found"),
+        (
+            httpx.Response(200, text="<html>"),
+            "the model at http://model.test/v1/chat/completions answered no JSON but '<html>'",
+        ),
     ],
 )
 def test_complaints_of_all_shapes(server, reply, text):
     server.replies = [reply]
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(JudgeError) as caught:
         asked(OPENAI)
     assert text in str(caught.value)
 
 
 def test_a_key_is_in_no_message(server):
-    server.replies = [httpx.Response(401, json={"error": {"message": "bad key"}})]
-    with pytest.raises(ModelError) as caught:
+    server.replies = [httpx.Response(401, json={"error": {"message": "bad key very-secret"}})]
+    with pytest.raises(JudgeError) as caught:
         asked({**OPENAI, "api_key": "very-secret\n"})
-    assert "very-secret" not in str(caught.value)
+    address = "http://model.test/v1/chat/completions"
+    assert str(caught.value) == f"the model at {address} answered with HTTP 401: bad key [REDACTED]"
     assert server.requests[0].headers["authorization"] == "Bearer very-secret"
 
 

@@ -10,15 +10,16 @@ from tests.support.http_server import Server, endless, send, serving
 
 from waza.kit import http
 from waza.m365.custom import prompty_model
-from waza.m365.judges.http import openai_judge
+from waza.m365.judges.http import HttpJudge
 from waza.m365.judges.judge_model import JudgeError, Message
+from waza.m365.judges.service import openai_service
 
 REPLY = {"choices": [{"message": {"content": "4"}}]}
 
 
 def judge_says(url: str) -> str:
     async def whole() -> str:
-        judge = openai_judge({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "hush-key"})
+        judge = HttpJudge(openai_service({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "hush-key"}))
         try:
             return await judge.complete([Message("user", "Q")])
         except JudgeError as error:
@@ -34,7 +35,7 @@ def prompty_says(url: str) -> str:
     prompty_model._client.cache_clear()
     try:
         return str(prompty_model.ask(configuration, "chat/completions", {"messages": []}, waits=()))
-    except prompty_model.ModelError as error:
+    except JudgeError as error:
         return str(error)
     finally:
         prompty_model._client().close()
