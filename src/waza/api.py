@@ -72,4 +72,4 @@ async def _run(
             done.outcome.head, tasks=list(done.outcome.tasks()), baseline_outcome=baseline
         )
     finally:
-        done.store.close()
+        done.run_directory.close()

@@ -16,7 +16,7 @@ SEER = """
 import json
 import os
 from pathlib import Path
-from waza.model.agent import Answer, Call
+from waza.model.agent import JudgeAnswer, JudgeToolCall
 from waza.model.capabilities import Capabilities
 from waza.model.observation import SkillInvocation, Turn
 
@@ -64,17 +64,17 @@ class Session:
         pass
 
 class Judge:
-    sittings = ()
+    sessions = ()
 
     async def open(self, workdir, resume_id=""):
         return self
 
     async def ask(self, question):
         if question.tools[0].name != "set_pairwise_winner":
-            return Answer(calls=(Call(name="set_waza_grade_pass", args={"reason": "alone"}),))
+            return JudgeAnswer(calls=(JudgeToolCall(name="set_waza_grade_pass", args={"reason": "alone"}),))
         a = question.text.index('"off": true') < question.text.index('"off": false')
         args = {"winner": "B" if a else "A", "magnitude": "much-better", "reasoning": question.text}
-        return Answer(calls=(Call(name="set_pairwise_winner", args=args),))
+        return JudgeAnswer(calls=(JudgeToolCall(name="set_pairwise_winner", args=args),))
 
     async def aclose(self):
         pass

@@ -18,7 +18,7 @@ LONG = "{type: text, name: said, config: {contains: [answer]}}"
 BOT = """
 import os
 from waza.executors.mock import MockExecutor
-from waza.model.agent import Answer, Call, Sitting
+from waza.model.agent import JudgeAnswer, JudgeSession, JudgeToolCall
 from waza.model.capabilities import Capabilities
 from waza.model.observation import ModelUsage, Usage
 
@@ -31,15 +31,15 @@ class Interview:
                          request_count=1, request_cost=0)
         usage = Usage(turns=1, input_tokens=1, output_tokens=1, cache_read_tokens=0, cache_write_tokens=0,
                       premium_requests=0, model_metrics={"judge": one})
-        self.judge.sittings.append(Sitting(session_id=os.environ["SITTING"], usage=usage))
+        self.judge.sessions.append(JudgeSession(session_id=os.environ["SITTING"], usage=usage))
         if os.environ["WANTED"] == "crash": raise KeyError("wanted")
         name = "pass" if word == os.environ["WANTED"] else "fail"
         mode = oct((self.workdir / "out/word.txt").stat().st_mode & 0o777)
-        return Answer(calls=(Call(name=f"set_waza_grade_{name}", args={"reason": f"{found} {word} {mode}"}),))
+        return JudgeAnswer(calls=(JudgeToolCall(name=f"set_waza_grade_{name}", args={"reason": f"{found} {word} {mode}"}),))
     async def aclose(self): pass
 
 class Judge:
-    def __init__(self): self.sittings = []
+    def __init__(self): self.sessions = []
     async def open(self, workdir, resume_id=""): return Interview(self, workdir)
 
 class Bot(MockExecutor):

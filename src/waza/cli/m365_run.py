@@ -146,7 +146,7 @@ class _Run:
         try:
             return self._finish(run, agent)
         finally:
-            run.store.close()
+            run.run_directory.close()
 
     def _agent(self) -> Agent:
         given, defaults = self.arguments, self.project.keys.defaults
@@ -241,7 +241,7 @@ class _Run:
             self.out.close()  # who interrupts a run may have closed the terminal
         if trouble:
             again = "; nothing is lost: the same command with --resume and another -o writes it"
-            raise WazaError("; ".join(trouble) + (again if run.store.temporary is None else ""))
+            raise WazaError("; ".join(trouble) + (again if run.run_directory.temporary is None else ""))
         if run.interrupted is not None:
             return run.interrupted
         statuses = {status_of(outcome) for item in outcomes for outcome in item}

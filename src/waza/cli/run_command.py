@@ -161,7 +161,7 @@ class _Command:
         self.control = Cancellation()
         self.resumable = ResumeHint()
         self.jobs: list[_Job] = []
-        self.listeners: dict[int, Listeners] = {}  # of the jobs that have started, by their places
+        self.listeners: dict[int, Listeners] = {}  # of the jobs that have started, by their numbers
         self.unread: list[Path] = []
         self.first = 0  # the place in `done` of the first model of the suite at hand
         self.done: list[Done] = []
@@ -209,7 +209,7 @@ class _Command:
                 self.out.close()  # who interrupts a run may have closed the terminal
         finally:
             for run in self.runs:
-                run.store.close()
+                run.run_directory.close()
         whole = not self.not_started and all(came_to_its_end(one.outcome.head) for one in self.done)
         if self.done and not whole:
             self.resumable.tell_again()
@@ -233,37 +233,37 @@ class _Command:
             outputs=outputs_of(given, self.reporters),
         )
 
-    # What follows is for `run_all`, whose audience this is.
+    # What follows is for `run_all`, whose listener this is.
 
-    def begun(self, invocation: InvocationJournal) -> None:
+    def invocation_started(self, invocation: InvocationJournal) -> None:
         """Say how to go on with the invocation."""
         self.resumable.begun(invocation.id)
 
-    def started(self, place: int) -> Emit:
+    def job_started(self, index: int) -> Emit:
         """Return the listeners of a job."""
         given = self.arguments
-        self.listeners[place] = Listeners.of(
-            make_redactor(self.jobs[place].suite, self.project),
+        self.listeners[index] = Listeners.of(
+            make_redactor(self.jobs[index].suite, self.project),
             verbose=bool(given.verbose),
             keep_workspace=given.keep_workspace,
             session_dir=(given.session_dir or Path()) if given.session_log else None,
         )
-        return self.listeners[place].emit
+        return self.listeners[index].emit
 
-    def turn(self, place: int) -> None:
+    def job_shown(self, index: int) -> None:
         """Let the listeners of a job show what happens."""
-        job = self.jobs[place]
+        job = self.jobs[index]
         if len(self.jobs) > 1:
-            tell(f"\n[{place + 1}/{len(self.jobs)}] {job.skill} on {job.model or 'the default model'}")
-        if place in self.listeners:
-            self.listeners[place].show()
+            tell(f"\n[{index + 1}/{len(self.jobs)}] {job.skill} on {job.model or 'the default model'}")
+        if index in self.listeners:
+            self.listeners[index].show()
 
-    def over(self, place: int, result: JobResult) -> None:
+    def job_finished(self, index: int, result: JobResult) -> None:
         """Report a job that is over, and compare the models of a suite when they all are."""
-        job = self.jobs[place]
-        if place == 0 or self.jobs[place - 1].suite is not job.suite:
+        job = self.jobs[index]
+        if index == 0 or self.jobs[index - 1].suite is not job.suite:
             self.first = len(self.done)
-        listeners = self.listeners.pop(place, None)
+        listeners = self.listeners.pop(index, None)
         if listeners is not None:
             listeners.close()
         if isinstance(result, FinishedRun):
@@ -274,7 +274,7 @@ class _Command:
                 tell(f"Error: {why}")
                 self.broken = True
             self.not_started.append(NotStarted(skill=job.skill, model=job.model, why=why))
-        last = place + 1 == len(self.jobs) or self.jobs[place + 1].suite is not job.suite
+        last = index + 1 == len(self.jobs) or self.jobs[index + 1].suite is not job.suite
         if last and self.control.stopped_by is None:  # what is cut off cannot be compared
             self._compare(self.first)
 
@@ -306,9 +306,9 @@ class _Command:
 
     def _after(self, run: FinishedRun) -> None:
         """Say on stderr where things are."""
-        if run.store.saved is not None:
-            tell(f"Results saved to {run.store.saved}")
-        elif run.store.temporary is None:
+        if run.run_directory.saved is not None:
+            tell(f"Results saved to {run.run_directory.saved}")
+        elif run.run_directory.temporary is None:
             self.broken = True  # a warning has said why
         if run.kept is not None:
             tell(
@@ -384,7 +384,7 @@ def _recommended(one: Done, run: FinishedRun, found: dict[str, Any]) -> Done:
     metadata = {**one.outcome.head.metadata, "recommendation": found}
     head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
     outcome = msgspec.structs.replace(one.outcome, head=head)
-    if run.store.saved is not None and (trouble := run.store.save(outcome)):
+    if run.run_directory.saved is not None and (trouble := run.run_directory.save(outcome)):
         tell(f"the recommendation is not in the results file: {trouble}")
     return msgspec.structs.replace(one, outcome=outcome)
 

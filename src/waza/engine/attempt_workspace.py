@@ -17,13 +17,13 @@ from waza.workspace.run_tempdir import RunTempdir
 
 @asynccontextmanager
 async def attempt_workspace(
-    room: RunTempdir, relay: Relay | None, task: Task, *, wanted: bool
+    tempdir: RunTempdir, relay: Relay | None, task: Task, *, wanted: bool
 ) -> AsyncIterator[tuple[AttemptWorkspace, Mocked | None]]:
     """Hold the place of an attempt, and what answers for its mocks; None without any.
 
     Raises ExecutorError where the workspace or a mock cannot be made.
     """
-    place = await open_workspace(room, task, wanted=wanted)
+    place = await open_workspace(tempdir, task, wanted=wanted)
     try:
         if relay is None or not (task.mcp_mocks or task.command_mocks):
             yield place, None
@@ -35,7 +35,7 @@ async def attempt_workspace(
         finally:
             mocked.close()
     finally:
-        await close_workspace(room, place)
+        await close_workspace(tempdir, place)
 
 
 async def open_relay(suite: Suite) -> Relay | None:

@@ -32,7 +32,7 @@ class StoredTrial(msgspec.Struct, frozen=True):
     The digest is empty where there is none. `why` says why the trial cannot be used again, if it cannot.
     """
 
-    run: TrialResult
+    result: TrialResult = msgspec.field(name="run")
     workspace: str = ""
     why: str = ""
 
@@ -46,7 +46,7 @@ class CacheEntry(msgspec.Struct, frozen=True):
 class CachedTrial(msgspec.Struct, frozen=True):
     """A trial from the cache, and the workspace that its agent left, packed; None: it had none."""
 
-    run: TrialResult
+    result: TrialResult
     workspace: Path | None = None
 
 
@@ -69,7 +69,7 @@ class Cache:
             return None
         try:
             entry = msgspec.json.decode(self._path(task, arm).read_bytes(), type=CacheEntry)
-            found = {kept.run.run_number: self._cached(task, arm, kept) for kept in entry.trials}
+            found = {kept.result.run_number: self._cached(task, arm, kept) for kept in entry.trials}
         except (OSError, WazaError, msgspec.MsgspecError):
             return None
         wanted = range(1, self.suite.file.config.trials_per_task + 1)
@@ -106,9 +106,9 @@ class Cache:
             return
         ordered = [trials[number] for number in sorted(trials)]
         why = next((kept.why for kept in ordered if kept.why), "")
-        if why or not all(kept.run.status in ("passed", "failed") for kept in ordered):
+        if why or not all(kept.result.status in ("passed", "failed") for kept in ordered):
             for kept in ordered:
-                self._packed(task, arm, kept.run.run_number).unlink(missing_ok=True)
+                self._packed(task, arm, kept.result.run_number).unlink(missing_ok=True)
             if why:
                 raise WazaError(why)
             return
@@ -161,11 +161,11 @@ class Cache:
 
     def _cached(self, task: Task, arm: Arm, kept: StoredTrial) -> CachedTrial:
         if not kept.workspace:
-            return CachedTrial(kept.run)
-        path = self._packed(task, arm, kept.run.run_number)
+            return CachedTrial(kept.result)
+        path = self._packed(task, arm, kept.result.run_number)
         if sha256(path.read_bytes()).hexdigest() != kept.workspace:
             raise WazaError(f"{path} belongs to another entry, or was changed")
-        return CachedTrial(kept.run, path)
+        return CachedTrial(kept.result, path)
 
 
 def rejudged_graders(task: Task) -> list[BuiltGrader]:
@@ -193,11 +193,11 @@ def _without_judges(task: Task) -> Task:
 
 def _is_whole(task: Task, run: TrialResult, left: SavedAttempt) -> bool:
     """Tell whether a record gives back all that graders saw: nothing was redacted, cut or left out of it."""
-    seen = left.seen
-    workspace = Path(seen.workspace) if seen.workspace else None
-    back = rebuild_observation(task, run, workspace, seen.baseline_output)
-    events = tuple(recorded_event(event) for event in seen.transcript)
-    return back == msgspec.structs.replace(seen, transcript=events)
+    observation = left.observation
+    workspace = Path(observation.workspace) if observation.workspace else None
+    back = rebuild_observation(task, run, workspace, observation.baseline_output)
+    events = tuple(recorded_event(event) for event in observation.transcript)
+    return back == msgspec.structs.replace(observation, transcript=events)
 
 
 def _why_off(suite: Suite) -> str:

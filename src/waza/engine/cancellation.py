@@ -39,7 +39,7 @@ class Cancellation:
         """The exit code of an interrupted run, or None."""
         return None if self.stopped_by is None else _CODES[self.stopped_by]
 
-    async def stoppable(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_cancellable(self, work: Coroutine[Any, Any, T]) -> T:
         """Do work that a signal cancels. What has to happen in any case stays outside of it."""
         worker = asyncio.create_task(work)
         self._watch(worker)
@@ -52,7 +52,7 @@ class Cancellation:
         if self.stopped_by is not None:
             self._cancel(worker)
 
-    async def finish(self, work: Coroutine[Any, Any, None]) -> bool:
+    async def run_with_grace(self, work: Coroutine[Any, Any, None]) -> bool:
         """Do what has to be done after a signal, too, but not for ever then; tell whether it came to its end."""
         finishing = asyncio.create_task(work)
         self._watch(finishing, GRACE)
@@ -71,7 +71,7 @@ class Cancellation:
         else:
             worker.cancel()
 
-    def interrupt(self, number: signal.Signals) -> None:
+    def handle_signal(self, number: signal.Signals) -> None:
         """Take a signal."""
         if self.stopped_by is not None:
             kill_leftovers()
@@ -83,7 +83,7 @@ class Cancellation:
             sys.stderr.write("\nstopping: what has finished counts; once more to stop at once\n")
 
     @contextmanager
-    def signals(self) -> Iterator[None]:
+    def handle_signals(self) -> Iterator[None]:
         """Take SIGINT, SIGTERM and SIGHUP while the block runs, in the running event loop.
 
         An ignored SIGHUP stays so: that is what `nohup` is for.
@@ -100,7 +100,7 @@ class Cancellation:
         if before[signal.SIGHUP] == signal.SIG_IGN:
             del before[signal.SIGHUP]
         for number in before:
-            loop.add_signal_handler(number, self.interrupt, number)
+            loop.add_signal_handler(number, self.handle_signal, number)
         try:
             yield
         finally:
@@ -114,7 +114,7 @@ class Cancellation:
 
         def taken(number: int, frame: FrameType | None) -> None:
             del frame
-            loop.call_soon_threadsafe(self.interrupt, signal.Signals(number))
+            loop.call_soon_threadsafe(self.handle_signal, signal.Signals(number))
 
         before = {number: signal.signal(number, taken) for number in _CODES}
         try:

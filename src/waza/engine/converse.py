@@ -132,36 +132,36 @@ class Conversation:
 
 
 class Driver(msgspec.Struct):
-    """What a conversation is driven with. `displaced` says why its workspace is no longer one, or nothing."""
+    """What a conversation is driven with. `workspace_fault` says why its workspace is no longer one, or nothing."""
 
     session: Session
-    displaced: Callable[[], str]
+    workspace_fault: Callable[[], str]
     limits: Limits
     tell: Tell
     warn: Callable[[str], None]
     grade_checkpoint: GradeCheckpoint | None
-    responding: ResponderSession | None
+    responder: ResponderSession | None
 
 
-async def converse(talk: Conversation, driver: Driver) -> None:
+async def converse(conversation: Conversation, driver: Driver) -> None:
     """Send the prompt of the task and go on as it says, until the end or until something breaks.
 
     ExecutorError propagates when the very first turn could not be sent: then nothing was seen.
     """
-    turn = await _send(driver, 1, talk.task.prompt)
-    talk.add(talk.task.prompt, turn)
+    turn = await _send(driver, 1, conversation.task.prompt)
+    conversation.add(conversation.task.prompt, turn)
     if turn.error:
-        talk.broke = turn.error
-        talk.fail_turn(turn.error, throttled=turn.throttled)
+        conversation.broke = turn.error
+        conversation.fail_turn(turn.error, throttled=turn.throttled)
     elif turn.denials:
-        talk.fail_turn(_violation(turn))
-    stopped = False if talk.error else await _checkpoint(talk, driver)
-    if talk.error or stopped:
+        conversation.fail_turn(_violation(turn))
+    stopped = False if conversation.error else await _checkpoint(conversation, driver)
+    if conversation.error or stopped:
         return
-    if driver.responding is not None:
-        await _respond(talk, driver, driver.responding)
+    if driver.responder is not None:
+        await _respond(conversation, driver, driver.responder)
     else:
-        await _follow_up(talk, driver)
+        await _follow_up(conversation, driver)
 
 
 async def _send(driver: Driver, number: int, prompt: str) -> Turn:
@@ -178,7 +178,7 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
             timed_out=True,
             duration_ms=int(seconds * 1000),
         )
-    if displaced := driver.displaced():
+    if displaced := driver.workspace_fault():
         turn = msgspec.structs.replace(turn, error="; ".join(filter(None, (turn.error, displaced))))
     for warning in turn.warnings:
         driver.warn(warning)
@@ -186,71 +186,75 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
     return turn
 
 
-async def _next(talk: Conversation, driver: Driver, prompt: str, what: str) -> bool:
+async def _next(conversation: Conversation, driver: Driver, prompt: str, what: str) -> bool:
     """Send a later prompt; tell whether the conversation may go on. A broken turn is not added."""
     try:
-        turn = await _send(driver, talk.turns + 1, prompt)
+        turn = await _send(driver, conversation.turns + 1, prompt)
     except ExecutorError as error:
-        talk.outside = talk.outside or is_outside(error)
-        talk.broke = str(error)
-        talk.fail_turn(str(error), what)
+        conversation.outside = conversation.outside or is_outside(error)
+        conversation.broke = str(error)
+        conversation.fail_turn(str(error), what)
         return False
     if turn.error:
-        talk.broke = turn.error
-        talk.add_broken(prompt, turn)
-        talk.fail_turn(turn.error, what, throttled=turn.throttled)
+        conversation.broke = turn.error
+        conversation.add_broken(prompt, turn)
+        conversation.fail_turn(turn.error, what, throttled=turn.throttled)
         return False
-    talk.add(prompt, turn)
+    conversation.add(prompt, turn)
     if turn.denials:
-        talk.fail_turn(_violation(turn))
+        conversation.fail_turn(_violation(turn))
         return False
-    return not await _checkpoint(talk, driver)
+    return not await _checkpoint(conversation, driver)
 
 
-async def _follow_up(talk: Conversation, driver: Driver) -> None:
-    prompts = talk.task.follow_ups
+async def _follow_up(conversation: Conversation, driver: Driver) -> None:
+    prompts = conversation.task.follow_ups
     for i, prompt in enumerate(prompts, 1):
-        if not await _next(talk, driver, prompt, f"follow-up {i}/{len(prompts)}"):
+        if not await _next(conversation, driver, prompt, f"follow-up {i}/{len(prompts)}"):
             return
 
 
-async def _respond(talk: Conversation, driver: Driver, responding: ResponderSession) -> None:
+async def _respond(conversation: Conversation, driver: Driver, responder: ResponderSession) -> None:
     sent = 0
 
     def record(outcome: str, reason: str = "") -> None:
-        talk.responder = ResponderRecord(followups_sent=sent, outcome=outcome, reason=reason)  # type: ignore[arg-type]  # one of the four words
+        conversation.responder = ResponderRecord(followups_sent=sent, outcome=outcome, reason=reason)  # type: ignore[arg-type]  # one of the four words
 
     record("error")
-    while sent < responding.most:
-        decision = await responding.decide(talk.output)
+    while sent < responder.most:
+        decision = await responder.decide(conversation.output)
         if decision.error:
-            talk.fail(f"responder: {decision.error}")
+            conversation.fail(f"responder: {decision.error}")
             return record("error", decision.error)
         if decision.stop:
             return record("stopped")
         if decision.abstain:
-            talk.fail(f"the responder abstained: {decision.abstain}")
+            conversation.fail(f"the responder abstained: {decision.abstain}")
             return record("abstained", decision.abstain)
-        before = talk.error
-        turns = talk.turns
-        goes_on = await _next(talk, driver, decision.reply, f"responder reply {sent + 1}")
-        sent += talk.turns - turns
+        before = conversation.error
+        turns = conversation.turns
+        goes_on = await _next(conversation, driver, decision.reply, f"responder reply {sent + 1}")
+        sent += conversation.turns - turns
         if not goes_on:
-            broke = talk.error != before and not (talk.checkpoints and talk.checkpoints[-1].stopped)
-            return record("error" if broke else "stopped", talk.error if broke else "")
+            broke = conversation.error != before and not (
+                conversation.checkpoints and conversation.checkpoints[-1].stopped
+            )
+            return record("error" if broke else "stopped", conversation.error if broke else "")
     return record("cap_exhausted")
 
 
-async def _checkpoint(talk: Conversation, driver: Driver) -> bool:
+async def _checkpoint(conversation: Conversation, driver: Driver) -> bool:
     """Grade the checkpoint of the turn that just ended, if there is one; tell whether it stops the talk."""
-    point = next((point for point in talk.task.checkpoints if point.after_turn == talk.turns), None)
+    point = next(
+        (point for point in conversation.task.checkpoints if point.after_turn == conversation.turns), None
+    )
     if point is None or driver.grade_checkpoint is None:
         return False
-    graded = await driver.grade_checkpoint(point, talk.observation(final=False))
-    talk.checkpoints.append(graded)
+    graded = await driver.grade_checkpoint(point, conversation.observation(final=False))
+    conversation.checkpoints.append(graded)
     if graded.stopped:
         failed = sorted(name for name, validation in graded.validations.items() if not validation.passed)
-        talk.fail(
+        conversation.fail(
             f"the checkpoint after turn {point.after_turn} stopped the run; failed: {', '.join(failed)}"
         )
     return graded.stopped

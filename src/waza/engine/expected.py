@@ -23,14 +23,14 @@ class AgentFacts:
 
 
 def expected_checks(
-    task: Task, seen: Observation, said: AgentFacts, *, skill: str, enforce: bool, body_injected: bool
+    task: Task, observation: Observation, said: AgentFacts, *, skill: str, enforce: bool, body_injected: bool
 ) -> Iterator[tuple[str, str, Verdict]]:
     """Yield name, type and verdict of each check. The text checks ignore case.
 
     `skill` is the name of the one under test, by which invocations are reported; `enforce` is `config.enforce_expected`. An injected skill body needs no invocation, so
     `should_trigger` is only checked without it. A `behavior` without any limit is no check.
     """
-    expected, output = task.expected, fold_case(seen.output)
+    expected, output = task.expected, fold_case(observation.output)
     if expected.output_contains:
         missing = [text for text in expected.output_contains if fold_case(text) not in output]
         notes = [f"the output does not contain {text!r}" for text in missing]
@@ -44,16 +44,16 @@ def expected_checks(
         notes = [] if hit else [f"the output contains none of {expected.output_contains_any}"]
         yield "_output_contains_any", "text", Verdict.of_checks(1, notes, {})
     if enforce and expected.behavior and said.acts and expected.behavior.checks:
-        yield "_behavior", "behavior", _behavior(expected.behavior, seen)
+        yield "_behavior", "behavior", _behavior(expected.behavior, observation)
     if enforce and expected.should_trigger is not None and said.skills and not body_injected and skill:
         yield (
             "_should_trigger",
             "skill_invocation",
-            _should_trigger(skill, seen, wanted=expected.should_trigger),
+            _should_trigger(skill, observation, wanted=expected.should_trigger),
         )
 
 
-def _behavior(limits: ExpectedBehavior, seen: Observation) -> Verdict:
+def _behavior(limits: ExpectedBehavior, observation: Observation) -> Verdict:
     grader = Behavior(
         max_tool_calls=limits.max_tool_calls,
         max_tokens=limits.max_tokens,
@@ -61,10 +61,10 @@ def _behavior(limits: ExpectedBehavior, seen: Observation) -> Verdict:
         required_tools=limits.required_tools,
         forbidden_tools=limits.forbidden_tools,
     )
-    verdict = grader.grade(seen, Helpers())
-    if not (limits.max_iterations and seen.has_session):
+    verdict = grader.grade(observation, Helpers())
+    if not (limits.max_iterations and observation.has_session):
         return verdict
-    messages = sum(event.type == MESSAGE for event in seen.transcript)
+    messages = sum(event.type == MESSAGE for event in observation.transcript)
     failures = list(verdict.details["failures"])
     if messages > limits.max_iterations:
         failures.append(f"{messages} assistant messages, at most {limits.max_iterations} allowed")
@@ -72,8 +72,8 @@ def _behavior(limits: ExpectedBehavior, seen: Observation) -> Verdict:
     return Verdict.of_checks(limits.checks, failures, details)
 
 
-def _should_trigger(name: str, seen: Observation, *, wanted: bool) -> Verdict:
-    fired = any(skill.name == name for skill in seen.skill_invocations)
+def _should_trigger(name: str, observation: Observation, *, wanted: bool) -> Verdict:
+    fired = any(skill.name == name for skill in observation.skill_invocations)
     word = "was" if fired else "was not"
     notes = [] if fired == wanted else [f"the skill {name!r} {word} invoked"]
     return Verdict.of_checks(1, notes, {"skill": name, "should_trigger": wanted})

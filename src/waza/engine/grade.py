@@ -37,17 +37,17 @@ class Grading(msgspec.Struct, frozen=True):
         return tuple(name for name, as_validation in self.validations.items() if not as_validation.passed)
 
 
-async def grade(graders: Sequence[BuiltGrader], seen: Observation, helpers: Helpers) -> Grading:
+async def grade(graders: Sequence[BuiltGrader], observation: Observation, helpers: Helpers) -> Grading:
     """Ask every grader in order, neighbours that are `concurrent` together.
 
     A grader that errs keeps its place with score 0, and never passes. Of a conversation that broke, only those
     are asked that can do without its end.
     """
-    if seen.error:
+    if observation.error:
         graders = [built for built in graders if not getattr(built.grader, "needs_answer", False)]
     said: list[tuple[Validation, Verdict]] = []
     for batch in _batches(graders):
-        answers = [_said(built, seen, helpers) for built in batch]
+        answers = [_said(built, observation, helpers) for built in batch]
         # Most graders are plain functions, and a task of its own costs more than many of them.
         said += await asyncio.gather(*answers) if len(answers) > 1 else [await answers[0]]
     errors = tuple(f"{found.identifier}: {verdict.error}" for found, verdict in said if verdict.error)
@@ -68,10 +68,10 @@ def _batches(graders: Sequence[BuiltGrader]) -> Iterator[list[BuiltGrader]]:
         yield batch
 
 
-async def _said(built: BuiltGrader, seen: Observation, helpers: Helpers) -> tuple[Validation, Verdict]:
+async def _said(built: BuiltGrader, observation: Observation, helpers: Helpers) -> tuple[Validation, Verdict]:
     """Return what a grader says, in the form of the results file and in its own."""
     started = time.monotonic()
-    verdict = await _ask(built, seen, helpers)
+    verdict = await _ask(built, observation, helpers)
     took = round((time.monotonic() - started) * 1000)
     return as_validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took), verdict
 
@@ -90,15 +90,15 @@ def as_validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, t
     )
 
 
-async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdict:
-    if seen.broke and isinstance(built.grader, Grader) and "judge" in built.grader.needs():
-        why = f"the judge was not asked, since the executor broke off the conversation: {seen.broke}"
-        return Verdict.failed(why, not_asked=seen.broke)
+async def _ask(built: BuiltGrader, observation: Observation, helpers: Helpers) -> Verdict:
+    if observation.broke and isinstance(built.grader, Grader) and "judge" in built.grader.needs():
+        why = f"the judge was not asked, since the executor broke off the conversation: {observation.broke}"
+        return Verdict.failed(why, not_asked=observation.broke)
     helpers = msgspec.structs.replace(helpers, name=built.spec.name)
-    if broken := helpers.shared.get(TamperCheck).broken(built, helpers):
+    if broken := helpers.shared.get(TamperCheck).grader_change(built, helpers):
         return Verdict.errored(broken)
     try:
-        return _checked(await _call(built, seen, helpers))
+        return _checked(await _call(built, observation, helpers))
     except GraderError as error:
         verdict = Verdict.errored(str(error) or "the grader did not say why it reached no verdict")
         return msgspec.structs.replace(verdict, outside=is_outside(error))
@@ -108,12 +108,16 @@ async def _ask(built: BuiltGrader, seen: Observation, helpers: Helpers) -> Verdi
         return msgspec.structs.replace(broke, outside=is_outside(error))
 
 
-async def _call(built: BuiltGrader, seen: Observation, helpers: Helpers) -> object:
+async def _call(built: BuiltGrader, observation: Observation, helpers: Helpers) -> object:
     grader = built.grader
     if inspect.iscoroutinefunction(grader.grade):
-        return await grader.grade(seen, helpers)
-    slow = len(seen.output) > LARGE or (isinstance(grader, Grader) and grader.reads_workspace)
-    answer = await asyncio.to_thread(grader.grade, seen, helpers) if slow else grader.grade(seen, helpers)
+        return await grader.grade(observation, helpers)
+    slow = len(observation.output) > LARGE or (isinstance(grader, Grader) and grader.reads_workspace)
+    answer = (
+        await asyncio.to_thread(grader.grade, observation, helpers)
+        if slow
+        else grader.grade(observation, helpers)
+    )
     return await answer if inspect.isawaitable(answer) else answer
 
 

@@ -29,7 +29,7 @@ class GradingContext(msgspec.Struct, frozen=True):
     made: int | None = None
 
     @classmethod
-    async def of(cls, task: Task, workspace: Path | None, graders: Sequence[Grader]) -> GradingContext:
+    async def open(cls, task: Task, workspace: Path | None, graders: Sequence[Grader]) -> GradingContext:
         """Look at the workspace before the agent works in it, if one of the graders reads changes."""
         if workspace is None:
             return cls(task, None)
@@ -42,7 +42,7 @@ class GradingContext(msgspec.Struct, frozen=True):
         if self.made is not None:
             os.close(self.made)
 
-    def displaced(self) -> str:
+    def workspace_fault(self) -> str:
         """Say that something else stands in the place of the workspace, which nobody may judge; or nothing."""
         if self.workspace is None or self.made is None:
             return ""
@@ -55,11 +55,11 @@ class GradingContext(msgspec.Struct, frozen=True):
         what = "a link" if stat.S_ISLNK(found.st_mode) else "something else"
         return f"the workspace {self.workspace} was replaced by {what} while the agent worked, so it is not judged"
 
-    async def completed(self, seen: Observation) -> Observation:
+    async def add_to(self, observation: Observation) -> Observation:
         """Return the observation with what only the witness knows."""
-        before = None if self.displaced() else self.before
+        before = None if self.workspace_fault() else self.before
         files = await asyncio.to_thread(before.written) if before else ()
-        return msgspec.structs.replace(seen, expected=expectation(self.task), files_written=files)
+        return msgspec.structs.replace(observation, expected=expectation(self.task), files_written=files)
 
 
 def _opened(directory: Path) -> int | None:

@@ -63,7 +63,7 @@ _decoder = msgspec.json.Decoder(InvocationLine)
 
 
 class InvocationJournal:
-    """An invocation while it lasts. Make one with `begin`, `go_on` or `unsaved`; close it at the end."""
+    """An invocation while it lasts. Make one with `start`, `resume` or `unsaved`; close it at the end."""
 
     def __init__(self, identity: str, project: Path, file: LineFile | None) -> None:
         self.id, self.project, self._file = identity, project, file
@@ -75,7 +75,7 @@ class InvocationJournal:
         return cls("", project, None)
 
     @classmethod
-    def begin(cls, project: Path, wanted: Wanted, unread: Sequence[Path] = ()) -> InvocationJournal:
+    def start(cls, project: Path, wanted: Wanted, unread: Sequence[Path] = ()) -> InvocationJournal:
         """Start an invocation below `.waza` of a project, to which suites belong that are `unread` for now.
 
         Raises WazaError where it cannot be written.
@@ -85,10 +85,10 @@ class InvocationJournal:
         number = max((number for number, _ in _numbered(directory)), default=0) + 1
         identity = f"inv-{number:06d}-{secrets.token_hex(3)}"
         now = datetime.now().astimezone().isoformat()
-        begun = InvocationHeader(id=identity, number=number, waza=__version__, started=now)
+        header = InvocationHeader(id=identity, number=number, waza=__version__, started=now)
         invocation = cls(identity, project, LineFile.open(directory / f"{identity}.ndjson"))
         try:
-            invocation._write(InvocationLine(invocation=begun))
+            invocation._write(InvocationLine(invocation=header))
             for path in unread:
                 invocation._write(InvocationLine(planned=PlannedRun(suite=path_text(path))))
             invocation._plan(wanted)
@@ -98,7 +98,7 @@ class InvocationJournal:
         return invocation
 
     @classmethod
-    def go_on(
+    def resume(
         cls, project: Path, wanted: Wanted, identity: str, unread: Sequence[Path] = ()
     ) -> InvocationJournal | None:
         """Return the invocation with this id, or that of the run with this id, to go on with it.
@@ -126,7 +126,7 @@ class InvocationJournal:
             raise
         return invocation
 
-    def directory(self, suite: Suite, model: str) -> Path | None:
+    def run_directory(self, suite: Suite, model: str) -> Path | None:
         """Return where the run of a suite on a model is kept; None where nothing is kept."""
         run_id = self._runs.get(_key((suite, model)))
         return self.project / RUNS / run_id if run_id else None

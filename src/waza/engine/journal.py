@@ -62,16 +62,16 @@ class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """A finished trial as it stands in the journal.
 
     `clock` is how many milliseconds its arm had been running in this part. `outside`: it broke for a cause outside
-    of the agent, so a resumed run repeats it. `judged_anew`: the answer is cached, and the judges were asked now.
+    of the agent, so a resumed run repeats it. `rejudged`: the answer is cached, and the judges were asked now.
     """
 
     arm: Arm
     task: str
     cached: bool = False
-    judged_anew: bool = False
+    rejudged: bool = msgspec.field(default=False, name="judged_anew")
     outside: bool = False
     clock: int = 0
-    run: TrialResult
+    result: TrialResult = msgspec.field(name="run")
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -158,32 +158,32 @@ class Journal:
             file.close()
             raise
 
-    def append(self, trial: TrialRecord) -> int:
+    def append_trial(self, trial: TrialRecord) -> int:
         """Write a finished trial; return where its line begins."""
         offset = self.file.append(with_checksum(JournalLine(trial=trial)))
         self.trials += 1
         return offset
 
-    def read_by_graders(self, files: dict[str, str]) -> None:
+    def write_grader_files(self, files: dict[str, str]) -> None:
         """Write what graders read, before the first trial."""
         self.file.append(with_checksum(JournalLine(read=GraderFiles(files=files))))
 
-    def go_on(self, at: str) -> None:
+    def write_resumed(self, at: str) -> None:
         """Write that another part of the run begins."""
         self.file.append(with_checksum(JournalLine(resumed=Resumed(at=at))))
 
-    def end(self, what: RunEnd) -> None:
+    def write_end(self, what: RunEnd) -> None:
         """Write how this part of the run ended, and wait until all of it is on disk."""
         self.file.append(with_checksum(JournalLine(end=what)))
         self.file.sync()
 
-    def read(self, offset: int) -> TrialResult:
+    def read_trial(self, offset: int) -> TrialResult:
         """Return the record of the trial whose line begins at `offset`."""
         data = self.file.read_at(offset)
         trial = _decoder.decode(data).trial if checksum_matches(data) else None
         if trial is None:
             raise WazaError(f"{self.file.path} has no trial at byte {offset}; the file was changed")
-        return trial.run
+        return trial.result
 
     def __iter__(self) -> Iterator[NumberedLine]:
         """Yield the lines behind the header. Raises WazaError with the number of a line that is damaged."""

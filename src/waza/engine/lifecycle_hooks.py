@@ -21,8 +21,8 @@ _LONGEST_LINE = 1000  # characters of a failed hook's last line; its end says mo
 class LifecycleHooks:
     """The hooks of one run. Those before raise RunError when one failed that matters; those after warn."""
 
-    def __init__(self, world: RunContext) -> None:
-        self.world, self.hooks = world, world.suite.file.hooks
+    def __init__(self, context: RunContext) -> None:
+        self.context, self.hooks = context, context.suite.file.hooks
 
     async def before_run(self, arm: Arm) -> None:
         """Run the hooks before an arm, and look again for required skills that they were to create."""
@@ -35,38 +35,38 @@ class LifecycleHooks:
 
     async def before_task(self, task: Task) -> None:
         """Run the hooks before a task."""
-        await self._run("before_task", self.hooks.before_task, template_variables(task, self.world.run_id))
+        await self._run("before_task", self.hooks.before_task, template_variables(task, self.context.run_id))
 
     async def after_task(self, task: Task) -> None:
         """Run the hooks after a task."""
-        await self._run("after_task", self.hooks.after_task, template_variables(task, self.world.run_id))
+        await self._run("after_task", self.hooks.after_task, template_variables(task, self.context.run_id))
 
     def _of_suite(self) -> dict[str, str]:
         return {
-            "JobID": self.world.run_id,
+            "JobID": self.context.run_id,
             "TaskName": "",
             "Iteration": "0",
             "Attempt": "0",
             "Timestamp": datetime.now().astimezone().isoformat(timespec="seconds"),
-            **{f"Vars.{key}": value for key, value in self.world.suite.file.inputs.items()},
+            **{f"Vars.{key}": value for key, value in self.context.suite.file.inputs.items()},
         }
 
     async def _run(self, point: str, hooks: Sequence[Hook], variables: Mapping[str, str]) -> None:
         if not hooks:
             return
-        clean = self.world.redactor.text
-        for run in await run_hooks(hooks, self.world.suite.directory, variables):
-            self.world.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))
+        clean = self.context.redactor.text
+        for run in await run_hooks(hooks, self.context.suite.directory, variables):
+            self.context.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))
             if run.ok:
                 continue
             message = f"the {point} hook `{run.command}` failed ({run.reason})"
             if run.fatal and point.startswith("before"):
                 last = [line[-_LONGEST_LINE:] for line in clean(run.output).strip().splitlines()[-1:]]
                 raise RunError(": ".join([clean(message), *last]))
-            self.world.emit(Warned(message=clean(message)))
+            self.context.emit(Warned(message=clean(message)))
 
     def _check_required(self, arm: Arm) -> None:
-        suite = self.world.suite
+        suite = self.context.suite
         names = suite.file.config.required_skills
         if arm != "main" or not names or suite.skills_off or not self.hooks.before_run:
             return

@@ -75,16 +75,16 @@ def result_object(result: Any) -> Any:
     return {"content": result if isinstance(result, str) else msgspec.json.encode(result).decode()}
 
 
-def judge_session_digest(sitting: JudgeSession) -> SessionDigest:
+def judge_session_digest(session: JudgeSession) -> SessionDigest:
     """Return the session of a judge or responder in short."""
     return SessionDigest(
-        tool_call_count=len(sitting.calls),
-        tools_used=[call.name for call in sitting.calls],
+        tool_call_count=len(session.calls),
+        tools_used=[call.name for call in session.calls],
         errors=[],
-        usage=sitting.usage,
-        session_id=sitting.session_id,
-        tool_policy_mode="" if sitting.denials is None else "allow_list",
-        tool_policy_denials=list(sitting.denials or ()),
+        usage=session.usage,
+        session_id=session.session_id,
+        tool_policy_mode="" if session.denials is None else "allow_list",
+        tool_policy_denials=list(session.denials or ()),
     )
 
 

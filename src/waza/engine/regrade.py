@@ -95,7 +95,7 @@ def _warnings(
                 )
 
 
-class _Homeless:
+class _MissingWorkspace:
     """Stands for a grader that reads the workspace, where there is none."""
 
     def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
@@ -114,7 +114,7 @@ class _Session:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
         self.executor: Executor = make_executor(suite, recorded.config.model_id, project)
         self.shared = SharedResources()
-        self.shared.get(TamperCheck).take(suite)
+        self.shared.get(TamperCheck).record(suite)
         self.redactor = make_redactor(suite, project)
         limits, config = project.keys.graders, suite.file.config
         self.helpers = Helpers(
@@ -157,12 +157,14 @@ class _Session:
             return msgspec.structs.replace(run, validations={}, status="error")
         trial = Trial(task=task, number=run.run_number, max_attempts=self.suite.file.config.max_attempts)
         attempt = render_attempt(self.recorded.eval_id, trial, max(1, run.attempts))
-        seen = rebuild_observation(task, run, self.workspace, self._baseline_output(task.id, run.run_number))
+        observation = rebuild_observation(
+            task, run, self.workspace, self._baseline_output(task.id, run.run_number)
+        )
         helpers = msgspec.structs.replace(
             self.helpers, judge=self.executor.judge(attempt), turn_timeout=task.timeout
         )
         graded = await grade_observation(
-            self.suite, attempt.task, attempt.execution, seen, helpers, self._askable(task.graders)
+            self.suite, attempt.task, attempt.execution, observation, helpers, self._askable(task.graders)
         )
         status = trial_status("", graded, run.checkpoints, ab_run=self.recorded.is_baseline)
         error = grading_error(graded)
@@ -174,7 +176,7 @@ class _Session:
 
     def _askable(self, graders: Sequence[BuiltGrader]) -> list[BuiltGrader]:
         return [
-            BuiltGrader(built.spec, _Homeless())
+            BuiltGrader(built.spec, _MissingWorkspace())
             if self.workspace is None and getattr(built.grader, "reads_workspace", False)
             else built
             for built in graders

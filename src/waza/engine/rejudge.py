@@ -27,7 +27,7 @@ from waza.workspace.pack import unpack
 
 
 async def rejudge(
-    world: RunContext, trial: Trial, cached: CachedTrial, baseline_output: str | None
+    context: RunContext, trial: Trial, cached: CachedTrial, baseline_output: str | None
 ) -> FinishedTrial:
     """Return a cached trial with verdicts of now; those that cannot change come from the cache.
 
@@ -37,17 +37,17 @@ async def rejudge(
     workspace: Path | None = None
     try:
         if cached.workspace is not None:
-            workspace = world.room.new_directory(trial.task.id)
+            workspace = context.tempdir.new_directory(trial.task.id)
             await _fill(workspace, cached.workspace)
-        return await _judged(world, trial, cached.run, workspace, baseline_output)
+        return await _judged(context, trial, cached.result, workspace, baseline_output)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        said = explain_failure(world, trial.task, error)
+        said = explain_failure(context, trial.task, error)
         return FinishedTrial(
-            _broken(world, cached.run, said), is_outside(error), world.redactor.text(str(said))
+            _broken(context, cached.result, said), is_outside(error), context.redactor.text(str(said))
         )
     finally:
         if workspace is not None:
-            await world.room.remove_directory(workspace)
+            await context.tempdir.remove_directory(workspace)
 
 
 async def _fill(workspace: Path, packed: Path) -> None:
@@ -59,31 +59,35 @@ async def _fill(workspace: Path, packed: Path) -> None:
 
 
 async def _judged(
-    world: RunContext, trial: Trial, run: TrialResult, workspace: Path | None, baseline_output: str | None
+    context: RunContext, trial: Trial, run: TrialResult, workspace: Path | None, baseline_output: str | None
 ) -> FinishedTrial:
     task = trial.task
-    judge = world.executor.judge(render_attempt(world.run_id, trial, run.attempts))
-    seen = rebuild_observation(task, run, workspace, baseline_output)
-    graded = await grade(rejudged_graders(task), seen, msgspec.structs.replace(world.helpers, judge=judge))
+    judge = context.executor.judge(render_attempt(context.run_id, trial, run.attempts))
+    observation = rebuild_observation(task, run, workspace, baseline_output)
+    graded = await grade(
+        rejudged_graders(task), observation, msgspec.structs.replace(context.helpers, judge=judge)
+    )
     whole = msgspec.structs.replace(graded, validations={**(run.validations or {}), **graded.validations})
-    status = trial_status("", whole, run.checkpoints, ab_run=world.ab_run)
+    status = trial_status("", whole, run.checkpoints, ab_run=context.ab_run)
     error = grading_error(whole)
     new = msgspec.structs.replace(
         run,
         status=status,
         validations=whole.validations,
         error_msg=error,
-        grader_sessions=[judge_session_digest(one) for one in (judge.sittings if judge else ())],
+        grader_sessions=[judge_session_digest(one) for one in (judge.sessions if judge else ())],
         workspace_dir=str(workspace or ""),
-        failure_artifacts=failure_artifacts(status, run.final_output, error, whole.failed, world.redactor),
+        failure_artifacts=failure_artifacts(status, run.final_output, error, whole.failed, context.redactor),
     )
     return FinishedTrial(
-        storable(new, world.redactor), graded.outside, world.redactor.text(error) if graded.outside else ""
+        storable(new, context.redactor),
+        graded.outside,
+        context.redactor.text(error) if graded.outside else "",
     )
 
 
-def _broken(world: RunContext, run: TrialResult, error: ExecutorError) -> TrialResult:
-    artifacts = failure_artifacts("error", run.final_output, str(error), (), world.redactor)
+def _broken(context: RunContext, run: TrialResult, error: ExecutorError) -> TrialResult:
+    artifacts = failure_artifacts("error", run.final_output, str(error), (), context.redactor)
     new = msgspec.structs.replace(
         run,
         status="error",
@@ -93,4 +97,4 @@ def _broken(world: RunContext, run: TrialResult, error: ExecutorError) -> TrialR
         workspace_dir="",
         failure_artifacts=artifacts,
     )
-    return storable(new, world.redactor)
+    return storable(new, context.redactor)

@@ -42,7 +42,7 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
             continue
         if trial is not None:
             _take(trial, journal, fold, found)
-            outside[TrialKey(trial.arm, trial.task, trial.run.run_number)] = trial.outside
+            outside[TrialKey(trial.arm, trial.task, trial.result.run_number)] = trial.outside
             part[trial.arm] = max(part.get(trial.arm, 0), trial.clock)
         else:  # the end of a part, or the start of the next one after a kill
             _add(fold, found.line.end.durations if found.line.end else part)
@@ -74,14 +74,12 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
 def _take(trial: TrialRecord, journal: Journal, fold: Fold, found: NumberedLine) -> None:
     if why := contradiction(trial, fold):
         raise damaged_line_error(journal.directory, found.number, why)
-    fold.add(
-        trial.arm, trial.task, trial.run, found.offset, cached=trial.cached, judged_anew=trial.judged_anew
-    )
+    fold.add(trial.arm, trial.task, trial.result, found.offset, cached=trial.cached, rejudged=trial.rejudged)
 
 
 def contradiction(trial: TrialRecord, fold: Fold) -> str:
     """Return why a trial cannot be one of this run, or nothing."""
-    run, config = trial.run, fold.suite.file.config
+    run, config = trial.result, fold.suite.file.config
     tasks = fold.tasks.get(trial.arm)
     if tasks is None or trial.task not in tasks:
         return f"there is no task {trial.task!r} in this run"

@@ -58,10 +58,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that ended. Close `store` when its outcome has been read for the last time."""
+    """A run that ended. Close `run_directory` when its outcome has been read for the last time."""
 
     outcome: Outcome
-    store: RunDirectory
+    run_directory: RunDirectory
     interrupted: int | None = None
     kept: Path | None = None
     kept_worktrees: tuple[Worktree, ...] = ()
@@ -82,7 +82,7 @@ async def run_suite(
     model: str,
     options: RunOptions,
     emit: Emit,
-    control: Cancellation,
+    cancellation: Cancellation,
     invocation: InvocationJournal,
     share: SharedWorkers,
 ) -> FinishedRun:
@@ -90,7 +90,7 @@ async def run_suite(
     arms, warning = arms_of(suite)
     graded = not options.skip_graders
     suite, commits = await pin_commits(suite, commits_of(invocation, suite, model))
-    store = open_run_directory(
+    run_directory = open_run_directory(
         invocation,
         suite,
         model,
@@ -101,29 +101,29 @@ async def run_suite(
         repeat=options.repeat,
         warn=lambda message: emit(Warned(message=message)),
     )
-    if store.past.complete:
-        emit(Warned(message=f"{store.id} is finished: it is only reported again, nothing is run"))
-        return FinishedRun(outcome=_finished(store, "complete", emit), store=store)
+    if run_directory.past.complete:
+        emit(Warned(message=f"{run_directory.id} is finished: it is only reported again, nothing is run"))
+        return FinishedRun(outcome=_finished(run_directory, "complete", emit), run_directory=run_directory)
     try:
-        engine = await control.stoppable(start_executor(suite, model, options.project))
-        run = _Run(suite, model, options, emit, control, engine, store, share)
+        engine = await cancellation.run_cancellable(start_executor(suite, model, options.project))
+        run = _Run(suite, model, options, emit, cancellation, engine, run_directory, share)
         status = await run.go(arms, [warning] if warning else [])
     except BaseException:
-        store.discard_if_empty()
+        run_directory.discard_if_empty()
         raise
-    kept = run.room.kept
+    kept = run.tempdir.kept
     return FinishedRun(
-        outcome=_finished(store, status, emit),
-        store=store,
-        interrupted=control.exit_code if status == "cancelled" else None,
+        outcome=_finished(run_directory, status, emit),
+        run_directory=run_directory,
+        interrupted=cancellation.exit_code if status == "cancelled" else None,
         kept=kept,
-        kept_worktrees=tuple(run.room.kept_worktrees) if kept else (),
+        kept_worktrees=tuple(run.tempdir.kept_worktrees) if kept else (),
     )
 
 
-def _finished(store: RunDirectory, status: EndStatus, emit: Emit) -> Outcome:
+def _finished(run_directory: RunDirectory, status: EndStatus, emit: Emit) -> Outcome:
     """Write the results of what finished, and say which metrics have no data."""
-    outcome, warnings = store.finish(status)
+    outcome, warnings = run_directory.finish(status)
     for warning in warnings:
         emit(Warned(message=warning))
     return outcome
@@ -138,31 +138,36 @@ class _Run:
         model: str,
         options: RunOptions,
         emit: Emit,
-        control: Cancellation,
+        cancellation: Cancellation,
         engine: StartedExecutor,
-        store: RunDirectory,
+        run_directory: RunDirectory,
         share: SharedWorkers,
     ) -> None:
-        self.suite, self.options, self.emit, self.control = suite, options, emit, control
-        self.engine, self.store, self.fold, self.share = engine, store, store.fold, share
-        self.room = RunTempdir(keep=options.keep_workspace)
+        self.suite, self.options, self.emit, self.cancellation = suite, options, emit, cancellation
+        self.engine, self.run_directory, self.fold, self.share = (
+            engine,
+            run_directory,
+            run_directory.fold,
+            share,
+        )
+        self.tempdir = RunTempdir(keep=options.keep_workspace)
         self.shared = options.shared or SharedResources()
         # Who wants no verdicts, or new snapshots, cannot be served from the cache.
         fresh = options.skip_graders or options.update_snapshots
         self.cache = (
             Cache(options.cache, suite, model, options.outputs) if options.cache and not fresh else None
         )
-        self.triggers: Triggers | None = store.past.triggers
+        self.triggers: Triggers | None = run_directory.past.triggers
         self.workers, self.notice = workers_of(suite)
-        self.durations = dict.fromkeys(store.fold.durations, 0)  # of this part of the run
+        self.durations = dict.fromkeys(run_directory.fold.durations, 0)  # of this part of the run
         self.skipped: dict[Arm, list[str]] = {}
         self.stopped = ""  # why the run was stopped for a cause outside of the agent
         config, limits = suite.file.config, options.project.keys.graders
-        self.world = RunContext(
+        self.context = RunContext(
             suite=suite,
             model=model,
             executor=engine.executor,
-            room=self.room,
+            tempdir=self.tempdir,
             relay=engine.relay,
             helpers=Helpers(
                 judge_model=config.judge_model or model,
@@ -176,9 +181,9 @@ class _Run:
             redactor=make_redactor(suite, options.project),
             outputs=options.outputs,
             emit=emit,
-            run_id=store.id,
+            run_id=run_directory.id,
             skip_graders=options.skip_graders,
-            ab_run=len(store.journal.header.arms) > 1,
+            ab_run=len(run_directory.journal.header.arms) > 1,
         )
 
     async def go(self, arms: Sequence[Arm], warnings: Sequence[str]) -> EndStatus:
@@ -186,29 +191,29 @@ class _Run:
         try:
             for message in (*warnings, *self._notes()):
                 self.emit(Warned(message=message))
-            self.room.open()
-            self.store.go_on()
+            self.tempdir.open()
+            self.run_directory.start_part()
             await self._work(arms)
         except asyncio.CancelledError:
-            if self.control.exit_code is None:
+            if self.cancellation.exit_code is None:
                 raise
         finally:
             await self._close()
-        interrupted = self.control.exit_code is not None
+        interrupted = self.cancellation.exit_code is not None
         status: EndStatus = "cancelled" if interrupted else "stopped" if self.stopped else "complete"
         try:
-            self.store.end(self._end(status))
+            self.run_directory.end(self._end(status))
         except WazaError as error:  # what was found out is still told and written elsewhere
             self.emit(Warned(message=f"how the run ended could not be recorded: {error}"))
         return status
 
     def _notes(self) -> Iterator[str]:
         """Yield what should be known before the run starts."""
-        if self.store.resumed and not self.suite.capabilities.repeatable:
+        if self.run_directory.resumed and not self.suite.capabilities.repeatable:
             executor = self.suite.file.config.executor
             what = f"whether the agent behind {executor} is still as it was cannot be known"
             yield f"{what}; trials before and after count alike"
-        if self.store.resumed and not self.options.skip_graders:
+        if self.run_directory.resumed and not self.options.skip_graders:
             open_ends = {
                 built.spec.name
                 for built in graders_of(self.suite)
@@ -227,7 +232,7 @@ class _Run:
         if self.suite.trigger_tests and self.triggers is None and self._may_go_on:
             started = time.monotonic()
             try:
-                await self.control.stoppable(self._run_trigger_tests(self.suite.trigger_tests))
+                await self.cancellation.run_cancellable(self._run_trigger_tests(self.suite.trigger_tests))
             except asyncio.CancelledError:
                 self.emit(SuiteStopped(reason="the trigger tests were cut off"))
                 raise
@@ -236,25 +241,25 @@ class _Run:
 
     @property
     def _may_go_on(self) -> bool:
-        return self.control.stopped_by is None and not self.stopped
+        return self.cancellation.stopped_by is None and not self.stopped
 
     async def _run_trigger_tests(self, tests: TriggerTests) -> None:
         try:
-            self.triggers = await run_trigger_tests(self.world, tests)
+            self.triggers = await run_trigger_tests(self.context, tests)
         except ExecutorError as error:
             self.emit(Warned(message=f"the trigger tests could not run: {error}"))
 
     async def _run_arm(self, arm: Arm, *, last: bool) -> None:
         running = ArmRun(
-            arm, self.world, self.store, self.cache, WorkerLimits(self.workers, self.share.slots)
+            arm, self.context, self.run_directory, self.cache, WorkerLimits(self.workers, self.share.slots)
         )
         if last:
             running.schedule.on_drained = self.share.drained
         self.emit(self._suite_started(running))
         try:
-            await self.control.stoppable(running.run())
+            await self.cancellation.run_cancellable(running.run())
         finally:
-            if not await self.control.finish(running.around.after_run()):
+            if not await self.cancellation.run_with_grace(running.hooks.after_run()):
                 self.emit(Warned(message="an after_run hook was ended: it went on too long after the signal"))
             self._took(arm, running.started)
             self.stopped, self.skipped[arm] = running.stopped, running.skipped
@@ -287,14 +292,14 @@ class _Run:
             path=str(self.suite.path),
             skill=self.suite.file.skill,
             executor=config.executor,
-            model=self.world.model,
+            model=self.context.model,
             judge_model=config.judge_model,
             workers=self.workers,
             tasks=len(running.tasks),
             trials=config.trials_per_task,
             arm=running.arm,
-            run_id=self.world.run_id,
-            resumed=self.store.past.trials,
+            run_id=self.context.run_id,
+            resumed=self.run_directory.past.trials,
             notes=(self.notice,) if self.notice else (),
             selected=tuple((task.name, task.id) for task in running.tasks) if self.suite.filtered else (),
         )
@@ -316,5 +321,5 @@ class _Run:
         """Stop everything that belongs to this run alone; say what could not be removed."""
         await self.shared.aclose()
         await self.engine.aclose()
-        for message in await self.room.close():
+        for message in await self.tempdir.close():
             self.emit(Warned(message=message))

@@ -39,19 +39,19 @@ class Job(msgspec.Struct, frozen=True):
 class InvocationListener(Protocol):
     """Who is told how an invocation goes. Jobs are known by their places in the list."""
 
-    def begun(self, invocation: InvocationJournal) -> None:
+    def invocation_started(self, invocation: InvocationJournal) -> None:
         """Take note of the invocation, before anything of it runs."""
         ...
 
-    def started(self, place: int) -> Emit:
+    def job_started(self, index: int) -> Emit:
         """Return who is told of the events of a job that starts, at once."""
         ...
 
-    def turn(self, place: int) -> None:
+    def job_shown(self, index: int) -> None:
         """All jobs before one that has started have been told of: what happens in it may be shown now."""
         ...
 
-    def over(self, place: int, result: JobResult) -> None:
+    def job_finished(self, index: int, result: JobResult) -> None:
         """Take the result of a job that is over, as are all before it."""
         ...
 
@@ -63,8 +63,8 @@ class InvocationListener(Protocol):
 async def run_all(
     jobs: Sequence[Job],
     options: RunOptions,
-    control: Cancellation,
-    audience: InvocationListener,
+    cancellation: Cancellation,
+    listener: InvocationListener,
     *,
     unread: Sequence[Path] = (),
 ) -> None:
@@ -74,14 +74,14 @@ async def run_all(
     """
     if not jobs:
         return
-    invocation = _invocation(jobs, options, audience.warn, unread)
+    invocation = _invocation(jobs, options, listener.warn, unread)
     try:
-        with control.signals():  # from the first word on: who reads it may interrupt the run
-            audience.begun(invocation)
+        with cancellation.handle_signals():  # from the first word on: who reads it may interrupt the run
+            listener.invocation_started(invocation)
             if notice := fewer_workers([job.suite for job in jobs]):
-                audience.warn(notice)
+                listener.warn(notice)
             await clear_stale_tempdirs()
-            await _All(jobs, options, control, audience, invocation).run()
+            await _All(jobs, options, cancellation, listener, invocation).run()
     finally:
         invocation.close()
 
@@ -91,43 +91,43 @@ async def run_one(
     model: str,
     options: RunOptions,
     emit: Emit,
-    control: Cancellation,
-    begun: Callable[[str], None] = lambda _: None,
+    cancellation: Cancellation,
+    invocation_started: Callable[[str], None] = lambda _: None,
 ) -> FinishedRun:
-    """Run one suite on one model; `begun` gets the id of the invocation, empty where nothing is kept.
+    """Run one suite on one model; `invocation_started` gets the id of the invocation, empty where nothing is kept.
 
     Raises what prevented the run.
     """
-    audience = _Alone(emit, begun)
-    await run_all([Job(suite, model)], options, control, audience)
-    if isinstance(audience.result, FinishedRun):
-        return audience.result
-    if audience.result is not None:
-        raise audience.result
+    listener = _Alone(emit, invocation_started)
+    await run_all([Job(suite, model)], options, cancellation, listener)
+    if isinstance(listener.result, FinishedRun):
+        return listener.result
+    if listener.result is not None:
+        raise listener.result
     stopped = WazaError("interrupted before anything was run")
-    stopped.exit_code = control.exit_code or stopped.exit_code
+    stopped.exit_code = cancellation.exit_code or stopped.exit_code
     raise stopped
 
 
 class _Alone:
     """The audience of a single job."""
 
-    def __init__(self, emit: Callable[[RunEvent], None], begun: Callable[[str], None]) -> None:
-        self._emit, self._begun = emit, begun
+    def __init__(self, emit: Callable[[RunEvent], None], invocation_started: Callable[[str], None]) -> None:
+        self._emit, self._begun = emit, invocation_started
         self.result: JobResult = None
 
-    def begun(self, invocation: InvocationJournal) -> None:
+    def invocation_started(self, invocation: InvocationJournal) -> None:
         self._begun(invocation.id)
 
-    def started(self, place: int) -> Emit:
-        del place
+    def job_started(self, index: int) -> Emit:
+        del index
         return self._emit
 
-    def turn(self, place: int) -> None:
-        del place
+    def job_shown(self, index: int) -> None:
+        del index
 
-    def over(self, place: int, result: JobResult) -> None:
-        del place
+    def job_finished(self, index: int, result: JobResult) -> None:
+        del index
         self.result = result
 
     def warn(self, message: str) -> None:
@@ -141,12 +141,12 @@ def _invocation(
     if not options.save:
         return InvocationJournal.unsaved(project)
     if options.resume is not None:
-        earlier = InvocationJournal.go_on(project, wanted, options.resume, unread)
+        earlier = InvocationJournal.resume(project, wanted, options.resume, unread)
         if earlier is not None:
             return earlier
         warn("there is no earlier run of these suites and models to go on with: a new one starts")
     try:
-        return InvocationJournal.begin(project, wanted, unread)
+        return InvocationJournal.start(project, wanted, unread)
     except WazaError as error:
         warn(f"{error}; this run is kept in a temporary directory, and cannot be resumed")
         return InvocationJournal.unsaved(project)
@@ -159,15 +159,15 @@ class _All:
         self,
         jobs: Sequence[Job],
         options: RunOptions,
-        control: Cancellation,
-        audience: InvocationListener,
+        cancellation: Cancellation,
+        listener: InvocationListener,
         invocation: InvocationJournal,
     ) -> None:
-        self.jobs, self.options, self.control = jobs, options, control
-        self.audience, self.invocation = audience, invocation
+        self.jobs, self.options, self.cancellation = jobs, options, cancellation
+        self.listener, self.invocation = listener, invocation
         self._started: set[int] = set()
         self._results: dict[int, JobResult] = {}
-        self._told = 0  # how many jobs have been told of
+        self._finished = 0  # how many jobs have been told of
         self._ahead = asyncio.Semaphore(1)
 
     async def run(self) -> None:
@@ -176,61 +176,61 @@ class _All:
             left = find_leftovers()  # of all runs at once: they are processes of one program
             if left:
                 kill_leftovers()
-                self.audience.warn(f"processes that were left over, and have been ended: {len(left)}")
+                self.listener.warn(f"processes that were left over, and have been ended: {len(left)}")
 
     async def _run_batch(self, places: Sequence[int]) -> None:
-        size = shared_workers([self.jobs[place].suite for place in places])
+        size = shared_workers([self.jobs[index].suite for index in places])
         slots = asyncio.Semaphore(size)
         self._ahead = asyncio.Semaphore(size)  # what has been held back of later runs is in memory
         try:
             async with asyncio.TaskGroup() as group:
-                for place in places:
+                for index in places:
                     await self._ahead.acquire()
-                    if self.control.stopped_by is not None:
-                        self._over(place, None)
+                    if self.cancellation.stopped_by is not None:
+                        self._over(index, None)
                         continue
                     drained = asyncio.Event()
-                    group.create_task(self._run_one(place, SharedWorkers(slots, drained.set)))
+                    group.create_task(self._run_one(index, SharedWorkers(slots, drained.set)))
                     await drained.wait()
         except BaseExceptionGroup as broken:
             raise broken.exceptions[0] from None
 
-    async def _run_one(self, place: int, share: SharedWorkers) -> None:
-        job = self.jobs[place]
+    async def _run_one(self, index: int, share: SharedWorkers) -> None:
+        job = self.jobs[index]
         result: JobResult = None
         try:
-            emit = self.audience.started(place)
-            self._started.add(place)
-            if place == self._told:
-                self.audience.turn(place)
+            emit = self.listener.job_started(index)
+            self._started.add(index)
+            if index == self._finished:
+                self.listener.job_shown(index)
             result = await run_suite(
-                job.suite, job.model, self.options, emit, self.control, self.invocation, share
+                job.suite, job.model, self.options, emit, self.cancellation, self.invocation, share
             )
         except WazaError as error:
             result = error
         except asyncio.CancelledError:
-            if self.control.exit_code is None:
+            if self.cancellation.exit_code is None:
                 raise
         finally:
             share.drained()
-        self._over(place, result)
+        self._over(index, result)
 
-    def _over(self, place: int, result: JobResult) -> None:
+    def _over(self, index: int, result: JobResult) -> None:
         """Tell of a job that is over, and of those behind it that waited for it."""
-        self._results[place] = result
-        while self._told in self._results:
-            self.audience.over(self._told, self._results.pop(self._told))
-            self._told += 1
+        self._results[index] = result
+        while self._finished in self._results:
+            self.listener.job_finished(self._finished, self._results.pop(self._finished))
+            self._finished += 1
             self._ahead.release()
-            if self._told in self._started:
-                self.audience.turn(self._told)
+            if self._finished in self._started:
+                self.listener.job_shown(self._finished)
 
 
 def _batches(jobs: Sequence[Job]) -> Iterator[list[int]]:
     """Yield the places of jobs that run at the same time: neighbours with `parallel`, else one alone."""
 
-    def together(place: int) -> int:
-        return -1 if jobs[place].suite.file.config.parallel else place
+    def together(index: int) -> int:
+        return -1 if jobs[index].suite.file.config.parallel else index
 
     for _, places in groupby(range(len(jobs)), together):
         yield list(places)

@@ -60,19 +60,19 @@ class RunDirectory:
         """The run's id."""
         return self.journal.header.id
 
-    def go_on(self) -> None:
+    def start_part(self) -> None:
         """Start another part, if there were any."""
         if self.resumed:
-            self.journal.go_on(datetime.now().astimezone().isoformat())
+            self.journal.write_resumed(datetime.now().astimezone().isoformat())
 
-    def read_by_graders(self, files: dict[str, str]) -> None:
+    def check_grader_files(self, files: dict[str, str]) -> None:
         """Take what graders read now. UsageError: trials of earlier parts were judged by something else."""
         if not self.past.trials:
-            self.journal.read_by_graders(files)
+            self.journal.write_grader_files(files)
         elif said := describe_changes(self.past.read, files):
             raise _cannot_resume(self.id, said)
 
-    def missing(self, arm: Arm, task_id: str) -> list[int]:
+    def missing_trials(self, arm: Arm, task_id: str) -> list[int]:
         """Return the numbers of the trials of a task that are to be run."""
         wanted, trials = self.fold.suite.file.config.trials_per_task, self.fold.trials(arm, task_id)
         return [
@@ -81,23 +81,23 @@ class RunDirectory:
             if number not in trials or TrialKey(arm, task_id, number) in self.past.repeat
         ]
 
-    def add(self, trial: TrialRecord) -> None:
+    def add_trial(self, trial: TrialRecord) -> None:
         """Keep a trial that has just finished."""
-        offset = self.journal.append(trial)
+        offset = self.journal.append_trial(trial)
         self.fold.add(
-            trial.arm, trial.task, trial.run, offset, cached=trial.cached, judged_anew=trial.judged_anew
+            trial.arm, trial.task, trial.result, offset, cached=trial.cached, rejudged=trial.rejudged
         )
-        self.past.repeat.discard(TrialKey(trial.arm, trial.task, trial.run.run_number))
+        self.past.repeat.discard(TrialKey(trial.arm, trial.task, trial.result.run_number))
 
     def end(self, end: RunEnd) -> None:
         """Write the end of a part of the run. WazaError: it cannot be written."""
         self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
-        self.journal.end(end)
+        self.journal.write_end(end)
 
     def finish(self, status: EndStatus) -> tuple[Outcome, list[str]]:
         """Write the results file; return the outcome and warnings, also that the file cannot be written."""
         outcome, warnings = self.fold.outcome(
-            self.journal.read,
+            self.journal.read_trial,
             run_id=self.journal.header.id,
             timestamp=self.journal.header.started,
             triggers=self.triggers,
@@ -134,7 +134,7 @@ class RunDirectory:
 
 def commits_of(invocation: InvocationJournal, suite: Suite, model: str) -> dict[str, str]:
     """Return the commits that the run of a suite on a model was pinned to, if it was begun."""
-    directory = invocation.directory(suite, model)
+    directory = invocation.run_directory(suite, model)
     return read_header(directory).commits if directory and has_header(directory) else {}
 
 
@@ -155,7 +155,7 @@ def open_run_directory(
     A new run that cannot be written where it belongs is kept in a temporary directory; `warn` hears of it. Raises
     UsageError where what was begun is a run of something else, WazaError where it cannot be kept. A run that is `graded` is not gone on with without grading, nor the other way round.
     """
-    directory, fold = invocation.directory(suite, model), Fold(suite, model, arms)
+    directory, fold = invocation.run_directory(suite, model), Fold(suite, model, arms)
     if directory is not None and has_header(directory):
         _check_same(read_header(directory), suite, project, model, _digest(suite, project, graded=graded))
         journal = Journal.reopen(directory)

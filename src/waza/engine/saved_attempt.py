@@ -18,16 +18,16 @@ class SavedAttempt(msgspec.Struct, frozen=True):
     `why` says why it could not be packed.
     """
 
-    seen: Observation
+    observation: Observation
     files: bytes | None = None
     why: str = ""
 
     @classmethod
-    async def of(cls, seen: Observation) -> SavedAttempt:
+    async def capture(cls, observation: Observation) -> SavedAttempt:
         """Pack the workspace as it is now."""
-        if not seen.workspace:
-            return cls(seen)
+        if not observation.workspace:
+            return cls(observation)
         try:
-            return cls(seen, await asyncio.to_thread(pack, Path(seen.workspace)))
+            return cls(observation, await asyncio.to_thread(pack, Path(observation.workspace)))
         except WazaError as error:
-            return cls(seen, why=str(error))
+            return cls(observation, why=str(error))

@@ -18,25 +18,25 @@ from waza.model.task import Task
 class TaskProgress:
     """A task on its way through its trials; `index` counts from 1.
 
-    By number: `cached` are answers of the cache that are judged anew, `kept` what the cache is to have of trials that ended.
+    By number: `cached` are answers of the cache that are judged anew, `cache_entries` what the cache is to have of trials that ended.
     """
 
     def __init__(self, index: int, task: Task, *, in_order: bool) -> None:
         self.index, self.task, self.in_order = index, task, in_order
-        self.left: deque[int] = deque()
+        self.pending: deque[int] = deque()
         self.running = 0
         self.cached: dict[int, CachedTrial] = {}
-        self.kept: dict[int, StoredTrial] = {}
+        self.cache_entries: dict[int, StoredTrial] = {}
 
     @property
     def has_work(self) -> bool:
         """Whether a trial of it can be taken now."""
-        return bool(self.left) and not (self.in_order and self.running)
+        return bool(self.pending) and not (self.in_order and self.running)
 
     @property
     def is_over(self) -> bool:
         """Whether all its trials have ended."""
-        return not (self.left or self.running)
+        return not (self.pending or self.running)
 
 
 class Schedule:
@@ -60,7 +60,7 @@ class Schedule:
         """Return the tasks that have not started, when all workers have ended."""
         return [task for _, task in ([self._next] if self._next else []) + list(self._tasks)]
 
-    def start_no_more(self) -> None:
+    def stop_tasks(self) -> None:
         """Start no other task; those that have started run to their end."""
         self._no_tasks = True
         self._notify()
@@ -70,7 +70,7 @@ class Schedule:
         self._halted = True
         self._notify()
 
-    async def ready(self) -> bool:
+    async def wait_for_work(self) -> bool:
         """Wait until there is something to take; False when there will be nothing any more."""
         while not self._halted:
             if self._has_work():
@@ -83,40 +83,40 @@ class Schedule:
     def take(self) -> tuple[TaskProgress, int] | None:
         """Return a task and the number of its trial to run, 0 where the task is to be opened first.
 
-        None: another worker was faster. Whatever is taken has to be given back by `opened` or `ended`.
+        None: another worker was faster. Whatever is taken has to be given back by `task_opened` or `trial_ended`.
         """
         if self._halted:
             return None
-        course = next((course for course in self._open if course.has_work), None)
-        if course is not None:
-            number = course.left.popleft()
-            course.running += 1
-            if not course.left:
-                self._open.remove(course)
+        progress = next((progress for progress in self._open if progress.has_work), None)
+        if progress is not None:
+            number = progress.pending.popleft()
+            progress.running += 1
+            if not progress.pending:
+                self._open.remove(progress)
         elif self._next is not None and not self._no_tasks:
             (index, task), number = self._next, 0
             self._next = next(self._tasks, None)
             self._opening += 1
-            course = TaskProgress(index, task, in_order=self._in_order(task))
+            progress = TaskProgress(index, task, in_order=self._in_order(task))
         else:
             return None
         self._busy += 1
         self._look()
-        return course, number
+        return progress, number
 
-    def opened(self, course: TaskProgress, numbers: Iterable[int]) -> None:
+    def task_opened(self, progress: TaskProgress, numbers: Iterable[int]) -> None:
         """Note that a task has started and has these trials to run; none: it is over already."""
         self._opening -= 1
-        course.left.extend(numbers)
-        if course.left:
-            self._open.append(course)
+        progress.pending.extend(numbers)
+        if progress.pending:
+            self._open.append(progress)
         self._freed()
 
-    def ended(self, course: TaskProgress) -> bool:
+    def trial_ended(self, progress: TaskProgress) -> bool:
         """Note that a trial of a task has ended; tell whether it was the last one of the task."""
-        course.running -= 1
+        progress.running -= 1
         self._freed()
-        return course.is_over
+        return progress.is_over
 
     def _freed(self) -> None:
         self._busy -= 1
@@ -124,7 +124,7 @@ class Schedule:
 
     def _has_work(self) -> bool:
         may_open = self._next is not None and not self._no_tasks
-        return may_open or any(course.has_work for course in self._open)
+        return may_open or any(progress.has_work for progress in self._open)
 
     def _notify(self) -> None:
         self._changed.set()

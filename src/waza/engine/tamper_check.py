@@ -17,57 +17,57 @@ Found = dict[Path, bytes]
 
 
 class TamperCheck:
-    """What lies there, shared by the graders of a run. Without `take`, nothing is known and checked."""
+    """What lies there, shared by the graders of a run. Without `record`, nothing is known and checked."""
 
     def __init__(self) -> None:
         self._suite: Suite | None = None
-        self._besides: Collection[Path] = ()
+        self._ignored: Collection[Path] = ()
         self._graders: dict[int, list[Path]] = {}  # by the identity of a grader, which its suite keeps alive
         self._tasks: dict[str, list[Path]] = {}
         self._whole: set[Path] = (
             set()
         )  # what tasks bring is watched however much it is: it is copied as a whole
-        self._sealed: dict[Path, Found] = {}
-        self._unsealed: dict[Path, str] = {}  # why
+        self._recorded: dict[Path, Found] = {}
+        self._unwatched: dict[Path, str] = {}  # why
 
-    def are_taken(self, suite: Suite) -> bool:
+    def has_recorded(self, suite: Suite) -> bool:
         """Tell whether the files of a suite are known, as they are in its second arm."""
         return self._suite is suite
 
-    def take(self, suite: Suite, besides: Collection[Path] = ()) -> list[str]:
+    def record(self, suite: Suite, ignored: Collection[Path] = ()) -> list[str]:
         """Look at all that graders of a suite read and its tasks bring; return what cannot be watched, and why.
 
-        `besides` are the files and folders that waza itself writes.
+        `ignored` are the files and folders that waza itself writes.
         """
-        self._suite, self._besides = suite, besides
-        self._sealed, self._unsealed = {}, {}
+        self._suite, self._ignored = suite, ignored
+        self._recorded, self._unwatched = {}, {}
         self._tasks = {task.id: brought(task) for task in suite.tasks}
         self._graders = {id(built.grader): read_roots(built) for built in graders_of(suite)}
         self._whole = {root for roots in self._tasks.values() for root in roots}
         for root in {*self._whole, *(root for roots in self._graders.values() for root in roots)}:
-            self._seal(root)
+            self._record(root)
         return [
             f"changes in {root} are not noticed: {why}; list what graders read there under cache_inputs"
-            for root, why in sorted(self._unsealed.items())
+            for root, why in sorted(self._unwatched.items())
         ]
 
-    def _seal(self, root: Path) -> None:
-        if root not in self._sealed and root not in self._unsealed:
+    def _record(self, root: Path) -> None:
+        if root not in self._recorded and root not in self._unwatched:
             try:
-                self._sealed[root] = self._look(root)
+                self._recorded[root] = self._inventory(root)
             except TreeTooLargeError as error:
-                self._unsealed[root] = str(error)
+                self._unwatched[root] = str(error)
 
-    def _look(self, root: Path) -> Found:
-        return digest_tree(root, self._besides, limited=root not in self._whole)
+    def _inventory(self, root: Path) -> Found:
+        return digest_tree(root, self._ignored, limited=root not in self._whole)
 
     def digests(self) -> dict[str, str]:
         """Return what lies at the places that graders read, by path: what a resumed run compares."""
         roots = dict.fromkeys(root for roots in self._graders.values() for root in roots)
-        found = [item for root in roots for item in self._sealed.get(root, {}).items()]
+        found = [item for root in roots for item in self._recorded.get(root, {}).items()]
         return {path_text(path): hashlib.sha256(what).hexdigest()[:32] for path, what in found}
 
-    def broken(self, built: BuiltGrader, helpers: Helpers) -> str:
+    def grader_change(self, built: BuiltGrader, helpers: Helpers) -> str:
         """Say what of a grader has changed, or nothing. One that rewrites its own files may do so."""
         rewrites = getattr(built.grader, "rewrites", None)
         if self._suite is None or (rewrites and rewrites(helpers)):
@@ -76,11 +76,11 @@ class TamperCheck:
         if roots is None:  # made for one attempt
             roots = read_roots(built)
             for root in roots:
-                self._seal(root)
+                self._record(root)
         said = self._changes(roots)
         return f"{said} during the run, so its verdict would not be the suite's" if said else ""
 
-    def changed(self, task: Task) -> str:
+    def task_change(self, task: Task) -> str:
         """Say what of all that a task brings has changed, or nothing."""
         said = self._changes(self._tasks.get(task.id, []))
         return f"{said} during the run, so the task would be another one" if said else ""
@@ -89,18 +89,18 @@ class TamperCheck:
         before: Found = {}
         now: Found = {}
         for root in roots:
-            if root in self._sealed:
-                before |= self._sealed[root]
+            if root in self._recorded:
+                before |= self._recorded[root]
                 try:
-                    now |= self._look(root)
+                    now |= self._inventory(root)
                 except TreeTooLargeError as error:
                     return f"{root} changed ({error})"
         return describe_changes(before, now)
 
-    def renew(self, task: Task) -> None:
+    def record_task(self, task: Task) -> None:
         """Look at what a task brings again, which hooks may have changed."""
         for root in self._tasks.get(task.id, []):
-            self._sealed[root] = self._look(root)
+            self._recorded[root] = self._inventory(root)
 
     async def aclose(self) -> None:
         """Nothing to end."""

@@ -55,7 +55,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     suite: Suite
     model: str
     executor: Executor
-    room: RunTempdir
+    tempdir: RunTempdir
     relay: Relay | None = None
     helpers: Helpers
     redactor: Redactor
@@ -74,13 +74,13 @@ class FinishedTrial(msgspec.Struct, frozen=True):
     `left` is what its agent left, for a trial that is to `keep` it.
     """
 
-    run: TrialResult
+    result: TrialResult
     outside: bool = False
     broke: str = ""
     left: SavedAttempt | None = None
 
 
-async def run_trial(world: RunContext, trial: Trial, baseline_output: str | None = None) -> FinishedTrial:
+async def run_trial(context: RunContext, trial: Trial, baseline_output: str | None = None) -> FinishedTrial:
     """Run one trial: attempts until one does not fail, and the record of the last.
 
     `baseline_output` is what the arm without skills answered, for pairwise graders. The record is ready to
@@ -89,15 +89,15 @@ async def run_trial(world: RunContext, trial: Trial, baseline_output: str | None
     task, discarded = trial.task, list[AttemptRecord]()
     sessions: list[SessionDigest] = []  # of judges and responders, in all attempts
     for number in range(1, trial.max_attempts + 1):
-        attempt = render_attempt(world.run_id, trial, number)
-        ran = await _run_attempt(world, attempt, baseline_output)
-        run = ran.run
+        attempt = render_attempt(context.run_id, trial, number)
+        ran = await _run_attempt(context, attempt, baseline_output)
+        run = ran.result
         sessions += run.grader_sessions
         if run.status != "failed" or number == trial.max_attempts:
             break
         discarded.append(_discarded(run, number))
         failed = tuple(discarded[-1].failed_graders)
-        world.emit(
+        context.emit(
             AttemptRetried(
                 task_id=task.id,
                 name=task.name,
@@ -108,7 +108,7 @@ async def run_trial(world: RunContext, trial: Trial, baseline_output: str | None
         )
     whole = msgspec.structs.replace(run, attempts=number, attempt_history=discarded, grader_sessions=sessions)
     return FinishedTrial(
-        storable(whole, world.redactor), ran.outside, world.redactor.text(ran.broke), ran.left
+        storable(whole, context.redactor), ran.outside, context.redactor.text(ran.broke), ran.left
     )
 
 
@@ -154,33 +154,36 @@ def _discarded(run: TrialResult, number: int) -> AttemptRecord:
     )
 
 
-async def _run_attempt(world: RunContext, attempt: Attempt, baseline_output: str | None) -> FinishedTrial:
+async def _run_attempt(context: RunContext, attempt: Attempt, baseline_output: str | None) -> FinishedTrial:
     started = time.monotonic()
-    wanted = _needs_workspace(world, attempt.task)
+    wanted = _needs_workspace(context, attempt.task)
     try:
-        if changed := world.helpers.shared.get(TamperCheck).changed(attempt.task):
+        if changed := context.helpers.shared.get(TamperCheck).task_change(attempt.task):
             raise ExecutorError(changed)
-        async with attempt_workspace(world.room, world.relay, attempt.task, wanted=wanted) as (place, mocked):
-            return await _in_place(world, attempt, place, mocked, baseline_output)
+        async with attempt_workspace(context.tempdir, context.relay, attempt.task, wanted=wanted) as (
+            place,
+            mocked,
+        ):
+            return await _in_place(context, attempt, place, mocked, baseline_output)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        said = explain_failure(world, attempt.task, error)
-        return FinishedTrial(_unseen(world, attempt, said, started), is_outside(error), str(said))
+        said = explain_failure(context, attempt.task, error)
+        return FinishedTrial(_unseen(context, attempt, said, started), is_outside(error), str(said))
 
 
-def explain_failure(world: RunContext, task: Task, error: Exception) -> ExecutorError:
+def explain_failure(context: RunContext, task: Task, error: Exception) -> ExecutorError:
     """Return why a trial has no result; of what nobody has words for, the traceback is told."""
     if isinstance(error, ExecutorError):
         return error
     if isinstance(error, OSError) and is_outside(error):
         return OutsideError(f"the trial could not go on: {describe_os_error(error)}")
     fault = describe_exception(error)
-    world.emit(ExecutorFailed(task_id=task.id, name=task.name, traceback=fault.traceback))
+    context.emit(ExecutorFailed(task_id=task.id, name=task.name, traceback=fault.traceback))
     return ExecutorError(f"the executor broke: {fault.text}")
 
 
-def _needs_workspace(world: RunContext, task: Task) -> bool:
+def _needs_workspace(context: RunContext, task: Task) -> bool:
     reads = any(grader.reads_workspace for grader in _graders(task))
-    return reads or world.room.keep or world.executor.works_in(task)
+    return reads or context.tempdir.keep or context.executor.works_in(task)
 
 
 def _graders(task: Task) -> list[Grader]:
@@ -189,7 +192,7 @@ def _graders(task: Task) -> list[Grader]:
     return [one.grader for one in built if isinstance(one.grader, Grader)]
 
 
-def _unseen(world: RunContext, attempt: Attempt, error: Exception, started: float) -> TrialResult:
+def _unseen(context: RunContext, attempt: Attempt, error: Exception, started: float) -> TrialResult:
     """Return the record of an attempt in which no agent was seen."""
     return TrialResult(
         run_number=attempt.trial.number,
@@ -201,89 +204,95 @@ def _unseen(world: RunContext, attempt: Attempt, error: Exception, started: floa
         session_digest=empty_digest(),
         final_output="",
         error_msg=str(error),
-        failure_artifacts=failure_artifacts("error", "", str(error), (), world.redactor),
+        failure_artifacts=failure_artifacts("error", "", str(error), (), context.redactor),
     )
 
 
 async def _in_place(
-    world: RunContext,
+    context: RunContext,
     attempt: Attempt,
     place: AttemptWorkspace,
     mocked: Mocked | None,
     baseline_output: str | None,
 ) -> FinishedTrial:
     task = attempt.task
-    talk = Conversation(task, attempt.trial.number, str(place.workspace or ""), mocked)
-    judge = world.executor.judge(attempt)
-    helpers = msgspec.structs.replace(world.helpers, judge=judge, turn_timeout=task.timeout)
-    session = await world.executor.open(attempt, place)
+    conversation = Conversation(task, attempt.trial.number, str(place.workspace or ""), mocked)
+    judge = context.executor.judge(attempt)
+    helpers = msgspec.structs.replace(context.helpers, judge=judge, turn_timeout=task.timeout)
+    session = await context.executor.open(attempt, place)
     try:
-        asked = () if world.skip_graders else _graders(task)
-        with closing(await GradingContext.of(task, place.workspace, asked)) as witness:
-            responding = await _responding(world, task, judge)
+        asked = () if context.skip_graders else _graders(task)
+        with closing(await GradingContext.open(task, place.workspace, asked)) as grading_context:
+            responder = await _open_responder(context, task, judge)
             try:
                 driver = Driver(
                     session=session,
-                    displaced=witness.displaced,
-                    limits=turn_limits(world, task),
-                    tell=_teller(world, task),
-                    warn=lambda message: world.emit(Warned(message=f"{task.name}: {message}")),
+                    workspace_fault=grading_context.workspace_fault,
+                    limits=turn_limits(context, task),
+                    tell=_teller(context, task),
+                    warn=lambda message: context.emit(Warned(message=f"{task.name}: {message}")),
                     grade_checkpoint=None
-                    if world.skip_graders
-                    else _checkpoint_grader(world, task, helpers, witness),
-                    responding=responding,
+                    if context.skip_graders
+                    else _checkpoint_grader(context, task, helpers, grading_context),
+                    responder=responder,
                 )
-                await converse(talk, driver)
+                await converse(conversation, driver)
             finally:
-                if responding is not None:
-                    await responding.interview.aclose()
+                if responder is not None:
+                    await responder.interview.aclose()
             if mocked is not None and (complaint := mocked.complaint()):
-                talk.fail(complaint)
-            displaced = witness.displaced()
-            if displaced and displaced not in talk.error:
-                talk.fail(displaced)
-            seen = await witness.completed(
-                msgspec.structs.replace(talk.observation(final=True), baseline_output=baseline_output)
+                conversation.fail(complaint)
+            displaced = grading_context.workspace_fault()
+            if displaced and displaced not in conversation.error:
+                conversation.fail(displaced)
+            observation = await grading_context.add_to(
+                msgspec.structs.replace(conversation.observation(final=True), baseline_output=baseline_output)
             )
-            left = await SavedAttempt.of(seen) if attempt.trial.keep and not displaced else None
-            ungraded = world.skip_graders or displaced
-            graded = None if ungraded else await grade_run(world, attempt, seen, helpers)
+            left = await SavedAttempt.capture(observation) if attempt.trial.keep and not displaced else None
+            ungraded = context.skip_graders or displaced
+            graded = None if ungraded else await grade_run(context, attempt, observation, helpers)
     finally:
         await session.aclose()
-    run = _record(world, attempt, talk, seen, graded)
-    sittings = [judge_session_digest(one) for one in (judge.sittings if judge else ())]
+    run = _record(context, attempt, conversation, observation, graded)
+    sessions = [judge_session_digest(one) for one in (judge.sessions if judge else ())]
     no_verdict = grading_error(graded) if graded is not None and graded.outside else ""
-    outside = talk.outside or bool(no_verdict)
-    run = msgspec.structs.replace(run, grader_sessions=sittings)
-    return FinishedTrial(run, outside, "" if talk.timed_out else talk.broke or no_verdict, left)
+    outside = conversation.outside or bool(no_verdict)
+    run = msgspec.structs.replace(run, grader_sessions=sessions)
+    return FinishedTrial(
+        run, outside, "" if conversation.timed_out else conversation.broke or no_verdict, left
+    )
 
 
-async def _responding(world: RunContext, task: Task, judge: Judge | None) -> ResponderSession | None:
+async def _open_responder(context: RunContext, task: Task, judge: Judge | None) -> ResponderSession | None:
     if task.responder is None:
         return None
     if judge is None:
         raise ExecutorError("this executor has nobody to play the user, so inputs.responder cannot work")
     interview = await judge.open(None)
     return ResponderSession(
-        interview, task.responder, world.model, world.suite.file.config.reasoning_effort or "", task.timeout
+        interview,
+        task.responder,
+        context.model,
+        context.suite.file.config.reasoning_effort or "",
+        task.timeout,
     )
 
 
-def turn_limits(world: RunContext, task: Task) -> Limits:
+def turn_limits(context: RunContext, task: Task) -> Limits:
     """Return the limits of a task's turns."""
-    idle = world.suite.file.config.idle_timeout_seconds
-    default = world.suite.capabilities.idle_timeout
+    idle = context.suite.file.config.idle_timeout_seconds
+    default = context.suite.capabilities.idle_timeout
     return Limits(
         turn=task.timeout, first_event=task.first_event_timeout, idle=default if idle is None else idle
     )
 
 
-def _teller(world: RunContext, task: Task) -> Callable[[int, str, Turn | None], None]:
+def _teller(context: RunContext, task: Task) -> Callable[[int, str, Turn | None], None]:
     def tell(number: int, prompt: str, turn: Turn | None) -> None:
         if turn is None:
-            world.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt))
+            context.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt))
             return
-        world.emit(
+        context.emit(
             ResponseSeen(
                 task_id=task.id,
                 name=task.name,
@@ -297,9 +306,11 @@ def _teller(world: RunContext, task: Task) -> Callable[[int, str, Turn | None], 
     return tell
 
 
-def _checkpoint_grader(world: RunContext, task: Task, helpers: Helpers, witness: GradingContext) -> Any:
-    async def grade_checkpoint(point: Checkpoint, seen: Observation) -> CheckpointRecord:
-        graded = await grade(point.graders, await witness.completed(seen), helpers)
+def _checkpoint_grader(
+    context: RunContext, task: Task, helpers: Helpers, grading_context: GradingContext
+) -> Any:
+    async def grade_checkpoint(point: Checkpoint, observation: Observation) -> CheckpointRecord:
+        graded = await grade(point.graders, await grading_context.add_to(observation), helpers)
         status = "error" if graded.errors else "failed" if graded.failed else "passed"
         record = CheckpointRecord(
             after_turn=point.after_turn,
@@ -307,16 +318,18 @@ def _checkpoint_grader(world: RunContext, task: Task, helpers: Helpers, witness:
             validations=graded.validations,
             stopped=point.stop and status != "passed",
         )
-        world.emit(CheckpointGraded(task_id=task.id, name=task.name, checkpoint=record))
+        context.emit(CheckpointGraded(task_id=task.id, name=task.name, checkpoint=record))
         return record
 
     return grade_checkpoint
 
 
-async def grade_run(world: RunContext, attempt: Attempt, seen: Observation, helpers: Helpers) -> Grading:
+async def grade_run(
+    context: RunContext, attempt: Attempt, observation: Observation, helpers: Helpers
+) -> Grading:
     """Grade a finished attempt by the graders of its task and by what it expects."""
     return await grade_observation(
-        world.suite, attempt.task, attempt.execution, seen, helpers, attempt.task.graders
+        context.suite, attempt.task, attempt.execution, observation, helpers, attempt.task.graders
     )
 
 
@@ -324,17 +337,17 @@ async def grade_observation(
     suite: Suite,
     task: Task,
     execution: int,
-    seen: Observation,
+    observation: Observation,
     helpers: Helpers,
     graders: Sequence[BuiltGrader],
 ) -> Grading:
     """Grade what was seen: first the graders, then the checks under `expected`."""
-    graded = await grade(graders, seen, helpers)
+    graded = await grade(graders, observation, helpers)
     config = suite.file.config
     said = AgentFacts(suite.capabilities, task.mock.execution(execution) if task.mock else None)
     checks = expected_checks(
         task,
-        seen,
+        observation,
         said,
         skill=task.target.name if task.target else suite.file.skill,
         enforce=config.enforce_expected,
@@ -366,15 +379,19 @@ def grading_error(graded: Grading | None) -> str:
 
 
 def _record(
-    world: RunContext, attempt: Attempt, talk: Conversation, seen: Observation, graded: Grading | None
+    context: RunContext,
+    attempt: Attempt,
+    conversation: Conversation,
+    observation: Observation,
+    graded: Grading | None,
 ) -> TrialResult:
-    status = trial_status(talk.error, graded, talk.checkpoints, ab_run=world.ab_run)
-    error = "; ".join(part for part in (talk.error, grading_error(graded)) if part)
+    status = trial_status(conversation.error, graded, conversation.checkpoints, ab_run=context.ab_run)
+    error = "; ".join(part for part in (conversation.error, grading_error(graded)) if part)
     if status == "error" and not error:
-        broken = [str(point.after_turn) for point in talk.checkpoints if point.status == "error"]
+        broken = [str(point.after_turn) for point in conversation.checkpoints if point.status == "error"]
         error = f"graders of the checkpoint after turn {', '.join(broken)} reached no verdict"
     policy = attempt.task.target.policy if attempt.task.target else None
-    enforced = policy if world.suite.capabilities.tool_policy else None
+    enforced = policy if context.suite.capabilities.tool_policy else None
     validations = graded.validations if graded else {}
     failed = graded.failed if graded else ()
     return TrialResult(
@@ -382,20 +399,24 @@ def _record(
         attempts=attempt.number,
         prompt=attempt.task.prompt,
         status=status,
-        duration_ms=talk.duration_ms,
+        duration_ms=conversation.duration_ms,
         validations=validations,
         session_digest=session_digest(
-            seen.tool_events, talk.usage, talk.session_id, enforced or "", talk.denials
+            observation.tool_events,
+            conversation.usage,
+            conversation.session_id,
+            enforced or "",
+            conversation.denials,
         ),
-        transcript=talk.events,
-        final_output=talk.output,
+        transcript=conversation.events,
+        final_output=conversation.output,
         error_msg=error,
-        skill_invocations=talk.skills,
-        workspace_dir=talk.workspace,
-        failure_artifacts=failure_artifacts(status, talk.output, error, failed, world.redactor),
-        responder=talk.responder,
-        checkpoints=sorted(talk.checkpoints, key=lambda point: point.after_turn),
-        tool_events=list(seen.tool_events),
-        command_invocations=list(talk.commands),
-        timed_out=talk.timed_out,
+        skill_invocations=conversation.skills,
+        workspace_dir=conversation.workspace,
+        failure_artifacts=failure_artifacts(status, conversation.output, error, failed, context.redactor),
+        responder=conversation.responder,
+        checkpoints=sorted(conversation.checkpoints, key=lambda point: point.after_turn),
+        tool_events=list(observation.tool_events),
+        command_invocations=list(conversation.commands),
+        timed_out=conversation.timed_out,
     )

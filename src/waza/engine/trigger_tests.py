@@ -27,30 +27,30 @@ from waza.suite.discover import is_searched
 LARGEST_FIXTURE = 1024 * 1024  # bytes; larger files would be copied for every prompt
 
 
-async def run_trigger_tests(world: RunContext, tests: TriggerTests) -> Triggers:
+async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Triggers:
     """Run every prompt in a session of its own, or take a scripted executor's answers from its script.
 
     A session that breaks before the skill fired counts as the wrong answer, and as an error.
     """
     prompts = [(prompt, True) for prompt in tests.should_trigger_prompts]
     prompts += [(prompt, False) for prompt in tests.should_not_trigger_prompts]
-    if world.suite.capabilities.scripted:
-        played = world.suite.trigger_script
+    if context.suite.capabilities.scripted:
+        played = context.suite.trigger_script
         results = [_result(prompt, should=should, did=played[prompt.prompt]) for prompt, should in prompts]
         return Triggers(trigger_metrics(results), tuple(results))
-    task = _task(world.suite)
-    skill = world.suite.trigger_target.name if world.suite.trigger_target else tests.skill
-    gate = asyncio.Semaphore(trigger_workers_of(world.suite, len(prompts)))
+    task = _task(context.suite)
+    skill = context.suite.trigger_target.name if context.suite.trigger_target else tests.skill
+    gate = asyncio.Semaphore(trigger_workers_of(context.suite, len(prompts)))
 
     async def one(prompt: TriggerPrompt) -> Turn:
         async with gate:
-            return await _ask(world, task, skill, prompt)
+            return await _ask(context, task, skill, prompt)
 
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(one(prompt)) for prompt, _ in prompts]
     turns = [session.result() for session in running]
     results = [
-        _judged(world, skill, prompt, turn, should=should)
+        _judged(context, skill, prompt, turn, should=should)
         for (prompt, should), turn in zip(prompts, turns, strict=True)
     ]
     return Triggers(trigger_metrics(results), tuple(results), tuple(turn.usage for turn in turns))
@@ -98,14 +98,14 @@ def _fixtures(root: Path) -> Iterator[str]:
                 yield path.relative_to(root).as_posix()
 
 
-async def _ask(world: RunContext, task: Task, skill: str, prompt: TriggerPrompt) -> Turn:
+async def _ask(context: RunContext, task: Task, skill: str, prompt: TriggerPrompt) -> Turn:
     """Return the turn that a prompt led to; a session that could not be held is a broken one."""
     task = msgspec.structs.replace(task, prompt=prompt.prompt)
     attempt = Attempt(trial=Trial(task=task, number=1), number=1, task=task)
-    limits = msgspec.structs.replace(turn_limits(world, task), until_skill=skill)
+    limits = msgspec.structs.replace(turn_limits(context, task), until_skill=skill)
     try:
-        async with attempt_workspace(world.room, world.relay, task, wanted=True) as (place, _):
-            session = await world.executor.open(attempt, place)
+        async with attempt_workspace(context.tempdir, context.relay, task, wanted=True) as (place, _):
+            session = await context.executor.open(attempt, place)
             try:
                 return await session.send(prompt.prompt, limits)
             finally:
@@ -117,7 +117,7 @@ async def _ask(world: RunContext, task: Task, skill: str, prompt: TriggerPrompt)
 
 
 def _judged(
-    world: RunContext, skill: str, prompt: TriggerPrompt, turn: Turn, *, should: bool
+    context: RunContext, skill: str, prompt: TriggerPrompt, turn: Turn, *, should: bool
 ) -> TriggerResult:
     """Return the result of a session, in the form in which it may be stored."""
     fired = any(found.name == skill for found in turn.skills)
@@ -134,7 +134,7 @@ def _judged(
         error_msg=turn.error,
     )
     did = fired or (bool(turn.error) and not should)
-    return _result(prompt, should=should, did=did, run=storable(run, world.redactor))
+    return _result(prompt, should=should, did=did, run=storable(run, context.redactor))
 
 
 def _result(

@@ -37,7 +37,7 @@ class CopilotJudge:
 
     def __init__(self, setup: Setup, clients: Clients, attempt: Attempt) -> None:
         self.setup, self.clients, self.attempt = setup, clients, attempt
-        self.sittings: list[JudgeSession] = []
+        self.sessions: list[JudgeSession] = []
 
     async def open(self, workdir: Path | None, resume_id: str = "") -> CopilotInterview:
         """Start an interview; with `resume_id` in the agent's own session."""
@@ -82,7 +82,7 @@ class CopilotInterview:
         usage = self.meter.turn(watch.collector, metrics)
         if set(question.may_use) - set(READING) and self.workdir is not None:
             self.judge.clients.end_commands(self.client, self.workdir)  # it has a copy, which is removed now
-        self.judge.sittings.append(
+        self.judge.sessions.append(
             JudgeSession(
                 session_id=self.session_id,
                 usage=usage,

@@ -211,7 +211,7 @@ class MockJudge:
     def __init__(self, script: MockScript) -> None:
         self.script = script
         self.passes: Counter[str] = Counter()
-        self.sittings: list[JudgeSession] = []  # a script costs nothing
+        self.sessions: list[JudgeSession] = []  # a script costs nothing
 
     async def open(self, workdir: Path | None, resume_id: str = "") -> MockInterview:
         """Start a scripted interview."""

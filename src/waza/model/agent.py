@@ -170,7 +170,7 @@ class Judge(Protocol):
     """Whoever can answer questions about an attempt."""
 
     @property
-    def sittings(self) -> Sequence[JudgeSession]:
+    def sessions(self) -> Sequence[JudgeSession]:
         """The sessions that were held so far."""
         ...
 

@@ -104,7 +104,7 @@ class TrialFinished(RunEvent, frozen=True, kw_only=True):
     task_id: str
     name: str
     trials: int
-    run: TrialResult
+    result: TrialResult
 
 
 class TaskFinished(RunEvent, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ class TaskFinished(RunEvent, frozen=True, kw_only=True):
     score: float
     duration_ms: int
     cached: bool = False
-    judged_anew: bool = False
+    rejudged: bool = False
     note: str = ""
 
 

@@ -297,13 +297,12 @@ class SkillImpact(ResultPart, frozen=True, kw_only=True):
 class TaskResult(ResultPart, frozen=True, kw_only=True):
     """One task with its trials.
 
-    `judged_anew`: the answers are `cached`, judges were asked again. `missing_trials` were planned and did not run.
+    `rejudged`: the answers are `cached`, judges were asked again. `missing_trials` were planned and did not run.
     `error_msg` says what kept it from starting.
     """
 
     cached: bool = False
-    """The answers are from the cache."""
-    judged_anew: bool = False
+    rejudged: bool = msgspec.field(default=False, name="judged_anew")
     """Judges were asked again about answers from the cache."""
     test_id: str
     """The id of the task."""

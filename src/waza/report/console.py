@@ -145,7 +145,7 @@ def _breakdown(found: Sequence[TaskRow], *, verbose: bool) -> Iterator[Part]:
 
 
 def _task(row: TaskRow) -> tuple[str, ...]:
-    known = (("golden", row.golden), ("cached", row.cached), ("judged anew", row.judged_anew))
+    known = (("golden", row.golden), ("cached", row.cached), ("judged anew", row.rejudged))
     tags = [tag for tag, on in known if on]
     if row.flaky:
         tags.append(f"flaky, pass@1 {percent(row.first_tries / row.runs, 0)}" if row.retried else "flaky")

@@ -69,7 +69,7 @@ def brief(event: RunEvent, clean: Clean) -> Iterator[str]:
             yield from header(event, verbose=False)
         case TaskFinished():
             yield _finished(event, clean)
-        case TrialFinished() if event.run.error_msg:
+        case TrialFinished() if event.result.error_msg:
             yield _error(event, clean)
         case HookRan() if not event.ok:
             yield from _hook(event, clean)
@@ -142,7 +142,7 @@ class Detailed:
                 yield f"[RETRY] attempt {event.attempt} of {event.attempts} failed{failed}, trying again"
 
     def _trial(self, event: TrialFinished) -> Iterator[str]:
-        run, start = event.run, self._at(event.name, 2)
+        run, start = event.result, self._at(event.name, 2)
         for line in (
             *(_command(call, self._clean) for call in run.command_invocations),
             *_graders(run.validations or {}, self._clean),
@@ -162,7 +162,10 @@ def tracebacks(event: RunEvent, clean: Clean) -> Iterator[str]:
         case ExecutorFailed():
             yield clean(event.traceback).rstrip()
         case TrialFinished():
-            points = [event.run.validations or {}, *(point.validations for point in event.run.checkpoints)]
+            points = [
+                event.result.validations or {},
+                *(point.validations for point in event.result.checkpoints),
+            ]
             for name, said in (pair for point in points for pair in point.items()):
                 if "traceback" in said.details:
                     yield f"{name}: {clean(str(said.details['traceback'])).rstrip()}"
@@ -183,13 +186,13 @@ def _short(value: Any, clean: Clean) -> str:
 
 def _finished(event: TaskFinished, clean: Clean) -> str:
     cached = " [cached]" if event.cached else ""
-    cached += " [judged anew]" if event.judged_anew else ""
+    cached += " [judged anew]" if event.rejudged else ""
     note = f" ({clean(event.note)})" if event.note else ""
     return f"{status_mark(event.status)} [{event.index}/{event.total}] {one_line(event.name)}{cached}{note}"
 
 
 def _error(event: TrialFinished, clean: Clean) -> str:
-    return f"[ERROR] {one_line(event.name)}: {indented(clean(event.run.error_msg), _DEEP)}"
+    return f"[ERROR] {one_line(event.name)}: {indented(clean(event.result.error_msg), _DEEP)}"
 
 
 def _hook(event: HookRan, clean: Clean) -> Iterator[str]:

@@ -74,7 +74,7 @@ class Progress:
                 bar.run(event.name)
             case TrialFinished():
                 self._seen[event.task_id] = self._seen.get(event.task_id, 0) + 1
-                bar.count(event.run.status, event.name)
+                bar.count(event.result.status, event.name)
             case TaskFinished():  # from the cache, or stopped by a hook
                 if event.task_id not in self._seen:
                     bar.pass_over(self._trials)

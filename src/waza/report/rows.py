@@ -84,7 +84,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
     golden: bool = False
     cached: bool = False
-    judged_anew: bool = False
+    rejudged: bool = False
     stats: TaskStats | None = None
     impact: SkillImpact | None = None
     graders: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ def row(task: TaskResult) -> TaskRow:
         group=task.group,
         golden=task.golden,
         cached=task.cached,
-        judged_anew=task.judged_anew,
+        rejudged=task.rejudged,
         stats=task.stats,
         impact=task.skill_impact,
         graders=tuple(sorted(task.runs[0].validations or ())) if task.runs else (),
@@ -157,7 +157,7 @@ def row(task: TaskResult) -> TaskRow:
         passed_runs=len(passed),
         first_tries=sum(1 for run in passed if run.attempts <= 1),
         judging=None
-        if task.cached and not task.judged_anew
+        if task.cached and not task.rejudged
         else add_usage([one.usage for run in task.runs for one in run.grader_sessions]),
         error=shorten_middle(task.error_msg, LONGEST),
         missing=task.missing_trials,

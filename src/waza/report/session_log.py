@@ -106,7 +106,7 @@ def _start(event: SuiteStarted) -> dict[str, Any]:
 
 
 def _trial(event: TrialFinished) -> Iterator[Line]:
-    run = event.run
+    run = event.result
     more = {"task_name": event.name, "run_number": run.run_number}
     yield from _graders(run.validations or {}, more)
     if run.error_msg:
@@ -133,7 +133,7 @@ def _task(event: TaskFinished) -> dict[str, Any]:
         "score": event.score,
         "duration_ms": event.duration_ms,
         **({"cached": True} if event.cached else {}),
-        **({"judged_anew": True} if event.judged_anew else {}),
+        **({"judged_anew": True} if event.rejudged else {}),
     }
 
 

@@ -82,20 +82,20 @@ class Fold:
         offset: int,
         *,
         cached: bool = False,
-        judged_anew: bool = False,
+        rejudged: bool = False,
     ) -> None:
         """Add a finished trial, whose record begins at `offset` of the journal, in the place of an earlier record.
 
         What the sessions of that one cost still counts. Of a cached trial only judges cost anything, if it was
-        `judged_anew`.
+        `rejudged`.
         """
         key = TrialKey(arm, task_id, run.run_number)
         if run.run_number in self.tasks[arm][task_id].trials:
             self._repeats[key] = self._repeats.get(key, 0) + 1
         self.tasks[arm][task_id].trials[run.run_number] = figures_of(
-            run, offset, cached=cached, judged_anew=judged_anew
+            run, offset, cached=cached, rejudged=rejudged
         )
-        costs = _judges(run) if judged_anew else [] if cached else _sessions(run)
+        costs = _judges(run) if rejudged else [] if cached else _sessions(run)
         if costs:
             self._sessions[key] = [*self._sessions.get(key, ()), *costs]
         if arm == "main" and self.suite.file.metrics:
@@ -208,7 +208,7 @@ class Fold:
         ordered = figures.ordered
         return TaskResult(
             cached=figures.cached,
-            judged_anew=figures.judged_anew,
+            rejudged=figures.rejudged,
             test_id=task.id,
             display_name=task.name,
             group=", ".join(figures.groups),

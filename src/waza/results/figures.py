@@ -39,7 +39,7 @@ class TrialFigures(msgspec.Struct, frozen=True):
     attempts: int
     usage: Usage | None = None
     cached: bool = False
-    judged_anew: bool = False
+    rejudged: bool = False
     pairwise: dict[str, object] | None = None
 
 
@@ -79,9 +79,9 @@ class TaskFigures(msgspec.Struct, kw_only=True):
         return bool(self.trials) and all(trial.cached for trial in self.trials.values())
 
     @property
-    def judged_anew(self) -> bool:
+    def rejudged(self) -> bool:
         """Whether the cache gave all trials, and judges were asked again."""
-        return self.cached and any(trial.judged_anew for trial in self.trials.values())
+        return self.cached and any(trial.rejudged for trial in self.trials.values())
 
     @property
     def pairwise(self) -> dict[str, object] | None:
@@ -96,7 +96,7 @@ class TaskFigures(msgspec.Struct, kw_only=True):
 
 
 def figures_of(
-    run: TrialResult, offset: int, *, cached: bool = False, judged_anew: bool = False
+    run: TrialResult, offset: int, *, cached: bool = False, rejudged: bool = False
 ) -> TrialFigures:
     """Return the figures of a run: the mean score of its graders, plain and weighted."""
     asked = [one for one in (run.validations or {}).values() if one.type == PROMPT]
@@ -112,7 +112,7 @@ def figures_of(
         attempts=run.attempts,
         usage=add_usage([*(attempt.usage for attempt in run.attempt_history), run.session_digest.usage]),
         cached=cached,
-        judged_anew=judged_anew,
+        rejudged=rejudged,
         pairwise=next((one.details["pairwise"] for one in asked[::-1] if "pairwise" in one.details), None),
     )
 

@@ -52,7 +52,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
             found = {task.test_id: task for task in done.outcome.tasks()}
             return Ran(done.outcome.head, found, events, done)
         finally:
-            done.store.close()
+            done.run_directory.close()
 
     yield run
     assert list((tmp_path / "temp").iterdir()) == []

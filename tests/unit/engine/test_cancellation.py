@@ -15,11 +15,11 @@ def test_a_signal_cancels_what_is_watched_and_nothing_else(number, code, capsys)
         async def wait() -> None:
             await asyncio.Event().wait()
 
-        with control.signals():
+        with control.handle_signals():
             other = asyncio.create_task(wait())
             os.kill(os.getpid(), number)
             with pytest.raises(asyncio.CancelledError):
-                await control.stoppable(wait())
+                await control.run_cancellable(wait())
         assert not other.done()
         other.cancel()
 
@@ -37,10 +37,10 @@ def test_a_signal_cancels_later_what_has_a_grace_whenever_it_starts(monkeypatch:
 
     async def run():
         for _ in range(2):
-            finishing = asyncio.create_task(control.finish(wait()))
+            finishing = asyncio.create_task(control.run_with_grace(wait()))
             await asyncio.sleep(0.01)
             if control.stopped_by is None:
-                control.interrupt(signal.SIGTERM)
+                control.handle_signal(signal.SIGTERM)
             await asyncio.sleep(0.01)
             assert not finishing.done()
             assert not await finishing
@@ -54,7 +54,7 @@ def test_without_signals_work_comes_to_its_end():
     async def answer() -> int:
         return 3
 
-    assert asyncio.run(control.stoppable(answer())) == 3
+    assert asyncio.run(control.run_cancellable(answer())) == 3
     assert control.exit_code is None
 
 
@@ -62,7 +62,7 @@ def test_after_the_block_signals_do_what_they_did_before():
     before = signal.getsignal(signal.SIGTERM)
 
     async def run():
-        with Cancellation().signals():
+        with Cancellation().handle_signals():
             assert signal.getsignal(signal.SIGTERM) != before
 
     asyncio.run(run())
@@ -73,9 +73,9 @@ def test_finished_work_is_no_longer_watched():
     control = Cancellation()
 
     async def run():
-        await control.stoppable(asyncio.sleep(0))
+        await control.run_cancellable(asyncio.sleep(0))
         await asyncio.sleep(0)
-        control.interrupt(signal.SIGINT)
+        control.handle_signal(signal.SIGINT)
 
     asyncio.run(run())
     assert control.exit_code == 130

@@ -18,13 +18,13 @@ def suites(tmp_path: Path) -> list[Suite]:
 
 
 def begun(root: Path, *wanted: tuple[Suite, str], unread: tuple[Path, ...] = ()) -> str:
-    invocation = InvocationJournal.begin(root, wanted, unread)
+    invocation = InvocationJournal.start(root, wanted, unread)
     invocation.close()
     return invocation.id
 
 
 def found(root: Path, *wanted: tuple[Suite, str], named: str = "", unread: tuple[Path, ...] = ()) -> str:
-    invocation = InvocationJournal.go_on(root, wanted, named, unread)
+    invocation = InvocationJournal.resume(root, wanted, named, unread)
     if invocation is None:
         return ""
     invocation.close()
@@ -55,14 +55,14 @@ def test_an_invocation_is_gone_on_with_in_which_all_that_is_wanted_was_planned(
 
 def test_runs_keep_the_ids_that_were_planned(tmp_path: Path, suites: list[Suite]):
     a, b, c = suites
-    first = InvocationJournal.begin(tmp_path, [(a, "m"), (b, "m")])
+    first = InvocationJournal.start(tmp_path, [(a, "m"), (b, "m")])
     with pytest.raises(WazaError, match="in use by another run"):
-        InvocationJournal.go_on(tmp_path, [(a, "m")], "")
+        InvocationJournal.resume(tmp_path, [(a, "m")], "")
     first.close()
-    again = InvocationJournal.go_on(tmp_path, [(a, "m"), (b, "m"), (c, "m")], first.id)
+    again = InvocationJournal.resume(tmp_path, [(a, "m"), (b, "m"), (c, "m")], first.id)
     assert again is not None
-    assert again.directory(a, "m") == first.directory(a, "m") != first.directory(b, "m")
-    assert again.directory(c, "m") is not None  # what is new in a named invocation is added to it
+    assert again.run_directory(a, "m") == first.run_directory(a, "m") != first.run_directory(b, "m")
+    assert again.run_directory(c, "m") is not None  # what is new in a named invocation is added to it
     again.close()
     assert found(tmp_path, (c, "m")) == first.id
 

@@ -47,23 +47,25 @@ def record(number: int = 1, output: str = "ü\n") -> TrialResult:
 
 
 def trial(number: int = 1, output: str = "ü\n") -> TrialRecord:
-    return TrialRecord(arm="main", task="a", run=record(number, output))
+    return TrialRecord(arm="main", task="a", result=record(number, output))
 
 
 def test_what_is_appended_is_read_again(tmp_path: Path):
     journal = Journal.create(tmp_path / "run", header())
-    first = journal.append(trial(1))
-    second = journal.append(TrialRecord(arm="baseline", task="b", cached=True, run=record(2, "x" * 100_000)))
+    first = journal.append_trial(trial(1))
+    second = journal.append_trial(
+        TrialRecord(arm="baseline", task="b", cached=True, result=record(2, "x" * 100_000))
+    )
     assert journal.trials == 2
-    assert journal.read(second).final_output == "x" * 100_000
-    assert journal.read(first) == record(1)
+    assert journal.read_trial(second).final_output == "x" * 100_000
+    assert journal.read_trial(first) == record(1)
     kept = [(one.number, one.offset, one.line.trial) for one in journal]
     assert kept == [
         (2, first, trial(1)),
-        (3, second, TrialRecord(arm="baseline", task="b", cached=True, run=record(2, "x" * 100_000))),
+        (3, second, TrialRecord(arm="baseline", task="b", cached=True, result=record(2, "x" * 100_000))),
     ]
     assert journal.results == tmp_path / "run" / "results.json"
-    journal.end(RunEnd(status="complete", durations={"main": 3}))
+    journal.write_end(RunEnd(status="complete", durations={"main": 3}))
     assert [one.line.end for one in journal][-1] == RunEnd(status="complete", durations={"main": 3})
     journal.close()
     assert read_header(journal.directory) == header()
@@ -71,7 +73,7 @@ def test_what_is_appended_is_read_again(tmp_path: Path):
 
 def test_each_line_is_in_the_file_when_it_was_appended(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
-    journal.append(trial())
+    journal.append_trial(trial())
     lines = (journal.directory / JOURNAL).read_bytes().splitlines()
     assert [next(iter(json.loads(line))) for line in lines] == ["run", "trial"]
     journal.close()
@@ -79,16 +81,16 @@ def test_each_line_is_in_the_file_when_it_was_appended(tmp_path: Path):
 
 def test_reopened_it_goes_on_where_it_was_and_drops_a_torn_line(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
-    kept = journal.append(trial(1))
-    journal.append(trial(2))
+    kept = journal.append_trial(trial(1))
+    journal.append_trial(trial(2))
     journal.close()
     path = journal.directory / JOURNAL
     path.write_bytes(path.read_bytes()[:-3])
     again = Journal.reopen(journal.directory)
     assert [one.offset for one in again] == [kept]
-    new = again.append(trial(3))
-    assert again.read(new).run_number == 3
-    assert [one.line.trial and one.line.trial.run.run_number for one in again] == [1, 3]
+    new = again.append_trial(trial(3))
+    assert again.read_trial(new).run_number == 3
+    assert [one.line.trial and one.line.trial.result.run_number for one in again] == [1, 3]
     again.close()
 
 
@@ -105,7 +107,7 @@ def test_two_processes_cannot_have_it(tmp_path: Path):
 def test_an_offset_without_a_trial_is_told(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
     with pytest.raises(WazaError, match="no trial at byte 0"):
-        journal.read(0)
+        journal.read_trial(0)
     journal.close()
 
 
@@ -138,9 +140,9 @@ def test_a_second_header_is_refused(tmp_path: Path):
 
 def test_no_bit_can_flip_unnoticed(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
-    journal.append(trial(1))
-    journal.append(trial(2))
-    journal.end(RunEnd(status="complete"))
+    journal.append_trial(trial(1))
+    journal.append_trial(trial(2))
+    journal.write_end(RunEnd(status="complete"))
     journal.close()
     path = tmp_path / JOURNAL
     whole = path.read_bytes()

@@ -37,11 +37,11 @@ def written(root: Path, *lines: TrialRecord | RunEnd | None) -> Path:
     journal = Journal.create(root / "run", header())
     for line in lines:
         if isinstance(line, TrialRecord):
-            journal.append(line)
+            journal.append_trial(line)
         elif line is not None:
-            journal.end(line)
+            journal.write_end(line)
         else:
-            journal.go_on("2026-01-02")
+            journal.write_resumed("2026-01-02")
     journal.close()
     return journal.directory
 
@@ -55,7 +55,7 @@ def played(directory: Path, suite: Suite, repeat: Repeat = "outside") -> tuple[R
 
 
 def trial(task: str, number: int, status: Any = "passed", **more: Any) -> TrialRecord:
-    return TrialRecord(arm="main", task=task, run=run(number, status), **more)
+    return TrialRecord(arm="main", task=task, result=run(number, status), **more)
 
 
 ALL = (trial("a", 1), trial("a", 2), trial("b", 1), trial("b", 2))

@@ -36,23 +36,23 @@ class Crew:
         asyncio.run(all_of_them())
 
     async def _worker(self, n: int) -> None:
-        while await self.schedule.ready():
+        while await self.schedule.wait_for_work():
             taken = self.schedule.take()
             if taken is None:
                 continue
-            course, number = taken
-            name = course.task.id
+            progress, number = taken
+            name = progress.task.id
             self.begun.append((name, number))
             if number == 0:
                 await asyncio.sleep(0)
-                self.schedule.opened(course, range(1, self.trials + 1))
+                self.schedule.task_opened(progress, range(1, self.trials + 1))
                 continue
             self.running[name] += 1
             self.most = max(self.most, self.running[name])
             for _ in range(1 + (number + n) % 3):
                 await asyncio.sleep(0)
             self.running[name] -= 1
-            if self.schedule.ended(course):
+            if self.schedule.trial_ended(progress):
                 self.ended.append(name)
 
 
@@ -89,8 +89,8 @@ def test_after_the_end_of_new_tasks_those_that_started_come_to_their_end():
     async def run() -> None:
         taken = schedule.take()
         assert taken is not None
-        schedule.opened(taken[0], [1, 2, 3])
-        schedule.start_no_more()
+        schedule.task_opened(taken[0], [1, 2, 3])
+        schedule.stop_tasks()
         await crew._worker(0)
 
     asyncio.run(run())
@@ -102,10 +102,10 @@ def test_when_it_is_halted_no_other_trial_starts():
     schedule = Schedule(tasks(2), in_order=lambda _: False)
     taken = schedule.take()
     assert taken is not None
-    schedule.opened(taken[0], [1, 2])
+    schedule.task_opened(taken[0], [1, 2])
     schedule.halt()
     assert schedule.take() is None
-    assert not asyncio.run(schedule.ready())
+    assert not asyncio.run(schedule.wait_for_work())
 
 
 def test_it_says_when_the_last_trial_was_handed_out():
@@ -120,12 +120,12 @@ def test_it_says_when_the_last_trial_was_handed_out():
     first, second = take(), take()
     for taken in (first, second):
         assert isinstance(taken, tuple)
-        schedule.opened(taken[0], [1, 2])
+        schedule.task_opened(taken[0], [1, 2])
     running = [take(), take()]
     assert take() is None  # both tasks wait for their first trials
     assert said == []
     for taken in running:
         assert isinstance(taken, tuple)
-        assert not schedule.ended(taken[0])
+        assert not schedule.trial_ended(taken[0])
         take()
     assert min(said) == len(calls)

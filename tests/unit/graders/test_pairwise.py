@@ -31,7 +31,7 @@ class Interview:
 class Judge:
     """Gives its answers in turn, each in a conversation of its own."""
 
-    sittings = ()
+    sessions = ()
 
     def __init__(self, *answers: JudgeAnswer) -> None:
         self.answers = list(answers)

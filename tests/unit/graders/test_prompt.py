@@ -23,7 +23,7 @@ MATERIAL = "Below is the material to judge."
 class ScriptedJudge:
     """Gives its answers in turn, and keeps what it was asked and how conversations were opened."""
 
-    sittings = ()
+    sessions = ()
 
     def __init__(self, *answers: JudgeAnswer | Callable[[JudgeQuestion], JudgeAnswer]) -> None:
         self.answers = list(answers)

@@ -86,7 +86,7 @@ def finished(
 
 
 def trial(result: TrialResult, name: str = "Greets") -> TrialFinished:
-    return TrialFinished(task_id="t", name=name, trials=2, run=result)
+    return TrialFinished(task_id="t", name=name, trials=2, result=result)
 
 
 CALLS = (

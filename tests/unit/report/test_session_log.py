@@ -62,7 +62,7 @@ def test_lines_of_a_run(tmp_path: Path) -> None:
         TaskStarted(task_id="t", name="T", index=1, total=2),
         PromptSent(task_id="t", name="T", turn=1, text="hi"),
         CheckpointGraded(task_id="t", name="T", checkpoint=checkpoint(3, verdict("c"))),
-        TrialFinished(task_id="t", name="T", trials=2, run=trial),
+        TrialFinished(task_id="t", name="T", trials=2, result=trial),
         TaskFinished(
             task_id="t", name="T", index=1, total=2, status="error", score=0.5, duration_ms=9, cached=True
         ),
@@ -133,7 +133,7 @@ def test_secrets_are_taken_out(tmp_path: Path) -> None:
         return json.loads(json.dumps(value).replace("hunter2", "[REDACTED]"))
 
     trial = run(1, "error", [verdict(feedback="is hunter2")], error_msg="no hunter2")
-    lines = logged(tmp_path, TrialFinished(task_id="t", name="T", trials=1, run=trial), redact=redact)
+    lines = logged(tmp_path, TrialFinished(task_id="t", name="T", trials=1, result=trial), redact=redact)
     assert "hunter2" not in json.dumps(lines)
     assert lines[0]["data"]["feedback"] == "is [REDACTED]"
     assert lines[1]["data"]["message"] == "no [REDACTED]"
