@@ -44,7 +44,9 @@ class Lines:
                 outcome = answered(None, own[point.after_turn - 1], point.validations)
                 yield from self._turn(event.task_id, point.after_turn, outcome)
             case TrialFinished():
-                for number, outcome in enumerate(outcomes_of(self._evaluators[event.task_id], event.result), 1):
+                for number, outcome in enumerate(
+                    outcomes_of(self._evaluators[event.task_id], event.result), 1
+                ):
                     if (event.task_id, number) not in self._told:
                         yield from self._turn(event.task_id, number, outcome)
             case Warned():
