@@ -10,7 +10,7 @@ from waza.kit.decode import Document, did_you_mean
 from waza.model.suite import BEHAVIOURAL, METRICS, Metric
 from waza.model.task import Expected, ExpectedBehavior, Task
 from waza.suite.graders import names_of
-from waza.suite.loading import Loading
+from waza.suite.loading import Loading, Scope
 from waza.suite.policy import NAME as ALLOWED_TOOLS
 from waza.suite.read import child
 
@@ -19,23 +19,20 @@ _EXPECTED = (*_TEXTS, "behavior", "should_trigger")
 _SHOWN = 10  # names in a message
 
 
-def check_expected(loading: Loading, document: Document, expected: Expected) -> None:
+def check_expected(scope: Scope, expected: Expected) -> None:
     """Note expectations of a task that would check nothing."""
     for key in _TEXTS:
         for i, text in enumerate(getattr(expected, key)):
             if not text:
-                where = ("expected", key, i)
-                loading.say(document, where, "must not be empty", "every text holds the empty one")
-    limits, path = expected.behavior, ("expected", "behavior")
-    if limits is None or document.faulty(*path):
+                scope.child("expected", key, i).error("must not be empty", "every text holds the empty one")
+    limits, behavior = expected.behavior, scope.child("expected", "behavior")
+    if limits is None or behavior.has_error:
         return
-    node = child(document.root, *path)
-    written = isinstance(node, yaml.Mapping) and node.entries
-    if written and not limits.checks:
+    if behavior.keys and not limits.checks:
         keys = ", ".join(ExpectedBehavior.__struct_fields__)
-        loading.say(document, path, "checks nothing", f"set one of {keys}; 0 is no limit")
+        behavior.error("checks nothing", f"set one of {keys}; 0 is no limit")
     elif limits.max_tool_calls == 0:
-        loading.say(document, (*path, "max_tool_calls"), *NO_LIMIT, warning=True)
+        behavior.child("max_tool_calls").warn(*NO_LIMIT)
 
 
 def note_unchecked(loading: Loading, tasks: Iterable[Task]) -> None:
@@ -45,24 +42,22 @@ def note_unchecked(loading: Loading, tasks: Iterable[Task]) -> None:
         return  # a check may be among the mistakes
     what = "1 task has" if len(names) == 1 else f"{len(names)} tasks have"
     message = f"{what} no check: {listed(names)}; without one a task passes whatever the agent does"
-    loading.say(
-        loading.document, ("graders",), message, "add graders, or expected: to the task", warning=True
-    )
+    loading.at("graders").warn(message, "add graders, or expected: to the task")
 
 
-def note_unscripted(loading: Loading, document: Document, task: Task) -> None:
+def note_unscripted(scope: Scope, task: Task) -> None:
     """Warn of expectations of an agent's behaviour that its script says nothing of, so that they are not checked."""
-    config, expected = loading.file.config, task.expected
-    if not (config.enforce_expected and loading.capabilities.scripted):
+    config, expected = scope.loading.file.config, task.expected
+    if not (config.enforce_expected and scope.loading.capabilities.scripted):
         return
-    acts, skills = _seen(loading, task)
+    acts, skills = _seen(scope.loading, task)
     if expected.behavior is not None and expected.behavior.checks and not acts:
         message, hint = "is not checked: the script has no turn", "add turns to mock"
-        loading.say(document, ("expected", "behavior"), message, hint, warning=True)
+        scope.child("expected", "behavior").warn(message, hint)
     if expected.should_trigger is not None and not config.inject_skill_body and not skills:
         message = "is not checked: the script does not say which skills are invoked"
         hint = "add skills to a turn of mock; an empty list says that none is"
-        loading.say(document, ("expected", "should_trigger"), message, hint, warning=True)
+        scope.child("expected", "should_trigger").warn(message, hint)
 
 
 def _seen(loading: Loading, task: Task) -> tuple[bool, bool]:
@@ -103,8 +98,7 @@ def known_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) ->
         if not why:
             known.append(metric)
         elif not _may_be_hidden(loading, metric.name):
-            where = ("metrics", i, "name")
-            loading.say(loading.document, where, why, hint, warning=not metric.gate)
+            loading.at("metrics", i, "name").report(why, hint, warning=not metric.gate)
     return known
 
 

@@ -22,7 +22,6 @@ from waza.suite.loading import Loading
 
 MAX_COLUMNS = 10_000
 MAX_CELL = 20 * 1024 * 1024  # characters
-WHERE = ("tasks_from",)
 
 # A part of what Python's reader says, and what people read.
 _WORDINGS = (
@@ -62,7 +61,7 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
         _say(loading, file, mistake.line, mistake.message, mistake.hint)
         return []
     except OSError as error:
-        loading.say(loading.document, WHERE, f"{loading.file.tasks_from!r} cannot be read ({error.strerror})")
+        loading.at("tasks_from").error(f"{loading.file.tasks_from!r} cannot be read ({error.strerror})")
         return []
     if not _check_header(loading, file, header):
         return []
@@ -78,13 +77,13 @@ def _path(loading: Loading) -> Path | None:
     path = Path(loading.directory, name.replace("\\", "/"))
     hint = "the path is relative to the suite's directory"
     if "\0" in name:
-        loading.say(loading.document, WHERE, "holds a NUL character", "remove it")
+        loading.at("tasks_from").error("holds a NUL character", "remove it")
     elif not is_inside(loading.directory, path):
-        loading.say(loading.document, WHERE, f"{name!r} leads outside of the suite's directory")
+        loading.at("tasks_from").error(f"{name!r} leads outside of the suite's directory")
     elif not path.exists():
-        loading.say(loading.document, WHERE, f"there is no file {name!r}", hint)
+        loading.at("tasks_from").error(f"there is no file {name!r}", hint)
     elif not path.is_file():
-        loading.say(loading.document, WHERE, f"{name!r} is no regular file", hint)
+        loading.at("tasks_from").error(f"{name!r} is no regular file", hint)
     else:
         return path
     return None
@@ -183,7 +182,7 @@ def _check_header(loading: Loading, file: str, header: DatasetRow) -> bool:
 def _selected(loading: Loading, rows: list[DatasetRow]) -> list[DatasetRow]:
     name = loading.file.tasks_from
     if not rows:
-        loading.say(loading.document, WHERE, f"0 tasks selected: {name!r} has no row below its header")
+        loading.at("tasks_from").error(f"0 tasks selected: {name!r} has no row below its header")
         return []
     first, last = loading.file.range or (0, 0)
     if (first, last) == (0, 0):
@@ -197,7 +196,7 @@ def _selected(loading: Loading, rows: list[DatasetRow]) -> list[DatasetRow]:
         message = f"0 tasks selected: {name!r} has only {count}"
     else:
         return rows[first - 1 : last]
-    loading.say(loading.document, ("range",), message)
+    loading.at("range").error(message)
     return []
 
 

@@ -16,20 +16,20 @@ from waza.workspace.fixtures import tools_of
 
 def check_exact_names(loading: Loading, tasks: Sequence[Task]) -> None:
     """Warn of names of skills, tools and MCP servers that differ from one that is there by their case only."""
-    kinds = {name.kind for _, _, name in loading.exact_names}
+    kinds = {name.kind for _, name in loading.exact_names}
     known = {
         "skill": set(_skills(loading, tasks)) if "skill" in kinds else set(),
         "tool": set(_tools(loading, tasks)) if "tool" in kinds else set(),
         "MCP server": set(loading.file.config.mcp_servers),
     }
-    for document, path, name in loading.exact_names:
+    for scope, name in loading.exact_names:
         there = known[name.kind]
         meant = next((one for one in sorted(there) if one.casefold() == name.text.casefold()), "")
         if meant and name.text not in there:
             message = (
                 f"there is a {name.kind} {meant!r} and no {name.text!r}, and upper and lower case differ"
             )
-            loading.say(document, path, message, f"did you mean {meant!r}?", warning=True)
+            scope.warn(message, f"did you mean {meant!r}?")
 
 
 def _skills(loading: Loading, tasks: Sequence[Task]) -> Iterator[str]:

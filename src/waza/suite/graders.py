@@ -18,8 +18,7 @@ from waza.plugins import load as load_plugin
 from waza.plugins import names as plugin_names
 from waza.registry.build import read_preset, surroundings
 from waza.registry.cache import ModuleError
-from waza.suite.loading import Loading, Template
-from waza.suite.read import child
+from waza.suite.loading import Loading, Scope, Template
 
 REPLACED = {
     "regex": "use type: text with config: {regex_match: [...]}",
@@ -33,11 +32,9 @@ REPLACED = {
 _WITHOUT_EFFECT = ("script", "rubric", "model", "assertions")
 
 
-def build_graders(
-    loading: Loading, document: Document, entries: Sequence[GraderEntry], path: tuple[str | int, ...]
-) -> tuple[BuiltGrader, ...]:
-    """Build the graders of one list, which stands at `path` of the document; mistakes are collected."""
-    built = [_build(loading, document, entry, (*path, i)) for i, entry in enumerate(entries)]
+def build_graders(scope: Scope, entries: Sequence[GraderEntry]) -> tuple[BuiltGrader, ...]:
+    """Build the graders of the list at a place; mistakes are collected."""
+    built = [_build(scope.child(i), entry) for i, entry in enumerate(entries)]
     return tuple(grader for grader in built if grader is not None)
 
 
@@ -74,117 +71,95 @@ def names_of(loading: Loading, entries: Iterable[GraderEntry]) -> list[str]:
     return [entry.name or loading.ref_names.get(entry.ref) or entry.type for entry in entries]
 
 
-def check_names(
-    loading: Loading,
-    document: Document,
-    entries: Sequence[GraderEntry],
-    path: tuple[str | int, ...],
-    inherited: Iterable[str] = (),
-) -> None:
+def check_names(scope: Scope, entries: Sequence[GraderEntry], inherited: Iterable[str] = ()) -> None:
     """Complain of two graders of one name in a task: their results would overwrite each other.
 
     `inherited` are the names of the suite's graders; a grader of the task replaces one with `override: true`.
     """
     suite = dict.fromkeys(inherited, "a grader of the suite")
     taken = dict(suite)
-    for i, name in enumerate(names_of(loading, entries)):
+    for i, name in enumerate(names_of(scope.loading, entries)):
         if entries[i].override:
             if name not in suite:
                 message = f"there is no grader {name!r} of the suite to replace"
                 hint = did_you_mean(name, suite) if suite else "only graders of a task override"
-                loading.say(document, (*path, i, "override"), message, hint)
+                scope.child(i, "override").error(message, hint)
             suite.pop(name, None)
-            taken[name] = format_path((*path, i))
+            taken[name] = format_path((*scope.path, i))
         elif name in taken:
             message, hint = f"the name {name!r} is taken by {taken[name]}", "give each grader its own name"
             if name in suite:
                 hint += ", or replace the suite's with override: true"
-            loading.say(document, (*path, i, "name"), message, hint)
+            scope.child(i, "name").error(message, hint)
         elif name:
-            taken[name] = format_path((*path, i))
+            taken[name] = format_path((*scope.path, i))
 
 
-def _build(
-    loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...]
-) -> BuiltGrader | None:
+def _build(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
     if entry.ref:
-        return _remote(loading, document, entry, path)
-    kind = None if document.blank(*path, "type") else _known_class(loading, document, entry, path)
-    if kind is None or document.blank(*path, "config"):
+        return _remote(scope, entry)
+    kind = None if scope.child("type").is_blank else _known_class(scope, entry)
+    if kind is None or scope.child("config").is_blank:
         return None
-    grader, config = _decode(loading, document, kind, path)
-    _note_exact_names(loading, document, grader, (*path, "config"))
+    grader, decoded = _decode(scope, kind)
+    _note_exact_names(scope.child("config"), grader)
     template = has_references(entry.config or {})
-    findings = [] if grader is None else [*_suite_findings(loading, grader)]
+    findings = [] if grader is None else [*_suite_findings(scope.loading, grader)]
     if grader is not None and not template:
-        findings = [*grader.check(_around(loading)), *findings]
-    whole = not (document.faulty(*path) or config.faulty(*path))
+        findings = [*grader.check(_around(scope.loading)), *findings]
+    whole = not (scope.has_error or decoded.has_error)
     findings = [
-        one for one in findings if whole or (one.path and not config.faulty(*path, "config", *one.path))
+        one for one in findings if whole or (one.path and not decoded.child("config", *one.path).has_error)
     ]
-    usable = _said(loading, config, findings, path) and grader is not None and whole
-    _note_without_effect(loading, document, entry, path, warning=usable)
+    usable = _report(decoded.child("config"), findings) and grader is not None and whole
+    _note_without_effect(scope, entry, warning=usable)
     if grader is None or not usable:
         return None
     if entry.weight <= 0:
         hint = "weights are above 0; leave it out, or remove the grader"
-        loading.say(document, (*path, "weight"), f"{entry.weight:g} counts as 1", hint, warning=True)
+        scope.child("weight").warn(f"{entry.weight:g} counts as 1", hint)
     spec = GraderSpec(
         type=entry.type,
         name=entry.name or entry.type,
         weight=entry.weight if entry.weight > 0 else 1.0,
         config=entry.config or {},
     )
-    around = _around(loading)
+    around = _around(scope.loading)
     if template:
-        return _template(loading, BuiltGrader(spec, grader), document, path, around)
+        built = BuiltGrader(spec, grader)
+        scope.loading.templates[id(built)] = Template(built=built, scope=scope, around=around)
+        return built  # each task fills it in with its variables, checks it, and resolves its paths
     return BuiltGrader(spec, grader.placed(around))
 
 
-def _template(
-    loading: Loading,
-    built: BuiltGrader,
-    document: Document,
-    path: tuple[str | int, ...],
-    around: GraderLocation,
-) -> BuiltGrader:
-    """Note a grader that each task fills in with its variables; it is checked then, and has its files placed."""
-    loading.templates[id(built)] = Template(built=built, document=document, path=path, around=around)
-    return built
-
-
-def _note_without_effect(
-    loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...], *, warning: bool
-) -> None:
+def _note_without_effect(scope: Scope, entry: GraderEntry, *, warning: bool) -> None:
     for key in _WITHOUT_EFFECT:
         if getattr(entry, key):
             hint = "put it under 'config:'"
-            loading.say(document, (*path, key), f"{key!r} has no effect here", hint, warning=warning)
+            scope.child(key).report(f"{key!r} has no effect here", hint, warning=warning)
 
 
-def _remote(
-    loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...]
-) -> BuiltGrader | None:
+def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
     """Build the grader that a ref stands for; all that is wrong with it is told at the ref."""
-    node, modules = child(document.root, *path), loading.modules()
-    if modules is None or not isinstance(node, yaml.Mapping) or document.blank(*path, "ref"):
+    node, modules = scope.node, scope.loading.modules()
+    if modules is None or not isinstance(node, yaml.Mapping) or scope.child("ref").is_blank:
         return None
     try:
         preset = modules.grader(entry, node)
-        grader, findings = read_preset(preset, loading.fixtures)
+        grader, findings = read_preset(preset, scope.loading.fixtures)
     except ModuleError as error:
-        loading.ref_faults[document.file, format_path((*path, "ref"))] = error.fault
-        loading.say(document, (*path, "ref"), str(error))
+        scope.loading.ref_faults[scope.document.file, format_path((*scope.path, "ref"))] = error.fault
+        scope.child("ref").error(str(error))
         return None
     if not entry.name:
-        loading.ref_names[entry.ref] = preset.name
-    _note_exact_names(loading, document, grader, (*path, "ref"))
-    findings += _suite_findings(loading, grader)
+        scope.loading.ref_names[entry.ref] = preset.name
+    _note_exact_names(scope.child("ref"), grader)
+    findings += _suite_findings(scope.loading, grader)
     for finding in findings:
         message = f"{format_path(('config', *finding.path))}: {finding.message}"
-        loading.say(document, (*path, "ref"), message, finding.hint, warning=finding.warning)
+        scope.child("ref").report(message, finding.hint, warning=finding.warning)
     usable = all(finding.warning for finding in findings)
-    _note_without_effect(loading, document, entry, path, warning=usable)
+    _note_without_effect(scope, entry, warning=usable)
     if grader is None or not usable:
         return None
     spec = GraderSpec(
@@ -194,16 +169,12 @@ def _remote(
         config=yaml.to_plain(preset.config),  # type: ignore[arg-type]  # a mapping is a dict
         module=preset.digest,
     )
-    return BuiltGrader(spec, grader.placed(surroundings(preset, loading.fixtures)), preset.module)
+    return BuiltGrader(spec, grader.placed(surroundings(preset, scope.loading.fixtures)), preset.module)
 
 
-def _known_class(
-    loading: Loading, document: Document, entry: GraderEntry, path: tuple[str | int, ...]
-) -> type[Grader] | None:
+def _known_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
     if not entry.type:
-        loading.say(
-            document, path, "the grader has no 'type'", f"types: {', '.join(plugin_names('waza.graders'))}"
-        )
+        scope.error("the grader has no 'type'", f"types: {', '.join(plugin_names('waza.graders'))}")
         return None
     kind = load_plugin("waza.graders", entry.type)
     if kind is None:
@@ -213,7 +184,7 @@ def _known_class(
             REPLACED.get(entry.type)
             or (f"did you mean {close[0]!r}? " if close else "") + f"types: {', '.join(known)}"
         )
-        loading.say(document, (*path, "type"), f"there is no grader type {entry.type!r}", hint)
+        scope.child("type").error(f"there is no grader type {entry.type!r}", hint)
         return None
     return kind  # type: ignore[no-any-return]  # plugins are typed by their group
 
@@ -222,27 +193,22 @@ def _class(name: str) -> type[Grader]:
     return load_plugin("waza.graders", name)  # type: ignore[return-value]  # a name of our own table
 
 
-def _decode(
-    loading: Loading, document: Document, kind: type[Grader], path: tuple[str | int, ...]
-) -> tuple[Grader | None, Document]:
-    """Return what can be read of a grader, and the document with the faults of its config."""
-    node = child(document.root, *path, "config")
+def _decode(scope: Scope, kind: type[Grader]) -> tuple[Grader | None, Scope]:
+    """Return what can be read of a grader, and its place in the document with the faults of its config."""
+    node = scope.child("config").node
     if node is None or (isinstance(node, yaml.Scalar) and node.value is None):
-        place = child(document.root, *path) or document.root
+        place = scope.node or scope.document.root
         node = yaml.Mapping({}, {}, place.line, place.column)
-    decoder = Decoder(document, loading.keys.of(document, type(loading.file)))
-    grader, config = decoder.salvage(kind, node, (*path, "config"))
-    loading.problems.extend(decoder.problems)
-    return grader, config
+    decoder = Decoder(scope.document, scope.loading.keys.of(scope.document, type(scope.loading.file)))
+    grader, document = decoder.salvage(kind, node, (*scope.path, "config"))
+    scope.loading.problems.extend(decoder.problems)
+    return grader, Scope(scope.loading, document, scope.path)
 
 
-def _said(
-    loading: Loading, document: Document, findings: Sequence[ConfigMistake], path: tuple[str | int, ...]
-) -> bool:
+def _report(config: Scope, findings: Sequence[ConfigMistake]) -> bool:
     """Note what was found in a grader's config; tell whether it can be used."""
     for finding in findings:
-        place = (*path, "config", *finding.path)
-        loading.say(document, place, finding.message, finding.hint, warning=finding.warning)
+        config.child(*finding.path).report(finding.message, finding.hint, warning=finding.warning)
     return all(finding.warning for finding in findings)
 
 
@@ -259,13 +225,11 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[ConfigM
         )
 
 
-def _note_exact_names(
-    loading: Loading, document: Document, grader: Grader | None, path: tuple[str | int, ...]
-) -> None:
+def _note_exact_names(scope: Scope, grader: Grader | None) -> None:
     """Note the names that a grader compares letter by letter; those of a ref stand at the ref."""
     for name in grader.exact_names() if isinstance(grader, Grader) else ():
-        place = path if path[-1] == "ref" else (*path, *name.path)
-        loading.exact_names.append((document, place, name))
+        place = scope if scope.path[-1] == "ref" else scope.child(*name.path)
+        place.compare_exactly(name)
 
 
 def _around(loading: Loading) -> GraderLocation:

@@ -9,19 +9,18 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.decode import Document
 from waza.kit.files import is_inside, safe_join
 from waza.kit.template import find_mistakes
 from waza.model.task import Inputs, Repo, TaskFile
 from waza.problem import shown
 from waza.suite.definition import expanded
-from waza.suite.loading import RUN_VARIABLES, Loading, Place
+from waza.suite.loading import RUN_VARIABLES, Place, Scope
 
 MAX_FIXTURE = 256 * 1024 * 1024  # bytes; a larger file is a mistake more often than an input
 _HOOK = "a before_run hook may create it"
 
 
-def check_inputs(loading: Loading, document: Document, task: TaskFile, fixtures: Path) -> None:
+def check_inputs(scope: Scope, task: TaskFile, fixtures: Path) -> None:
     """Note every input that cannot be read or leaves its place; a hook may still create missing ones.
 
     The short form's `fixtures` of the task are the last of its files.
@@ -29,43 +28,45 @@ def check_inputs(loading: Loading, document: Document, task: TaskFile, fixtures:
     inputs = task.inputs
     written = len(inputs.files) - len(task.fixtures)
     for i, file in enumerate(inputs.files):
-        where: Place = ("inputs", "files", i, "path") if i < written else ("fixtures", i - written)
+        where = (
+            scope.child("inputs", "files", i, "path") if i < written else scope.child("fixtures", i - written)
+        )
         if not file.path:
-            loading.say(document, where, "is empty, so this file is left out", warning=True)
+            where.warn("is empty, so this file is left out")
         elif file.content is None:
-            check_file(loading, document, fixtures, file.path, where)
+            check_file(where, fixtures, file.path)
         else:
-            _stays_inside(loading, document, file.path, where)
+            _stays_inside(where, file.path)
     for i, repo in enumerate(inputs.repos):
-        _check_repo(loading, document, repo, ("inputs", "repos", i))
-    _stays_inside(loading, document, inputs.workdir, ("inputs", "workdir"))
+        _check_repo(scope.child("inputs", "repos", i), repo)
+    _stays_inside(scope.child("inputs", "workdir"), inputs.workdir)
     for name, value in inputs.environment.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
             message = f"{name!r} cannot be set in an environment"
             hint = "a name is not empty and has no '='; neither name nor value has a NUL character"
-            loading.say(document, ("inputs", "environment", name), message, hint)
-    _check_context(loading, document, inputs)
-    _guard_prompt(loading, document, inputs)
+            scope.child("inputs", "environment", name).error(message, hint)
+    _check_context(scope, inputs)
+    _guard_prompt(scope, inputs)
 
 
-def check_file(loading: Loading, document: Document, root: Path, name: str, path: Place) -> None:
+def check_file(scope: Scope, root: Path, name: str) -> None:
     """Note a file of the fixtures directory `root` that cannot be read."""
     try:
         target = safe_join(root, name)
     except ValueError as error:
-        loading.say(document, path, str(error))
+        scope.error(str(error))
         return
     fault, hint = _fault(root, target, name) if name else ("must not be empty", "")
     if not fault:
         return
-    to_come = loading.hooks_may_create and not os.path.lexists(target)
-    loading.say(document, path, fault, _HOOK if to_come else hint, warning=to_come)
+    to_come = scope.loading.hooks_may_create and not os.path.lexists(target)
+    scope.report(fault, _HOOK if to_come else hint, warning=to_come)
 
 
-def check_text(loading: Loading, document: Document, text: str, path: Place) -> None:
+def check_text(scope: Scope, text: str) -> None:
     """Note a character that no system takes in a command or the name of a file."""
     if "\0" in text:
-        loading.say(document, path, "holds a NUL character", "remove it")
+        scope.error("holds a NUL character", "remove it")
 
 
 def _fault(root: Path, target: Path, name: str) -> tuple[str, str]:
@@ -92,51 +93,51 @@ def _fault(root: Path, target: Path, name: str) -> tuple[str, str]:
         return f"{name!r} cannot be read ({error.strerror or error})", ""
 
 
-def _check_repo(loading: Loading, document: Document, repo: Repo, path: Place) -> None:
+def _check_repo(scope: Scope, repo: Repo) -> None:
     """Note a repository that is not there, and a commit that git would take for an option."""
-    _stays_inside(loading, document, repo.dest, (*path, "dest"))
+    _stays_inside(scope.child("dest"), repo.dest)
     if repo.commit.startswith("-") or "\0" in repo.commit:
-        loading.say(document, (*path, "commit"), f"{repo.commit!r} is no commit, branch or tag")
+        scope.child("commit").error(f"{repo.commit!r} is no commit, branch or tag")
     source = expanded(repo.source)
-    if not any(place.exists() for place in (loading.directory / source, Path.cwd() / source)):
-        missing = loading.hooks_may_create
+    if not any(place.exists() for place in (scope.loading.directory / source, Path.cwd() / source)):
+        missing = scope.loading.hooks_may_create
         hint = _HOOK if missing else "paths are relative to the suite's directory, or else to the current one"
         message = f"there is no repository {repo.source!r}"
-        loading.say(document, (*path, "source"), message, hint, warning=missing)
+        scope.child("source").report(message, hint, warning=missing)
 
 
-def _stays_inside(loading: Loading, document: Document, name: str, path: Place) -> None:
+def _stays_inside(scope: Scope, name: str) -> None:
     try:
-        safe_join(loading.directory, name)
+        safe_join(scope.loading.directory, name)
     except ValueError as error:
-        loading.say(document, path, str(error))
+        scope.error(str(error))
 
 
-def _check_context(loading: Loading, document: Document, inputs: Inputs) -> None:
+def _check_context(scope: Scope, inputs: Inputs) -> None:
     if "fixture" not in inputs.context:
         return
-    path = ("inputs", "context", "fixture")
+    place = scope.child("inputs", "context", "fixture")
     fixture = inputs.context["fixture"]
     if not isinstance(fixture, str) or not fixture.strip():
-        loading.say(document, path, "must be the path of a file or directory beside the suite")
+        place.error("must be the path of a file or directory beside the suite")
         return
     try:
-        target = safe_join(loading.directory, fixture)
+        target = safe_join(scope.loading.directory, fixture)
     except ValueError as error:
-        loading.say(document, path, str(error))
+        place.error(str(error))
         return
-    if target == loading.directory:
-        loading.say(document, path, "is the suite's own directory", "name a file or directory in it")
+    if target == scope.loading.directory:
+        place.error("is the suite's own directory", "name a file or directory in it")
     elif not target.exists():
         message = f"there is no {fixture!r} beside the suite"
-        loading.say(document, path, message, warning=loading.hooks_may_create)
-    elif not is_inside(loading.directory, target):
-        loading.say(document, path, f"{fixture!r} leads outside of the suite's directory")
+        place.report(message, warning=scope.loading.hooks_may_create)
+    elif not is_inside(scope.loading.directory, target):
+        place.error(f"{fixture!r} leads outside of the suite's directory")
     elif not (target.is_file() or target.is_dir()):
-        loading.say(document, path, f"{fixture!r} is neither a file nor a directory")
+        place.error(f"{fixture!r} is neither a file nor a directory")
     else:
-        for message in _unreadable(target, loading.directory):
-            loading.say(document, path, message, "give yourself the right to read it, or remove it")
+        for message in _unreadable(target, scope.loading.directory):
+            place.error(message, "give yourself the right to read it, or remove it")
 
 
 def _unreadable(target: Path, home: Path) -> Iterator[str]:
@@ -156,33 +157,30 @@ def _beside(path: str | Path, home: Path) -> str:
     return Path(path).relative_to(home).as_posix()
 
 
-def _guard_prompt(loading: Loading, document: Document, inputs: Inputs) -> None:
+def _guard_prompt(scope: Scope, inputs: Inputs) -> None:
     has_files = (
-        inputs.files or inputs.repos or "fixture" in inputs.context or loading.file.config.instruction_files
+        inputs.files
+        or inputs.repos
+        or "fixture" in inputs.context
+        or scope.loading.file.config.instruction_files
     )
     if "./" in inputs.prompt and not has_files:
         message = "the prompt names files with './', but the task brings none"
-        loading.say(document, ("inputs", "prompt"), message, "list them under inputs.files", warning=True)
+        scope.child("inputs", "prompt").warn(message, "list them under inputs.files")
 
 
-def check_templates(
-    loading: Loading,
-    document: Document,
-    value: Any,
-    known: Collection[str],
-    path: Place,
-) -> None:
+def check_templates(scope: Scope, value: Any, known: Collection[str]) -> None:
     """Note unknown variables in a text, or in all texts of a struct, list or mapping."""
-    for where, text in texts_of(value, path):
+    for path, text in texts_of(value):
         for mistake in find_mistakes(text, known):
             message, hint = mistake.message, ""
             if mistake.severity == "error" and mistake.name in RUN_VARIABLES:
                 message = f"`{mistake.name}` is not known before a run"
                 hint = 'checks may use .TaskName and .Vars; {{"{{"}} writes two braces'
-            loading.say(document, where, message, hint, warning=mistake.severity == "warning")
+            scope.child(*path).report(message, hint, warning=mistake.severity == "warning")
 
 
-def texts_of(value: Any, path: Place) -> Iterator[tuple[Place, str]]:
+def texts_of(value: Any, path: Place = ()) -> Iterator[tuple[Place, str]]:
     """Yield the texts of a value that may hold references, with their places."""
     if isinstance(value, str):
         if "{{" in value:

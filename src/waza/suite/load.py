@@ -33,7 +33,7 @@ from waza.suite.loading import Loading, LoadOptions
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.project import project_skills
-from waza.suite.read import UnknownKeyRule, at, child, read_document
+from waza.suite.read import UnknownKeyRule, at, read_document
 from waza.suite.select import select
 from waza.suite.servers import checked_servers
 from waza.suite.target import forget_targets, target_of, with_name
@@ -160,9 +160,9 @@ def _load(loading: Loading) -> Suite:
     loading.file = msgspec.structs.replace(loading.file, graders=with_names(loading.file.graders))
     _check_config(loading, loading.file.config)
     _check_head(loading)
-    loading.graders = build_graders(loading, loading.document, loading.file.graders, ("graders",))
-    check_names(loading, loading.document, loading.file.graders, ("graders",))
-    loading.mock = mock_script(loading, loading.document, loading.file.mock)
+    loading.graders = build_graders(loading.at("graders"), loading.file.graders)
+    check_names(loading.at("graders"), loading.file.graders)
+    loading.mock = mock_script(loading.at("mock"), loading.file.mock)
     base = _base_task(loading)
     paths = () if loading.skills_off else skills.suite_paths(loading)
     skills.check_required(loading, paths)
@@ -240,7 +240,7 @@ def _capabilities(loading: Loading) -> Capabilities:
     if loading.request.executor:
         loading.problems.append(Problem(file="--executor", message=message, hint=hint))
     else:
-        loading.say(loading.document, ("config", "executor"), message, hint)
+        loading.at("config", "executor").error(message, hint)
     return EVERYTHING
 
 
@@ -274,13 +274,13 @@ def _check_options(loading: Loading, config: Config, options: type) -> None:
             hint = f"write --executor {config.executor}:{short}"
             loading.problems.append(Problem(file="--executor", message=str(error), hint=hint))
         return
-    path = ("config", "executor_options")
-    node = child(loading.document.root, *path)
+    scope = loading.at("config", "executor_options")
+    node = scope.node
     if node is None:
         place = at(loading.document, "config", "executor")
         node = yaml.Mapping({}, {}, place.line, place.column)
     decoder = Decoder(loading.document, loading.keys.of(loading.document, SuiteFile))
-    decoder.read(options, node, path)
+    decoder.read(options, node, scope.path)
     loading.problems.extend(decoder.problems)
 
 
@@ -288,7 +288,7 @@ def _check_config(loading: Loading, config: Config) -> None:
     _check_executor(loading, config)
     for key in ("reasoning_effort", "judge_reasoning_effort"):
         if getattr(config, key):
-            loading.require(loading.document, ("config", key), "efforts")
+            loading.at("config", key).require("efforts")
     if (
         config.reasoning_effort
         and not (config.model or loading.request.models)
@@ -296,9 +296,9 @@ def _check_config(loading: Loading, config: Config) -> None:
     ):
         message = "an effort needs a model that is named"
         hint = "set config.model; `waza models` lists them"
-        loading.say(loading.document, ("config", "reasoning_effort"), message, hint)
+        loading.at("config", "reasoning_effort").error(message, hint)
     if config.mcp_servers:
-        loading.require(loading.document, ("config", "mcp_servers"), "mcp", lenient=True)
+        loading.at("config", "mcp_servers").require("mcp", lenient=True)
         loading.file = msgspec.structs.replace(
             loading.file, config=msgspec.structs.replace(config, mcp_servers=checked_servers(loading))
         )
@@ -308,42 +308,41 @@ def _check_config(loading: Loading, config: Config) -> None:
     if config.group_by not in ("", "model", "skill", "tags", "task_id"):
         message = f"{config.group_by!r} is no dimension; tasks are not grouped"
         hint = "use model, skill, tags or task_id"
-        loading.say(loading.document, ("config", "group_by"), message, hint, warning=True)
-    where = ("config", "skill_directories")
-    skills.check_directories(loading, loading.document, config.skill_directories, where)
+        loading.at("config", "group_by").warn(message, hint)
+    skills.check_directories(loading.at("config", "skill_directories"), config.skill_directories)
     for i, name in enumerate(config.instruction_files):
-        check_file(loading, loading.document, loading.fixtures, name, ("config", "instruction_files", i))
+        check_file(loading.at("config", "instruction_files", i), loading.fixtures, name)
 
 
 def _check_skills(loading: Loading) -> None:
     """Note what needs an executor that hands skills to its agent; a scripted one has no agent."""
     if loading.capabilities.scripted or loading.skills_off:
         return
-    config, document = loading.file.config, loading.document
+    config = loading.file.config
     if config.required_skills:
-        loading.require(document, ("config", "required_skills"), "skills")
+        loading.at("config", "required_skills").require("skills")
     if loading.request.baseline and (lack := loading.lack("skills", "leave it out")):
         loading.problems.append(Problem(file="--baseline", message=lack.message, hint=lack.hint))
     elif loading.file.baseline:
-        loading.require(document, ("baseline",), "skills")
+        loading.at("baseline").require("skills")
     if config.skill_directories and not loading.capabilities.skills:
         message = f"has no effect with the executor {config.executor!r}, which hands no skills to its agent"
-        loading.say(document, ("config", "skill_directories"), message, warning=True)
+        loading.at("config", "skill_directories").warn(message)
 
 
 def _check_head(loading: Loading) -> None:
     file = loading.file
-    check_mocks(loading, loading.document, file.mcp_mocks, file.command_mocks)
+    check_mocks(loading.at(), file.mcp_mocks, file.command_mocks)
     for point, hooks in msgspec.structs.asdict(file.hooks).items():
         for i, hook in enumerate(hooks):
             for key in ("command", "working_directory"):
-                check_text(loading, loading.document, getattr(hook, key), ("hooks", point, i, key))
+                check_text(loading.at("hooks", point, i, key), getattr(hook, key))
     if file.adversarial is not None and not loading.version.at_least("1.2"):
-        loading.say(loading.document, ("adversarial",), "needs schemaVersion 1.2 or newer")
+        loading.at("adversarial").error("needs schemaVersion 1.2 or newer")
     if file.tasks and file.tasks_from:
-        loading.say(loading.document, ("tasks",), "has no effect beside tasks_from", warning=True)
+        loading.at("tasks").warn("has no effect beside tasks_from")
     if file.range and not file.tasks_from:
-        loading.say(loading.document, ("range",), "has no effect without tasks_from", warning=True)
+        loading.at("range").warn("has no effect without tasks_from")
 
 
 def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:
@@ -351,13 +350,13 @@ def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:
     columns = tasks[0].variables if tasks else ()
     if loading.file.tasks_from and not tasks:
         return  # there are mistakes in the file whose columns are variables, or no rows
-    hooks, document = loading.file.hooks, loading.document
+    hooks = loading.file.hooks
     for point in ("before_run", "after_run", "before_task", "after_task"):
         known = loading.variables(*(columns if point.endswith("task") else ()))
         for i, hook in enumerate(getattr(hooks, point)):
-            where = ("hooks", point, i, "command")
-            check_templates(loading, document, hook.command, known, where)
+            where = loading.at("hooks", point, i, "command")
+            check_templates(where, hook.command, known)
             for wrong in find_unsafe_references(hook.command):
                 message = f"`{wrong.text}` {wrong.why}"
-                loading.say(document, where, message, warning=wrong.severity == "warning")
-    check_templates(loading, document, loading.file.mock, loading.variables(*columns), ("mock",))
+                where.report(message, warning=wrong.severity == "warning")
+    check_templates(loading.at("mock"), loading.file.mock, loading.variables(*columns))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ import msgspec
 
 from waza.errors import SuiteError
 from waza.graders.base import ConfigMistake, ExactName, GraderLocation
+from waza.kit import yaml
 from waza.kit.decode import Document
 from waza.model.capabilities import EVERYTHING, NOUNS, Capabilities
 from waza.model.mock import MockScript
@@ -20,7 +22,7 @@ from waza.plugins import executors_with
 from waza.problem import Problem, Severity
 from waza.registry.lock import read_lock
 from waza.registry.resolve import Modules
-from waza.suite.read import UnknownKeyRule, at
+from waza.suite.read import UnknownKeyRule, at, child
 from waza.suite.version import Version
 
 RUN_VARIABLES = frozenset(("JobID", "TaskName", "Iteration", "Attempt", "Timestamp"))
@@ -69,15 +71,14 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     """A grader with references in its config, and where it is declared."""
 
     built: BuiltGrader
-    document: Document
-    path: Place
+    scope: Scope
     around: GraderLocation
 
 
 class Loading(msgspec.Struct, kw_only=True):
     """A suite while it is being loaded. The lists and mappings grow; nothing else changes after it was set.
 
-    `capabilities` are those of the executor: ask `require`, so that all refusals are worded and weighed alike.
+    `capabilities` are those of the executor: ask `Scope.require`, so that all refusals are worded and weighed alike.
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
     graders that refs stand for; `ref_faults` the faults of those that cannot be used, by file and path;
     `sources` the task files that could be read, `unread` is set where one could not; `templates` the graders that each task fills in, by
@@ -104,7 +105,7 @@ class Loading(msgspec.Struct, kw_only=True):
     sources: list[TaskSource] = []
     unread: bool = False
     templates: dict[int, Template | None] = {}
-    exact_names: list[tuple[Document, Place, ExactName]] = []
+    exact_names: list[tuple[Scope, ExactName]] = []
     _modules: list[Modules | None] = []
 
     def modules(self) -> Modules | None:
@@ -130,34 +131,9 @@ class Loading(msgspec.Struct, kw_only=True):
         """Whether missing inputs may still be made by a hook before the run."""
         return bool(self.file.hooks.before_run)
 
-    def say(
-        self,
-        document: Document,
-        path: tuple[str | int, ...],
-        message: str,
-        hint: str = "",
-        *,
-        warning: bool = False,
-    ) -> None:
-        """Note a problem at a place of a document, unless it is about what stands in for a value that is wrong."""
-        if document.blank(*path):
-            return
-        severity: Severity = "warning" if warning else "error"
-        self.problems.append(document.problem(at(document, *path), path, message, hint, severity))
-
-    def require(
-        self,
-        document: Document,
-        path: tuple[str | int, ...],
-        capability: str,
-        hint: str = "remove it",
-        *,
-        lenient: bool = False,
-    ) -> None:
-        """Note that what is at a place needs a capability that the executor lacks; nothing where it has it."""
-        lack = self.lack(capability, hint, lenient=lenient)
-        if lack is not None:
-            self.say(document, path, lack.message, lack.hint, warning=lack.warning)
+    def at(self, *path: str | int) -> Scope:
+        """Return the place at a path of the suite's own document."""
+        return Scope(self, self.document, path)
 
     def lack(
         self, capability: str, hint: str = "remove it", *, lenient: bool = False
@@ -185,3 +161,62 @@ class Loading(msgspec.Struct, kw_only=True):
     def errors(self) -> list[Problem]:
         """Return the problems that the suite cannot be run with."""
         return [problem for problem in self.problems if problem.severity == "error"]
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """A place in a document of a suite that is being loaded, and where mistakes at it are collected."""
+
+    loading: Loading
+    document: Document
+    path: Place = ()
+
+    def child(self, *parts: str | int) -> Scope:
+        """Return the place below this one."""
+        return Scope(self.loading, self.document, (*self.path, *parts))
+
+    @property
+    def node(self) -> yaml.Node | None:
+        """What is written at the place, or None."""
+        return child(self.document.root, *self.path)
+
+    @property
+    def keys(self) -> Mapping[str, yaml.Node]:
+        """The keys that are written at the place, with their values."""
+        node = self.node
+        return node.entries if isinstance(node, yaml.Mapping) else {}
+
+    @property
+    def has_error(self) -> bool:
+        """Whether decoding found a mistake at the place or below it."""
+        return self.document.faulty(*self.path)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the value at the place only replaces one that is wrong or missing."""
+        return self.document.blank(*self.path)
+
+    def error(self, message: str, hint: str = "") -> None:
+        """Report an error at the place."""
+        self.report(message, hint, warning=False)
+
+    def warn(self, message: str, hint: str = "") -> None:
+        """Report a warning at the place."""
+        self.report(message, hint, warning=True)
+
+    def report(self, message: str, hint: str = "", *, warning: bool) -> None:
+        """Report a problem at the place, unless its value only replaces one that is wrong or missing."""
+        if self.is_blank:
+            return
+        severity: Severity = "warning" if warning else "error"
+        node = at(self.document, *self.path)
+        self.loading.problems.append(self.document.problem(node, self.path, message, hint, severity))
+
+    def require(self, capability: str, hint: str = "remove it", *, lenient: bool = False) -> None:
+        """Report that the value at the place needs a capability of the executor, if the executor lacks it."""
+        lack = self.loading.lack(capability, hint, lenient=lenient)
+        if lack is not None:
+            self.report(lack.message, lack.hint, warning=lack.warning)
+
+    def compare_exactly(self, name: ExactName) -> None:
+        """Note that the name at the place is compared letter by letter."""
+        self.loading.exact_names.append((self, name))

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from waza.kit import yaml
-from waza.kit.decode import Document, fields_of
+from waza.kit.decode import fields_of
 from waza.kit.files import safe_join
 from waza.model.mock import MockBlock, MockScript, MockTurn
-from waza.suite.loading import Loading
-from waza.suite.read import child
+from waza.suite.loading import Scope
 
 _TURN_KEYS = frozenset(field.key for field in fields_of(MockTurn))
 
 
-def mock_script(
-    loading: Loading, document: Document, block: MockBlock | None, path: tuple[str | int, ...] = ("mock",)
-) -> MockScript | None:
+def mock_script(scope: Scope, block: MockBlock | None) -> MockScript | None:
     """Return the script of a block, or None without one; mistakes are collected."""
     if block is None:
         return None
-    node = child(document.root, *path)
-    keys = set(node.entries) if isinstance(node, yaml.Mapping) else set()
-    short = keys & _TURN_KEYS
+    keys = scope.keys
+    short = keys.keys() & _TURN_KEYS
     if short and "turns" in keys:
         key = min(short)
-        loading.say(document, (*path, key), f"{key!r} stands beside 'turns'", "move it into one of the turns")
+        scope.child(key).error(f"{key!r} stands beside 'turns'", "move it into one of the turns")
     turns = tuple(block.turns or ()) if "turns" in keys else (_one_turn(block),) if short else None
-    for where, turn in _turns(block, path):
-        _check_turn(loading, document, turn, where)
-    _check_steps(loading, document, block, path)
+    _check_turn(scope, block)
+    for i, turn in enumerate(block.turns or ()):
+        _check_turn(scope.child("turns", i), turn)
+    _check_steps(scope, block)
     return MockScript(
         turns=turns,
         judge=block.judge,
@@ -37,7 +31,7 @@ def mock_script(
         executions=tuple(
             script
             for i, entry in enumerate(block.executions or ())
-            if (script := mock_script(loading, document, entry, (*path, "executions", i)))
+            if (script := mock_script(scope.child("executions", i), entry))
         ),
     )
 
@@ -47,35 +41,28 @@ def _one_turn(block: MockBlock) -> MockTurn:
     return MockTurn(**{name: getattr(block, name) for name in MockTurn.__struct_fields__})
 
 
-def _turns(block: MockBlock, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], MockTurn]]:
-    yield path, block
-    for i, turn in enumerate(block.turns or ()):
-        yield (*path, "turns", i), turn
-
-
-def _check_turn(loading: Loading, document: Document, turn: MockTurn, path: tuple[str | int, ...]) -> None:
+def _check_turn(scope: Scope, turn: MockTurn) -> None:
     places = [("files", i, file.path) for i, file in enumerate(turn.files)]
     places += [("delete", i, name) for i, name in enumerate(turn.delete)]
     for key, i, name in places:
         if "{{" in name:
             continue  # a template: checked when it is rendered
         try:
-            safe_join(loading.directory, name)
+            safe_join(scope.loading.directory, name)
         except ValueError as error:
-            loading.say(document, (*path, key, i), str(error))
+            scope.child(key, i).error(str(error))
 
 
-def _check_steps(loading: Loading, document: Document, block: MockBlock, path: tuple[str | int, ...]) -> None:
+def _check_steps(scope: Scope, block: MockBlock) -> None:
     for grader, steps in (block.judge or {}).items():
         for i, step in enumerate(steps):
             given = [step.passes, step.fail, step.winner, step.reply, step.error]
-            whole = not document.faulty(*path, "judge", grader, i)
-            if whole and sum(value is not None for value in given) != 1:
+            place = scope.child("judge", grader, i)
+            if sum(value is not None for value in given) != 1 and not place.has_error:
                 message = "a judge step is one of: pass, fail, winner, reply, error"
-                loading.say(document, (*path, "judge", grader, i), message)
+                place.error(message)
     for i, decision in enumerate(block.responder or ()):
         chosen = [decision.reply is not None, decision.stop, decision.abstain is not None]
-        if sum(chosen) != 1 and not document.faulty(*path, "responder", i):
-            loading.say(
-                document, (*path, "responder", i), "a responder step is one of: reply, stop: true, abstain"
-            )
+        place = scope.child("responder", i)
+        if sum(chosen) != 1 and not place.has_error:
+            place.error("a responder step is one of: reply, stop: true, abstain")

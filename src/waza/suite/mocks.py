@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from waza.graders.base import ExactName
 from waza.kit import yaml
-from waza.kit.decode import Document, UnknownKeyAdvice, UnknownKeyHandler, did_you_mean, fields_of
+from waza.kit.decode import UnknownKeyAdvice, UnknownKeyHandler, did_you_mean, fields_of
 from waza.kit.files import safe_join
 from waza.kit.pattern import PatternError, compile_pattern
 from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, McpMock, McpResponse, McpTool
 from waza.problem import Severity
-from waza.suite.loading import Loading
-from waza.suite.read import child
+from waza.suite.loading import Place, Scope
+from waza.suite.read import UnknownKeyRule
 from waza.workspace.fixtures import read_tool_file, tool_files
-
-Path = tuple[str | int, ...]
 
 _MCP_OUTPUT = ("return", "error")
 _COMMAND_OUTPUT = ("stdout", "stderr", "exit_code", "fixture")
@@ -25,213 +23,191 @@ _NOT_EMPTY = ("stderr", "exit_code", "fixture", "delay_ms")
 _HOOK = "a before_run hook may create it"
 
 
-def check_mocks(
-    loading: Loading,
-    document: Document,
-    mcp: Sequence[McpMock] | None,
-    commands: Sequence[CommandMock] | None,
-) -> None:
+def check_mocks(scope: Scope, mcp: Sequence[McpMock] | None, commands: Sequence[CommandMock] | None) -> None:
     """Note what is wrong with the mocks of a suite or task."""
     if mcp:
-        loading.require(document, ("mcp_mocks",), "mcp", lenient=True)
-    if mcp is not None and not loading.version.at_least("1.1"):
-        loading.say(document, ("mcp_mocks",), "needs schemaVersion 1.1 or newer")
+        scope.child("mcp_mocks").require("mcp", lenient=True)
+    if mcp is not None and not scope.loading.version.at_least("1.1"):
+        scope.child("mcp_mocks").error("needs schemaVersion 1.1 or newer")
     if commands is not None:
-        _gate_commands(loading, document)
-    _names(loading, document, "mcp_mocks", [mock.name for mock in mcp or ()])
+        _gate_commands(scope)
+    _names(scope, "mcp_mocks", [mock.name for mock in mcp or ()])
     for i, mock in enumerate(mcp or ()):
         name = ExactName("MCP server", mock.name)
-        loading.exact_names.append((document, ("mcp_mocks", i, "name"), name))
-    _names(loading, document, "command_mocks", [mock.name.lower() for mock in commands or ()])
+        scope.child("mcp_mocks", i, "name").compare_exactly(name)
+    _names(scope, "command_mocks", [mock.name.lower() for mock in commands or ()])
     for i, mock in enumerate(mcp or ()):
-        _check_server(loading, document, mock, ("mcp_mocks", i))
+        _check_server(scope.child("mcp_mocks", i), mock)
     for i, command in enumerate(commands or ()):
-        _check_command(loading, document, command, ("command_mocks", i))
+        _check_command(scope.child("command_mocks", i), command)
 
 
-def _gate_commands(loading: Loading, document: Document) -> None:
-    if not loading.version.at_least("1.3"):
-        loading.say(document, ("command_mocks",), "needs schemaVersion 1.3 or newer")
-    loading.require(document, ("command_mocks",), "command_mocks")
+def _gate_commands(scope: Scope) -> None:
+    if not scope.loading.version.at_least("1.3"):
+        scope.child("command_mocks").error("needs schemaVersion 1.3 or newer")
+    scope.child("command_mocks").require("command_mocks")
 
 
-def _names(loading: Loading, document: Document, key: str, names: list[str]) -> None:
+def _names(scope: Scope, key: str, names: list[str]) -> None:
     stripped = [name.strip() for name in names]
     for i, name in enumerate(stripped):
         if name in stripped[:i]:
-            loading.say(document, (key, i, "name"), f"{name!r} is mocked twice")
+            scope.child(key, i, "name").error(f"{name!r} is mocked twice")
 
 
-def _check_server(loading: Loading, document: Document, mock: McpMock, path: Path) -> None:
-    if not mock.fixtures and not mock.tools and not document.faulty(*path):
-        loading.say(document, path, "has no tool", "add 'tools', or a 'fixtures' directory")
+def _check_server(scope: Scope, mock: McpMock) -> None:
+    if not mock.fixtures and not mock.tools and not scope.has_error:
+        scope.error("has no tool", "add 'tools', or a 'fixtures' directory")
     if mock.fixtures:
-        _check_fixtures(loading, document, mock, (*path, "fixtures"))
+        _check_fixtures(scope.child("fixtures"), mock)
     for name, tool in mock.tools.items():
-        _check_tool(loading, document, tool, (*path, "tools", name))
+        _check_tool(scope.child("tools", name), tool)
 
 
-def _check_fixtures(loading: Loading, document: Document, mock: McpMock, path: Path) -> None:
+def _check_fixtures(scope: Scope, mock: McpMock) -> None:
     """Note what is wrong with the fixture files, except for tools that the suite replaces."""
-    directory = loading.directory / mock.fixtures
+    directory = scope.loading.directory / mock.fixtures
     if not directory.is_dir():
         missing = f"there is no directory {mock.fixtures!r} beside the suite"
-        hooks = loading.hooks_may_create
-        loading.say(document, path, missing, _HOOK if hooks else "", warning=hooks)
+        hooks = scope.loading.hooks_may_create
+        scope.report(missing, _HOOK if hooks else "", warning=hooks)
         return
     try:
-        files = [read_tool_file(file, _unknown_key(loading)) for file in tool_files(directory)]
+        files = [read_tool_file(file, _unknown_key(scope.loading.keys)) for file in tool_files(directory)]
     except OSError as error:
-        loading.say(document, path, f"{mock.fixtures!r} cannot be read ({error.strerror or error})")
+        scope.error(f"{mock.fixtures!r} cannot be read ({error.strerror or error})")
         return
     if not files and not mock.tools:
-        loading.say(document, path, "has no tool", "add .json files, one a tool")
+        scope.error("has no tool", "add .json files, one a tool")
     for file in files:
-        loading.problems += file.problems
+        scope.loading.problems += file.problems
         for name, tool in file.tools.items():
             if name not in mock.tools:
-                _check_tool(loading, file.document, tool, file.places[name])
+                _check_tool(Scope(scope.loading, file.document, file.places[name]), tool)
 
 
-def _unknown_key(loading: Loading) -> UnknownKeyHandler:
+def _unknown_key(keys: UnknownKeyRule) -> UnknownKeyHandler:
     """Return the rule for keys of fixture files that no tool has."""
-    severity: Severity = "warning" if loading.keys.newer else "error"
+    severity: Severity = "warning" if keys.newer else "error"
 
-    def unknown(struct: type, key: str, _path: Path) -> UnknownKeyAdvice:
+    def unknown(struct: type, key: str, _path: Place) -> UnknownKeyAdvice:
         return UnknownKeyAdvice(severity, did_you_mean(key, (field.key for field in fields_of(struct))))
 
     return unknown
 
 
-def _check_tool(loading: Loading, document: Document, tool: McpTool, path: Path) -> None:
-    if not tool.responses and not document.faulty(*path, "responses"):
-        loading.say(document, path, "has no responses")
+def _check_tool(scope: Scope, tool: McpTool) -> None:
+    if not tool.responses and not scope.child("responses").has_error:
+        scope.error("has no responses")
     if tool.input_schema:
-        _check_schema(loading, document, tool.input_schema, (*path, "input_schema"))
+        _check_schema(scope.child("input_schema"), tool.input_schema)
     for i, response in enumerate(tool.responses):
-        if not document.faulty(*path, "responses", i):
-            _check_response(loading, document, response, (*path, "responses", i))
+        if not scope.child("responses", i).has_error:
+            _check_response(scope.child("responses", i), response)
 
 
-def _check_schema(loading: Loading, document: Document, schema: dict[str, Any], path: Path) -> None:
+def _check_schema(scope: Scope, schema: dict[str, Any]) -> None:
     from waza.kit.schema import SchemaError, compile_schema  # heavy, and few suites need it
 
     try:
         compile_schema(schema)
     except SchemaError as error:
-        loading.say(document, path, str(error))
+        scope.error(str(error))
 
 
-def _check_response(loading: Loading, document: Document, response: McpResponse, path: Path) -> None:
+def _check_response(scope: Scope, response: McpResponse) -> None:
     for field, pattern in (response.match_regex or {}).items():
-        _check_pattern(loading, document, pattern, (*path, "match_regex", field))
+        _check_pattern(scope.child("match_regex", field), pattern)
     if response.match_schema:
-        _check_schema(loading, document, response.match_schema, (*path, "match_schema"))
+        _check_schema(scope.child("match_schema"), response.match_schema)
     if response.error.strip() and response.returns is not None:
-        loading.say(document, path, "has both 'return' and 'error'; the error is sent", warning=True)
-    _check_sequence(loading, document, response.sequence or (), _MCP_OUTPUT, path)
+        scope.warn("has both 'return' and 'error'; the error is sent")
+    _check_sequence(scope, response.sequence or (), _MCP_OUTPUT)
     for i, step in enumerate(response.sequence or ()):
-        where = (*path, "sequence", i)
-        keys = _keys(document, where)
-        if keys.keys() >= set(_MCP_OUTPUT):
-            loading.say(document, where, "has both 'return' and 'error'", "keep one")
-        elif "error" in keys and not step.error.strip():
-            loading.say(document, (*where, "error"), "must not be empty")
+        where = scope.child("sequence", i)
+        if where.keys.keys() >= set(_MCP_OUTPUT):
+            where.error("has both 'return' and 'error'", "keep one")
+        elif "error" in where.keys and not step.error.strip():
+            where.child("error").error("must not be empty")
 
 
-def _check_command(loading: Loading, document: Document, mock: CommandMock, path: Path) -> None:
+def _check_command(scope: Scope, mock: CommandMock) -> None:
     plain = mock.name.replace(".", "").replace("_", "").replace("-", "")
     if not (plain.isascii() and plain.isalnum() and mock.name[0].isalnum()):
-        loading.say(
-            document,
-            (*path, "name"),
-            f"{mock.name!r} is no program name",
-            "use letters, digits, '.', '_', '-'",
-        )
-    if not mock.responses and not document.faulty(*path, "responses"):
-        loading.say(document, path, "has no responses")
+        scope.child("name").error(f"{mock.name!r} is no program name", "use letters, digits, '.', '_', '-'")
+    if not mock.responses and not scope.child("responses").has_error:
+        scope.error("has no responses")
     for i, response in enumerate(mock.responses):
-        if not document.faulty(*path, "responses", i):
-            _check_call(loading, document, response, (*path, "responses", i))
+        if not scope.child("responses", i).has_error:
+            _check_call(scope.child("responses", i), response)
 
 
-def _check_call(loading: Loading, document: Document, response: CommandResponse, path: Path) -> None:
+def _check_call(scope: Scope, response: CommandResponse) -> None:
     if (response.args is None) == (response.args_regex is None):
-        loading.say(document, path, "needs either 'args' or 'args_regex'", "args: [] means no arguments")
+        scope.error("needs either 'args' or 'args_regex'", "args: [] means no arguments")
     for i, pattern in enumerate(response.args_regex or ()):
-        _check_pattern(loading, document, pattern, (*path, "args_regex", i))
+        _check_pattern(scope.child("args_regex", i), pattern)
     for name in response.environment:
         if not name.strip() or "=" in name or "\0" in name:
-            loading.say(document, (*path, "environment"), f"{name!r} is no variable name")
+            scope.child("environment").error(f"{name!r} is no variable name")
     if response.workdir is not None:
         try:
-            safe_join(loading.directory, response.workdir)
+            safe_join(scope.loading.directory, response.workdir)
         except ValueError as error:
-            loading.say(document, (*path, "workdir"), str(error))
-    _check_output(loading, document, response, path)
-    _check_sequence(loading, document, response.sequence or (), _COMMAND_OUTPUT, path)
+            scope.child("workdir").error(str(error))
+    _check_output(scope, response)
+    _check_sequence(scope, response.sequence or (), _COMMAND_OUTPUT)
     for i, step in enumerate(response.sequence or ()):
-        _check_output(loading, document, step, (*path, "sequence", i))
+        _check_output(scope.child("sequence", i), step)
 
 
-def _check_output(loading: Loading, document: Document, output: CommandOutput, path: Path) -> None:
+def _check_output(scope: Scope, output: CommandOutput) -> None:
     if output.fixture is None:
         return
     if output.stdout is not None:
-        loading.say(document, path, "has both 'stdout' and 'fixture'", "keep one")
-    where = (*path, "fixture")
+        scope.error("has both 'stdout' and 'fixture'", "keep one")
+    where = scope.child("fixture")
     try:
-        file = safe_join(loading.directory, output.fixture)
+        file = safe_join(scope.loading.directory, output.fixture)
     except ValueError as error:
-        loading.say(document, where, str(error))
+        where.error(str(error))
         return
     if not file.is_file():
         missing = f"there is no file {output.fixture!r} beside the suite"
-        hooks = loading.hooks_may_create
-        loading.say(document, where, missing, _HOOK if hooks else "", warning=hooks)
+        hooks = scope.loading.hooks_may_create
+        where.report(missing, _HOOK if hooks else "", warning=hooks)
     elif not os.access(file, os.R_OK):
-        loading.say(document, where, f"{output.fixture!r} cannot be read", "give yourself the right to")
+        where.error(f"{output.fixture!r} cannot be read", "give yourself the right to")
 
 
-def _check_pattern(loading: Loading, document: Document, pattern: str, path: Path) -> None:
+def _check_pattern(scope: Scope, pattern: str) -> None:
     try:
         compile_pattern(pattern)
     except PatternError as error:
-        loading.say(document, path, str(error))
+        scope.error(str(error))
 
 
-def _check_sequence(
-    loading: Loading, document: Document, steps: Sequence[object], outputs: Sequence[str], path: Path
-) -> None:
+def _check_sequence(scope: Scope, steps: Sequence[object], outputs: Sequence[str]) -> None:
     """Note what is wrong with the keys of a response and its steps; a key counts also without a value."""
-    keys = _keys(document, path)
-    if "sequence" not in keys:
+    if "sequence" not in scope.keys:
         return
-    where = (*path, "sequence")
-    if not loading.version.scenario:
-        loading.say(
-            document, where, "'sequence' needs a scenario suite", "declare scenario: and schemaVersion: '2.0'"
-        )
+    where = scope.child("sequence")
+    if not scope.loading.version.scenario:
+        where.error("'sequence' needs a scenario suite", "declare scenario: and schemaVersion: '2.0'")
     if not steps:
-        loading.say(document, where, "has no step")
+        where.error("has no step")
     for key in outputs:
-        if key in keys:
-            loading.say(document, (*path, key), f"{key!r} stands beside 'sequence'", "move it into the steps")
+        if key in scope.keys:
+            scope.child(key).error(f"{key!r} stands beside 'sequence'", "move it into the steps")
     for i in range(len(steps)):
-        _check_step(loading, document, outputs, (*where, i))
+        _check_step(where.child(i), outputs)
 
 
-def _check_step(loading: Loading, document: Document, outputs: Sequence[str], path: Path) -> None:
-    keys = _keys(document, path)
+def _check_step(scope: Scope, outputs: Sequence[str]) -> None:
+    keys = scope.keys
     if not any(key in keys for key in outputs):
-        loading.say(document, path, f"needs one of: {', '.join(outputs)}")
+        scope.error(f"needs one of: {', '.join(outputs)}")
     for key in _NOT_EMPTY:
         node = keys.get(key)
         if isinstance(node, yaml.Scalar) and node.value is None:
-            loading.say(document, (*path, key), "must not be empty")
-
-
-def _keys(document: Document, path: Path) -> Mapping[str, yaml.Node]:
-    """Return the keys that are written at a place, with their values."""
-    node = child(document.root, *path)
-    return node.entries if isinstance(node, yaml.Mapping) else {}
+            scope.child(key).error("must not be empty")

@@ -13,10 +13,8 @@ import msgspec
 
 from waza.kit.decode import Decoder, UnknownKeyAdvice, did_you_mean, fields_of, nearest
 from waza.model.base import Keys
-from waza.suite.loading import Loading, Place
-from waza.suite.read import child
+from waza.suite.loading import Loading, Place, Scope
 
-_WHERE = ("config", "mcp_servers")
 _HOOK = "a before_run hook may create it"
 _SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb")
 
@@ -49,15 +47,15 @@ def checked_servers(loading: Loading) -> dict[str, Any]:
     """
     servers = {}
     for name, raw in loading.file.config.mcp_servers.items():
-        path = (*_WHERE, name)
-        node = child(loading.document.root, *path)
-        if node is None or loading.document.faulty(*path):
+        scope = loading.at("config", "mcp_servers", name)
+        node = scope.node
+        if node is None or scope.has_error:
             continue
         decoder = Decoder(loading.document, _unknown)
-        server = decoder.read(Server, node, path)
+        server = decoder.read(Server, node, scope.path)
         loading.problems += [problem for problem in decoder.problems if problem.severity == "error"]
         if server is not None:
-            servers[name] = _checked(loading, server, raw if isinstance(raw, Mapping) else {}, path)
+            servers[name] = _checked(scope, server, raw if isinstance(raw, Mapping) else {})
     return servers
 
 
@@ -67,22 +65,21 @@ def _unknown(struct: type, key: str, _path: Place) -> UnknownKeyAdvice:
     return UnknownKeyAdvice("error" if nearest(key, names) else "warning", did_you_mean(key, names))
 
 
-def _checked(loading: Loading, server: Server, raw: Mapping[str, Any], path: Place) -> dict[str, Any]:
-    document = loading.document
+def _checked(scope: Scope, server: Server, raw: Mapping[str, Any]) -> dict[str, Any]:
     if not (server.command or server.url):
-        loading.say(document, path, "has neither command nor url", "name the program, or the address")
+        scope.error("has neither command nor url", "name the program, or the address")
     elif server.remote and not server.url:
-        loading.say(document, path, f"a server of type {server.type!r} needs a url")
+        scope.error(f"a server of type {server.type!r} needs a url")
     elif not server.remote and not server.command:
-        loading.say(document, path, f"a server of type {server.type!r} needs a command")
+        scope.error(f"a server of type {server.type!r} needs a command")
     elif server.remote:
-        _check_address(loading, server.url, (*path, "url"))
+        _check_address(scope.child("url"), server.url)
     else:
-        return {**raw, **_placed(loading, server, path)}
+        return {**raw, **_placed(scope, server)}
     return dict(raw)
 
 
-def _check_address(loading: Loading, url: str, path: Place) -> None:
+def _check_address(scope: Scope, url: str) -> None:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -90,27 +87,27 @@ def _check_address(loading: Loading, url: str, path: Place) -> None:
         good = False
     if not good:
         message = f"{url!r} is not the address of a server"
-        loading.say(loading.document, path, message, "write it as https://host/path")
+        scope.error(message, "write it as https://host/path")
 
 
-def _placed(loading: Loading, server: Server, path: Place) -> dict[str, Any]:
+def _placed(scope: Scope, server: Server) -> dict[str, Any]:
     """Return command and arguments of a program, files beside the suite as absolute paths."""
     at_home = not (server.cwd or server.working_directory)
-    mocked = {mock.name for mock in loading.file.mcp_mocks or ()}
-    live = loading.capabilities.mcp and path[-1] not in mocked
-    command = _found(loading, server.command) if "/" in server.command else ""
+    mocked = {mock.name for mock in scope.loading.file.mcp_mocks or ()}
+    live = scope.loading.capabilities.mcp and scope.path[-1] not in mocked
+    command = _found(scope.loading, server.command) if "/" in server.command else ""
     if live and at_home and not (command or shutil.which(server.command, path=server.env.get("PATH"))):
         message = f"there is no program {server.command!r}"
         hint = "it is sought " + ("beside the suite" if "/" in server.command else "on PATH")
-        _missing(loading, (*path, "command"), message, hint)
+        _missing(scope.child("command"), message, hint)
     args = list(server.args)
     for i, arg in enumerate(server.args if at_home else ()):
-        args[i] = _found(loading, arg) or arg
+        args[i] = _found(scope.loading, arg) or arg
         script = arg.endswith(_SCRIPTS) and not arg.startswith("-")
         if live and script and args[i] == arg and not Path(arg).is_absolute():
             message = f"there is no file {arg!r} beside the suite"
             hint = "the server starts in a workspace, and may not find it there"
-            loading.say(loading.document, (*path, "args", i), message, hint, warning=True)
+            scope.child("args", i).warn(message, hint)
     placed: dict[str, Any] = {"command": command or server.command}
     return placed | ({"args": args} if args else {}) | ({"env": server.env} if server.env else {})
 
@@ -124,6 +121,6 @@ def _found(loading: Loading, name: str) -> str:
     return ""
 
 
-def _missing(loading: Loading, path: Place, message: str, hint: str) -> None:
-    to_come = loading.hooks_may_create
-    loading.say(loading.document, path, message, _HOOK if to_come else hint, warning=to_come)
+def _missing(scope: Scope, message: str, hint: str) -> None:
+    to_come = scope.loading.hooks_may_create
+    scope.report(message, _HOOK if to_come else hint, warning=to_come)

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from waza.kit.decode import Document, nearest
+from waza.kit.decode import nearest
 from waza.model.skill import Target
 from waza.model.suite import Config
 from waza.problem import shown
 from waza.suite.definition import absolute, expanded
 from waza.suite.discover import folded_name, required_skills, targets_in
 from waza.suite.inputs import check_text
-from waza.suite.loading import Loading
+from waza.suite.loading import Loading, Scope
 
 ALL = "*"
 NONE = "none"
@@ -104,19 +104,17 @@ def task_skills_off(loading: Loading, directories: list[str] | None) -> bool:
     return not loading.file.skill and not loading.file.config.skill_directories
 
 
-def check_directories(
-    loading: Loading, document: Document, directories: Sequence[str], path: tuple[str, ...]
-) -> None:
+def check_directories(scope: Scope, directories: Sequence[str]) -> None:
     """Note skill directories that are not there: the agent would run without the skill, and nobody would know."""
     for i, entry in enumerate(directories):
-        check_text(loading, document, entry, (*path, i))
-        missing = entry != NONE and not located(loading.directory, entry).is_dir()
-        if missing and "\0" not in entry and not loading.hooks_may_create:
+        check_text(scope.child(i), entry)
+        missing = entry != NONE and not located(scope.loading.directory, entry).is_dir()
+        if missing and "\0" not in entry and not scope.loading.hooks_may_create:
             hint = "paths are relative to the suite's directory"
-            loading.say(document, (*path, i), f"there is no directory {entry!r}", hint, warning=True)
-        elif not missing and entry != NONE and _is_vast(located(loading.directory, entry)):
+            scope.child(i).warn(f"there is no directory {entry!r}", hint)
+        elif not missing and entry != NONE and _is_vast(located(scope.loading.directory, entry)):
             message = f"{entry!r} holds more than {MOST_FILES:,} files, all of which would be digested"
-            loading.say(document, (*path, i), message, "name the directory that holds the skills")
+            scope.child(i).error(message, "name the directory that holds the skills")
 
 
 def _is_vast(directory: Path) -> bool:
@@ -130,14 +128,14 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
     config = loading.file.config
     if not config.required_skills or loading.skills_off:
         return
-    where = ("config", "required_skills")
+    where = loading.at("config", "required_skills")
     if loading.version.scenario and not loading.file.skill and not config.skill_directories:
         message = "a scenario without a skill needs config.skill_directories to look in"
-        loading.say(loading.document, where, message)
+        where.error(message)
         return
     if not paths:
         if not loading.document.faulty("config", "skill_directories"):
-            loading.say(loading.document, where, "needs config.skill_directories to look in")
+            where.error("needs config.skill_directories to look in")
         return
     report = required_skills(config.required_skills, paths, disabled(loading))
     loading.problems.extend(report.problems)
@@ -147,7 +145,7 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
         found = f"did you mean {', '.join(meant)}?" if meant else f"found {', '.join(report.found) or 'none'}"
         message = f"required skills are missing: {', '.join(report.missing)}"
         hint = f"{found}; searched {searched}, and the directories directly below"
-        loading.say(loading.document, where, message, hint, warning=loading.hooks_may_create)
+        where.report(message, hint, warning=loading.hooks_may_create)
 
 
 def located(base: Path, entry: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError
-from waza.kit.decode import Document, did_you_mean
+from waza.kit.decode import did_you_mean
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
 from waza.problem import shown
@@ -23,8 +23,7 @@ from waza.suite.discover import (
     places_of,
     project_directories,
 )
-from waza.suite.loading import Loading
-from waza.suite.loading import Place as At
+from waza.suite.loading import Loading, Scope
 from waza.suite.skills import Disabled, disabled, enabled_directories, located
 
 _SHOWN = 8  # places that a message lists
@@ -37,42 +36,40 @@ def target_of(loading: Loading, directories: Sequence[str] = ()) -> Target | Non
     handed = able.skills or able.scripted
     if not wanted or not (handed or config.skill_required):
         return None
-    found = sought(loading, loading.document, ("skill",), wanted, directories)
+    found = sought(loading.at("skill"), wanted, directories)
     if not handed:
         message = (
             f"the executor {config.executor!r} hands no skill to its agent, so {wanted!r} is not under test"
         )
         hint = "set config.skill_required: false if the agent has it of its own"
-        loading.say(loading.document, ("skill",), message, hint, warning=True)
+        loading.at("skill").warn(message, hint)
     if found is not None and found.tools is not None:
         if not able.scripted:
             hint = "drop 'tools' from the agent's frontmatter"
-            loading.require(loading.document, ("skill",), "tool_policy", hint)
+            loading.at("skill").require("tool_policy", hint)
         if (able.scripted or able.tool_policy) and not able.tool_calls:
             message = f"the tools of {found.name!r} are not checked: no tool calls are reported"
-            loading.say(loading.document, ("skill",), message, warning=True)
+            loading.at("skill").warn(message)
     return found
 
 
-def sought(
-    loading: Loading, document: Document, path: At, wanted: str, directories: Sequence[str] = ()
-) -> Target | None:
-    """Return the skill or agent that stands for a name or path at a place of a document; None after a mistake."""
+def sought(scope: Scope, wanted: str, directories: Sequence[str] = ()) -> Target | None:
+    """Return the skill or agent that a name or path at a place means; None after a mistake."""
     if names_a_file(wanted):
-        return _at(loading, document, path, wanted)
-    places = tuple(_places(loading, directories))
-    config = loading.file.config
-    search = _search(wanted, places, tuple(config.disabled_skills), loading.directory)
-    loading.problems.extend(search.problems)
+        return _at(scope, wanted)
+    places = tuple(_places(scope.loading, directories))
+    config = scope.loading.file.config
+    search = _search(wanted, places, tuple(config.disabled_skills), scope.loading.directory)
+    scope.loading.problems.extend(search.problems)
     if not search.found:
-        _say_none(loading, document, path, wanted, search)
+        _say_none(scope, wanted, search)
         return None
     if len(search.found) > 1:
         files = " and ".join(shown(one.target.path) for one in search.found)
         hint = "rename one of them, or write the path of the one that is meant"
-        loading.say(document, path, f"{wanted!r} is defined twice in one place: {files}", hint)
+        scope.error(f"{wanted!r} is defined twice in one place: {files}", hint)
         return None
-    return _used(loading, search.found[0])
+    return _used(scope.loading, search.found[0])
 
 
 def names_a_file(skill: str) -> bool:
@@ -124,21 +121,21 @@ def _located(loading: Loading, wanted: str) -> Path | None:
     return next((path for path in candidates if path.exists()), None)
 
 
-def _at(loading: Loading, document: Document, path: At, wanted: str) -> Target | None:
-    place = _located(loading, wanted)
+def _at(scope: Scope, wanted: str) -> Target | None:
+    place = _located(scope.loading, wanted)
     if place is None:
-        bases = " and ".join(dict.fromkeys(map(shown, (loading.directory, Path.cwd()))))
-        _say_missing(loading, document, path, f"there is no {wanted!r}", f"looked in {bases}")
+        bases = " and ".join(dict.fromkeys(map(shown, (scope.loading.directory, Path.cwd()))))
+        _say_missing(scope, f"there is no {wanted!r}", f"looked in {bases}")
         return None
     try:
         definition = definition_at(place)
     except SuiteError as error:
-        loading.problems.extend(error.problems)
+        scope.loading.problems.extend(error.problems)
         return None
-    if disabled(loading)(definition.target):
-        _say_disabled(loading, document, path, wanted)
+    if disabled(scope.loading)(definition.target):
+        _say_disabled(scope, wanted)
         return None
-    return _used(loading, definition)
+    return _used(scope.loading, definition)
 
 
 def _used(loading: Loading, definition: Definition) -> Target | None:
@@ -146,29 +143,29 @@ def _used(loading: Loading, definition: Definition) -> Target | None:
     return definition.target if definition.is_fit else None
 
 
-def _say_none(loading: Loading, document: Document, path: At, wanted: str, search: Search) -> None:
+def _say_none(scope: Scope, wanted: str, search: Search) -> None:
     if search.hidden:
-        _say_disabled(loading, document, path, wanted)
+        _say_disabled(scope, wanted)
         return
     searched = [shown(place) for place in search.searched]
     more = f" and {len(searched) - _SHOWN} more" if len(searched) > _SHOWN else ""
     names = f"{did_you_mean(wanted, search.names)}; " if search.names else ""
     hint = f"{names}looked in {', '.join(searched[:_SHOWN])}{more}"
-    _say_missing(loading, document, path, f"no skill or agent {wanted!r} was found", hint)
+    _say_missing(scope, f"no skill or agent {wanted!r} was found", hint)
 
 
-def _say_missing(loading: Loading, document: Document, path: At, message: str, hint: str) -> None:
+def _say_missing(scope: Scope, message: str, hint: str) -> None:
     """Note that the target is not there: the agent would run without it, and the results would not show it."""
-    if not loading.file.config.skill_required:
+    if not scope.loading.file.config.skill_required:
         return
-    able = loading.capabilities
+    able = scope.loading.capabilities
     warning = able.scripted or not able.skills
     message += ", so none is under test" if warning else ""
     hint += "; where the name is only a label, set config.skill_required: false"
-    loading.say(document, path, message, hint, warning=warning)
+    scope.report(message, hint, warning=warning)
 
 
-def _say_disabled(loading: Loading, document: Document, path: At, wanted: str) -> None:
+def _say_disabled(scope: Scope, wanted: str) -> None:
     message = f"{wanted!r} is under test, and config.disabled_skills switches it off"
     hint = "remove one of the two; --no-skills and disabled_skills: ['*'] run without any skill"
-    loading.say(document, path, message, hint)
+    scope.error(message, hint)

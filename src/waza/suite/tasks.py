@@ -9,7 +9,7 @@ import msgspec
 
 from waza.graders.base import exact_names
 from waza.graders.behavior import needs_of_limits
-from waza.kit.decode import Decoder, Document
+from waza.kit.decode import Decoder
 from waza.kit.files import read_rooted
 from waza.kit.glob import expand
 from waza.model.skill import Target
@@ -21,7 +21,7 @@ from waza.suite.checks import listed, note_unscripted
 from waza.suite.definition import expanded
 from waza.suite.graders import build_graders, build_spec, check_names, names_of, with_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
-from waza.suite.loading import Loading, TaskSource
+from waza.suite.loading import Loading, Scope, TaskSource
 from waza.suite.mock import mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.policy import implicit_tool_constraint
@@ -42,13 +42,13 @@ def file_tasks(loading: Loading, base: Task) -> list[Task]:
         try:
             found = expand(loading.directory, pattern)
         except ValueError as error:
-            loading.say(loading.document, ("tasks", i), str(error))
+            loading.at("tasks", i).error(str(error))
             continue
         for own in (loading.path, loading.directory / TRIGGER_TESTS):
             if own in found:
                 found.remove(own)
                 message = f"{own.name!r} is no task, and is left out"
-                loading.say(loading.document, ("tasks", i), message, warning=True)
+                loading.at("tasks", i).warn(message)
         if not found:
             empty[i] = pattern
         for path in found:
@@ -66,7 +66,7 @@ def note_disabled(loading: Loading) -> None:
     if names:
         what = "1 task is disabled" if len(names) == 1 else f"{len(names)} tasks are disabled"
         message, hint = f"{what}: {listed(names)}", "remove enabled: false to run what it is in"
-        loading.say(loading.document, ("tasks",), message, hint, warning=True)
+        loading.at("tasks").warn(message, hint)
 
 
 def _note_empty(loading: Loading, empty: dict[int, str], *, nothing: bool) -> None:
@@ -74,14 +74,14 @@ def _note_empty(loading: Loading, empty: dict[int, str], *, nothing: bool) -> No
     hint = "patterns are relative to the suite's directory"
     if nothing and empty:
         message = f"0 tasks selected: no file matches {', '.join(empty.values())}"
-        loading.say(loading.document, ("tasks",), message, hint)
+        loading.at("tasks").error(message, hint)
     elif nothing and not loading.file.tasks:
         if not (loading.document.faulty("tasks") or loading.document.faulty("tasks_from")):
             message = "0 tasks selected: the suite names none"
-            loading.say(loading.document, ("tasks",), message, "add tasks: ['tasks/*.yaml']")
+            loading.at("tasks").error(message, "add tasks: ['tasks/*.yaml']")
     else:
         for i, pattern in empty.items():
-            loading.say(loading.document, ("tasks", i), f"no file matches {pattern!r}", hint, warning=True)
+            loading.at("tasks", i).warn(f"no file matches {pattern!r}", hint)
 
 
 def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
@@ -100,11 +100,12 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
     if not file.enabled:
         loading.sources.append(TaskSource(path=path, document=document, file=file))
         return []
-    tasks = _tasks(loading, document, path, _plain_form(loading, document, path, file), base)
+    scope = Scope(loading, document)
+    tasks = _tasks(scope, path, _plain_form(scope, path, file), base)
     for task in tasks:
         if task.id in loading.ids:
             message = f"the task id {task.id!r} stands in {loading.ids[task.id]} too"
-            loading.say(document, ("id",), message, "give each task its own id")
+            scope.child("id").error(message, "give each task its own id")
         loading.ids.setdefault(task.id, f"{document.file}:{at(document, 'id').line}")
     loading.sources.append(TaskSource(path=path, document=document, file=file, tasks=tuple(tasks)))
     return tasks
@@ -116,58 +117,56 @@ def _with_names(loading: Loading, file: TaskFile) -> TaskFile:
     return msgspec.structs.replace(file, graders=graders, checkpoints=points)
 
 
-def _plain_form(loading: Loading, document: Document, path: Path, file: TaskFile) -> TaskFile:
+def _plain_form(scope: Scope, path: Path, file: TaskFile) -> TaskFile:
     """Return the task with its defaults filled in, the prompt read from its file, the short form resolved."""
     name = file.name or file.id or path.stem
     inputs = file.inputs
     if file.triggers:
         if inputs.prompt or inputs.prompt_file:
-            loading.say(
-                document, ("triggers",), "stands beside a prompt", "keep either triggers or inputs.prompt"
-            )
+            scope.child("triggers").error("stands beside a prompt", "keep either triggers or inputs.prompt")
         inputs = msgspec.structs.replace(inputs, prompt=file.triggers[0])
     if file.fixtures:
         files = [*inputs.files, *(InputFile(path=fixture) for fixture in file.fixtures)]
         inputs = msgspec.structs.replace(inputs, files=files)
-    inputs = _with_prompt_file(loading, document, path, inputs)
+    inputs = _with_prompt_file(scope, path, inputs)
     if not inputs.prompt.strip():
-        loading.say(document, ("inputs",), "the prompt is empty", "write inputs.prompt", warning=True)
+        scope.child("inputs").warn("the prompt is empty", "write inputs.prompt")
     return msgspec.structs.replace(file, id=file.id or name, name=name, inputs=inputs)
 
 
-def _with_prompt_file(loading: Loading, document: Document, path: Path, inputs: Inputs) -> Inputs:
+def _with_prompt_file(scope: Scope, path: Path, inputs: Inputs) -> Inputs:
     if not inputs.prompt_file:
         return inputs
-    where = ("inputs", "prompt_file")
+    where = scope.child("inputs", "prompt_file")
     if inputs.prompt:
-        loading.say(document, where, "stands beside 'prompt'", "keep one of them")
+        where.error("stands beside 'prompt'", "keep one of them")
         return inputs
     try:
         text = read_rooted(path.parent, inputs.prompt_file).decode("utf-8-sig")
     except FileNotFoundError:
         hint = "paths are relative to the task file"
-        loading.say(document, where, f"there is no file {inputs.prompt_file!r}", hint)
+        where.error(f"there is no file {inputs.prompt_file!r}", hint)
     except UnicodeDecodeError:
-        loading.say(document, where, f"{inputs.prompt_file!r} is not UTF-8 text", "save it as UTF-8")
+        where.error(f"{inputs.prompt_file!r} is not UTF-8 text", "save it as UTF-8")
     except ValueError as error:
-        loading.say(document, where, str(error))
+        where.error(str(error))
     except OSError as error:
-        loading.say(document, where, f"{inputs.prompt_file!r} cannot be read ({error.strerror})")
+        where.error(f"{inputs.prompt_file!r} cannot be read ({error.strerror})")
     else:
         return msgspec.structs.replace(inputs, prompt=text)
     return inputs
 
 
-def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, base: Task) -> list[Task]:
-    fixtures = _fixtures(loading, document, file)
-    _check(loading, document, file, fixtures, base)
-    off = skills.task_skills_off(loading, file.skill_directories)
-    paths = () if off else skills.task_paths(loading, file.skill_directories, base.skill_paths)
-    target = None if off else target_of(loading, file.skill_directories or ())
-    _check_expected(loading, document, file, target)
-    own = build_graders(loading, document, file.graders, ("graders",))
-    check_names(loading, document, file.graders, ("graders",), names_of(loading, loading.file.graders))
-    asked = loading.request.timeout
+def _tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[Task]:
+    fixtures = _fixtures(scope, file)
+    _check(scope, file, fixtures, base)
+    off = skills.task_skills_off(scope.loading, file.skill_directories)
+    paths = () if off else skills.task_paths(scope.loading, file.skill_directories, base.skill_paths)
+    target = None if off else target_of(scope.loading, file.skill_directories or ())
+    _check_expected(scope, file, target)
+    own = build_graders(scope.child("graders"), file.graders)
+    check_names(scope.child("graders"), file.graders, names_of(scope.loading, scope.loading.file.graders))
+    asked = scope.loading.request.timeout
     task = msgspec.structs.replace(
         base,
         id=file.id,
@@ -188,20 +187,20 @@ def _tasks(loading: Loading, document: Document, path: Path, file: TaskFile, bas
         instruction_files=(*base.instruction_files, *file.instruction_files),
         skill_paths=paths,
         no_skills=off,
-        disabled_skills=skills.disabled_names(loading, paths),
+        disabled_skills=skills.disabled_names(scope.loading, paths),
         target=target,
         expected=file.expected,
-        graders=with_implicit(loading, _kept(loading, base.graders, file), own, target),
-        checkpoints=_checkpoints(loading, document, file),
+        graders=with_implicit(scope.loading, _kept(scope.loading, base.graders, file), own, target),
+        checkpoints=_checkpoints(scope, file),
         requirements=tuple(file.requirements),
         command_mocks=base.command_mocks if file.command_mocks is None else tuple(file.command_mocks),
         mcp_mocks=base.mcp_mocks if file.mcp_mocks is None else tuple(file.mcp_mocks),
     )
-    own_mock = mock_script(loading, document, file.mock)
+    own_mock = mock_script(scope.child("mock"), file.mock)
     task = msgspec.structs.replace(task, mock=own_mock.over(base.mock) if own_mock else base.mock)
-    note_unscripted(loading, document, task)
+    note_unscripted(scope, task)
     return [
-        _with_expected(loading, document, _numbered(task, number, prompt))
+        _with_expected(scope, _numbered(task, number, prompt))
         for number, prompt in enumerate(file.triggers or [task.prompt], 1)
     ]
 
@@ -213,8 +212,8 @@ def _kept(loading: Loading, inherited: tuple[BuiltGrader, ...], file: TaskFile) 
     return tuple(grader for grader in inherited if grader.spec.name not in replaced)
 
 
-def _with_expected(loading: Loading, document: Document, task: Task) -> Task:
-    expected = filled_expected(loading, document, task.expected, task)
+def _with_expected(scope: Scope, task: Task) -> Task:
+    expected = filled_expected(scope, task.expected, task)
     return msgspec.structs.replace(task, expected=expected)
 
 
@@ -257,76 +256,74 @@ def fixtures_of(loading: Loading, file: TaskFile) -> Path:
     return here if here.is_dir() else beside
 
 
-def _fixtures(loading: Loading, document: Document, file: TaskFile) -> Path:
-    chosen = fixtures_of(loading, file)
-    if file.context_dir and not chosen.is_dir() and not loading.hooks_may_create:
+def _fixtures(scope: Scope, file: TaskFile) -> Path:
+    chosen = fixtures_of(scope.loading, file)
+    if file.context_dir and not chosen.is_dir() and not scope.loading.hooks_may_create:
         hint = "paths are relative to the current directory, or else to the suite's"
-        loading.say(document, ("context_dir",), f"there is no directory {file.context_dir!r}", hint)
+        scope.child("context_dir").error(f"there is no directory {file.context_dir!r}", hint)
     return chosen
 
 
-def _check(loading: Loading, document: Document, file: TaskFile, fixtures: Path, base: Task) -> None:
-    check_inputs(loading, document, file, fixtures)
-    skills.check_directories(loading, document, file.skill_directories or (), ("skill_directories",))
+def _check(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> None:
+    check_inputs(scope, file, fixtures)
+    skills.check_directories(scope.child("skill_directories"), file.skill_directories or ())
     for i, name in enumerate(file.instruction_files):
-        check_file(loading, document, fixtures, name, ("instruction_files", i))
+        check_file(scope.child("instruction_files", i), fixtures, name)
     for name in base.instruction_files:
-        if fixtures != loading.fixtures:
-            check_file(loading, document, fixtures, name, ("context_dir",))
-    check_mocks(loading, document, file.mcp_mocks, file.command_mocks)
-    known = loading.variables()
-    check_templates(loading, document, file.inputs.prompt, known, ("inputs", "prompt"))
-    check_templates(loading, document, file.inputs.follow_up_prompts, known, ("inputs", "follow_up_prompts"))
-    check_templates(loading, document, file.triggers, known, ("triggers",))
-    check_templates(loading, document, file.mock, known, ("mock",))
+        if fixtures != scope.loading.fixtures:
+            check_file(scope.child("context_dir"), fixtures, name)
+    check_mocks(scope, file.mcp_mocks, file.command_mocks)
+    known = scope.loading.variables()
+    check_templates(scope.child("inputs", "prompt"), file.inputs.prompt, known)
+    check_templates(scope.child("inputs", "follow_up_prompts"), file.inputs.follow_up_prompts, known)
+    check_templates(scope.child("triggers"), file.triggers, known)
+    check_templates(scope.child("mock"), file.mock, known)
     if file.inputs.responder:
-        loading.require(document, ("inputs", "responder"), "judge", "use follow_up_prompts")
+        scope.child("inputs", "responder").require("judge", "use follow_up_prompts")
     if file.inputs.responder and file.inputs.follow_up_prompts:
         message = "stands beside follow_up_prompts"
-        loading.say(document, ("inputs", "responder"), message, "keep one way to go on with the conversation")
+        scope.child("inputs", "responder").error(message, "keep one way to go on with the conversation")
 
 
-def _check_expected(loading: Loading, document: Document, file: TaskFile, target: Target | None) -> None:
+def _check_expected(scope: Scope, file: TaskFile, target: Target | None) -> None:
     """Note what is expected of an agent's behaviour and can never be seen."""
-    expected, config = file.expected, loading.file.config
+    expected, config = file.expected, scope.loading.file.config
     if expected.should_trigger and target and target.why_it_never_fires:
         message = f"{target.name!r} can never be invoked: {target.why_it_never_fires}"
-        loading.say(document, ("expected", "should_trigger"), message, "drop the key", warning=True)
+        scope.child("expected", "should_trigger").warn(message, "drop the key")
     if expected.should_trigger is not None and config.enforce_expected and config.inject_skill_body:
         message = "is not checked: the body of the skill is injected, so it need not be invoked"
         hint = "set config.inject_skill_body: false, or drop the key"
-        loading.say(document, ("expected", "should_trigger"), message, hint, warning=True)
+        scope.child("expected", "should_trigger").warn(message, hint)
     if not config.enforce_expected:
         return
     if limits := expected.behavior:
         lists = {"required_tools": limits.required_tools, "forbidden_tools": limits.forbidden_tools}
         for name in exact_names("tool", **lists):
-            loading.exact_names.append((document, ("expected", "behavior", *name.path), name))
-    if loading.capabilities.scripted:
+            scope.child("expected", "behavior", *name.path).compare_exactly(name)
+    if scope.loading.capabilities.scripted:
         return
     if expected.behavior:
         for capability, key in needs_of_limits(expected.behavior).items():
-            loading.require(document, ("expected", "behavior", key), capability)
-    if expected.should_trigger is not None and not config.inject_skill_body and loading.file.skill:
-        loading.require(document, ("expected", "should_trigger"), "tool_calls")
+            scope.child("expected", "behavior", key).require(capability)
+    if expected.should_trigger is not None and not config.inject_skill_body and scope.loading.file.skill:
+        scope.child("expected", "should_trigger").require("tool_calls")
 
 
-def _checkpoints(loading: Loading, document: Document, file: TaskFile) -> tuple[Checkpoint, ...]:
+def _checkpoints(scope: Scope, file: TaskFile) -> tuple[Checkpoint, ...]:
     checkpoints, turns = [], set()
     last = None if file.inputs.responder else 1 + len(file.inputs.follow_up_prompts)
     for i, entry in enumerate(file.checkpoints):
-        path = ("checkpoints", i)
+        place = scope.child("checkpoints", i)
         if entry.after_turn in turns:
-            loading.say(document, (*path, "after_turn"), f"turn {entry.after_turn} has a checkpoint already")
+            place.child("after_turn").error(f"turn {entry.after_turn} has a checkpoint already")
         if last is not None and entry.after_turn > last:
             turns_there = "1 turn" if last == 1 else f"{last} turns"
             message = f"is {entry.after_turn}, but the task has only {turns_there}"
-            loading.say(
-                document, (*path, "after_turn"), message, "add follow_up_prompts, or name an earlier turn"
-            )
+            place.child("after_turn").error(message, "add follow_up_prompts, or name an earlier turn")
         turns.add(entry.after_turn)
-        graders = build_graders(loading, document, entry.graders, (*path, "graders"))
-        check_names(loading, document, entry.graders, (*path, "graders"))
+        graders = build_graders(place.child("graders"), entry.graders)
+        check_names(place.child("graders"), entry.graders)
         checkpoints.append(
             Checkpoint(after_turn=entry.after_turn, graders=graders, stop=entry.on_failure == "stop")
         )

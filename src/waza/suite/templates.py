@@ -12,14 +12,13 @@ from typing import Any
 import msgspec
 
 from waza.graders.base import ConfigMistake, Grader
-from waza.kit.decode import Document
 from waza.kit.template import Reference, fill, has_references, split_references
 from waza.model.task import Expected, Task
 from waza.model.verdict import BuiltGrader
 from waza.suite.checks import check_expected
 from waza.suite.digest import with_graders
 from waza.suite.inputs import check_templates, texts_of
-from waza.suite.loading import Loading, Place, Template
+from waza.suite.loading import Loading, Scope
 
 
 def filled(loading: Loading, task: Task) -> Task:
@@ -34,13 +33,13 @@ def filled(loading: Loading, task: Task) -> Task:
     return msgspec.structs.replace(task, graders=graders, checkpoints=points, digest=digest)
 
 
-def filled_expected(loading: Loading, document: Document, expected: Expected, task: Task) -> Expected:
+def filled_expected(scope: Scope, expected: Expected, task: Task) -> Expected:
     """Return the expectations of a task filled in and checked; mistakes are collected."""
-    found = len(loading.errors())
-    check_templates(loading, document, expected, _variables(task), ("expected",))
-    if len(loading.errors()) == found:
+    found = len(scope.loading.errors())
+    check_templates(scope.child("expected"), expected, _variables(task))
+    if len(scope.loading.errors()) == found:
         expected = fill(expected, _variables(task))
-    check_expected(loading, document, expected)
+    check_expected(scope, expected)
     return expected
 
 
@@ -59,11 +58,11 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
     if template is None or not isinstance(built.grader, Grader):
         return None
     found = len(loading.errors())
-    where = (*template.path, "config")
-    check_templates(loading, template.document, built.spec.config, variables, where)
+    config = template.scope.child("config")
+    check_templates(config, built.spec.config, variables)
     if len(loading.errors()) == found:
         for finding in built.grader.misplaced():
-            loading.say(template.document, (*where, *finding.path), finding.message, finding.hint)
+            config.child(*finding.path).error(finding.message, finding.hint)
     if len(loading.errors()) > found:
         loading.templates[id(built)] = None  # so that it is not said for each task
         return None
@@ -74,8 +73,8 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
     findings += [finding for finding in _empty(built, variables) if finding.path not in noted]
     for finding in findings:
         usable = usable and finding.warning
-        message, where = _worded(task, finding, template)
-        loading.say(template.document, where, message, finding.hint, warning=finding.warning)
+        message = _message(task, finding, built.spec.config)
+        config.child(*finding.path).report(message, finding.hint, warning=finding.warning)
     return BuiltGrader(built.spec, grader.placed(template.around)) if usable else None
 
 
@@ -83,7 +82,7 @@ def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMist
     """Yield the texts of a config in which a variable is empty, so that the check may hold for everything."""
     if isinstance(built.grader, Grader) and built.grader.takes_empty:
         return
-    for path, text in texts_of(built.spec.config, ()):
+    for path, text in texts_of(built.spec.config):
         empty = [
             part.text
             for part in split_references(text)
@@ -94,14 +93,11 @@ def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMist
             yield ConfigMistake(path=path, message=f"{empty[0]} is empty", hint=hint)
 
 
-def _worded(task: Task, finding: ConfigMistake, template: Template) -> tuple[str, Place]:
-    """Return what to say of a finding, and where. It names the task, unless the text at its place is the same in all."""
-    where = (*template.path, "config", *finding.path)
-    value: Any = template.built.spec.config
+def _message(task: Task, finding: ConfigMistake, value: Any) -> str:
+    """Return the message of a finding in a config. It names the task, unless the text at its place is the same in all."""
     for part in finding.path:
         if isinstance(value, dict):
             value = value.get(part)
         elif isinstance(value, list) and isinstance(part, int):
             value = value[part]
-    own = has_references(value)
-    return f"{finding.message} (task {task.id!r})" if own else finding.message, where
+    return f"{finding.message} (task {task.id!r})" if has_references(value) else finding.message

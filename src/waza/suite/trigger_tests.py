@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, did_you_mean, fields_of, nearest
+from waza.kit.decode import Decoder, UnknownKeyAdvice, did_you_mean, fields_of, nearest
 from waza.model.loaded import TriggerTests
 from waza.model.skill import Target
 from waza.problem import Problem
-from waza.suite.loading import Loading
+from waza.suite.loading import Loading, Scope
 from waza.suite.read import read_document
 from waza.suite.target import names_a_file, sought
 
@@ -28,7 +28,7 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
                 f"there is no {FILE} beside the suite",
                 "write its prompts there, or remove the key",
             )
-            loading.say(loading.document, ("mock", "triggers"), message, hint)
+            loading.at("mock", "triggers").error(message, hint)
         return None, None
     document = read_document(loading.directory / FILE, "trigger test")
     if isinstance(document, Problem):
@@ -39,46 +39,47 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
     loading.problems.extend(decoder.problems)
     if tests is None:
         return None, None
+    scope = Scope(loading, document)
     if not (tests.should_trigger_prompts or tests.should_not_trigger_prompts):
-        loading.say(document, (), "has no prompt", "add should_trigger_prompts or should_not_trigger_prompts")
+        scope.error("has no prompt", "add should_trigger_prompts or should_not_trigger_prompts")
     if not loading.capabilities.scripted:
         for capability in ("skills", "tool_calls"):
-            loading.require(document, (), capability, "move the file away")
-    elif not _is_scripted(loading, document, tests):
+            scope.require(capability, "move the file away")
+    elif not _is_scripted(scope, tests):
         return None, None
-    _check_skill(loading, document, tests)
-    target = None if loading.skills_off else sought(loading, document, ("skill",), tests.skill.strip())
+    _check_skill(scope, tests)
+    target = None if loading.skills_off else sought(scope.child("skill"), tests.skill.strip())
     if target and target.why_it_never_fires and tests.should_trigger_prompts:
         message = f"{target.name!r} can never be invoked: {target.why_it_never_fires}"
-        loading.say(document, ("skill",), message, "remove should_trigger_prompts", warning=True)
+        scope.child("skill").warn(message, "remove should_trigger_prompts")
     return tests, target
 
 
-def _check_skill(loading: Loading, document: Document, tests: TriggerTests) -> None:
+def _check_skill(scope: Scope, tests: TriggerTests) -> None:
     """Refuse tests of another skill than the suite's; a path may stand for any name."""
-    suite = loading.file.skill.strip()
+    suite = scope.loading.file.skill.strip()
     if suite and not names_a_file(suite) and not names_a_file(tests.skill) and tests.skill.strip() != suite:
         message = f"names {tests.skill.strip()!r}, but the suite tests {suite!r}"
-        loading.say(document, ("skill",), message, "name the same skill in both")
+        scope.child("skill").error(message, "name the same skill in both")
 
 
-def _is_scripted(loading: Loading, document: Document, tests: TriggerTests) -> bool:
+def _is_scripted(scope: Scope, tests: TriggerTests) -> bool:
     """Tell whether the script says on which prompts the skill is invoked; what it says must fit the prompts."""
-    script = loading.file.mock.triggers if loading.file.mock else None
+    script = scope.loading.file.mock.triggers if scope.loading.file.mock else None
     if script is None:
         message = "not measured: no script says on which prompts the skill is invoked"
         hint = "write mock.triggers in the suite, with true or false for each prompt"
-        loading.say(document, (), message, hint, warning=True)
+        scope.warn(message, hint)
         return False
     prompts = [one.prompt for one in (*tests.should_trigger_prompts, *tests.should_not_trigger_prompts)]
     for prompt in (prompt for prompt in script if prompt not in prompts):
         meant = nearest(prompt, prompts)
         hint = f"did you mean {meant!r}?" if meant else f"prompts are written as in {FILE}"
-        loading.say(loading.document, ("mock", "triggers", prompt), f"is no prompt of {FILE}", hint)
+        scope.loading.at("mock", "triggers", prompt).error(f"is no prompt of {FILE}", hint)
     left = [prompt for prompt in prompts if prompt not in script]
     if left:
         message = f"says nothing of {len(left)} of {len(prompts)} prompts, such as {left[0]!r}"
-        loading.say(loading.document, ("mock", "triggers"), message, "add each prompt with true or false")
+        scope.loading.at("mock", "triggers").error(message, "add each prompt with true or false")
     return True
 
 
