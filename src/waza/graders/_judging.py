@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import GraderError, WazaError
+from waza.kit.prompt_fence import fence_sections
 from waza.kit.tempdirs import ProcessTempdir
 from waza.kit.tree_copy import copy_tree
 from waza.model.agent import READING, JudgeAnswer, JudgeQuestion
@@ -105,10 +106,5 @@ async def _shown(seen: Observation, *, copied: bool) -> AsyncIterator[Path | Non
 
 def with_material(instructions: str, material: Sequence[tuple[str, str]], closing: str) -> str:
     """Return instructions followed by titled texts in fences that no text can close, and a last word."""
-    fence = "`" * max(3, 1 + max(_longest_run(text) for _, text in material))
-    sections = [f"## {title}\n\n{fence}\n{text.strip()}\n{fence}" for title, text in material]
+    fence, sections = fence_sections([(title, text.strip()) for title, text in material])
     return "\n\n".join([instructions, "---", _FENCED.format(count=len(fence)), *sections, closing])
-
-
-def _longest_run(text: str) -> int:
-    return max((len(run) for run in re.findall("`+", text)), default=0)

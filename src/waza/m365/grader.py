@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,7 +25,8 @@ from waza.m365.evaluators.builtin import asks_judge
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
 from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
 from waza.m365.judges.choose import KEYS, is_configured, judge_named, judge_of
-from waza.m365.judges.judge_model import JudgeError, JudgeModel, Message, NoJudge
+from waza.m365.judges.executor_judge import ExecutorJudgeModel
+from waza.m365.judges.judge_model import JudgeError, JudgeModel, NoJudge
 from waza.m365.results.status import entry_of, is_error, scale_of, unit_score
 from waza.model.agent import JudgeQuestion
 from waza.model.base import NonBlank
@@ -196,7 +197,14 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             except NoJudge:
                 if self.name not in BUILT_IN or helpers.judge is None:
                     raise
-                return _OfExecutor(helpers)
+                question = JudgeQuestion(
+                    asker=helpers.name,
+                    text="",
+                    model=helpers.judge_model,
+                    effort=helpers.judge_effort,
+                    timeout=time_limit(helpers),
+                )
+                return ExecutorJudgeModel(helpers.judge, question)
         await panels.check_judge()
         return panels.judge
 
@@ -240,41 +248,3 @@ def evaluator_digest(root: Path, name: str) -> str:
             with contextlib.suppress(OSError), path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
-
-
-class _OfExecutor:
-    """The judge of the executor, as evaluators need one."""
-
-    def __init__(self, helpers: Helpers) -> None:
-        self.helpers = helpers
-        self.name = helpers.judge_model
-        self.model_config: Mapping[str, str] = {}
-
-    async def check(self) -> None:
-        """Do nothing; the executor was started."""
-
-    async def complete(self, messages: Sequence[Message]) -> str:
-        """Ask in a conversation of its own."""
-        helpers = self.helpers
-        if helpers.judge is None:
-            raise JudgeError("this executor has no judge")
-        interview = await helpers.judge.open(None)
-        try:
-            text = "\n\n".join(message.content for message in messages)
-            answer = await interview.ask(
-                JudgeQuestion(
-                    asker=helpers.name,
-                    text=text,
-                    model=helpers.judge_model,
-                    effort=helpers.judge_effort,
-                    timeout=time_limit(helpers),
-                )
-            )
-        finally:
-            await interview.aclose()
-        if answer.error:
-            raise JudgeError(f"the judge gave no judgement: {answer.error}")
-        return answer.text
-
-    async def aclose(self) -> None:
-        """Nothing to end; the executor's owner does it."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from waza.engine.executor_factory import COPILOT
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import WazaError
+from waza.m365.judges.executor_judge import ExecutorJudgeModel
 from waza.m365.judges.judge_model import LIMIT, JudgeError, Message
 from waza.model.agent import Executor, JudgeQuestion, Setup
 from waza.model.suite import Config
@@ -42,30 +43,18 @@ class CopilotJudgeModel:
         """Return the reply to the messages as one text. JudgeError: there is none, and why."""
         try:
             async with asyncio.timeout(self.limit):
-                return await self._reply(messages)
+                await self._start()
+                judge = self._executor.judge(_ATTEMPT)
+                if judge is None:
+                    raise JudgeError(f"{NO_REPLY}it cannot judge")
+                question = JudgeQuestion(asker="judge", text="", model=self.model, timeout=self.limit)
+                return await ExecutorJudgeModel(judge, question, "GitHub Copilot").complete(messages)
         except TimeoutError:
             raise JudgeError(f"{NO_REPLY}there was none within {self.limit:g} s") from None
-
-    async def _reply(self, messages: Sequence[Message]) -> str:
-        text = "\n\n".join(message.content for message in messages)
-        try:
-            await self._start()
-            judge = self._executor.judge(_ATTEMPT)
-            if judge is None:
-                raise JudgeError(f"{NO_REPLY}it cannot judge")
-            interview = await judge.open(None)
-            try:
-                question = JudgeQuestion(asker="judge", text=text, model=self.model, timeout=self.limit)
-                answer = await interview.ask(question)
-            finally:
-                await interview.aclose()
         except JudgeError:
             raise
         except WazaError as error:
             raise JudgeError(f"{NO_REPLY}{error}") from error
-        if answer.error or not answer.text.strip():
-            raise JudgeError(f"{NO_REPLY}{answer.error or 'the reply is empty'}")
-        return answer.text
 
     async def aclose(self) -> None:
         """Stop the runtime; nothing of it stays."""

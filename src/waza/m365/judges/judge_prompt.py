@@ -6,12 +6,12 @@ The prompts are the Markdown files in `prompts/`; `material.md` belongs to all o
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
 from waza.errors import WazaError
+from waza.kit.prompt_fence import fence_sections
 from waza.m365.judges.judge_model import JudgeModel, Message
 
 _SHOWN = 200  # characters of a reply that a message repeats
@@ -27,8 +27,7 @@ def judge_prompt(prompts: Sequence[str], material: Sequence[tuple[str, str]], su
 
     `subject` is what it assesses, in a word.
     """
-    fence = "`" * max(3, 1 + max(_longest_run(text) for _, text in material))
-    sections = [f"## {title}\n\n{fence}\n{text}\n{fence}" for title, text in material]
+    _, sections = fence_sections(material)
     closing = f"Assess the {subject} now. Reply with the JSON object only."
     return [
         Message("system", "\n\n".join(map(_prompt, prompts))),
@@ -72,10 +71,6 @@ def _objects(text: str) -> list[dict[str, object]]:
 def _shown(reply: str) -> str:
     text = " ".join(reply.split())
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
-
-
-def _longest_run(text: str) -> int:
-    return max((len(run) for run in re.findall("`+", text)), default=0)
 
 
 @cache
