@@ -81,10 +81,13 @@ def format_path(path: KeyPath) -> str:
     return text
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that `word` was probably meant to be, or an empty text."""
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the known word that `word` was probably meant to be, or an empty text.
+
+    `cutoff` says how alike they must be, from 0 to 1; upper and lower case are the same, and so are `-` and `_`.
+    """
     lowered = {name.lower().replace("-", "_"): name for name in known}
-    close = difflib.get_close_matches(word.lower().replace("-", "_"), lowered, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word.lower().replace("-", "_"), lowered, n=1, cutoff=cutoff)
     return lowered[close[0]] if close else ""
 
 

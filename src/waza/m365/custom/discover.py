@@ -20,9 +20,10 @@ from pathlib import Path
 
 import msgspec
 
+from waza.kit.decode import nearest
 from waza.m365.custom.custom_result import CustomKind
 from waza.m365.custom.prompty import Prompty, PromptyError
-from waza.m365.document.check import close
+from waza.m365.document.check import SIMILAR
 from waza.m365.document.options import BUILT_IN, RESERVED
 from waza.problem import Problem, shown
 
@@ -97,7 +98,7 @@ def _misnamed(folder: Path, name: str, present: set[str]) -> Misnamed | None:
 
 
 def _advice(folder: Path, name: str, present: set[str]) -> str:
-    meant = close(name, (*BUILT_IN, *sorted(present)))
+    meant = nearest(name, (*BUILT_IN, *sorted(present)), SIMILAR)
     if meant:
         return f"did you mean '{meant}'?"
     if not folder.is_dir():

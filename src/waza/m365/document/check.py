@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from types import NoneType, UnionType
@@ -11,14 +10,14 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 import msgspec
 
 from waza.kit import yaml
-from waza.kit.decode import Document, KeyPath, fields_of
+from waza.kit.decode import Document, KeyPath, fields_of, nearest
 from waza.m365.document.objects import DocumentObject
 from waza.problem import Problem, Severity
 
 Rule: TypeAlias = Callable[[Any, yaml.Node, KeyPath], bool]
 """Checks a value of a type, given without its mark, at a path; tells whether it is right."""
 
-CLOSE = 0.75  # how alike names are that people take for one another, from 0 to 1
+SIMILAR = 0.75  # how alike names are that people take for one another, from 0 to 1
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -72,7 +71,7 @@ class Checker:
         missing = [key for key, field in fields.items() if field.required and key not in node.entries]
         right = not missing
         for key in missing:
-            meant = close(key, strange)
+            meant = nearest(key, strange, SIMILAR)
             if not meant or wanted.more:
                 hint = f"{meant!r} is probably meant to be it" if meant else ""
                 self.say(node, path, f"{key!r} is missing", hint)
@@ -88,7 +87,7 @@ class Checker:
     def unknown(self, wanted: type[DocumentObject], node: yaml.Mapping, key: str, path: KeyPath) -> bool:
         """Note a key that a part does not have."""
         known = sorted(field.key for field in fields_of(wanted))
-        meant = close(key, known)
+        meant = nearest(key, known, SIMILAR)
         other = f"did you mean {meant!r}?" if meant else wanted.otherwise or f"known: {', '.join(known)}"
         hint = wanted.advice.get(key, other)
         return self.say(node.keys[key], (*path, key), f"unknown key {key!r}", hint)
@@ -137,13 +136,6 @@ class Checker:
             if limit is not None and broken(value, limit):
                 return self.say(node, path, f"is {found(node, kind=False)}, but must be {words} {limit:g}")
         return True
-
-
-def close(word: str, known: Iterable[str]) -> str:
-    """Return the known name that people surely meant, or an empty text; upper and lower case are the same."""
-    lowered = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=CLOSE)
-    return lowered[found[0]] if found else ""
 
 
 def every(checks: Iterable[bool]) -> bool:

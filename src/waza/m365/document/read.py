@@ -11,10 +11,10 @@ import msgspec
 
 from waza.errors import SuiteError, UsageError
 from waza.kit import yaml
-from waza.kit.decode import Document
+from waza.kit.decode import Document, nearest
 from waza.kit.decode import KeyPath as Place
 from waza.kit.json_nodes import JsonError, load
-from waza.m365.document.check import close
+from waza.m365.document.check import SIMILAR
 from waza.m365.document.ids import item_id
 from waza.m365.document.model import DocumentTurn, Thread
 from waza.m365.document.objects import typed
@@ -171,7 +171,7 @@ def _near(path: Path) -> Path | None:
     folders = (path.parent, path.parent / FOLDER, Path(FOLDER))
     files = [file for folder in folders for file in sorted(folder.glob("*.json"))]
     by_stem = {file.stem: file for file in reversed(files)}  # the first folders win
-    return by_stem.get(close(path.stem, by_stem))
+    return by_stem.get(nearest(path.stem, by_stem, SIMILAR))
 
 
 def find_document(directory: Path) -> Path:

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from waza.kit import yaml
-from waza.kit.decode import Document, KeyPath, fields_of
-from waza.m365.document.check import Checker, close, every
+from waza.kit.decode import Document, KeyPath, fields_of, nearest
+from waza.m365.document.check import SIMILAR, Checker, every
 from waza.m365.document.model import DocumentFile, DocumentTurn, Thread
 from waza.m365.document.objects import DocumentObject
 from waza.m365.document.options import BUILT_IN, CITATION_FORMATS, CustomOptions, taken_name
@@ -61,7 +61,7 @@ class _Validator(Checker):
         if form := older_form(node):
             self.say(node, (), f"this is {form}, an older form of the document", upgrade)
         elif isinstance(node, yaml.Mapping) and "schemaVersion" not in node.entries:
-            meant = close("schemaVersion", node.entries.keys() - {"$schema"})
+            meant = nearest("schemaVersion", node.entries.keys() - {"$schema"}, SIMILAR)
             advice = f'write "schemaVersion": "{SCHEMA_VERSION}"' if meant else upgrade
             self.say(node, (), "'schemaVersion' is missing", advice)
             versioned = yaml.Mapping(_VERSIONED | node.entries, node.keys, node.line, node.column)
@@ -90,7 +90,7 @@ class _Validator(Checker):
         known = [field.key for field in fields_of(DocumentFile)]
         missing = [field.key for field in fields_of(DocumentFile) if field.required]
         for key in node.entries.keys() - known:
-            meant = close(key, known)
+            meant = nearest(key, known, SIMILAR)
             surely = meant and (meant in node.entries or meant not in missing)
             hint = DocumentFile.advice.get(key) or (f"did you mean {meant!r}?" if surely else "")
             if hint:
@@ -122,7 +122,7 @@ class _Validator(Checker):
             return self.say(node, path, "has both 'prompt' and 'turns'", advice)
         if is_thread(node):
             return self.part(Thread, node, path)
-        if close("prompt", node.entries):
+        if nearest("prompt", node.entries, SIMILAR):
             return self.part(DocumentTurn, node, path)
         advice = "write 'prompt' for a single question, 'turns' for a conversation"
         return self.say(node, path, "has neither 'prompt' nor 'turns'", advice)
@@ -208,7 +208,9 @@ def older_form(node: yaml.Node) -> str:
 
 def is_thread(item: yaml.Mapping) -> bool:
     """Tell whether an item is a conversation, or was probably meant to be one."""
-    return "turns" in item.entries or ("prompt" not in item.entries and bool(close("turns", item.entries)))
+    return "turns" in item.entries or (
+        "prompt" not in item.entries and bool(nearest("turns", item.entries, SIMILAR))
+    )
 
 
 def _text(node: yaml.Node) -> str:
