@@ -50,7 +50,7 @@ def main() -> None:
 
 def graded(grader: Wgp, times: int) -> float:
     """Return the seconds that a grading takes, the first one aside."""
-    placed = grader.placed(GraderLocation())
+    placed = grader.resolve_paths(GraderLocation())
 
     async def run() -> float:
         if not (await placed.grade(SEEN, Helpers())).passed:

@@ -22,7 +22,7 @@ TABLES = {"waza.graders": GRADERS, "waza.executors": EXECUTORS}
 
 
 @cache
-def load(group: str, name: str) -> Any | None:
+def load_class(group: str, name: str) -> Any | None:
     """Return the class that a name of a group stands for, or None. An import error of it propagates."""
     place = TABLES[group].get(name)
     if place:
@@ -35,21 +35,21 @@ def load(group: str, name: str) -> Any | None:
     return None
 
 
-def names(group: str) -> list[str]:
+def list_names(group: str) -> list[str]:
     """Return every known name of a group, sorted."""
     from importlib.metadata import entry_points
 
     return sorted({*TABLES[group], *(entry.name for entry in entry_points(group=group))})
 
 
-def capabilities_of(executor: str) -> Capabilities | None:
+def find_capabilities(executor: str) -> Capabilities | None:
     """Return what an executor can do and see; None where there is no such executor.
 
     UsageError: the class of a plugin does not declare it, or with values of other types. An import error of a plugin propagates.
     """
     if executor in CAPABILITIES:
         return CAPABILITIES[executor]
-    kind = load("waza.executors", executor)
+    kind = load_class("waza.executors", executor)
     if kind is None:
         return None
     declared = getattr(kind, "capabilities", None)

@@ -33,7 +33,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         return f"{': '.join(parts)}: {warning}{self.message}{hint}"
 
 
-def shown(file: Path) -> str:
+def display_path(file: Path) -> str:
     """Return the path as people typed it would see it: relative to the current directory if inside it."""
     try:
         return str(file.relative_to(Path.cwd()))

@@ -16,7 +16,7 @@ from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
 from waza.model.wgp import Request, Response
-from waza.plugins import load as load_plugin
+from waza.plugins import load_class as load_plugin
 
 KINDS = ("suite", "task", "config", "results", "wgp-request", "wgp-response")
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

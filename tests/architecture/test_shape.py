@@ -11,7 +11,7 @@ import waza
 from waza.executors import TYPES as EXECUTORS
 from waza.graders import TYPES as GRADERS
 from waza.graders.base import Grader
-from waza.plugins import load
+from waza.plugins import load_class
 
 SOURCE = Path(waza.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -36,7 +36,7 @@ def test_every_executor_has_a_file_and_every_file_an_executor():
 
 @pytest.mark.parametrize("name", GRADERS)
 def test_a_grader_is_a_documented_struct(name):
-    kind = load("waza.graders", name)
+    kind = load_class("waza.graders", name)
     assert kind is not None
     assert issubclass(kind, Grader)
     assert kind.__doc__

@@ -19,7 +19,7 @@ from mcp.types import CallToolResult, TextContent
 from tests.support.program import write_tree
 
 from waza.model.mocks import McpMock
-from waza.workspace.relay import Mocked, Relay
+from waza.workspace.relay import AttemptMocks, Relay
 
 LIMIT = 60  # seconds; a server that hangs fails its test instead of the whole run
 FOREVER = 10**9  # milliseconds
@@ -41,12 +41,12 @@ def mock(name: str = "tracker", fixtures: str = "", **tools: Any) -> McpMock:
     return msgspec.convert({"name": name, "fixtures": fixtures, "tools": declared}, McpMock)
 
 
-def opened(served: Relay, *mocks: McpMock, home: Path = Path("/")) -> Mocked:
+def opened(served: Relay, *mocks: McpMock, home: Path = Path("/")) -> AttemptMocks:
     return served.open(mocks, [], home, None)
 
 
 @asynccontextmanager
-async def client(mocked: Mocked, name: str = "tracker") -> AsyncIterator[ClientSession]:
+async def client(mocked: AttemptMocks, name: str = "tracker") -> AsyncIterator[ClientSession]:
     config = mocked.mcp_servers[name]
     assert (config["type"], config["tools"]) == ("stdio", ["*"])
     server = StdioServerParameters(command=config["command"], args=config["args"], env=config["env"])
@@ -173,7 +173,7 @@ def test_servers_and_attempts_of_one_name_do_not_mix():
                 for name in "abc"
             ]
 
-            async def talk(mocked: Mocked) -> list[str]:
+            async def talk(mocked: AttemptMocks) -> list[str]:
                 async with client(mocked) as one, client(mocked, "other") as other:
                     calls = [(one, "who"), (one, "step"), (other, "who"), (one, "step")]
                     return [(await call(session, tool))[1] for session, tool in calls]
@@ -206,7 +206,7 @@ def test_blanks_around_a_name_are_not_part_of_it():
     asyncio.run(check())
 
 
-async def start(mocked: Mocked) -> asyncio.subprocess.Process:
+async def start(mocked: AttemptMocks) -> asyncio.subprocess.Process:
     config = mocked.mcp_servers["tracker"]
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(

@@ -24,7 +24,7 @@ from waza.kit import process
 from waza.kit.process import FinishedProcess
 from waza.model.mocks import CommandMock, McpMock, McpTool
 from waza.model.observation import CommandInvocation
-from waza.workspace.relay import SESSION, Mocked, Relay
+from waza.workspace.relay import SESSION, AttemptMocks, Relay
 
 LIMIT = 60  # seconds; a shim that hangs fails its test instead of the whole run
 FOREVER = 10**9  # milliseconds
@@ -46,11 +46,11 @@ def command(*responses: dict[str, Any], name: str = "cloudy", calls: int | None 
 
 def opened(
     served: Relay, *mocks: CommandMock, home: Path = Path("/"), workspace: Path | None = None
-) -> Mocked:
+) -> AttemptMocks:
     return served.open([], mocks, home, workspace)
 
 
-def environment(served: Relay, mocked: Mocked | None = None, **more: str) -> dict[str, str]:
+def environment(served: Relay, mocked: AttemptMocks | None = None, **more: str) -> dict[str, str]:
     """What an agent's shell has: the mocks in front of PATH, and the attempt's token."""
     own = {} if mocked is None else {SESSION: mocked.token}
     inherited = {name: value for name, value in os.environ.items() if name != SESSION}

@@ -15,7 +15,7 @@ from tests.support.program import Ended, mock_suite, waza, write_tree
 import waza as package
 from waza.executors import CAPABILITIES, TYPES
 from waza.graders import TYPES as GRADERS
-from waza.plugins import load
+from waza.plugins import load_class
 
 PLUGIN = """
 from waza.model.capabilities import Capabilities
@@ -160,8 +160,10 @@ BY_CONFIG = {"behavior", "code", "program", "wgp"}  # what they read is said, or
 @pytest.mark.parametrize("name", sorted(GRADERS.keys() - BY_CONFIG))
 def test_a_grader_that_reads_calls_says_that_it_needs_them(name: str):
     """Else it would judge calls of an agent whose executor reports none."""
-    kind = load("waza.graders", name)
+    kind = load_class("waza.graders", name)
     source = inspect.getsource(sys.modules[kind.__module__])
-    reads = any(f"seen.{word}" in source for word in REPORTED)
-    says = "needs" in vars(kind) and '"tool_calls"' in inspect.getsource(kind.needs)  # type: ignore[union-attr]  # a type of the table has a class
+    reads = any(f"observation.{word}" in source for word in REPORTED)
+    assert kind is not None
+    declared = vars(kind).get("required_capabilities")
+    says = declared is not None and '"tool_calls"' in inspect.getsource(declared)
     assert reads == says

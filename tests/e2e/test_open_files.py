@@ -14,7 +14,7 @@ from tests.support.live import Project
 from tests.support.program import Ended, command, environment, mock_suite, newest_results
 
 from waza.errors import GraderError
-from waza.graders._workspace import content, exists
+from waza.graders._workspace_files import path_exists, read_file
 from waza.kit.process import run
 from waza.workspace import snapshot
 
@@ -83,13 +83,13 @@ def exhausted(tmp_path: Path) -> Iterator[Path]:
 
 def test_graders_do_not_take_a_lack_of_descriptors_for_a_missing_file(exhausted: Path):
     with pytest.raises(GraderError, match="Too many open files"):
-        content(exhausted, "a.txt")
-    assert exists(exhausted, "a.txt")
+        read_file(exhausted, "a.txt")
+    assert path_exists(exhausted, "a.txt")
 
 
 def test_a_workspace_that_cannot_be_looked_at_is_not_taken_for_an_empty_one(exhausted: Path):
     with pytest.raises(OSError, match="Too many open files"):
-        snapshot.take(exhausted)
+        snapshot.take_snapshot(exhausted)
 
 
 def test_a_program_that_cannot_be_started_for_want_of_descriptors_names_their_limit():

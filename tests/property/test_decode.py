@@ -16,7 +16,7 @@ from waza.kit.decode import Decoder, Document, fields_of
 from waza.model.loaded import ProjectFile, TriggerTests
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
-from waza.plugins import load as load_plugin
+from waza.plugins import load_class as load_plugin
 from waza.suite.read import UnknownKeyRule
 
 STRUCTS: list[type[msgspec.Struct]] = [SuiteFile, TaskFile, ProjectFile, TriggerTests]

@@ -65,7 +65,7 @@ def grader(artifact: Path, **config: Any) -> Wgp:
     made = msgspec.convert({"runtime": runtime, "artifact": str(artifact), **config}, Wgp)
     around = GraderLocation()
     assert list(made.check(around)) == []
-    return made.placed(around)
+    return made.resolve_paths(around)
 
 
 def graded(asked: Wgp, **seen: Any) -> Verdict:

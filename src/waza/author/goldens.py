@@ -152,7 +152,7 @@ def _grader(module: Path, document: Document, golden: Golden) -> tuple[str, Grad
     faults = [_fault(finding, document, preset) for finding in findings if not finding.warning]
     if grader is None or faults:
         raise SuiteError(faults)
-    return preset.name, grader.placed(surroundings(whole, Path()))
+    return preset.name, grader.resolve_paths(surroundings(whole, Path()))
 
 
 def _preset(module: Path, document: Document, export: str) -> Preset:

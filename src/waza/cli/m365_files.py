@@ -26,7 +26,7 @@ from waza.m365.evaluators.resolve import resolve
 from waza.m365.evaluators.start import has_errors, start_evaluators
 from waza.m365.judges.choose import judge_for
 from waza.m365.judges.judge_model import JudgeError
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 from waza.report.words import FAILED, PASSED
 
 
@@ -72,11 +72,11 @@ def upgrade_file(file: Path) -> int:
         tell(f"{pluralize(len(mistakes), 'mistake')}; nothing was changed")
         return EXIT_ERROR
     if not upgraded.changes:
-        say(f"{shown(file)} is current; nothing was changed")
+        say(f"{display_path(file)} is current; nothing was changed")
         return EXIT_OK
     backup = _backed_up(file)
     write_atomic(file, rewritten(text, upgraded).encode())
-    say(f"{shown(file)} was upgraded; as it was before, it is kept in {shown(backup)}")
+    say(f"{display_path(file)} was upgraded; as it was before, it is kept in {display_path(backup)}")
     for change in upgraded.changes:
         say(f"  {format_path(change.path)}: {change.message}" if change.path else f"  {change.message}")
     return EXIT_OK
@@ -116,7 +116,7 @@ async def _checked(file: Path, panels: EvaluatorSets | None) -> Checked:
             problems = [*(one for one in problems if (one.line, one.column) not in told), *found]
     except SuiteError as error:
         problems = list(error.problems)
-    return Checked(shown(file), not has_errors(problems), problems)
+    return Checked(display_path(file), not has_errors(problems), problems)
 
 
 async def _of_evaluators(document: EvalDocument, panels: EvaluatorSets) -> list[Problem]:
@@ -151,6 +151,8 @@ def _backed_up(file: Path) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise WazaError(f"cannot write {shown(backup)}: {error.strerror}; nothing was changed") from error
+            raise WazaError(
+                f"cannot write {display_path(backup)}: {error.strerror}; nothing was changed"
+            ) from error
         return backup
     raise AssertionError  # the counter has no end

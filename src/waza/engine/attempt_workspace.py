@@ -11,14 +11,14 @@ from waza.model.agent import AttemptWorkspace
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.workspace.prepare import close_workspace, open_workspace
-from waza.workspace.relay import Mocked, Relay
+from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.run_tempdir import RunTempdir
 
 
 @asynccontextmanager
 async def attempt_workspace(
     tempdir: RunTempdir, relay: Relay | None, task: Task, *, wanted: bool
-) -> AsyncIterator[tuple[AttemptWorkspace, Mocked | None]]:
+) -> AsyncIterator[tuple[AttemptWorkspace, AttemptMocks | None]]:
     """Hold the place of an attempt, and what answers for its mocks; None without any.
 
     Raises ExecutorError where the workspace or a mock cannot be made.

@@ -141,7 +141,7 @@ class Cache:
     def _roots(self, task: Task) -> list[Path]:
         """Return the folders and files that those graders read whose verdicts are kept."""
         graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
-        kept = [getattr(built.grader, "reads", list) for built in graders if _repeats(built)]
+        kept = [getattr(built.grader, "extra_files", list) for built in graders if _repeats(built)]
         return sorted({root for reads in kept for root in reads()})
 
     def _input(self, root: Path) -> str:

@@ -26,7 +26,7 @@ from waza.model.observation import (
 )
 from waza.model.result import CheckpointRecord, ResponderRecord
 from waza.model.task import Checkpoint, Task
-from waza.workspace.relay import Mocked
+from waza.workspace.relay import AttemptMocks
 
 GRACE = 5.0  # seconds that a session gets to notice its own limit, before it is given up
 
@@ -37,7 +37,7 @@ Tell = Callable[[int, str, Turn | None], None]
 class Conversation:
     """All turns of one attempt, added up."""
 
-    def __init__(self, task: Task, trial: int, workspace: str, mocked: Mocked | None = None) -> None:
+    def __init__(self, task: Task, trial: int, workspace: str, mocked: AttemptMocks | None = None) -> None:
         self.task, self.trial, self.workspace, self._mocked = task, trial, workspace, mocked
         self.output = self.question = ""
         self.diagnostics: dict[str, Any] = {}

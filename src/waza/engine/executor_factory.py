@@ -14,7 +14,7 @@ from waza.executors import EXTRAS
 from waza.kit.exception_report import describe_exception
 from waza.model.agent import Executor, Setup
 from waza.model.loaded import Project, Suite
-from waza.plugins import load as load_plugin
+from waza.plugins import load_class as load_plugin
 from waza.workspace.relay import Relay
 
 COPILOT = "copilot-sdk"
@@ -83,7 +83,7 @@ def _keys_of_graders(suite: Suite) -> frozenset[str]:
         name
         for task in suite.tasks
         for built in (*task.graders, *(one for point in task.checkpoints for one in point.graders))
-        for name in getattr(built.grader, "secrets", ())
+        for name in getattr(built.grader, "secret_variables", ())
     )
 
 

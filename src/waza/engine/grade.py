@@ -91,7 +91,11 @@ def as_validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, t
 
 
 async def _ask(built: BuiltGrader, observation: Observation, helpers: Helpers) -> Verdict:
-    if observation.broke and isinstance(built.grader, Grader) and "judge" in built.grader.needs():
+    if (
+        observation.broke
+        and isinstance(built.grader, Grader)
+        and "judge" in built.grader.required_capabilities()
+    ):
         why = f"the judge was not asked, since the executor broke off the conversation: {observation.broke}"
         return Verdict.failed(why, not_asked=observation.broke)
     helpers = msgspec.structs.replace(helpers, name=built.spec.name)

@@ -13,7 +13,7 @@ import msgspec
 from waza.graders.base import Grader
 from waza.model.observation import Observation
 from waza.model.task import Task
-from waza.workspace.snapshot import Snapshot, take
+from waza.workspace.snapshot import Snapshot, take_snapshot
 
 
 class GradingContext(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class GradingContext(msgspec.Struct, frozen=True):
         if workspace is None:
             return cls(task, None)
         wanted = any(grader.reads_changes for grader in graders)
-        before = await asyncio.to_thread(take, workspace) if wanted else None
+        before = await asyncio.to_thread(take_snapshot, workspace) if wanted else None
         return cls(task, before, workspace, _opened(workspace))
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from waza.kit.git import GitError, rev_parse
 from waza.model.loaded import Suite
 from waza.model.task import Repo, Task
-from waza.workspace.prepare import repository
+from waza.workspace.prepare import find_repository
 
 
 async def pin_commits(suite: Suite, known: Mapping[str, str]) -> tuple[Suite, dict[str, str]]:
@@ -30,7 +30,7 @@ async def pin_commits(suite: Suite, known: Mapping[str, str]) -> tuple[Suite, di
 
 
 async def _pinned(task: Task, repo: Repo, commits: dict[str, str]) -> Repo:
-    source = repository(task, repo)
+    source = find_repository(task, repo)
     name = f"{repo.commit or 'HEAD'} of {source}"
     if name not in commits:
         try:

@@ -42,7 +42,7 @@ from waza.model.result import AttemptRecord, CheckpointRecord, SessionDigest, Tr
 from waza.model.task import Checkpoint, Task
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
-from waza.workspace.relay import Mocked, Relay
+from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.run_tempdir import RunTempdir
 
 GRADING = "running graders: "  # how the error message of a run begins whose graders broke
@@ -212,7 +212,7 @@ async def _in_place(
     context: RunContext,
     attempt: Attempt,
     place: AttemptWorkspace,
-    mocked: Mocked | None,
+    mocked: AttemptMocks | None,
     baseline_output: str | None,
 ) -> FinishedTrial:
     task = attempt.task

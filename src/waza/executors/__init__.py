@@ -40,7 +40,7 @@ CAPABILITIES = {
 SHORT = {"a2a": "url", "command": "command"}
 
 
-def named(text: str) -> tuple[str, dict[str, Any]]:
+def parse_executor(text: str) -> tuple[str, dict[str, Any]]:
     """Return the executor that a command line means, and its options: `a2a:URL`, `command:CMD`, or a bare name."""
     name, colon, value = text.partition(":")
     if colon and name in SHORT and value.strip():

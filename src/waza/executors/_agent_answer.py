@@ -23,7 +23,7 @@ class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
     diagnostics: dict[str, Any] = {}
 
 
-def answer_with_metadata(metadata: Mapping[str, Any]) -> AgentAnswer:
+def answer_from_metadata(metadata: Mapping[str, Any]) -> AgentAnswer:
     """Return what the metadata of an answer say; keys without a meaning of their own are diagnostics.
 
     Whole numbers may come as 1.0, since some protocols know no others.

@@ -37,7 +37,7 @@ from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]  # it has no types
 
 from waza.errors import ExecutorError
-from waza.executors._agent_answer import CITATIONS, DIAGNOSTICS, SEARCHES, answer_with_metadata
+from waza.executors._agent_answer import CITATIONS, DIAGNOSTICS, SEARCHES, answer_from_metadata
 from waza.kit import http
 from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.base import Keys, NonBlank
@@ -311,7 +311,7 @@ class _Answer:
         texts = [get_artifact_text(one, "") for one in self.artifacts.values()]
         for artifact in self.artifacts.values():
             self._said(artifact)
-        said, output = answer_with_metadata(self.metadata), self.message
+        said, output = answer_from_metadata(self.metadata), self.message
         if output is None:
             output = "\n".join(text for text in texts if text) or self.said
         events = (Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))

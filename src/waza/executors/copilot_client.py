@@ -14,7 +14,12 @@ from typing import Any
 from copilot import CopilotClient, RuntimeConnection
 
 from waza.errors import ExecutorError, OutsideError
-from waza.executors.copilot_directories import RuntimeDirectories, agent_environment, shared_cache, unpacked
+from waza.executors.copilot_directories import (
+    RuntimeDirectories,
+    agent_environment,
+    shared_cache,
+    unpack_runtime,
+)
 from waza.kit.process import kill_marked
 from waza.kit.process_marks import MARK, apply_mark, new_mark
 from waza.kit.tempdirs import ProcessTempdir
@@ -120,7 +125,7 @@ class Clients:
         own = RuntimeDirectories(self.scratch, number)
         variables = agent_environment(os.environ, self.setup, own, environment)
         own.make(variables.get("PATH", os.defpath))
-        path = await unpacked(runtime_path(os.environ), shared_cache(os.environ), own.home)
+        path = await unpack_runtime(runtime_path(os.environ), shared_cache(os.environ), own.home)
         mark, variables[MARK] = new_mark()
         client = await asyncio.to_thread(_client, path, variables, own, self.setup)
         self._marks[client], self._temporary[client] = mark, own.temporary

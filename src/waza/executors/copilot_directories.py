@@ -104,7 +104,7 @@ def shared_cache(environ: Mapping[str, str]) -> Path:
     return (Path(home) if home else Path.home() / ".waza") / "cache" / "copilot-runtime"
 
 
-async def unpacked(program: Path | None, cache: Path, home: Path) -> Path | None:
+async def unpack_runtime(program: Path | None, cache: Path, home: Path) -> Path | None:
     """Return what the npm binary unpacks itself to, so that agents need not share its cache; else the program.
 
     Started as it is, the binary would unpack itself into the private cache of every run: slower, and as right.

@@ -95,8 +95,8 @@ class ToolPolicy:
         """Return why a permission request is refused, or nothing. A list allows no kind that nobody knows."""
         if self.declared is None:
             return ""
-        kind = kind_of(request)
-        identity = identity_of(request)
+        kind = permission_kind(request)
+        identity = requested_tool(request)
         if identity is None:
             return self._deny(
                 kind or "unknown", kind or "unknown", f"permission requests of kind {kind!r} are not known"
@@ -234,15 +234,15 @@ def _authorises(declared: str, identity: str) -> bool:
     return allows(declared, identity) and (builtin or ":" in identity)
 
 
-def kind_of(request: Any) -> str:
+def permission_kind(request: Any) -> str:
     """Return the kind of a permission request, typed or raw."""
     kind = request.get("kind") if isinstance(request, Mapping) else getattr(request, "kind", "")
     return str(getattr(kind, "value", kind) or "")
 
 
-def identity_of(request: Any) -> str | None:
+def requested_tool(request: Any) -> str | None:
     """Return the tool that a permission request is about, by its source; None for kinds that are not known."""
-    match kind_of(request):
+    match permission_kind(request):
         case "shell":
             return "bash"
         case "write" | "read" as kind:

@@ -34,8 +34,8 @@ def main() -> None:
     questions, answers = take_streams()
     for line in questions:
         question = json.loads(line)
-        scope = scope_of(question["names"])
-        results = [outcome(assertion, scope) for assertion in question["assertions"]]
+        scope = make_scope(question["names"])
+        results = [evaluate(assertion, scope) for assertion in question["assertions"]]
         answers.write(json.dumps({"id": question["id"], "results": results}).encode() + b"\n")
         answers.flush()
 
@@ -59,7 +59,7 @@ def take_streams() -> tuple[BinaryIO, BinaryIO]:
     return questions, answers
 
 
-def scope_of(names: dict[str, Any]) -> dict[str, Any]:
+def make_scope(names: dict[str, Any]) -> dict[str, Any]:
     """Return the globals of one grading; generators and lambdas see them too."""
     names["output_length"] = len(names.get("output", ""))
     names["errors"] = [event for event in names.get("transcript", []) if is_error(event)]
@@ -71,15 +71,15 @@ def is_error(event: dict[str, Any]) -> bool:
     return any("error" in str(event.get(key)) for key in ("type", "content"))
 
 
-def outcome(assertion: str, scope: dict[str, Any]) -> str | None:
+def evaluate(assertion: str, scope: dict[str, Any]) -> str | None:
     """Return None for a pass, else why it is none."""
     try:
         return None if eval(assertion, scope) else FALSY  # noqa: S307 - evaluating is the purpose of this process
     except BaseException as error:  # noqa: BLE001 - also SystemExit, RecursionError, MemoryError are failures
-        return described(error)
+        return describe_error(error)
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return `ClassName: message`, or the class alone when there is no message."""
     try:
         text = str(error)

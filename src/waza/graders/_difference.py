@@ -9,7 +9,7 @@ _WIDTH = 80  # characters of a line that are shown
 _BYTES = 16  # of a file that is not text
 
 
-def difference(expected: bytes, found: bytes) -> str:
+def describe_difference(expected: bytes, found: bytes) -> str:
     """Return how `found` differs from `expected` (`differs ...`), or an empty text if they are equal."""
     if expected == found:
         return ""
@@ -44,7 +44,7 @@ def _bytes(data: bytes, start: int) -> str:
     return f"{part!r}{more} of {len(data):,} bytes" if part else f"the end of {len(data):,} bytes"
 
 
-def lines_changed(before: bytes, after: bytes) -> int:
+def count_changed_lines(before: bytes, after: bytes) -> int:
     """Count the lines that differ, line i against line i, whatever the line endings."""
     return sum(old != new for old, new in zip_longest(_lines(before), _lines(after)))
 

@@ -46,7 +46,7 @@ class Keywords(msgspec.Struct, frozen=True):
 
         A phrase that stands in the prompt as a whole counts 1. A prompt without a token scores 0.
         """
-        found = list(dict.fromkeys(tokens(prompt)))
+        found = list(dict.fromkeys(tokenize(prompt)))
         if not found:
             return Match(0.0, 0.0, [])
         matched = [token for token in found if token in self.words]
@@ -54,15 +54,17 @@ class Keywords(msgspec.Struct, frozen=True):
         return Match(max(len(matched) / len(found), phrase_score), phrase_score, matched)
 
 
-def keywords(name: str, description: str, body: str) -> Keywords:
+def extract_keywords(name: str, description: str, body: str) -> Keywords:
     """Return the keywords of a skill: its name, its description up to what it is not for, and its body."""
     uses = _DO_NOT_USE_FOR.split(description, maxsplit=1)[0]
-    phrases = tuple((fold_case(phrase), tuple(tokens(phrase))) for phrase in use_for(description))
-    words = {*tokens(f"{name} {uses} {body}"), *(word for _, parts in phrases for word in parts)}
+    phrases = tuple(
+        (fold_case(phrase), tuple(tokenize(phrase))) for phrase in find_use_for_phrases(description)
+    )
+    words = {*tokenize(f"{name} {uses} {body}"), *(word for _, parts in phrases for word in parts)}
     return Keywords(frozenset(words), phrases)
 
 
-def tokens(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Return the words of a text in lower case, in order: runs of letters and digits, without stop words."""
     spaced = "".join(char if unicodedata.category(char)[0] in "LN" else " " for char in fold_case(text))
     return [
@@ -70,7 +72,7 @@ def tokens(text: str) -> list[str]:
     ]
 
 
-def use_for(description: str) -> list[str]:
+def find_use_for_phrases(description: str) -> list[str]:
     """Return the phrases of the first `USE FOR:` section: those in double quotes, else those between commas."""
     text = description.replace("\r", " ").replace("\n", " ")
     starts = (found for found in _USE_FOR.finditer(text) if not _excludes(text, found.start()))

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from waza.graders import _judging
+from waza.graders import _ask_judge
 from waza.model.agent import JudgeQuestion, Tool
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -46,15 +46,15 @@ class PairwiseAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 async def compare(
-    question: JudgeQuestion, seen: Observation, helpers: Helpers, context: Sequence[tuple[str, str]]
+    question: JudgeQuestion, observation: Observation, helpers: Helpers, context: Sequence[tuple[str, str]]
 ) -> Verdict:
     """Ask in both orders, each in a fresh conversation. Score: skill 1, tie 0.5, baseline 0 (failed).
 
     `question` has the criteria as its text; `context` is material for both orders. Winners that change
     with the order are a tie. GraderError: the judge broke before it named a winner.
     """
-    first = await _ask(question, seen, helpers, context, ("baseline", "skill"))
-    second = await _ask(question, seen, helpers, context, ("skill", "baseline"))
+    first = await _ask(question, observation, helpers, context, ("baseline", "skill"))
+    second = await _ask(question, observation, helpers, context, ("skill", "baseline"))
     result = _combined(first, second)
     winner = result["winner"]
     return Verdict(
@@ -73,15 +73,17 @@ async def compare(
 
 async def _ask(
     question: JudgeQuestion,
-    seen: Observation,
+    observation: Observation,
     helpers: Helpers,
     context: Sequence[tuple[str, str]],
     order: tuple[str, str],
 ) -> PairwiseAnswer:
-    outputs = {"baseline": seen.baseline_output or "", "skill": seen.output}
+    outputs = {"baseline": observation.baseline_output or "", "skill": observation.output}
     material = [*context, ("Output A", outputs[order[0]]), ("Output B", outputs[order[1]])]
-    text = _judging.with_material(_ROLE + question.text, material, _CLOSING)
-    answer = await _judging.ask(msgspec.structs.replace(question, text=text, tools=(_TOOL,)), seen, helpers)
+    text = _ask_judge.build_prompt(_ROLE + question.text, material, _CLOSING)
+    answer = await _ask_judge.ask(
+        msgspec.structs.replace(question, text=text, tools=(_TOOL,)), observation, helpers
+    )
     calls = [call.args for call in answer.calls if call.name == WINNER]
     if not calls:
         return PairwiseAnswer(winner="tie", magnitude="equal", reasoning="the judge named no winner")

@@ -12,7 +12,7 @@ from waza.graders.base import GraderLocation
 from waza.kit import frontmatter, yaml
 from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, did_you_mean, fields_of
 from waza.model.base import Keys, NonBlank
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 
 _BUILT_IN = Path(__file__).parent / "rubrics"
 _VERSION = re.compile(r"v?\d+(\.\d+){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?\Z")
@@ -52,12 +52,12 @@ class Rubric(msgspec.Struct, frozen=True):
         return {"name": head.name, "version": head.version, "scale": head.scale, "source": self.source}
 
 
-def built_in() -> list[str]:
+def list_built_in() -> list[str]:
     """Return the names of the built-in rubrics, sorted."""
     return sorted(path.stem for path in _BUILT_IN.glob("*.md"))
 
 
-def load(reference: str, around: GraderLocation) -> tuple[Rubric | None, list[Problem]]:
+def load_rubric(reference: str, location: GraderLocation) -> tuple[Rubric | None, list[Problem]]:
     """Return the rubric that a reference means, or None, and everything that is wrong or odd with it.
 
     A reference is a path if it ends in `.md`, starts with `.`, `/` or `~`, or holds a separator; any
@@ -65,20 +65,20 @@ def load(reference: str, around: GraderLocation) -> tuple[Rubric | None, list[Pr
     """
     reference = reference.strip()
     if not _is_path(reference):
-        if reference in built_in():
+        if reference in list_built_in():
             return _read(_BUILT_IN / f"{reference}.md", f"builtin:{reference}")
         return None, [
             Problem(
                 file=reference,
                 message="is no built-in rubric",
-                hint=f"{did_you_mean(reference, built_in())}; a rubric of your own is a path ending in .md",
+                hint=f"{did_you_mean(reference, list_built_in())}; a rubric of your own is a path ending in .md",
             )
         ]
-    path = around.find(reference)
+    path = location.find(reference)
     if path is None:
         hint = "write the path relative to the suite's directory or to the current directory"
         return None, [Problem(file=reference, message="there is no such rubric file", hint=hint)]
-    return _read(path, f"file:{shown(path)}")
+    return _read(path, f"file:{display_path(path)}")
 
 
 def _is_path(reference: str) -> bool:
@@ -88,7 +88,7 @@ def _is_path(reference: str) -> bool:
 
 
 def _read(path: Path, source: str) -> tuple[Rubric | None, list[Problem]]:
-    file = shown(path)
+    file = display_path(path)
     try:
         data = path.read_bytes()
     except OSError as error:

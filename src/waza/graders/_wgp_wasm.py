@@ -73,13 +73,13 @@ class ModuleNeeds(msgspec.Struct, frozen=True):
     entrypoints: tuple[str, ...]
 
 
-def digest_of(artifact: Path) -> str:
+def digest_module(artifact: Path) -> str:
     """Return the SHA-256 of a module's file, as hex. Raises OSError."""
     return hashlib.sha256(artifact.read_bytes()).hexdigest()
 
 
 @lru_cache(maxsize=_MOST_MODULES)
-def wanted(binary: bytes) -> ModuleNeeds:
+def inspect_module(binary: bytes) -> ModuleNeeds:
     """Look at a module, without compiling it. ValueError: it is none, or imports or lacks what a grader must not."""
     try:
         Module.validate(Engine(_config()), binary)
@@ -106,7 +106,7 @@ def read_artifact(artifact: Path, digest: str) -> bytes:
     return binary
 
 
-async def machine_code(binary: bytes, digest: str) -> bytes:
+async def compile_module(binary: bytes, digest: str) -> bytes:
     """Return a module compiled, in a child; the last ones that were used are kept. Raises ValueError.
 
     (Not kept on disk: machine code is believed as it stands, so whoever can write the file would be out of
@@ -164,8 +164,8 @@ async def ask(
     and ValueError: the file cannot be read, was changed, or cannot be compiled.
     """
     binary = read_artifact(artifact, digest)
-    imports = wanted(binary).imports
-    code = await machine_code(binary, digest)
+    imports = inspect_module(binary).imports
+    code = await compile_module(binary, digest)
     host = _Host(request, memory_mb)
     try:
         return await asyncio.to_thread(_run, host, code, imports, entrypoint, limit)
@@ -246,7 +246,7 @@ class _Host:
 
     def _range(self, caller: Caller, pointer: int, length: int, name: str) -> tuple[Memory, int, int]:
         """Return the memory and the range that a module means; an empty one if it is not all inside."""
-        memory = cast("Memory", caller["memory"])  # `compiled` has seen to it
+        memory = cast("Memory", caller["memory"])  # `inspect_module` made sure of it
         start = pointer & 0xFFFFFFFF  # i32 comes signed
         end = start + (length & 0xFFFFFFFF)
         if end > memory.data_len(caller):

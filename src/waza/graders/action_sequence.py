@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from waza.graders.base import ExactName, Grader, exact_names
+from waza.graders.base import ExactName, Grader, list_exact_names
 from waza.kit.stats import f1
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
@@ -27,22 +27,22 @@ class ActionSequence(Grader, frozen=True, kw_only=True):
     expected_actions: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
     """Exact names of tools. A name may be listed several times."""
 
-    def needs(self) -> Mapping[str, str]:
+    def required_capabilities(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""
         return {"tool_calls": ""}
 
     def exact_names(self) -> Iterator[ExactName]:
         """Say which names are compared letter by letter."""
-        return exact_names("tool", expected_actions=self.expected_actions)
+        return list_exact_names("tool", expected_actions=self.expected_actions)
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Compare the calls of the session with the expected actions."""
         del helpers
-        if not seen.has_session:
+        if not observation.has_session:
             return Verdict.failed("no session was recorded, so no action is known")
-        actual = seen.tools_used
+        actual = observation.tools_used
         precision, recall, score = f1(self.expected_actions, actual)
-        fault = sequence_fault(self.matching_mode.removesuffix("_match"), self.expected_actions, actual)
+        fault = sequence_mismatch(self.matching_mode.removesuffix("_match"), self.expected_actions, actual)
         return Verdict(
             score=score,
             passed=not fault,
@@ -58,7 +58,7 @@ class ActionSequence(Grader, frozen=True, kw_only=True):
         )
 
 
-def sequence_fault(mode: str, expected: Sequence[str], actual: Sequence[str]) -> str:
+def sequence_mismatch(mode: str, expected: Sequence[str], actual: Sequence[str]) -> str:
     """Return why `actual` is not what `mode` (exact, in_order, any_order) wants, or an empty text."""
     short = Counter(expected) - Counter(actual)
     if short:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from waza.graders.base import ConfigMistake
-from waza.graders.json_schema import compiled
+from waza.graders.json_schema import compile_inline
 from waza.kit.json_text import is_number, json_text, same_json
 from waza.kit.pattern import PatternError, compile_pattern
 from waza.model.base import Keys
@@ -98,7 +98,7 @@ class Matcher(Keys, frozen=True, kw_only=True, omit_defaults=True):
         if self.range is not None:
             return self.range.holds(value)
         if self.json_schema is not None:
-            return compiled(self.json_schema).valid(value)
+            return compile_inline(self.json_schema).valid(value)
         return same_json(self.equals, value, doubles=True)
 
 
@@ -107,7 +107,7 @@ def arguments(call: ToolEvent) -> Mapping[str, Any]:
     return call.args if isinstance(call.args, dict) else {}
 
 
-def mismatch(matchers: dict[str, Matcher], call: ToolEvent) -> str:
+def find_mismatch(matchers: dict[str, Matcher], call: ToolEvent) -> str:
     """Return why a call does not satisfy all matchers (the first by argument name), or an empty text."""
     given = arguments(call)
     for name in sorted(matchers):
@@ -142,7 +142,7 @@ def check_pattern(
 
 def _check_schema(schema: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[ConfigMistake]:
     try:
-        compiled(schema)
+        compile_inline(schema)
     except ValueError as error:
         yield ConfigMistake(path=path, message=str(error))
 

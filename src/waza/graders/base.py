@@ -41,7 +41,7 @@ class ExactName(msgspec.Struct, frozen=True):
     path: tuple[str | int, ...] = ()
 
 
-def exact_names(kind: Literal["skill", "tool"], **lists: list[str]) -> Iterator[ExactName]:
+def list_exact_names(kind: Literal["skill", "tool"], **lists: list[str]) -> Iterator[ExactName]:
     """Yield the names in lists, which are given by their keys."""
     for key, names in lists.items():
         yield from (ExactName(kind, name, (key, i)) for i, name in enumerate(names))
@@ -90,9 +90,9 @@ class Grader(Keys, frozen=True, kw_only=True):
     # It only asks, and changes nothing: it need not wait for its neighbours.
     concurrent: ClassVar[bool] = False
     # What it checks still says something where a variable in its config is empty.
-    takes_empty: ClassVar[bool] = False
+    accepts_empty_variables: ClassVar[bool] = False
     # Variables with keys of its own, which a real agent is not to see.
-    secrets: ClassVar[tuple[str, ...]] = ()
+    secret_variables: ClassVar[tuple[str, ...]] = ()
 
     @property
     def repeatable(self) -> bool:
@@ -111,14 +111,14 @@ class Grader(Keys, frozen=True, kw_only=True):
 
     @property
     def is_pinned(self) -> bool:
-        """Whether all that decides is in the config, in `reads` and in `extra_digest`; a resumed run says what is not."""
+        """Whether all that decides is in the config, in `extra_files` and in `extra_digest`; a resumed run says what is not."""
         return True
 
-    def reads(self) -> Sequence[Path]:
+    def extra_files(self) -> Sequence[Path]:
         """Return the files and folders that verdicts hang on besides the files that the config names."""
         return ()
 
-    def needs(self) -> Mapping[str, str]:
+    def required_capabilities(self) -> Mapping[str, str]:
         """Return the capabilities of the executor without which the verdict would say nothing of the agent.
 
         Each is mapped to the config key that asks for it, or to "" where the grader as a whole does.
@@ -129,25 +129,25 @@ class Grader(Keys, frozen=True, kw_only=True):
         """Yield the names that it compares letter by letter, so that wrong cases are warned of. Default: none."""
         yield from ()
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Yield the mistakes that types cannot say, without running anything. Default: none."""
-        del around
+        del location
         yield from ()
 
-    def misplaced(self) -> Iterator[ConfigMistake]:
+    def check_variables(self) -> Iterator[ConfigMistake]:
         """Yield the references to variables whose values would be read as code. Default: none."""
         yield from ()
 
-    def filled(self, variables: Mapping[str, str]) -> Grader:
+    def fill_variables(self, variables: Mapping[str, str]) -> Grader:
         """Return the grader with the values of variables in place of the references to them."""
         grader: Grader = fill(self, variables)
         return grader
 
-    def placed(self, around: GraderLocation) -> Grader:
+    def resolve_paths(self, location: GraderLocation) -> Grader:
         """Return the grader with its paths made absolute. Called once, after `check` found no error."""
-        del around
+        del location
         return self
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict | Awaitable[Verdict]:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict | Awaitable[Verdict]:
         """Judge what was seen. Raise GraderError where no verdict can be reached."""
         raise NotImplementedError

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, exact_names
+from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, list_exact_names
 from waza.model.base import NonBlank, NonNegative
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -21,7 +21,7 @@ _NEEDS = {
 }
 
 
-def needs_of_limits(limits: msgspec.Struct) -> dict[str, str]:
+def capabilities_for_limits(limits: msgspec.Struct) -> dict[str, str]:
     """Return the capabilities that limits on behaviour look at, each with the key of one that does.
 
     The keys of the grader and of `expected.behavior` are the same there.
@@ -46,17 +46,19 @@ class Behavior(Grader, frozen=True, kw_only=True):
     forbidden_tools: list[NonBlank] = []
     """Tools that must not be called, by their exact names."""
 
-    def needs(self) -> Mapping[str, str]:
+    def required_capabilities(self) -> Mapping[str, str]:
         """Say which limits look at reported calls and tokens."""
-        return needs_of_limits(self)
+        return capabilities_for_limits(self)
 
     def exact_names(self) -> Iterator[ExactName]:
         """Say which names are compared letter by letter."""
-        return exact_names("tool", required_tools=self.required_tools, forbidden_tools=self.forbidden_tools)
+        return list_exact_names(
+            "tool", required_tools=self.required_tools, forbidden_tools=self.forbidden_tools
+        )
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing."""
-        del around
+        del location
         if not (
             self.max_tool_calls
             or self.max_tokens
@@ -72,16 +74,16 @@ class Behavior(Grader, frozen=True, kw_only=True):
             message, hint = NO_LIMIT
             yield ConfigMistake(path=("max_tool_calls",), message=message, hint=hint, warning=True)
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Compare what the agent did with the limits."""
         del helpers
-        if not seen.has_session:
+        if not observation.has_session:
             return Verdict.failed("no session was recorded, so nothing can be counted")
-        used, tokens = seen.tools_used, seen.tokens
+        used, tokens = observation.tools_used, observation.tokens
         limits = [
             ("tool calls", len(used), self.max_tool_calls),
             ("tokens", tokens or 0, self.max_tokens),
-            ("ms", seen.duration_ms, self.max_duration_ms),
+            ("ms", observation.duration_ms, self.max_duration_ms),
         ]
         failures = [
             f"{n} {what}, at most {limit} allowed" for what, n, limit in limits if limit and n > limit
@@ -96,7 +98,7 @@ class Behavior(Grader, frozen=True, kw_only=True):
             "max_tool_calls": self.max_tool_calls or 0,
             "tool_call_count": len(used),
             "tools_used": used,
-            "actual_duration": seen.duration_ms,
+            "actual_duration": observation.duration_ms,
             **({} if tokens is None else {"tokens_total": tokens}),
         }
         checks = enabled + len(self.required_tools) + len(self.forbidden_tools)

@@ -49,14 +49,14 @@ class Code(Grader, frozen=True, kw_only=True):
     """Seconds that all assertions may take together. Default: `graders.codeTimeout` of `.waza.yaml`, which is
     30."""
 
-    def needs(self) -> Mapping[str, str]:
+    def required_capabilities(self) -> Mapping[str, str]:
         """Say which reports the names in the assertions hang on."""
         used = {name for assertion in self.assertions for name in _used_names(assertion, self.language)}
         return {capability: "assertions" for name, capability in _REPORTED.items() if name in used}
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Warn of Python that cannot be parsed; when it runs, it is one failed check."""
-        del around
+        del location
         for index, assertion in enumerate(self.assertions if self.language == "python" else []):
             mistake = _mistake(assertion)
             if mistake:
@@ -67,7 +67,7 @@ class Code(Grader, frozen=True, kw_only=True):
                     warning=True,
                 )
 
-    def misplaced(self) -> Iterator[ConfigMistake]:
+    def check_variables(self) -> Iterator[ConfigMistake]:
         """Yield the assertions in which a value could be read as code."""
         for index, assertion in enumerate(self.assertions):
             try:
@@ -75,15 +75,15 @@ class Code(Grader, frozen=True, kw_only=True):
             except TemplateError as error:
                 yield ConfigMistake(path=("assertions", index), message=str(error))
 
-    def filled(self, variables: Mapping[str, str]) -> Code:
+    def fill_variables(self, variables: Mapping[str, str]) -> Code:
         """Return the grader with each value as a string of its language, so that it is never read as code."""
         assertions = [code_template.render_code(one, variables, self.language) for one in self.assertions]
         return msgspec.structs.replace(self, assertions=assertions)
 
-    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Evaluate the assertions. GraderError: the interpreter is missing, broke or took too long."""
         reasons = await helpers.shared.get(Interpreters).evaluate(
-            self.language, _names(seen), self.assertions, self.timeout or helpers.code_timeout
+            self.language, _names(observation), self.assertions, self.timeout or helpers.code_timeout
         )
         failures = [
             f"{assertion.strip()}: {reason}"
@@ -125,15 +125,15 @@ def _mistake(assertion: str) -> str:
     return ""
 
 
-def _names(seen: Observation) -> dict[str, Any]:
+def _names(observation: Observation) -> dict[str, Any]:
     """Return what assertions can see, as plain data; the interpreter adds what follows from it."""
     return {
-        "output": seen.output,
+        "output": observation.output,
         "outcome": {},
-        "transcript": [_event(event) for event in seen.transcript],
-        "tool_calls": [_call(event) for event in seen.tool_events],
-        "duration_ms": seen.duration_ms,
-        "command_invocations": [_invocation(call) for call in seen.command_invocations],
+        "transcript": [_event(event) for event in observation.transcript],
+        "tool_calls": [_call(event) for event in observation.tool_events],
+        "duration_ms": observation.duration_ms,
+        "command_invocations": [_invocation(call) for call in observation.command_invocations],
     }
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from waza.errors import WazaError, is_outside
-from waza.graders._difference import difference, lines_changed
-from waza.graders._workspace import content, encoding_note, opened, path_fault, refusal
+from waza.graders._difference import count_changed_lines, describe_difference
+from waza.graders._workspace_files import encoding_note, open_root, path_error, read_error, read_file
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.files import is_inside, write_atomic
 from waza.model.base import Keys
@@ -55,10 +55,10 @@ class _Snapshot(msgspec.Struct, frozen=True):
     def differs(self, data: bytes) -> str:
         """Return how a file of the workspace differs, or why that cannot be told, or an empty text."""
         try:
-            how = self.stray() or difference(self.file.read_bytes(), data)
+            how = self.stray() or describe_difference(self.file.read_bytes(), data)
         except OSError as error:
             if is_outside(error):
-                raise refusal(f"snapshot {self.name!r} cannot be read", error) from error
+                raise read_error(f"snapshot {self.name!r} cannot be read", error) from error
             return f"snapshot {self.name!r} cannot be read: {error.strerror}"
         return how and f"compared with {self.name!r}: {how}"
 
@@ -71,11 +71,15 @@ class _Snapshot(msgspec.Struct, frozen=True):
             if before != data:
                 write_atomic(self.file, data)
         except OSError as error:
-            raise refusal(f"snapshot {self.name!r} cannot be read", error) from error
+            raise read_error(f"snapshot {self.name!r} cannot be read", error) from error
         except WazaError as error:
             raise ValueError(f"snapshot {self.name!r}: {error}") from error
         status = "created" if before is None else "unchanged" if before == data else "updated"
-        return {"snapshot": self.name, "status": status, "lines_changed": lines_changed(before or b"", data)}
+        return {
+            "snapshot": self.name,
+            "status": status,
+            "lines_changed": count_changed_lines(before or b"", data),
+        }
 
 
 class Diff(Grader, frozen=True, kw_only=True):
@@ -93,21 +97,21 @@ class Diff(Grader, frozen=True, kw_only=True):
     update_snapshots: bool = False
     """Rewrite snapshots with what the agent wrote, as `--update-snapshots` does."""
 
-    _snapshots: tuple[_Snapshot | None, ...] = ()  # one for each expected file, set by `placed`
+    _snapshots: tuple[_Snapshot | None, ...] = ()  # one for each expected file, set by `resolve_paths`
 
     def rewrites(self, helpers: Helpers) -> bool:
         """Tell whether it updates its snapshots instead of comparing with them."""
         return helpers.update_snapshots or self.update_snapshots
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse entries that check nothing and paths that lead out; warn of snapshots that are missing."""
-        if around.module and self.context_dir and around.find(self.context_dir) is None:
+        if location.module and self.context_dir and location.find(self.context_dir) is None:
             yield ConfigMistake(
                 path=("context_dir",), message=f"there is no {self.context_dir!r} in the module"
             )
-        for index, (entry, snapshot) in enumerate(self._entries(around)):
+        for index, (entry, snapshot) in enumerate(self._entries(location)):
             at = ("expected_files", index)
-            if fault := path_fault(entry.path):
+            if fault := path_error(entry.path):
                 yield ConfigMistake(path=(*at, "path"), message=fault)
             if not (entry.snapshot or entry.contains):
                 yield ConfigMistake(path=at, message="checks nothing", hint="set snapshot or contains")
@@ -127,14 +131,14 @@ class Diff(Grader, frozen=True, kw_only=True):
                     warning=True,
                 )
 
-    def placed(self, around: GraderLocation) -> Diff:
+    def resolve_paths(self, location: GraderLocation) -> Diff:
         """Return the grader with its snapshots found; one that is not there yet gets the first place."""
-        snapshots = tuple(snapshot for _, snapshot in self._entries(around))
+        snapshots = tuple(snapshot for _, snapshot in self._entries(location))
         return msgspec.structs.replace(self, _snapshots=snapshots)
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Compare the workspace as the agent left it, or write the snapshots anew from it."""
-        root = opened(seen, (entry.path for entry in self.expected_files))
+        root = open_root(observation, (entry.path for entry in self.expected_files))
         if root is None:
             return Verdict.failed("there is no workspace, so no file can be compared")
         update = self.rewrites(helpers)
@@ -142,7 +146,7 @@ class Diff(Grader, frozen=True, kw_only=True):
         updates: list[dict[str, Any]] = []
         for entry, snapshot in self._entries(GraderLocation()):
             try:
-                data = content(root, entry.path)
+                data = read_file(root, entry.path)
             except ValueError as error:
                 failures += _unread(entry, str(error))
                 continue
@@ -156,37 +160,37 @@ class Diff(Grader, frozen=True, kw_only=True):
             failures += _fragment_failures(entry, data)
         details = {
             "expected_files": msgspec.to_builtins(self.expected_files),
-            "workspace_dir": seen.workspace,
+            "workspace_dir": observation.workspace,
             "snapshot_updates": updates,
         }
         checks = sum(1 + bool(entry.snapshot) + len(entry.contains) for entry in self.expected_files)
         return Verdict.of_checks(checks, failures, details, _note(updates))
 
-    def _entries(self, around: GraderLocation) -> Iterator[tuple[ExpectedFile, _Snapshot | None]]:
+    def _entries(self, location: GraderLocation) -> Iterator[tuple[ExpectedFile, _Snapshot | None]]:
         if self._snapshots:
             yield from zip(self.expected_files, self._snapshots, strict=True)
             return
         context = None
         if self.context_dir:
-            found = around.find(self.context_dir)
-            context = (found or around.base / Path(self.context_dir).expanduser()).absolute()
+            found = location.find(self.context_dir)
+            context = (found or location.base / Path(self.context_dir).expanduser()).absolute()
         for entry in self.expected_files:
-            yield entry, _located(entry.snapshot, context, around)
+            yield entry, _located(entry.snapshot, context, location)
 
 
-def _located(snapshot: str, context: Path | None, around: GraderLocation) -> _Snapshot | None:
+def _located(snapshot: str, context: Path | None, location: GraderLocation) -> _Snapshot | None:
     if not snapshot:
         return None
     given = Path(snapshot).expanduser()
     if context:
         bases: tuple[Path, ...] = (context,)
-    elif around.module:
-        bases = (around.base,)
+    elif location.module:
+        bases = (location.base,)
     else:
-        bases = (around.base, around.fixtures, Path())
+        bases = (location.base, location.fixtures, Path())
     places = [(base / given).absolute() for base in bases]
     file = next((place for place in places if place.exists()), places[0])
-    return _Snapshot(snapshot, file, context or around.module, fixed=around.module is not None)
+    return _Snapshot(snapshot, file, context or location.module, fixed=location.module is not None)
 
 
 def _unread(entry: ExpectedFile, reason: str) -> Iterator[str]:

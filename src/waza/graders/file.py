@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from waza.graders._workspace import content, encoding_note, exists, opened, path_fault
+from waza.graders._workspace_files import encoding_note, open_root, path_error, path_exists, read_file
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.graders.text import check_entries, match_failures
 from waza.model.base import Keys
@@ -43,25 +43,25 @@ class File(Grader, frozen=True, kw_only=True):
     content_patterns: list[ContentPattern] = []
     """What must be in files, and what must not."""
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing and paths that leave the workspace; warn of bad patterns."""
-        del around
+        del location
         if not (self.must_exist or self.must_not_exist or self.content_patterns):
             yield ConfigMistake(
                 message="checks nothing", hint="set must_exist, must_not_exist or content_patterns"
             )
         for at, path in self._paths():
-            if fault := path_fault(path):
+            if fault := path_error(path):
                 yield ConfigMistake(path=at, message=fault)
         for index, entry in enumerate(self.content_patterns):
             at = ("content_patterns", index)
             yield from check_entries(entry.must_match, (*at, "must_match"), patterns=True)
             yield from check_entries(entry.must_not_match, (*at, "must_not_match"), patterns=True)
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Look into the workspace as the agent left it."""
         del helpers
-        root = opened(seen, (path for _, path in self._paths()))
+        root = open_root(observation, (path for _, path in self._paths()))
         if root is None:
             return Verdict.failed("there is no workspace, so no file can be looked at")
         patterns = sum(len(entry.must_match) + len(entry.must_not_match) for entry in self.content_patterns)
@@ -71,7 +71,7 @@ class File(Grader, frozen=True, kw_only=True):
             *_existence_failures(root, self.must_not_exist, wanted=False),
             *(failure for entry in self.content_patterns for failure in _content_failures(root, entry)),
         ]
-        details = {**msgspec.to_builtins(self), "workspace_dir": seen.workspace}
+        details = {**msgspec.to_builtins(self), "workspace_dir": observation.workspace}
         return Verdict.of_checks(paths + patterns, failures, details)
 
     def _paths(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -85,7 +85,7 @@ class File(Grader, frozen=True, kw_only=True):
 def _existence_failures(root: Path, paths: list[str], *, wanted: bool) -> Iterator[str]:
     for path in paths:
         try:
-            if exists(root, path) != wanted:
+            if path_exists(root, path) != wanted:
                 yield f"{path!r} does not exist" if wanted else f"{path!r} exists"
         except ValueError as error:
             yield str(error)
@@ -93,7 +93,7 @@ def _existence_failures(root: Path, paths: list[str], *, wanted: bool) -> Iterat
 
 def _content_failures(root: Path, entry: ContentPattern) -> Iterator[str]:
     try:
-        data = content(root, entry.path)
+        data = read_file(root, entry.path)
     except ValueError as error:
         yield str(error)
         for pattern in (*entry.must_match, *entry.must_not_match):

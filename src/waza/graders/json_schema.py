@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from waza.errors import GraderError
-from waza.graders._validating import Validators, is_foreseeable
+from waza.graders._schema_validators import Validators, is_cheap
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.schema import Schema, compile_schema, extract_json, referenced_files, strict_json
 from waza.model.observation import Observation
@@ -36,7 +36,7 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
     _referenced: tuple[str, ...] = ()  # the files that references in it lead to
     _root: Path | None = None  # the module that no reference may leave
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a schema that is missing, cannot be read or does not compile."""
         if self.schema is None and not self.schema_file:
             yield ConfigMistake(message="checks nothing", hint="set schema or schema_file")
@@ -46,29 +46,29 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
                 path=("schema_file",), message="is not used, because schema is given", warning=True
             )
         try:
-            compiled_text(*self._source(around), around.module)
+            compile_text(*self._source(location), location.module)
         except ValueError as error:
             key = "schema_file" if self.schema is None else "schema"
             yield ConfigMistake(path=(key,), message=str(error))
 
-    def placed(self, around: GraderLocation) -> JsonSchema:
+    def resolve_paths(self, location: GraderLocation) -> JsonSchema:
         """Return the grader with its schema read, so that a run cannot change it."""
-        text, file = self._source(around)
+        text, file = self._source(location)
         referenced = tuple(map(str, referenced_files(text, file))) if file else ()
         return msgspec.structs.replace(
-            self, _text=text, _file=file, _referenced=referenced, _root=around.module
+            self, _text=text, _file=file, _referenced=referenced, _root=location.module
         )
 
-    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Read the output as JSON, then hold it against the schema."""
         try:
-            value = self._value(seen.output)
+            value = self._value(observation.output)
         except ValueError as error:
             return Verdict.failed(f"the output is not JSON: {error}", error=str(error))
         try:
             text, file = (self._text, self._file) if self._text else self._source(GraderLocation())
-            if is_foreseeable(text, seen.output):
-                errors = compiled_text(text, file, self._root).errors(value)
+            if is_cheap(text, observation.output):
+                errors = compile_text(text, file, self._root).errors(value)
             else:
                 children = helpers.shared.get(Validators)
                 errors = await children.errors(text, file, self._root, value, helpers.code_timeout)
@@ -87,12 +87,12 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
                 raise
         return extract_json(output)
 
-    def _source(self, around: GraderLocation) -> tuple[str, Path | None]:
+    def _source(self, location: GraderLocation) -> tuple[str, Path | None]:
         """Return the schema as text, and the file that relative references start from."""
         if self.schema is not None:
-            return json.dumps(self.schema), around.base / "schema"
+            return json.dumps(self.schema), location.base / "schema"
         try:
-            file = around.find(self.schema_file)
+            file = location.find(self.schema_file)
             if file is None:
                 raise ValueError(f"{self.schema_file!r} is not there; it is sought {_PLACES}")
             return file.read_text(encoding="utf-8-sig"), file.absolute()
@@ -107,13 +107,13 @@ class JsonSchema(Grader, frozen=True, kw_only=True):
 _PLACES = "beside the suite, then in the current directory"
 
 
-def compiled(schema: dict[str, Any]) -> Schema:
+def compile_inline(schema: dict[str, Any]) -> Schema:
     """Return a schema compiled; equal ones are compiled once. Raises ValueError with a sentence."""
-    return compiled_text(json.dumps(schema), None, None)
+    return compile_text(json.dumps(schema), None, None)
 
 
 @lru_cache(maxsize=256)
-def compiled_text(text: str, file: Path | None, root: Path | None) -> Schema:
+def compile_text(text: str, file: Path | None, root: Path | None) -> Schema:
     """Return a schema compiled that was read from `file` of the module at `root`. Raises ValueError with a sentence."""
     try:
         schema = strict_json(text)

@@ -49,7 +49,7 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
     """
 
     reads_workspace: ClassVar[bool] = True
-    takes_empty: ClassVar[bool] = True
+    accepts_empty_variables: ClassVar[bool] = True
     command: NonBlank
     """A program on `PATH`, or a file beside the suite or in the current directory."""
     args: list[str] = []
@@ -62,13 +62,13 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
 
     _near: tuple[str, ...] = ()  # folders with its code that were found
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse what no system can pass to a program, and a module's command that is not in the module."""
-        if around.module and _is_path(self.command) and around.find(self.command) is None:
+        if location.module and _is_path(self.command) and location.find(self.command) is None:
             yield ConfigMistake(path=("command",), message=f"there is no {self.command!r} in the module")
         if "\0" in self.command:
             yield ConfigMistake(path=("command",), message="holds a NUL character", hint="remove it")
-        elif not around.module and not _found(_placed(self.command, around)):
+        elif not location.module and not _found(_placed(self.command, location)):
             arguments = "; arguments go into args" if len(self.command.split()) > 1 else ""
             message = f"there is no program {self.command!r}, so every run fails this check{arguments}"
             hint = "it is sought beside the suite, in the current directory and on PATH"
@@ -77,12 +77,12 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
             if "\0" in arg:
                 yield ConfigMistake(path=("args", index), message="holds a NUL character", hint="remove it")
         for index, name in enumerate(self.cache_inputs or ()):
-            if "\0" in name or not (around.base / name).exists():
+            if "\0" in name or not (location.base / name).exists():
                 yield ConfigMistake(
                     path=("cache_inputs", index), message=f"there is no {name!r} beside the suite"
                 )
 
-    def misplaced(self) -> Iterator[ConfigMistake]:
+    def check_variables(self) -> Iterator[ConfigMistake]:
         """Yield the arguments that an interpreter reads as a program and that hold references."""
         for index in _program_texts([self.command, *self.args]):
             if index and has_references(self.args[index - 1]):
@@ -93,14 +93,14 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
                     'args: ["-c", "echo \\"$1\\"", "sh", "{{.Vars.answer}}"]',
                 )
 
-    def placed(self, around: GraderLocation) -> ProgramGrader:
+    def resolve_paths(self, location: GraderLocation) -> ProgramGrader:
         """Make those words absolute paths that are files near the suite."""
-        command, *args = [_placed(word, around) for word in (self.command, *self.args)]
+        command, *args = [_placed(word, location) for word in (self.command, *self.args)]
         inputs = self.cache_inputs
         if inputs is not None:
-            inputs = [str((around.base / name).absolute()) for name in inputs]
+            inputs = [str((location.base / name).absolute()) for name in inputs]
         inner = {word for arg in self.args for word in _WORDS.findall(arg) if not os.path.isabs(word)}  # noqa: PTH117 - as in _placed
-        words = {command, *args, *(_placed(word, around) for word in inner)}
+        words = {command, *args, *(_placed(word, location) for word in inner)}
         files = [Path(word) for word in words if _is_placed(word)]
         folders = {str(file.parent) for file in files} - set(os.get_exec_path())
         near = tuple(sorted({*folders, *_modules([self.command, *self.args])}))
@@ -123,19 +123,24 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
         values = [(name, os.environ.get(name)) for name in sorted(names)]
         return sha256(repr(values).encode("utf-8", "surrogateescape")).hexdigest()
 
-    def reads(self) -> list[Path]:
+    def extra_files(self) -> list[Path]:
         """Return what the verdict may depend on: the program, and `cache_inputs`, else the folders with its code."""
         program = shutil.which(self.command)
         own = [Path(program)] if program else []
         return own + [Path(name) for name in (self._near if self.cache_inputs is None else self.cache_inputs)]
 
-    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Run the program and judge by its end, never by what it prints."""
         limit = self.timeout or helpers.program_timeout
         finished = await process.run(
             [self.command, *self.args],
-            stdin=seen.output.encode("utf-8", "replace"),
-            env={**os.environ, **_NO_BYTECODE, **seen.environment, "WAZA_WORKSPACE_DIR": seen.workspace},
+            stdin=observation.output.encode("utf-8", "replace"),
+            env={
+                **os.environ,
+                **_NO_BYTECODE,
+                **observation.environment,
+                "WAZA_WORKSPACE_DIR": observation.workspace,
+            },
             timeout=limit,
             max_output=_KEPT_BYTES,
         )
@@ -147,7 +152,7 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
             "args": self.args,
             "stdout": stdout,
             "stderr": stderr,
-            "workspace_dir": seen.workspace,
+            "workspace_dir": observation.workspace,
         }
         if finished.ok:
             return Verdict(score=1.0, passed=True, feedback=stdout or "exit status 0", details=details)
@@ -171,14 +176,14 @@ def _program_texts(words: Sequence[str]) -> Iterator[int]:
             interpreter = True
 
 
-def _placed(word: str, around: GraderLocation) -> str:
+def _placed(word: str, location: GraderLocation) -> str:
     """Return the absolute path of the file that `word` names near the suite, else `word` itself.
 
     For a grader from elsewhere it is a file of its module.
     """
-    for directory in (around.base,) if around.module else (around.base, Path.cwd()):
+    for directory in (location.base,) if location.module else (location.base, Path.cwd()):
         path = os.path.join(directory, word)  # noqa: PTH118 - `word` may be any text, such as a whole script
-        ours = around.module is None or is_inside(around.module, Path(path))
+        ours = location.module is None or is_inside(location.module, Path(path))
         if ours and os.path.isfile(path):  # noqa: PTH113 - as above: False where Path.is_file raises (name too long)
             return os.path.abspath(path)  # noqa: PTH100 - keeps symlinks, so a program finds its neighbours
     return word

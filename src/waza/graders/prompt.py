@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 
 from waza.errors import GraderError
-from waza.graders import _judging, _pairwise, _rubric
+from waza.graders import _ask_judge, _pairwise, _rubric
 from waza.graders._rubric import Rubric
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.share import reaches
@@ -50,7 +50,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
     suite's.
     """
 
-    takes_empty: ClassVar[bool] = True
+    accepts_empty_variables: ClassVar[bool] = True
     prompt: str = ""
     """What the judge is asked to look for. It wins over the text of `rubric`."""
     rubric: str = ""
@@ -83,28 +83,28 @@ class Prompt(Grader, frozen=True, kw_only=True):
         """Whether it asks in the agent's own session."""
         return self.continue_session
 
-    def needs(self) -> Mapping[str, str]:
+    def required_capabilities(self) -> Mapping[str, str]:
         """Say that it asks a judge, and how."""
         return {"judge": "", **({"efforts": "reasoning_effort"} if self.reasoning_effort else {})}
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader without instructions, and a rubric with mistakes."""
         if not self.prompt.strip() and not self.rubric.strip():
             yield ConfigMistake(
                 message="has no instructions for the judge",
-                hint=f"set prompt, or rubric to a file or one of: {', '.join(_rubric.built_in())}",
+                hint=f"set prompt, or rubric to a file or one of: {', '.join(_rubric.list_built_in())}",
             )
         if self.rubric.strip():
-            for problem in _rubric.load(self.rubric, around)[1]:
+            for problem in _rubric.load_rubric(self.rubric, location)[1]:
                 told = msgspec.structs.replace(problem, hint="", severity="error")
                 warning = problem.severity == "warning"
                 yield ConfigMistake(path=("rubric",), message=str(told), hint=problem.hint, warning=warning)
         yield from self._check_tools()
-        limit = os.environ.get(_judging.TIME_LIMIT, "")
-        if limit.strip() and _judging.duration(limit) is None:
+        limit = os.environ.get(_ask_judge.TIME_LIMIT, "")
+        if limit.strip() and _ask_judge.parse_duration(limit) is None:
             yield ConfigMistake(
-                message=f"{_judging.TIME_LIMIT} is {limit!r}, which is no time; a judge gets "
-                f"{_judging.DEFAULT_TIME_LIMIT:g} s",
+                message=f"{_ask_judge.TIME_LIMIT} is {limit!r}, which is no time; a judge gets "
+                f"{_ask_judge.DEFAULT_TIME_LIMIT:g} s",
                 hint="write a duration such as 300s or 5m",
                 warning=True,
             )
@@ -125,11 +125,11 @@ class Prompt(Grader, frozen=True, kw_only=True):
                 hint="leave out tools, or continue_session",
             )
 
-    def placed(self, around: GraderLocation) -> Prompt:
+    def resolve_paths(self, location: GraderLocation) -> Prompt:
         """Take the rubric along, so that its file is read once."""
-        return msgspec.structs.replace(self, _loaded=self._load(around))
+        return msgspec.structs.replace(self, _loaded=self._load(location))
 
-    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Ask the judge. GraderError: there is none, or it broke before a verdict."""
         rubric = self._loaded or self._load(GraderLocation())
         question = JudgeQuestion(
@@ -138,35 +138,41 @@ class Prompt(Grader, frozen=True, kw_only=True):
             model=self.model or helpers.judge_model,
             effort=self.reasoning_effort or helpers.judge_effort,
             may_use=tuple(self.tools),
-            timeout=_judging.time_limit(helpers, self.timeout),
+            timeout=_ask_judge.time_limit(helpers, self.timeout),
         )
-        if self.mode == "pairwise" and seen.baseline_output:
-            context = [*_task_input(seen), *_expectation(seen, rubric)]
-            verdict = await _pairwise.compare(question, seen, helpers, context)
+        if self.mode == "pairwise" and observation.baseline_output:
+            context = [*_task_input(observation), *_expectation(observation, rubric)]
+            verdict = await _pairwise.compare(question, observation, helpers, context)
         else:
-            verdict = await self._independent(question, seen, helpers, _expectation(seen, rubric))
+            verdict = await self._independent(
+                question, observation, helpers, _expectation(observation, rubric)
+            )
         return self._finished(verdict, rubric)
 
     async def _independent(
-        self, question: JudgeQuestion, seen: Observation, helpers: Helpers, expectation: list[tuple[str, str]]
+        self,
+        question: JudgeQuestion,
+        observation: Observation,
+        helpers: Helpers,
+        expectation: list[tuple[str, str]],
     ) -> Verdict:
-        if self.continue_session and not seen.session_id:
+        if self.continue_session and not observation.session_id:
             raise GraderError(
                 "continue_session: true asks in the agent's own session, but no session was recorded; "
                 "leave it out, or use an executor that keeps sessions"
             )
         material = expectation
         if self.include_output and not self.continue_session:
-            material = [*_task_input(seen), *expectation, _candidate(seen)]
-        text = _judging.with_material(question.text, material, _CLOSING) if material else question.text
+            material = [*_task_input(observation), *expectation, _candidate(observation)]
+        text = _ask_judge.build_prompt(question.text, material, _CLOSING) if material else question.text
         question = msgspec.structs.replace(question, text=text, tools=TOOLS)
-        resume_id = seen.session_id if self.continue_session else ""
-        return _verdict(await _judging.ask(question, seen, helpers, resume_id), text)
+        resume_id = observation.session_id if self.continue_session else ""
+        return _verdict(await _ask_judge.ask(question, observation, helpers, resume_id), text)
 
-    def _load(self, around: GraderLocation) -> Rubric | None:
+    def _load(self, location: GraderLocation) -> Rubric | None:
         if not self.rubric.strip():
             return None
-        rubric, problems = _rubric.load(self.rubric, around)
+        rubric, problems = _rubric.load_rubric(self.rubric, location)
         if rubric is None:
             raise GraderError("; ".join(str(problem) for problem in problems))
         return rubric
@@ -180,17 +186,20 @@ class Prompt(Grader, frozen=True, kw_only=True):
         return msgspec.structs.replace(verdict, passed=False, feedback=feedback, details=details)
 
 
-def _task_input(seen: Observation) -> list[tuple[str, str]]:
-    return [("Task input", seen.prompt)] if seen.prompt.strip() else []
+def _task_input(observation: Observation) -> list[tuple[str, str]]:
+    return [("Task input", observation.prompt)] if observation.prompt.strip() else []
 
 
-def _expectation(seen: Observation, rubric: Rubric | None) -> list[tuple[str, str]]:
-    shown = rubric is not None and seen.expected_outcome.strip()
-    return [("What the task expects", seen.expected_outcome)] if shown else []
+def _expectation(observation: Observation, rubric: Rubric | None) -> list[tuple[str, str]]:
+    shown = rubric is not None and observation.expected_outcome.strip()
+    return [("What the task expects", observation.expected_outcome)] if shown else []
 
 
-def _candidate(seen: Observation) -> tuple[str, str]:
-    return ("Candidate output" if seen.output.strip() else "Candidate output (it is empty)", seen.output)
+def _candidate(observation: Observation) -> tuple[str, str]:
+    return (
+        "Candidate output" if observation.output.strip() else "Candidate output (it is empty)",
+        observation.output,
+    )
 
 
 def _verdict(answer: JudgeAnswer, text: str) -> Verdict:

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from waza.graders.action_sequence import sequence_fault
-from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, exact_names
+from waza.graders.action_sequence import sequence_mismatch
+from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, list_exact_names
 from waza.kit.stats import f1
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
@@ -33,19 +33,19 @@ class SkillInvocationGrader(Grader, frozen=True, kw_only=True):
     allow_extra: bool = True
     """False: other skills lower the score. They never change whether the grader passes."""
 
-    def needs(self) -> Mapping[str, str]:
+    def required_capabilities(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""
         return {"tool_calls": ""}
 
     def exact_names(self) -> Iterator[ExactName]:
         """Say which names are compared letter by letter."""
-        return exact_names(
+        return list_exact_names(
             "skill", required_skills=self.required_skills, forbidden_skills=self.forbidden_skills
         )
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing, and required skills without a mode."""
-        del around
+        del location
         if not (self.required_skills or self.forbidden_skills):
             yield ConfigMistake(message="checks nothing", hint="set required_skills or forbidden_skills")
         elif self.required_skills and self.mode is None:
@@ -53,10 +53,10 @@ class SkillInvocationGrader(Grader, frozen=True, kw_only=True):
                 message="'mode' is missing", hint="set mode to exact_match, in_order or any_order"
             )
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Compare the loaded skills with the lists. No skill at all is an ordinary case."""
         del helpers
-        actual = [skill.name for skill in seen.skill_invocations]
+        actual = [skill.name for skill in observation.skill_invocations]
         mode = self.mode or "any_order"
         precision, recall, score = f1(self.required_skills, actual) if self.required_skills else (1.0,) * 3
         violations = [name for name in dict.fromkeys(actual) if name in self.forbidden_skills]
@@ -72,7 +72,7 @@ class SkillInvocationGrader(Grader, frozen=True, kw_only=True):
         if violations:
             return Verdict.failed(f"forbidden skills were invoked: {', '.join(violations)}", **details)
         fault = (
-            sequence_fault(mode.removesuffix("_match"), self.required_skills, actual)
+            sequence_mismatch(mode.removesuffix("_match"), self.required_skills, actual)
             if self.required_skills
             else ""
         )

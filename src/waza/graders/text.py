@@ -32,20 +32,20 @@ class Text(Grader, frozen=True, kw_only=True):
     regex_not_match: list[str] = []
     """Patterns (RE2) that must not be found in the output."""
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing; warn of patterns that do not compile."""
-        del around
+        del location
         lists = msgspec.structs.asdict(self)
         if not any(lists.values()):
             yield ConfigMistake(message="checks nothing", hint=f"set one of {', '.join(lists)}")
         for key, entries in lists.items():
             yield from check_entries(entries, (key,), patterns=key.startswith("regex_"))
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Look for every entry in the final output."""
         del helpers
         lists = msgspec.structs.asdict(self)
-        output, lowered = seen.output, fold_case(seen.output)
+        output, lowered = observation.output, fold_case(observation.output)
         failures = [
             *(f"no {entry!r} in the output" for entry in self.contains if fold_case(entry) not in lowered),
             *(f"{entry!r} is in the output" for entry in self.not_contains if fold_case(entry) in lowered),

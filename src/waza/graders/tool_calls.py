@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from waza.graders.argument import Matcher, check_matchers, check_pattern, mismatch
-from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, exact_names
+from waza.graders.argument import Matcher, check_matchers, check_pattern, find_mismatch
+from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation, list_exact_names
 from waza.kit.pattern import compile_pattern
 from waza.model.base import Keys, NonBlank, NonNegative
 from waza.model.observation import Observation, ToolEvent
@@ -43,17 +43,19 @@ class ToolCalls(Grader, frozen=True, kw_only=True):
     expect: list[ExpectedCall] = []
     """Calls of each of which there must be at least one."""
 
-    def needs(self) -> Mapping[str, str]:
+    def required_capabilities(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""
         return {"tool_calls": ""}
 
     def exact_names(self) -> Iterator[ExactName]:
         """Say which names are compared letter by letter."""
-        return exact_names("tool", required_tools=self.required_tools, forbidden_tools=self.forbidden_tools)
+        return list_exact_names(
+            "tool", required_tools=self.required_tools, forbidden_tools=self.forbidden_tools
+        )
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing, bounds that exclude each other, unusable patterns."""
-        del around
+        del location
         lists = self.required_tools or self.forbidden_tools or self.expect
         if not (lists or self.min_calls or self.max_calls is not None):
             yield ConfigMistake(
@@ -68,22 +70,22 @@ class ToolCalls(Grader, frozen=True, kw_only=True):
             yield from check_pattern(expected.tool, ("expect", index, "tool"))
             yield from check_matchers(expected.args, ("expect", index, "args"))
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Compare the calls of the session with the config."""
         del helpers
-        if not seen.has_session:
+        if not observation.has_session:
             return Verdict.failed("no session was recorded, so no tool call is known")
-        found = [_search(expected, seen.tool_events) for expected in self.expect]
+        found = [_search(expected, observation.tool_events) for expected in self.expect]
         failures = [
-            *self._name_failures(seen.tools_used),
-            *self._bound_failures(len(seen.tool_events)),
+            *self._name_failures(observation.tools_used),
+            *self._bound_failures(len(observation.tool_events)),
             *(f"expected call of {row['tool']!r}: {row['reason']}" for row in found if "reason" in row),
         ]
         bounds = (self.min_calls is not None) + (self.max_calls is not None)
         checks = len(self.required_tools) + len(self.forbidden_tools) + bounds + len(self.expect)
         details = {
-            "total_calls": len(seen.tool_events),
-            "unique_tools": sorted(set(seen.tools_used)),
+            "total_calls": len(observation.tool_events),
+            "unique_tools": sorted(set(observation.tools_used)),
             "passed_checks": checks - len(failures),
             "total_checks": checks,
             "expect": found,
@@ -114,7 +116,7 @@ def _search(expected: ExpectedCall, calls: tuple[ToolEvent, ...]) -> dict[str, A
     for index, call in enumerate(calls):
         if not pattern.search(call.tool_name):
             continue
-        reason = mismatch(expected.args, call)
+        reason = find_mismatch(expected.args, call)
         if not reason:
             return {
                 **row,

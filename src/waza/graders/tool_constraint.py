@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from waza.graders.argument import Matcher, arguments, as_text, check_matchers, check_pattern, mismatch
+from waza.graders.argument import Matcher, arguments, as_text, check_matchers, check_pattern, find_mismatch
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.pattern import compile_pattern
 from waza.model.base import Keys, NonBlank
@@ -68,7 +68,7 @@ class ToolSpec(Keys, frozen=True, kw_only=True):
             text = as_text(given.get(argument))
             if not text or not compile_pattern(pattern, ignore_case=True).search(text):
                 return False
-        return not mismatch(self.args, call)
+        return not find_mismatch(self.args, call)
 
 
 class ToolConstraint(Grader, frozen=True, kw_only=True):
@@ -85,13 +85,13 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
     allow_only: list[ToolSpec] | None = None
     """Calls that may be made; any other fails. An empty list allows none."""
 
-    def needs(self) -> Mapping[str, str]:
+    def required_capabilities(self) -> Mapping[str, str]:
         """Say that it judges by reported calls."""
         return {"tool_calls": ""}
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse a grader that would check nothing, and patterns and matchers that cannot be used."""
-        del around
+        del location
         if not (self.expect_tools or self.reject_tools or self.allow_only is not None):
             yield ConfigMistake(
                 message="checks nothing",
@@ -104,15 +104,15 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
         for index, spec in enumerate(self.allow_only or []):
             yield from spec.check(("allow_only", index))
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Compare the calls of the session with the specs."""
         del helpers
-        if not seen.has_session:
+        if not observation.has_session:
             return Verdict.failed("no session was recorded, so no tool call is known")
-        calls = seen.tool_events
+        calls = observation.tool_events
         missing = [spec.label for spec in self.expect_tools if not _any(spec, calls)]
         rejected = [spec.label for spec in self.reject_tools if _any(spec, calls)]
-        strays = self._strays(seen)
+        strays = self._strays(observation)
         failures = [f"expected but not called: {label}" for label in missing]
         failures += [f"called but rejected: {label}" for label in rejected]
         failures += [f"not allowed: {name} ({count} of {len(calls)} calls)" for name, count in strays.items()]
@@ -124,37 +124,37 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
             score=(total - failed) / total if total else 1.0,
             passed=not failed,
             feedback="; ".join(failures) or "all checks passed",
-            details={**self._details(seen, strays), "failures": failures},
+            details={**self._details(observation, strays), "failures": failures},
         )
 
-    def _strays(self, seen: Observation) -> Counter[str]:
-        """Count the calls that no entry of `allow_only` allows, by tool, in the order they were seen.
+    def _strays(self, observation: Observation) -> Counter[str]:
+        """Count the calls that no entry of `allow_only` allows, by tool, in the order they were observation.
 
         A call that the agent's policy denied is none that was allowed, whatever its name looks like.
         """
         allowed = self.allow_only
         if allowed is None:
             return Counter()
-        denied = {denial.tool for denial in seen.denials}
+        denied = {denial.tool for denial in observation.denials}
         return Counter(
             call.tool_name
-            for call in seen.tool_events
+            for call in observation.tool_events
             if call.tool_name in denied or not any(spec.allows(call) for spec in allowed)
         )
 
-    def _details(self, seen: Observation, strays: Counter[str]) -> dict[str, Any]:
+    def _details(self, observation: Observation, strays: Counter[str]) -> dict[str, Any]:
         details: dict[str, Any] = {
             "expect_tools": [spec.label for spec in self.expect_tools],
             "reject_tools": [spec.label for spec in self.reject_tools],
-            "tools_used": seen.tools_used,
+            "tools_used": observation.tools_used,
         }
         if self.allow_only is not None:
             details["allow_only"] = [spec.label for spec in self.allow_only]
             details["allow_only_declared"] = True
             details["allow_only_violations"] = list(strays)
-        if seen.usage is not None:
-            details["tokens_total"] = seen.tokens
-            details["total_turns"] = seen.usage.turns
+        if observation.usage is not None:
+            details["tokens_total"] = observation.tokens
+            details["total_turns"] = observation.usage.turns
         return details
 
 

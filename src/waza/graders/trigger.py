@@ -9,14 +9,14 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from waza.errors import GraderError
-from waza.graders._keywords import Keywords, keywords
+from waza.graders._keywords import Keywords, extract_keywords
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import frontmatter, yaml
 from waza.kit.share import decimal, reaches
 from waza.model.base import NonBlank
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
-from waza.problem import shown
+from waza.problem import display_path
 
 Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -36,7 +36,7 @@ class Trigger(Grader, frozen=True, kw_only=True):
     """How near the prompt must be to the skill, from 0 to 1."""
     _keywords: Keywords | None = None
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse an unknown mode, and a skill that cannot be read or has no words."""
         if self._mode not in ("positive", "negative"):
             yield ConfigMistake(
@@ -44,21 +44,21 @@ class Trigger(Grader, frozen=True, kw_only=True):
                 message=f"{self.mode!r} is not a mode",
                 hint="write positive (the skill should fire) or negative (it should not)",
             )
-        read = _read(self.skill_path, around)
+        read = _read(self.skill_path, location)
         if isinstance(read, ConfigMistake):
             yield read
 
-    def placed(self, around: GraderLocation) -> Trigger:
+    def resolve_paths(self, location: GraderLocation) -> Trigger:
         """Take the skill's keywords along, so that its file is read once."""
-        return msgspec.structs.replace(self, _keywords=self._skill(around))
+        return msgspec.structs.replace(self, _keywords=self._skill(location))
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Compare the prompt with the skill's words."""
         del helpers
-        if not seen.has_task:
+        if not observation.has_task:
             return Verdict.failed("there is no task here, so there is no prompt to compare")
         skill = self._keywords or self._skill(GraderLocation())
-        match = skill.match(seen.prompt)
+        match = skill.match(observation.prompt)
         near = reaches(match.score, self.threshold)
         return Verdict(
             score=match.score,
@@ -79,8 +79,8 @@ class Trigger(Grader, frozen=True, kw_only=True):
     def _mode(self) -> str:
         return self.mode.strip().lower()
 
-    def _skill(self, around: GraderLocation) -> Keywords:
-        read = _read(self.skill_path, around)
+    def _skill(self, location: GraderLocation) -> Keywords:
+        read = _read(self.skill_path, location)
         if isinstance(read, ConfigMistake):
             raise GraderError(f"{read.message}; {read.hint}")
         return read
@@ -91,36 +91,37 @@ class Trigger(Grader, frozen=True, kw_only=True):
         return f"the prompt is {fires}: nearness {decimal(score)} is {side} the threshold {self.threshold:g}"
 
 
-def _read(skill_path: str, around: GraderLocation) -> Keywords | ConfigMistake:
+def _read(skill_path: str, location: GraderLocation) -> Keywords | ConfigMistake:
     """Return the keywords of the skill that a path means, or what is wrong with it."""
-    file = _file(skill_path, around)
+    file = _file(skill_path, location)
     if isinstance(file, ConfigMistake):
         return file
     try:
         data = file.read_bytes()
         document = frontmatter.split(data)
     except OSError as error:
-        return _finding(f"{shown(file)} cannot be read: {error.strerror}", "check its permissions")
+        return _finding(f"{display_path(file)} cannot be read: {error.strerror}", "check its permissions")
     except yaml.YamlError as error:
-        return _finding(f"{shown(file)}:{error.line}: {error.message}", "mend the skill's file")
+        return _finding(f"{display_path(file)}:{error.line}: {error.message}", "mend the skill's file")
     if not data.strip():
-        return _finding(f"{shown(file)} is empty", "write the skill first")
+        return _finding(f"{display_path(file)} is empty", "write the skill first")
     if isinstance(document.meta, yaml.Sequence) or (
         isinstance(document.meta, yaml.Scalar) and document.meta.text
     ):
         return _finding(
-            f"{shown(file)}: the frontmatter is not a mapping of keys", "write name: and description:"
+            f"{display_path(file)}: the frontmatter is not a mapping of keys", "write name: and description:"
         )
-    found = keywords(_text(document.meta, "name"), _text(document.meta, "description"), document.body)
+    found = extract_keywords(_text(document.meta, "name"), _text(document.meta, "description"), document.body)
     if not found.words:
         return _finding(
-            f"{shown(file)} has no words to compare a prompt with", "give the skill a description and a body"
+            f"{display_path(file)} has no words to compare a prompt with",
+            "give the skill a description and a body",
         )
     return found
 
 
-def _file(skill_path: str, around: GraderLocation) -> Path | ConfigMistake:
-    found = around.find(skill_path.strip())
+def _file(skill_path: str, location: GraderLocation) -> Path | ConfigMistake:
+    found = location.find(skill_path.strip())
     if found is None:
         return _finding(
             f"{skill_path!r} does not exist",

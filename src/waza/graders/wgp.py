@@ -43,7 +43,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
 
     reads_workspace: ClassVar[bool] = True
     reads_changes: ClassVar[bool] = True
-    takes_empty: ClassVar[bool] = True
+    accepts_empty_variables: ClassVar[bool] = True
     runtime: Literal["program", "wasm"]
     """`program`: an executable program, which runs with your rights. `wasm`: a WASM module, which runs in a
     sandbox."""
@@ -63,13 +63,13 @@ class Wgp(Grader, frozen=True, kw_only=True):
         """Whether it is a module in a sandbox, and no program, which may read anything."""
         return self.runtime == "wasm"
 
-    def reads(self) -> list[Path]:
+    def extra_files(self) -> list[Path]:
         """Return the folder of a program."""
         return [Path(self.artifact).parent] if self.runtime == "program" else []
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse an artifact that is missing or cannot be run."""
-        file = around.find(self.artifact)
+        file = location.find(self.artifact)
         if file is None:
             yield _finding(f"{self.artifact!r} is not there", "it is sought beside the suite")
         elif not file.is_file():
@@ -79,16 +79,18 @@ class Wgp(Grader, frozen=True, kw_only=True):
         elif not os.access(file, os.X_OK):
             yield _finding(f"{self.artifact!r} is not executable", f"make it so: chmod +x {file}")
 
-    def placed(self, around: GraderLocation) -> Wgp:
+    def resolve_paths(self, location: GraderLocation) -> Wgp:
         """Return the grader with the absolute path of its artifact; a module must then stay as it is."""
-        file = (around.find(self.artifact) or Path(self.artifact)).absolute()
+        file = (location.find(self.artifact) or Path(self.artifact)).absolute()
         digest = _wasm().digest_of(file) if self.runtime == "wasm" else ""
         return msgspec.structs.replace(self, artifact=str(file), _digest=digest)
 
-    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Send the request and take the verdict. GraderError: there is none."""
         del helpers
-        answer = await (self._ask_module(seen) if self.runtime == "wasm" else self._ask_program(seen))
+        answer = await (
+            self._ask_module(observation) if self.runtime == "wasm" else self._ask_program(observation)
+        )
         if answer.fault:
             raise _no_verdict(answer.fault, answer)
         try:
@@ -102,25 +104,25 @@ class Wgp(Grader, frozen=True, kw_only=True):
             score=response.score, passed=response.passed, feedback=response.rationale, details=details
         )
 
-    async def _ask_program(self, seen: Observation) -> GraderReply:
-        workspace = _absolute(seen.workspace)
+    async def _ask_program(self, observation: Observation) -> GraderReply:
+        workspace = _absolute(observation.workspace)
         return await _wgp_program.ask(
             Path(self.artifact),
-            encode_request(seen, self.config, workspace),
+            encode_request(observation, self.config, workspace),
             workspace=workspace,
             cpu=self.limits.cpu_seconds,
             wall=self.limits.wall_seconds,
             memory_mb=self.limits.memory_mb,
         )
 
-    async def _ask_module(self, seen: Observation) -> GraderReply:
+    async def _ask_module(self, observation: Observation) -> GraderReply:
         wasm = _wasm()
         try:
             answer: GraderReply = await wasm.ask(
                 Path(self.artifact),
                 self._digest,
                 self.entrypoint,
-                encode_request(seen, self.config),
+                encode_request(observation, self.config),
                 limit=min(self.limits.cpu_seconds, self.limits.wall_seconds),
                 memory_mb=self.limits.memory_mb or _WASM_MEMORY_MB,
             )

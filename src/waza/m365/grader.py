@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from waza.errors import GraderError
-from waza.graders._judging import time_limit
+from waza.graders._ask_judge import time_limit
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.decode import did_you_mean, fields_of
 from waza.m365.custom.custom_result import off_scale
@@ -48,7 +48,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     needs_answer: ClassVar[bool] = True
     concurrent: ClassVar[bool] = True
-    secrets: ClassVar[tuple[str, ...]] = KEYS
+    secret_variables: ClassVar[tuple[str, ...]] = KEYS
     name: NonBlank
     """A built-in evaluator, such as `Relevance` or `ExactMatch`, or the name of a custom one."""
     threshold: float | UnsetType = UNSET
@@ -79,7 +79,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             _digest=digest,
         )
 
-    def check(self, around: GraderLocation) -> Iterator[ConfigMistake]:
+    def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
         """Refuse names of no evaluator, options that it does not have, and custom evaluators that cannot be."""
         taken = taken_name(self.name)
         if taken:
@@ -88,15 +88,15 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         if self.name in BUILT_IN:
             yield from self._check_options()
         else:
-            for problem in discover(_root(around), [self.name]).problems:
+            for problem in discover(_root(location), [self.name]).problems:
                 warning = problem.severity == "warning"
                 yield ConfigMistake(
                     path=("name",), message=problem.message, hint=problem.hint, warning=warning
                 )
-            if wrong := off_scale(self._options) if self._is_custom_judge(_root(around)) else "":
+            if wrong := off_scale(self._options) if self._is_custom_judge(_root(location)) else "":
                 yield ConfigMistake(path=("threshold",), message=wrong)
-        if self._asks_judge(_root(around)) and not (
-            is_configured(os.environ) or (around.judge and self.name in BUILT_IN)
+        if self._asks_judge(_root(location)) and not (
+            is_configured(os.environ) or (location.judge and self.name in BUILT_IN)
         ):
             message = f"{self.name} asks a judge, and none is configured, so it will reach no verdict"
             hint = "set OPENAI_API_KEY or AZURE_AI_OPENAI_ENDPOINT, and what belongs to it"
@@ -115,9 +115,9 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         except msgspec.ValidationError as error:
             yield ConfigMistake(path=("options",), message=f"these options do not fit {self.name}: {error}")
 
-    def placed(self, around: GraderLocation) -> EvaluatorGrader:
+    def resolve_paths(self, location: GraderLocation) -> EvaluatorGrader:
         """Note where custom evaluators are, and what they are now."""
-        root = _root(around)
+        root = _root(location)
         judged = self._asks_judge(root)
         own = [evaluator_digest(root, self.name), judge_named(os.environ) if judged else ""]
         return msgspec.structs.replace(self, _root=root, _judged=judged, _digest=" ".join(own))
@@ -127,7 +127,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         """The digest of a custom evaluator's files, and who judges."""
         return self._digest
 
-    def reads(self) -> list[Path]:
+    def extra_files(self) -> list[Path]:
         """Return the folder of a custom evaluator."""
         return [self._root / FOLDER / self.name] if self._root and self.name not in BUILT_IN else []
 
@@ -152,7 +152,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         own = {} if isinstance(self.threshold, UnsetType) else {"threshold": self.threshold}
         return {**self.options, **own} if self.name in BUILT_IN else {"options": self.options, **own}
 
-    async def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
+    async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Ask the evaluator."""
         panels = helpers.shared.get(EvaluatorSets)
         panel, used = panels.at(self._root or Path.cwd()), [{self.name: self._options}]
@@ -162,13 +162,13 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         try:
             judge = await self._judge(panels, helpers) if panel.judges(used) else None
             panel.check_judge(judge, used)
-            result = await panel.make(self.name, self._options, judge)(self._case(seen))
+            result = await panel.make(self.name, self._options, judge)(self._case(observation))
         except JudgeError as error:
             raise GraderError(str(error)) from error
         return _verdict(result)
 
-    def _case(self, seen: Observation) -> EvaluatorInput:
-        searches = seen.diagnostics.get("retrieval_executions")
+    def _case(self, observation: Observation) -> EvaluatorInput:
+        searches = observation.diagnostics.get("retrieval_executions")
         try:
             known = (
                 None
@@ -178,10 +178,10 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         except msgspec.ValidationError as error:
             raise GraderError(f"what is known of the agent's searches cannot be read: {error}") from error
         return EvaluatorInput(
-            prompt=seen.question,
-            response=seen.output,
+            prompt=observation.question,
+            response=observation.output,
             expected_response=self.expected_response
-            or (seen.expected if isinstance(seen.expected, str) else ""),
+            or (observation.expected if isinstance(observation.expected, str) else ""),
             context=self.context,
             retrieval=known,
         )
@@ -227,12 +227,12 @@ def _verdict(result: EvaluatorResult) -> Verdict:
     return Verdict(score=score, passed=result.passed, feedback=result.reason, details=details)
 
 
-def _root(around: GraderLocation) -> Path:
+def _root(location: GraderLocation) -> Path:
     """Return the directory with custom evaluators."""
     here = Path.cwd()
-    if around.module is None and (here / FOLDER).is_dir():
+    if location.module is None and (here / FOLDER).is_dir():
         return here
-    return around.base
+    return location.base
 
 
 def evaluator_digest(root: Path, name: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UnsetType
 
 from waza.errors import UsageError
-from waza.executors import CAPABILITIES, SHORT, TYPES, named
+from waza.executors import CAPABILITIES, SHORT, TYPES, parse_executor
 from waza.m365.document.model import DocumentTurn
 from waza.m365.document.options import Evaluators
 from waza.m365.document.read import DocumentItem, EvalDocument
@@ -54,7 +54,7 @@ def agent_named(text: str) -> tuple[str, dict[str, Any]]:
 
     Programs run in the current directory, where people who write `python bot.py` have their bot.
     """
-    executor, options = named(text)
+    executor, options = parse_executor(text)
     if (executor not in TYPES and executor != RECORDED) or (executor in SHORT and not options):
         raise UsageError(f"there is no agent {text!r}; {_meant(text)}known: {', '.join(AGENTS)}")
     if executor in CAPABILITIES and CAPABILITIES[executor].local_program:

@@ -15,7 +15,7 @@ from waza.preflight.capabilities import capabilities, shortcomings
 from waza.preflight.dependencies import Needs, gaps
 from waza.preflight.diagnosis import Told, unreadable
 from waza.preflight.requirements import checked, collisions, declared_graders
-from waza.problem import shown
+from waza.problem import display_path
 from waza.suite.load import examine, problems_in_order
 from waza.suite.loading import Loading, LoadOptions, TaskSource
 from waza.suite.tasks import fixtures_of
@@ -26,7 +26,7 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
 
     Starts no engine and no program, and asks no network. Never raises for mistakes in people's files.
     """
-    source = shown(path.absolute())
+    source = display_path(path.absolute())
     try:
         suite, loading = examine(path, request)
     except SuiteError as error:
@@ -75,7 +75,7 @@ def _listed(task: Task, requirements: list[CheckedRequirement]) -> ListedTask:
         name=task.name,
         source=task.file,
         enabled=True,
-        context_dir=shown(task.fixtures),
+        context_dir=display_path(task.fixtures),
         requirements=requirements,
     )
 
@@ -87,6 +87,6 @@ def _disabled(loading: Loading, source: TaskSource, requirements: list[CheckedRe
         name=name,
         source=source.document.file,
         enabled=False,
-        context_dir=shown(fixtures_of(loading, source.file)),
+        context_dir=display_path(fixtures_of(loading, source.file)),
         requirements=requirements,
     )

@@ -8,7 +8,7 @@ import msgspec
 
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.decode import Decoder, Document
-from waza.plugins import load, names
+from waza.plugins import list_names, load_class
 from waza.registry.cache import ModuleError
 from waza.registry.preset import Preset
 
@@ -18,9 +18,9 @@ def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Con
 
     `fixtures` is the suite's fixtures directory. Raises ModuleError for a type that there is not.
     """
-    kind = load("waza.graders", preset.type)
+    kind = load_class("waza.graders", preset.type)
     if kind is None:
-        known = ", ".join(names("waza.graders"))
+        known = ", ".join(list_names("waza.graders"))
         raise ModuleError(f"its preset is of type {preset.type!r}, which there is not; types: {known}")
     decoder = Decoder(Document("", preset.config))
     grader: Grader | None = decoder.read(kind)

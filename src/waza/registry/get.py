@@ -11,7 +11,7 @@ import msgspec
 from waza.errors import UsageError
 from waza.kit import yaml
 from waza.kit.glob import expand
-from waza.problem import shown
+from waza.problem import display_path
 from waza.registry.cache import ModuleError, cache_root
 from waza.registry.fetch import Module, fetch
 from waza.registry.lock import LockEntry, LockFile
@@ -79,7 +79,7 @@ def suite_refs(suite: Path) -> list[str]:
         try:
             tasks = expand(suite.parent, str(pattern))
         except ValueError as error:
-            raise UsageError(f"{shown(suite)}: tasks: {error}") from error
+            raise UsageError(f"{display_path(suite)}: tasks: {error}") from error
         found |= {ref for task in tasks for ref in _refs(_read(task))}
     return sorted(found)
 
@@ -88,9 +88,9 @@ def _read(path: Path) -> object:
     try:
         return yaml.to_plain(yaml.load(path.read_bytes()))
     except yaml.YamlError as error:
-        raise UsageError(f"{shown(path)}:{error.line}:{error.column}: {error.message}") from error
+        raise UsageError(f"{display_path(path)}:{error.line}:{error.column}: {error.message}") from error
     except OSError as error:
-        raise UsageError(f"{shown(path)} cannot be read: {error.strerror}") from error
+        raise UsageError(f"{display_path(path)} cannot be read: {error.strerror}") from error
 
 
 def _refs(value: object, key: str = "") -> Iterator[str]:

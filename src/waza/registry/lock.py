@@ -13,7 +13,7 @@ from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, UnknownKeyAdvice
 from waza.kit.files import write_atomic
 from waza.model.base import NonBlank
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 from waza.registry.scalar import scalar
 
 FILE = "waza.lock"
@@ -57,7 +57,7 @@ class LockFile(msgspec.Struct, frozen=True, kw_only=True):
 def read_lock(directory: Path) -> LockFile | None:
     """Return the lock beside a suite, or None without one. Raises SuiteError for a broken one."""
     path = directory / FILE
-    file = shown(path)
+    file = display_path(path)
     try:
         document = Document(file, yaml.load(path.read_bytes()))
     except FileNotFoundError:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from waza.kit import yaml
 from waza.kit.glob import expand
-from waza.problem import shown
+from waza.problem import display_path
 from waza.registry.cache import ModuleError, cache_root, module_directory
 from waza.registry.lock import LockFile
 from waza.registry.preset import load_preset
@@ -23,7 +23,7 @@ def taken_names(suite: Path, lock: LockFile) -> dict[str, str]:
     taken: dict[str, str] = {}
     for file in (suite, *_tasks(suite)):
         for node in _graders(file):
-            taken.setdefault(_name(node, lock), f"{shown(file)}:{node.line}")
+            taken.setdefault(_name(node, lock), f"{display_path(file)}:{node.line}")
     return taken
 
 

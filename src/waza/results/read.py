@@ -13,7 +13,7 @@ import msgspec
 from waza.errors import SuiteError
 from waza.model.result import SuiteResult
 from waza.model.suite import SCHEMA_VERSION
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 from waza.results.lenient import Lenient
 from waza.suite.version import parse
 
@@ -29,7 +29,7 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
     warning, which names the first. SuiteError: the file cannot be read, is not JSON, is not a results
     file or has another major version.
     """
-    file = shown(path)
+    file = display_path(path)
     data = _parse(path, file)
     _check_kind(data, file)
     _check_version(data, file)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from waza.errors import ExecutorError
 from waza.model.skill import Target, server_prefix
 from waza.model.task import Task
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 from waza.suite.loading import Loading
-from waza.workspace.fixtures import tools_of
+from waza.workspace.fixtures import load_tools
 
 _MCP = "mcp:"
 _NEAR = 0.85  # names of one server begin alike, so that near ones are nearer than elsewhere
@@ -32,7 +32,7 @@ def _mocked(task: Task) -> Iterator[tuple[str, list[str]]]:
     """Yield the mocked servers of a task, and their tools as agents call them."""
     for mock in task.mcp_mocks:
         try:
-            tools = tools_of(mock, task.home)
+            tools = load_tools(mock, task.home)
         except ExecutorError:
             continue  # has been told, or is made by a hook
         yield mock.name, [f"{server_prefix(mock.name)}{tool}" for tool in tools]
@@ -59,7 +59,7 @@ def _problems(
         if guess := _near(tool, known.keys() - (granted - {tool})):
             hint = f"did you mean {_MCP}{known[guess]}?"
             message = f"no server has the tool {name!r}"
-            yield Problem(file=shown(target.path), path="tools", message=message, hint=hint)
+            yield Problem(file=display_path(target.path), path="tools", message=message, hint=hint)
         elif server := next((prefixes[one] for one in prefixes if tool.startswith(one)), ""):
             has = ", ".join(f"{_MCP}{one}" for one in mocked[server])
             yield _warning(
@@ -75,4 +75,6 @@ def _near(tool: str, known: Collection[str]) -> str:
 
 
 def _warning(target: Target, message: str, hint: str) -> Problem:
-    return Problem(file=shown(target.path), path="tools", message=message, hint=hint, severity="warning")
+    return Problem(
+        file=display_path(target.path), path="tools", message=message, hint=hint, severity="warning"
+    )

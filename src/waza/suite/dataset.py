@@ -16,7 +16,7 @@ from waza.kit.files import is_inside
 from waza.kit.template import find_mistakes
 from waza.kit.text import pluralize
 from waza.model.task import Task
-from waza.problem import Problem, Severity, shown
+from waza.problem import Problem, Severity, display_path
 from waza.suite.digest import row_digest, task_digest
 from waza.suite.loading import Loading
 
@@ -53,7 +53,7 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
     path = _path(loading)
     if path is None:
         return []
-    file = shown(path)
+    file = display_path(path)
     try:
         header, *rows = _records(_text(path))
         header = DatasetRow(header.line, [name.strip() for name in header.cells])

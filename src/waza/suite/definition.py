@@ -18,7 +18,7 @@ from waza.kit import frontmatter, yaml
 from waza.kit.decode import Decoder, Document, fields_of, nearest
 from waza.model.base import NonBlank
 from waza.model.skill import Target
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 
 SKILL_FILE = "SKILL.md"
 AGENT_SUFFIX = ".agent.md"
@@ -133,7 +133,7 @@ def expanded(path: str) -> Path:
 def _agent(path: Path, parts: frontmatter.Frontmatter) -> Definition:
     keys, problems = _keys(AgentKeys, path, parts.meta)
     if isinstance(parts.meta, yaml.Mapping):
-        document = Document(shown(path), parts.meta)
+        document = Document(display_path(path), parts.meta)
         problems += [*_tool_problems(document, parts.meta), *_unknown_keys(document, parts.meta)]
     tools = None if keys.tools is None else tuple(tool.strip() for tool in keys.tools)
     return _definition(path, keys, parts, problems, tools)
@@ -142,7 +142,7 @@ def _agent(path: Path, parts: frontmatter.Frontmatter) -> Definition:
 def _skill(path: Path, parts: frontmatter.Frontmatter) -> Definition:
     if parts.meta is None and not parts.body.strip():
         hint = "write its instructions, below a frontmatter with its name and description"
-        return _unreadable(path, Problem(file=shown(path), message="the skill is empty", hint=hint))
+        return _unreadable(path, Problem(file=display_path(path), message="the skill is empty", hint=hint))
     keys, problems = _keys(SkillKeys, path, parts.meta)
     return _definition(path, keys, parts, problems)
 
@@ -189,7 +189,7 @@ def _keys(wanted: type[T], path: Path, meta: yaml.Node | None) -> tuple[T, list[
         known = {field.key for field in fields_of(wanted)}
         entries = {key: node for key, node in meta.entries.items() if key in known}
         meta = yaml.Mapping(entries, meta.keys, meta.line, meta.column)
-    decoder = Decoder(Document(shown(path), meta))
+    decoder = Decoder(Document(display_path(path), meta))
     keys, _ = decoder.salvage(wanted)
     return wanted() if keys is None else keys, decoder.problems
 
@@ -200,8 +200,8 @@ def _without_description(path: Path, meta: yaml.Node | None) -> Problem:
     if isinstance(meta, yaml.Mapping):
         meant = nearest("description", meta.entries.keys() - {"description"})
         hint = f"{meant!r} is probably meant to be 'description'" if meant else hint
-        return Document(shown(path), meta).problem(meta, ("description",), message, hint)
-    return Problem(file=shown(path), line=1, column=1, message=message, hint=hint)
+        return Document(display_path(path), meta).problem(meta, ("description",), message, hint)
+    return Problem(file=display_path(path), line=1, column=1, message=message, hint=hint)
 
 
 def _tool_problems(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
@@ -238,14 +238,14 @@ def _unknown_keys(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
 def _bytes(path: Path) -> bytes | Problem:
     try:
         if path.exists() and not path.is_file():
-            return Problem(file=shown(path), message="is not a file")
+            return Problem(file=display_path(path), message="is not a file")
         return path.read_bytes()
     except FileNotFoundError:
-        return Problem(file=shown(path), message="there is no such file")
+        return Problem(file=display_path(path), message="there is no such file")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else ""
-        return Problem(file=shown(path), message=f"the file cannot be read ({reason or error})")
+        return Problem(file=display_path(path), message=f"the file cannot be read ({reason or error})")
 
 
 def _problem(path: Path, error: yaml.YamlError) -> Problem:
-    return Problem(file=shown(path), line=error.line, column=error.column, message=error.message)
+    return Problem(file=display_path(path), line=error.line, column=error.column, message=error.message)

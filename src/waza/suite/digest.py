@@ -188,7 +188,7 @@ def _paths(value: Any) -> Iterator[Path]:
 
 def read_roots(grader: BuiltGrader) -> list[Path]:
     """Return the files that a grader names, and the files and folders that it may read besides."""
-    reads = getattr(grader.grader, "reads", list)
+    reads = getattr(grader.grader, "extra_files", list)
     module = [grader.module] if grader.module else []
     return list(dict.fromkeys([*grader_files(grader), *reads(), *module]))
 

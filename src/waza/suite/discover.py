@@ -16,7 +16,7 @@ import msgspec
 
 from waza.errors import SuiteError
 from waza.model.skill import Target
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 from waza.suite.definition import (
     AGENT_SUFFIX,
     SKILL_FILE,
@@ -83,11 +83,11 @@ def definition_at(path: Path) -> Definition:
     if len(files) != 1:
         found = ", ".join(file.name for file in files) or "none"
         message = f"holds no single {SKILL_FILE} or *{AGENT_SUFFIX} (found: {found})"
-        raise SuiteError([Problem(file=shown(path), message=message, hint="name the file itself")])
+        raise SuiteError([Problem(file=display_path(path), message=message, hint="name the file itself")])
     if not is_definition(files[0]):
         message = f"is no {SKILL_FILE} and no *{AGENT_SUFFIX}"
         hint = "agents are defined in files of this ending, skills in files of this name"
-        raise SuiteError([Problem(file=shown(path), message=message, hint=hint)])
+        raise SuiteError([Problem(file=display_path(path), message=message, hint=hint)])
     return read_definition(files[0])
 
 

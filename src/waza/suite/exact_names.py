@@ -11,7 +11,7 @@ from waza.model.skill import ALIASES, server_prefix
 from waza.model.task import Task
 from waza.suite.discover import targets_in
 from waza.suite.loading import Loading
-from waza.workspace.fixtures import tools_of
+from waza.workspace.fixtures import load_tools
 
 
 def check_exact_names(loading: Loading, tasks: Sequence[Task]) -> None:
@@ -47,7 +47,7 @@ def _tools(loading: Loading, tasks: Sequence[Task]) -> Iterator[str]:
         yield from (name for group in ALIASES for name in group)
     for mock, home in ((mock, task.home) for task in tasks for mock in task.mcp_mocks):
         try:
-            tools = tools_of(mock, home)
+            tools = load_tools(mock, home)
         except ExecutorError:
             continue  # has been told, or is made by a hook
         yield from (f"{server_prefix(mock.name)}{tool}" for tool in tools)

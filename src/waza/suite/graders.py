@@ -14,8 +14,8 @@ from waza.kit.decode import Decoder, Document, did_you_mean, format_path
 from waza.kit.template import has_references
 from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader, GraderSpec
-from waza.plugins import load as load_plugin
-from waza.plugins import names as plugin_names
+from waza.plugins import list_names as plugin_names
+from waza.plugins import load_class as load_plugin
 from waza.registry.build import read_preset, surroundings
 from waza.registry.cache import ModuleError
 from waza.suite.loading import Loading, Scope, Template
@@ -44,7 +44,7 @@ def build_spec(spec: GraderSpec, around: GraderLocation) -> BuiltGrader:
     grader = Decoder(document).read(_class(spec.type))
     if grader is None:
         raise ValueError(f"the grader {spec.name} cannot be built")
-    return BuiltGrader(spec, grader.placed(around))
+    return BuiltGrader(spec, grader.resolve_paths(around))
 
 
 def with_names(entries: Sequence[GraderEntry], inherited: Iterable[str] = ()) -> list[GraderEntry]:
@@ -129,7 +129,7 @@ def _build(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         built = BuiltGrader(spec, grader)
         scope.loading.templates[id(built)] = Template(built=built, scope=scope, around=around)
         return built  # each task fills it in with its variables, checks it, and resolves its paths
-    return BuiltGrader(spec, grader.placed(around))
+    return BuiltGrader(spec, grader.resolve_paths(around))
 
 
 def _note_without_effect(scope: Scope, entry: GraderEntry, *, warning: bool) -> None:
@@ -169,7 +169,9 @@ def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         config=yaml.to_plain(preset.config),  # type: ignore[arg-type]  # a mapping is a dict
         module=preset.digest,
     )
-    return BuiltGrader(spec, grader.placed(surroundings(preset, scope.loading.fixtures)), preset.module)
+    return BuiltGrader(
+        spec, grader.resolve_paths(surroundings(preset, scope.loading.fixtures)), preset.module
+    )
 
 
 def _known_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
@@ -214,7 +216,7 @@ def _report(config: Scope, findings: Sequence[ConfigMistake]) -> bool:
 
 def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[ConfigMistake]:
     """Yield what of a grader does not fit the rest of the suite."""
-    for capability, key in grader.needs().items() if isinstance(grader, Grader) else ():
+    for capability, key in grader.required_capabilities().items() if isinstance(grader, Grader) else ():
         if lack := loading.lack(capability, "another grader"):
             yield msgspec.structs.replace(lack, path=(key,) if key else ())
     if getattr(grader, "mode", "") == "pairwise" and not loading.file.baseline:

@@ -12,7 +12,7 @@ import msgspec
 from waza.kit.files import is_inside, safe_join
 from waza.kit.template import find_mistakes
 from waza.model.task import Inputs, Repo, TaskFile
-from waza.problem import shown
+from waza.problem import display_path
 from waza.suite.definition import expanded
 from waza.suite.loading import RUN_VARIABLES, Place, Scope
 
@@ -74,13 +74,13 @@ def _fault(root: Path, target: Path, name: str) -> tuple[str, str]:
     try:
         if not os.path.lexists(target):
             return (
-                f"there is no file {name!r} in {shown(root)}",
+                f"there is no file {name!r} in {display_path(root)}",
                 "paths are relative to the fixtures directory",
             )
         if not target.exists():
             return f"{name!r} is a link to nothing", ""
         if not is_inside(root, target):
-            return f"{name!r} leads outside of {shown(root)}", "put a copy there instead of a link"
+            return f"{name!r} leads outside of {display_path(root)}", "put a copy there instead of a link"
         if target.is_dir():
             return f"{name!r} is a directory", "name its files, or copy all with inputs.context.fixture"
         if not target.is_file():

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError, UsageError
-from waza.executors import SHORT, TYPES, named
+from waza.executors import SHORT, TYPES, parse_executor
 from waza.kit import yaml
 from waza.kit.decode import Decoder, did_you_mean
 from waza.kit.shell_template import find_unsafe_references
@@ -16,9 +16,9 @@ from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
 from waza.model.suite import Config, SuiteFile
 from waza.model.task import Task
-from waza.plugins import capabilities_of
-from waza.plugins import load as load_plugin
-from waza.plugins import names as plugin_names
+from waza.plugins import find_capabilities
+from waza.plugins import list_names as plugin_names
+from waza.plugins import load_class as load_plugin
 from waza.problem import Problem
 from waza.suite import skills
 from waza.suite.agent_tools import check_agent_tools
@@ -127,7 +127,7 @@ def _without_echoes(problems: Sequence[Problem]) -> list[Problem]:
 
 
 def _overridden(file: SuiteFile, request: LoadOptions) -> SuiteFile:
-    executor, options = named(request.executor)
+    executor, options = parse_executor(request.executor)
     if executor == file.config.executor:
         options = {**file.config.executor_options, **options}
     changes = {
@@ -227,7 +227,7 @@ def _capabilities(loading: Loading) -> Capabilities:
     """Return what the executor can do and see; of one that is not known, everything, and its name is a mistake."""
     name = loading.file.config.executor
     try:
-        found = capabilities_of(name)
+        found = find_capabilities(name)
     except ModuleNotFoundError:
         return EVERYTHING  # what a plugin needs is not installed, which is reported when it is to be started
     except UsageError as error:

@@ -20,8 +20,8 @@ from waza.model.mock import MockBlock, SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.suite import GraderEntry, SuiteFile
 from waza.model.task import TaskFile
-from waza.plugins import load as load_plugin
-from waza.problem import Problem, shown
+from waza.plugins import load_class as load_plugin
+from waza.problem import Problem, display_path
 
 MAX_FILE = 20 * 1024 * 1024  # bytes of a YAML file
 
@@ -55,7 +55,7 @@ _OWN_WORLDS = frozenset({MockBlock, SuiteMockBlock, McpMock, CommandMock})
 
 def read_document(path: Path, what: str) -> Document | Problem:
     """Read a YAML file. `what` names the kind of file in messages (`suite`, `task`)."""
-    file = shown(path)
+    file = display_path(path)
     try:
         status = path.stat()
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):

@@ -10,7 +10,7 @@ from pathlib import Path
 from waza.kit.decode import nearest
 from waza.model.skill import Target
 from waza.model.suite import Config
-from waza.problem import shown
+from waza.problem import display_path
 from waza.suite.definition import absolute, expanded
 from waza.suite.discover import folded_name, required_skills, targets_in
 from waza.suite.inputs import check_text
@@ -140,7 +140,7 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
     report = required_skills(config.required_skills, paths, disabled(loading))
     loading.problems.extend(report.problems)
     if report.missing:
-        searched = ", ".join(shown(path) for path in report.searched)
+        searched = ", ".join(display_path(path) for path in report.searched)
         meant = [guess for name in report.missing if (guess := nearest(name, report.found))]
         found = f"did you mean {', '.join(meant)}?" if meant else f"found {', '.join(report.found) or 'none'}"
         message = f"required skills are missing: {', '.join(report.missing)}"

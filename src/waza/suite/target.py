@@ -12,7 +12,7 @@ from waza.errors import SuiteError
 from waza.kit.decode import did_you_mean
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
-from waza.problem import shown
+from waza.problem import display_path
 from waza.suite.definition import Definition, absolute, read_definition
 from waza.suite.discover import (
     Search,
@@ -65,7 +65,7 @@ def sought(scope: Scope, wanted: str, directories: Sequence[str] = ()) -> Target
         _say_none(scope, wanted, search)
         return None
     if len(search.found) > 1:
-        files = " and ".join(shown(one.target.path) for one in search.found)
+        files = " and ".join(display_path(one.target.path) for one in search.found)
         hint = "rename one of them, or write the path of the one that is meant"
         scope.error(f"{wanted!r} is defined twice in one place: {files}", hint)
         return None
@@ -124,7 +124,7 @@ def _located(loading: Loading, wanted: str) -> Path | None:
 def _at(scope: Scope, wanted: str) -> Target | None:
     place = _located(scope.loading, wanted)
     if place is None:
-        bases = " and ".join(dict.fromkeys(map(shown, (scope.loading.directory, Path.cwd()))))
+        bases = " and ".join(dict.fromkeys(map(display_path, (scope.loading.directory, Path.cwd()))))
         _say_missing(scope, f"there is no {wanted!r}", f"looked in {bases}")
         return None
     try:
@@ -147,7 +147,7 @@ def _say_none(scope: Scope, wanted: str, search: Search) -> None:
     if search.hidden:
         _say_disabled(scope, wanted)
         return
-    searched = [shown(place) for place in search.searched]
+    searched = [display_path(place) for place in search.searched]
     more = f" and {len(searched) - _SHOWN} more" if len(searched) > _SHOWN else ""
     names = f"{did_you_mean(wanted, search.names)}; " if search.names else ""
     hint = f"{names}looked in {', '.join(searched[:_SHOWN])}{more}"

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from waza.graders.base import exact_names
-from waza.graders.behavior import needs_of_limits
+from waza.graders.base import list_exact_names
+from waza.graders.behavior import capabilities_for_limits
 from waza.kit.decode import Decoder
 from waza.kit.files import read_rooted
 from waza.kit.glob import expand
 from waza.model.skill import Target
 from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile
 from waza.model.verdict import BuiltGrader
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 from waza.suite import skills
 from waza.suite.checks import listed, note_unscripted
 from waza.suite.definition import expanded
@@ -171,7 +171,7 @@ def _tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[Task]:
         base,
         id=file.id,
         name=file.name,
-        file=shown(path),
+        file=display_path(path),
         prompt=file.inputs.prompt,
         description=file.description,
         expected_outcome=file.expected_outcome,
@@ -299,12 +299,12 @@ def _check_expected(scope: Scope, file: TaskFile, target: Target | None) -> None
         return
     if limits := expected.behavior:
         lists = {"required_tools": limits.required_tools, "forbidden_tools": limits.forbidden_tools}
-        for name in exact_names("tool", **lists):
+        for name in list_exact_names("tool", **lists):
             scope.child("expected", "behavior", *name.path).compare_exactly(name)
     if scope.loading.capabilities.scripted:
         return
     if expected.behavior:
-        for capability, key in needs_of_limits(expected.behavior).items():
+        for capability, key in capabilities_for_limits(expected.behavior).items():
             scope.child("expected", "behavior", key).require(capability)
     if expected.should_trigger is not None and not config.inject_skill_body and scope.loading.file.skill:
         scope.child("expected", "should_trigger").require("tool_calls")

@@ -61,12 +61,12 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
     config = template.scope.child("config")
     check_templates(config, built.spec.config, variables)
     if len(loading.errors()) == found:
-        for finding in built.grader.misplaced():
+        for finding in built.grader.check_variables():
             config.child(*finding.path).error(finding.message, finding.hint)
     if len(loading.errors()) > found:
         loading.templates[id(built)] = None  # so that it is not said for each task
         return None
-    grader = built.grader.filled(variables)
+    grader = built.grader.fill_variables(variables)
     usable = True
     findings = list(grader.check(template.around))
     noted = {finding.path for finding in findings}
@@ -75,12 +75,12 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
         usable = usable and finding.warning
         message = _message(task, finding, built.spec.config)
         config.child(*finding.path).report(message, finding.hint, warning=finding.warning)
-    return BuiltGrader(built.spec, grader.placed(template.around)) if usable else None
+    return BuiltGrader(built.spec, grader.resolve_paths(template.around)) if usable else None
 
 
 def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMistake]:
     """Yield the texts of a config in which a variable is empty, so that the check may hold for everything."""
-    if isinstance(built.grader, Grader) and built.grader.takes_empty:
+    if isinstance(built.grader, Grader) and built.grader.accepts_empty_variables:
         return
     for path, text in texts_of(built.spec.config):
         empty = [

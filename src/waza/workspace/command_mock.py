@@ -16,7 +16,7 @@ from waza.kit.json_text import json_text
 from waza.kit.pattern import compile_pattern
 from waza.kit.redact import Redactor, redact_args
 from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, CommandStep
-from waza.workspace.fixtures import fixture_bytes
+from waza.workspace.fixtures import read_fixture
 from waza.workspace.shim import NOT_ANSWERED
 
 
@@ -62,7 +62,7 @@ class MockedProgram:
         return ProgramOutput(stderr=self._unmatched(call, workdir).encode("utf-8", "replace"))
 
     def _unmatched(self, call: ProgramCall, workdir: str | None) -> str:
-        args = shlex.join(sanitised(call)) or "no arguments"
+        args = shlex.join(redact_call(call)) or "no arguments"
         place = call.cwd if workdir is None else workdir
         return (
             f"waza: no response of the command mock {self.name!r} matches this call: {args} "
@@ -70,7 +70,7 @@ class MockedProgram:
         )
 
 
-def sanitised(call: ProgramCall) -> list[str]:
+def redact_call(call: ProgramCall) -> list[str]:
     """Return the arguments of a call without secrets, for records and messages."""
     environment = {**os.environ, **call.environment}
     redactor = Redactor.for_environment(environment)
@@ -121,7 +121,7 @@ def _workdir(cwd: str, workspace: Path | None) -> str | None:
 
 def _output(output: CommandOutput, home: Path) -> ProgramOutput:
     delay = output.delay_ms / 1000 if isinstance(output, CommandStep) else 0
-    stdout = _bytes(output.stdout) if output.fixture is None else fixture_bytes(home, output.fixture)
+    stdout = _bytes(output.stdout) if output.fixture is None else read_fixture(home, output.fixture)
     return ProgramOutput(
         stdout=stdout, stderr=output.stderr.encode(), exit_code=output.exit_code, delay=delay
     )

@@ -19,7 +19,7 @@ from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, UnknownKeyHandl
 from waza.kit.files import safe_join
 from waza.model.base import Keys
 from waza.model.mocks import McpMock, McpTool
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 
 
 class _Bundle(Keys, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ def tool_files(directory: Path) -> Iterator[Path]:
 
 def read_tool_file(file: Path, unknown: UnknownKeyHandler) -> ToolFile:
     """Read a fixture file; `unknown` says what to make of keys that no tool has."""
-    name = shown(file)
+    name = display_path(file)
     try:
         if file.exists() and not file.is_file():
             raise ValueError("is no regular file, so no fixture")
@@ -68,7 +68,7 @@ def read_tool_file(file: Path, unknown: UnknownKeyHandler) -> ToolFile:
     return ToolFile(document=document, tools=tools, places=places, problems=decoder.problems)
 
 
-def tools_of(mock: McpMock, home: Path) -> dict[str, McpTool]:
+def load_tools(mock: McpMock, home: Path) -> dict[str, McpTool]:
     """Return the tools of a mocked server: those of its fixtures, replaced by those written in the suite.
 
     `home` is the suite's directory. Raises ExecutorError for a fixture that cannot be used (any more).
@@ -88,7 +88,7 @@ def tools_of(mock: McpMock, home: Path) -> dict[str, McpTool]:
     return tools | mock.tools
 
 
-def fixture_bytes(home: Path, name: str) -> bytes:
+def read_fixture(home: Path, name: str) -> bytes:
     """Return what a mocked program writes. Raises ExecutorError if the file cannot be read (any more)."""
     try:
         return safe_join(home, name).read_bytes()

@@ -44,7 +44,7 @@ async def run_hooks(hooks: Sequence[Hook], home: Path, variables: Mapping[str, s
     A fatal one ends the list. An exit code is acceptable if it is in `exit_codes` (default: only 0). Values of
     variables reach a command in its environment, `Vars.key` as `WAZA_VAR_key`; the shell never parses them.
     """
-    names = shell_names(variables)
+    names = environment_names(variables)
     runs: list[HookRun] = []
     for hook in hooks:
         runs.append(await _run(hook, home, variables, names))
@@ -53,7 +53,7 @@ async def run_hooks(hooks: Sequence[Hook], home: Path, variables: Mapping[str, s
     return runs
 
 
-def shell_names(variables: Iterable[str]) -> dict[str, str]:
+def environment_names(variables: Iterable[str]) -> dict[str, str]:
     """Return the name in the environment of each variable; signs that no name may hold become `_`."""
     names: dict[str, str] = {}
     taken: set[str] = set()

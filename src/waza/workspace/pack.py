@@ -12,7 +12,7 @@ from pathlib import Path
 from waza.errors import ExecutorError, WazaError
 from waza.kit.files import is_inside, safe_join
 
-LARGEST = 20_000_000  # bytes of a packed workspace
+MAX_ARCHIVE_SIZE = 20_000_000  # bytes of a packed workspace
 
 # Nobody may put a link or a pipe in the place of a file meanwhile; Windows has neither flag.
 _FLAGS = (
@@ -30,9 +30,9 @@ def pack(root: Path) -> bytes:
     try:
         with tarfile.open(fileobj=buffer, mode="w") as tar:
             for path in _entries(root):
-                _add(tar, path, root, LARGEST - buffer.tell())
-                if buffer.tell() > LARGEST:
-                    raise WazaError(f"its workspace is larger than {LARGEST // 1_000_000} MB")
+                _add(tar, path, root, MAX_ARCHIVE_SIZE - buffer.tell())
+                if buffer.tell() > MAX_ARCHIVE_SIZE:
+                    raise WazaError(f"its workspace is larger than {MAX_ARCHIVE_SIZE // 1_000_000} MB")
     except (OSError, ValueError) as error:
         raise WazaError(f"its workspace cannot be kept: {error}") from error
     return buffer.getvalue()

@@ -21,7 +21,7 @@ from waza.model.agent import AttemptWorkspace, Instruction, Resource
 from waza.model.task import Repo, Task
 from waza.workspace.run_tempdir import RunTempdir
 
-HEAD = 1025  # bytes of a resource that are kept for showing it: one more than the mock executor shows
+HEAD_BYTES = 1025  # bytes of a resource that are kept for showing it: one more than the mock executor shows
 
 
 EXECUTABLE = 0o111  # the bits of a mode that a copy keeps
@@ -70,7 +70,9 @@ async def _filled(
 ) -> AttemptWorkspace:
     for repo in task.inputs.repos:
         target = _inside(root, repo.dest)
-        await room.add_worktree(repository(task, repo), target, repo.commit or None, filters=repo.filters)
+        await room.add_worktree(
+            find_repository(task, repo), target, repo.commit or None, filters=repo.filters
+        )
     resources = [_put(root, item) for item in [*items, *instructions]]
     return AttemptWorkspace(
         workspace=root,
@@ -81,7 +83,7 @@ async def _filled(
     )
 
 
-def repository(task: Task, repo: Repo) -> Path:
+def find_repository(task: Task, repo: Repo) -> Path:
     """Return where a repository is: beside the suite if it is there, else from the current directory."""
     source = Path(repo.source).expanduser()
     beside = task.home / source
@@ -156,7 +158,7 @@ def _put(root: Path, item: WorkspaceFile) -> Resource:
         shutil.copyfile(item.source, target)
         target.chmod(target.stat().st_mode | (item.source.stat().st_mode & EXECUTABLE))
     with target.open("rb") as stream:
-        head = stream.read(HEAD)
+        head = stream.read(HEAD_BYTES)
     return Resource(target.relative_to(root).as_posix(), target.stat().st_size, head)
 
 

@@ -1,6 +1,6 @@
 """Mocked dependencies at work: the socket that the shims of agents call, and what each attempt may get there.
 
-A `Relay` serves all attempts of a run. Each attempt opens a `Mocked`, whose tokens tell its calls from those
+A `Relay` serves all attempts of a run. Each attempt opens a `AttemptMocks`, whose tokens tell its calls from those
 of others, so that mocks of one name never mix. All decisions are taken here, in one event loop: a call is
 matched, recorded and its step of a sequence taken before anything waits.
 """
@@ -25,12 +25,12 @@ from waza.errors import ExecutorError
 from waza.kit.tempdirs import ProcessTempdir
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.observation import CommandInvocation
-from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, sanitised
-from waza.workspace.fixtures import tools_of
+from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, redact_call
+from waza.workspace.fixtures import load_tools
 from waza.workspace.mcp_mock import McpServer
 from waza.workspace.shim import SESSION
 
-__all__ = ["SESSION", "Mocked", "Relay"]
+__all__ = ["SESSION", "AttemptMocks", "Relay"]
 
 KIND = "mocks"
 _SHIM = Path(__file__).with_name("shim.py")
@@ -39,7 +39,7 @@ _LONGEST_PATH = 100  # bytes; a unix socket's path has room for 104 to 108
 _LONGEST_LINE = 64 * 1024 * 1024
 
 
-class Mocked:
+class AttemptMocks:
     """The mocks of one attempt. Made by `Relay.open`.
 
     `token` is the value of WAZA_MOCK_SESSION for the agent's commands; `mcp_servers` maps each mocked server
@@ -52,7 +52,7 @@ class Mocked:
         programs: Sequence[MockedProgram],
         workspace: Path | None,
         address: str,
-        closed: Callable[[Mocked], None],
+        closed: Callable[[AttemptMocks], None],
     ) -> None:
         self.token = secrets.token_hex(16)
         self.servers = {secrets.token_hex(16): server for server in servers}
@@ -77,7 +77,7 @@ class Mocked:
         self._invocations.append(
             CommandInvocation(
                 command=program.name,
-                args=sanitised(call),
+                args=redact_call(call),
                 exit_code=output.exit_code,
                 response_index=output.index,
             )
@@ -120,8 +120,8 @@ class Relay:
         self._directory: ProcessTempdir | None = None
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
-        self._attempts: dict[str, Mocked] = {}
-        self._mcp: dict[str, Mocked] = {}
+        self._attempts: dict[str, AttemptMocks] = {}
+        self._mcp: dict[str, AttemptMocks] = {}
         self._ended: dict[str, frozenset[str]] = {}
 
     async def start(self) -> None:
@@ -140,7 +140,7 @@ class Relay:
 
     def open(
         self, mcp: Sequence[McpMock], commands: Sequence[CommandMock], home: Path, workspace: Path | None
-    ) -> Mocked:
+    ) -> AttemptMocks:
         """Set up the mocks of an attempt, each with its sequences at the start.
 
         `home` is the suite's directory, where fixtures are; `workspace` is what `workdir` is relative to.
@@ -148,7 +148,7 @@ class Relay:
         """
         servers = [_server(mock, home) for mock in mcp]
         programs = [MockedProgram(mock, home) for mock in commands]
-        mocked = Mocked(servers, programs, workspace, self.address, self._forget)
+        mocked = AttemptMocks(servers, programs, workspace, self.address, self._forget)
         for program in programs:
             self._place_script(program.name)
         self._attempts[mocked.token] = mocked
@@ -168,7 +168,7 @@ class Relay:
         if self._directory is not None:
             await asyncio.to_thread(self._directory.remove)
 
-    def _forget(self, mocked: Mocked) -> None:
+    def _forget(self, mocked: AttemptMocks) -> None:
         if self._attempts.pop(mocked.token, None) is not None:
             self._ended[mocked.token] = frozenset(mocked.programs)
             for token in mocked.servers:
@@ -243,7 +243,7 @@ class Relay:
 
 def _server(mock: McpMock, home: Path) -> McpServer:
     try:
-        return McpServer(mock.name.strip(), tools_of(mock, home))
+        return McpServer(mock.name.strip(), load_tools(mock, home))
     except ValueError as error:
         raise ExecutorError(f"the MCP mock {mock.name!r} cannot be used: {error}") from error
 

@@ -13,7 +13,9 @@ import msgspec
 from waza.errors import is_outside
 from waza.model.observation import WrittenFile
 
-LARGEST = 1 << 30  # bytes; a file above is not looked at: an agent could make one that takes hours to read
+MAX_FILE_SIZE = (
+    1 << 30
+)  # bytes; a file above is not looked at: an agent could make one that takes hours to read
 _BLOCK = 1 << 20
 # Nobody may put a link or a pipe in the place of a file meanwhile; Windows has neither flag.
 _FLAGS = (
@@ -29,7 +31,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     def written(self) -> tuple[WrittenFile, ...]:
         """Return the files that are new or changed by now, sorted by path. Blocks: call it in a thread."""
-        now = take(self.root).digests
+        now = take_snapshot(self.root).digests
         return tuple(
             WrittenFile(path=path, sha256=digest)
             for path, digest in sorted(now.items())
@@ -37,7 +39,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         )
 
 
-def take(root: Path) -> Snapshot:
+def take_snapshot(root: Path) -> Snapshot:
     """Look at all regular files below `root`. Blocks: call it in a thread.
 
     Links are not followed. What cannot be read, or is larger than LARGEST, is left out; OSError
@@ -72,12 +74,12 @@ def _digest(path: Path) -> str:
         descriptor = os.open(path, _FLAGS)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_SIZE:
                 return ""
             while block := file.read(_BLOCK):
                 digest.update(block)
                 size += len(block)
-                if size > LARGEST:
+                if size > MAX_FILE_SIZE:
                     return ""  # it grows while it is read
     except OSError as error:
         if is_outside(error):  # descriptors have run out: nothing is known of the file

@@ -27,7 +27,7 @@ from copilot.session_events import (
     WorkflowPermissionOperation,
 )
 
-from waza.executors.copilot_policy import ToolPolicy, agent_policy, identity_of
+from waza.executors.copilot_policy import ToolPolicy, agent_policy, requested_tool
 from waza.model.skill import Target
 
 
@@ -142,7 +142,7 @@ def test_an_empty_list_has_its_own_reason(request_: Any, name: str):
     rules = policy()
     assert not allowed(rules, request_)
     assert rules.denials[-1].reason == "the agent declares tools: [], so no tool is allowed"
-    assert rules.denials[-1].tool == identity_of(request_)
+    assert rules.denials[-1].tool == requested_tool(request_)
 
 
 @pytest.mark.parametrize("request_", [*[one for one, _ in KNOWN.values()], *EXTENSIONS, {"kind": "new"}])

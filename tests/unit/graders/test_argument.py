@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from tests.unit.graders._configs import errors, read, refused
 
-from waza.graders.argument import MISSING, Matcher, Range, as_text, mismatch
+from waza.graders.argument import MISSING, Matcher, Range, as_text, find_mismatch
 from waza.graders.tool_calls import ToolCalls
 from waza.model.observation import Observation, ToolEvent
 from waza.model.verdict import Helpers
@@ -143,15 +143,15 @@ def test_a_mismatch_says_what_was_there_and_what_was_wanted():
 def test_the_first_mismatch_by_name_is_told():
     call = ToolEvent(turn=1, sequence=1, tool_name="t", args={"a": 1, "b": 1}, success=True)
     matchers = {"b": Matcher(equals=2), "a": Matcher(equals=3)}
-    assert mismatch(matchers, call).startswith("argument 'a' ")
-    assert mismatch({"c": Matcher(equals=None)}, call) == "argument 'c' is missing"
-    assert mismatch({}, call) == ""
+    assert find_mismatch(matchers, call).startswith("argument 'a' ")
+    assert find_mismatch({"c": Matcher(equals=None)}, call) == "argument 'c' is missing"
+    assert find_mismatch({}, call) == ""
 
 
 @pytest.mark.parametrize("args", ["text", ["list"], None, 3])
 def test_arguments_that_are_no_object_are_none_at_all(args):
     call = ToolEvent(turn=1, sequence=1, tool_name="t", args=args, success=True)
-    assert mismatch({"a": Matcher(equals=None)}, call) == "argument 'a' is missing"
+    assert find_mismatch({"a": Matcher(equals=None)}, call) == "argument 'a' is missing"
 
 
 def test_arguments_are_the_same_after_a_trip_through_json():

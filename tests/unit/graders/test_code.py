@@ -175,4 +175,4 @@ def test_javascript_is_not_parsed_as_python():
 
 def test_paths_stay(tmp_path: Path):
     grader = Code(assertions=["True"])
-    assert grader.placed(GraderLocation(base=tmp_path)) == grader
+    assert grader.resolve_paths(GraderLocation(base=tmp_path)) == grader

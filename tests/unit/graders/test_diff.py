@@ -5,8 +5,8 @@ import pytest
 from tests.unit.graders._configs import errors, findings, read, refused, warnings
 
 from waza.errors import GraderError
-from waza.graders import _workspace
-from waza.graders._difference import difference
+from waza.graders import _workspace_files
+from waza.graders._difference import describe_difference
 from waza.graders.base import GraderLocation
 from waza.graders.diff import Diff, ExpectedFile
 from waza.model.observation import Observation
@@ -33,7 +33,7 @@ def write(path: Path, text: str | bytes) -> Path:
 def graded(grader: Diff, suite: Path, *, update: bool = False) -> Verdict:
     around = GraderLocation(base=suite, fixtures=suite / "fixtures")
     seen = Observation(workspace=str(suite.parent / "workspace"))
-    return grader.placed(around).grade(seen, Helpers(update_snapshots=update))
+    return grader.resolve_paths(around).grade(seen, Helpers(update_snapshots=update))
 
 
 def one(path: str, **keys) -> Diff:
@@ -257,7 +257,7 @@ def test_links_out_of_the_workspace_and_special_files_are_not_read(suite):
 
 
 def test_a_file_above_the_limit_fails_with_its_size(suite, monkeypatch):
-    monkeypatch.setattr(_workspace, "MAX_BYTES", 3)
+    monkeypatch.setattr(_workspace_files, "MAX_BYTES", 3)
     verdict = graded(one("src/b.txt", snapshot="b.txt"), suite)
     assert verdict.score == 0
     assert "too large" in verdict.feedback
@@ -301,7 +301,7 @@ def test_configs_that_are_refused(suite):
 )
 def test_files_that_are_not_text_are_compared_by_bytes(expected, found, words):
     pair = [one.encode() if isinstance(one, str) else one for one in (expected, found)]
-    told = difference(*pair)
+    told = describe_difference(*pair)
     assert told.startswith(words)
     assert "\\\\" not in told
 

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.graders._configs import errors, read, refused, warnings
 
 from waza.errors import GraderError
-from waza.graders import _workspace
+from waza.graders import _workspace_files
 from waza.graders.file import ContentPattern, File
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
@@ -96,7 +96,7 @@ def test_bytes_that_are_no_text_are_searched_all_the_same(workspace):
 
 
 def test_a_file_above_the_limit_fails_with_its_size(workspace, monkeypatch):
-    monkeypatch.setattr(_workspace, "MAX_BYTES", 5)
+    monkeypatch.setattr(_workspace_files, "MAX_BYTES", 5)
     verdict = graded(content("app/main.py", must_not_match=["x"]), workspace)
     assert verdict.score == 0
     assert "too large" in verdict.feedback

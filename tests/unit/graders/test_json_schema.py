@@ -107,16 +107,16 @@ def test_a_schema_file_is_sought_beside_the_suite_and_then_in_the_current_direct
     assert errors(grader, suite) == [("schema_file",)]
     (here / "it.json").write_text('{"type": "string"}', encoding="utf-8")
     assert findings(grader, suite) == []
-    assert graded(grader.placed(GraderLocation(base=suite)), '"x"').passed
+    assert graded(grader.resolve_paths(GraderLocation(base=suite)), '"x"').passed
     (suite / "it.json").write_bytes(b'\xef\xbb\xbf{"type": "number"}')
-    assert not graded(grader.placed(GraderLocation(base=suite)), '"x"').passed
+    assert not graded(grader.resolve_paths(GraderLocation(base=suite)), '"x"').passed
     assert graded(grader, '"x"').passed  # never placed: only the current directory is known
 
 
 def test_a_run_cannot_change_the_schema(tmp_path):
     file = tmp_path / "it.json"
     file.write_text('{"type": "number"}', encoding="utf-8")
-    grader = JsonSchema(schema_file=str(file)).placed(GraderLocation())
+    grader = JsonSchema(schema_file=str(file)).resolve_paths(GraderLocation())
     file.write_text("{}", encoding="utf-8")
     assert not graded(grader, '"x"').passed
 
@@ -128,8 +128,8 @@ def test_references_start_from_the_schema_file_or_the_suite(tmp_path):
     around = GraderLocation(base=tmp_path)
     for grader in (JsonSchema(schema=whole), JsonSchema(schema_file="whole.json")):
         assert errors(grader, tmp_path) == []
-        assert graded(grader.placed(around), '{"a": "x"}').passed
-        assert not graded(grader.placed(around), '{"a": 1}').passed
+        assert graded(grader.resolve_paths(around), '{"a": "x"}').passed
+        assert not graded(grader.resolve_paths(around), '{"a": 1}').passed
 
 
 def test_no_reference_of_a_module_leaves_it(tmp_path):
@@ -171,7 +171,7 @@ def test_a_schema_that_does_not_compile_is_an_error_at_load(schema, tmp_path):
     grader = JsonSchema(schema_file="it.json")
     assert errors(grader, tmp_path) == [("schema_file",)]
     # Reached all the same, it is no verdict; what is not JSON fails before the schema is looked at.
-    placed = grader.placed(GraderLocation(base=tmp_path))
+    placed = grader.resolve_paths(GraderLocation(base=tmp_path))
     with pytest.raises(GraderError):
         graded(placed, "1")
     assert not graded(placed, "prose").passed

@@ -149,9 +149,9 @@ def test_files_beside_the_suite_are_found(monkeypatch, tmp_path: Path):
     around = GraderLocation(base=Path("../suite"))
 
     given = ProgramGrader(command="./graders/check.sh", args=["data ü.txt", "plain"])
-    assert graded(given.placed(around)).feedback == f"suite {suite / 'data ü.txt'} plain"
-    assert graded(ProgramGrader(command="bare.sh").placed(around)).feedback == "bare"
-    assert graded(ProgramGrader(command="local.sh").placed(around)).feedback == "cwd"
+    assert graded(given.resolve_paths(around)).feedback == f"suite {suite / 'data ü.txt'} plain"
+    assert graded(ProgramGrader(command="bare.sh").resolve_paths(around)).feedback == "bare"
+    assert graded(ProgramGrader(command="local.sh").resolve_paths(around)).feedback == "cwd"
 
 
 def test_the_suite_wins_over_the_current_directory(monkeypatch, tmp_path: Path):
@@ -159,14 +159,14 @@ def test_the_suite_wins_over_the_current_directory(monkeypatch, tmp_path: Path):
         (tmp_path / name).mkdir()
         script(tmp_path / name / "check.sh", f"#!/bin/sh\necho {name}\n")
     monkeypatch.chdir(tmp_path / "cwd")
-    placed = ProgramGrader(command="./check.sh").placed(GraderLocation(base=tmp_path / "suite"))
+    placed = ProgramGrader(command="./check.sh").resolve_paths(GraderLocation(base=tmp_path / "suite"))
     assert graded(placed).feedback == "suite"
 
 
 def test_words_that_are_no_files_stay_as_they_are(tmp_path: Path):
     (tmp_path / "bash").mkdir()
     grader = ProgramGrader(command="bash", args=["-c", "echo " + "x" * 9000, "", ".", "~", "a\nb"])
-    assert grader.placed(GraderLocation(base=tmp_path)) == grader
+    assert grader.resolve_paths(GraderLocation(base=tmp_path)) == grader
 
 
 def test_nul_is_refused():

@@ -7,7 +7,7 @@ import pytest
 
 from waza.errors import GraderError
 from waza.graders import _rubric
-from waza.graders._judging import DEFAULT_TIME_LIMIT, TIME_LIMIT, duration
+from waza.graders._ask_judge import DEFAULT_TIME_LIMIT, TIME_LIMIT, parse_duration
 from waza.graders.base import ConfigMistake, GraderLocation
 from waza.graders.prompt import FAIL, PASS, Prompt
 from waza.kit import yaml
@@ -57,7 +57,7 @@ def graded(grader: Prompt, judge: ScriptedJudge, around: GraderLocation | None =
     assert [finding for finding in grader.check(around) if not finding.warning] == []
     seen_now = msgspec.structs.replace(SEEN, **seen)
     helpers = Helpers(name="review", judge=judge, judge_model="suite-judge", judge_effort="low")
-    verdict = asyncio.run(grader.placed(around).grade(seen_now, helpers))
+    verdict = asyncio.run(grader.resolve_paths(around).grade(seen_now, helpers))
     assert judge.closed == len(judge.opened)
     return verdict
 
@@ -312,7 +312,7 @@ def test_a_judge_in_the_agents_session_gets_no_more_tools():
     ],
 )
 def test_durations(text, seconds):
-    assert duration(text) == pytest.approx(seconds)
+    assert parse_duration(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_durations(text, seconds):
     ],
 )
 def test_texts_that_are_no_limit(text):
-    assert duration(text) is None
+    assert parse_duration(text) is None
 
 
 def test_time_limit_from_the_environment(monkeypatch):
@@ -418,7 +418,7 @@ def test_built_in_rubrics(name):
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_goldens_of_built_in_rubrics_go_both_ways(name):
-    loaded, problems = _rubric.load(name, GraderLocation())
+    loaded, problems = _rubric.load_rubric(name, GraderLocation())
     assert loaded
     assert problems == []
     head = loaded.head
@@ -463,7 +463,7 @@ def test_where_rubrics_are_sought(tmp_path: Path, monkeypatch):
 
 def test_the_rubric_is_read_once(tmp_path: Path):
     around = rubric(tmp_path)
-    grader = Prompt(rubric="rubrics/tone.md").placed(around)
+    grader = Prompt(rubric="rubrics/tone.md").resolve_paths(around)
     (tmp_path / "rubrics" / "tone.md").unlink()
     helpers = Helpers(judge=ScriptedJudge(JudgeAnswer(calls=(passing(),))))
     assert asyncio.run(grader.grade(SEEN, helpers)).passed

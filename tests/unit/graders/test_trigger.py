@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from waza.errors import GraderError
-from waza.graders._keywords import keywords, tokens, use_for
+from waza.graders._keywords import extract_keywords, find_use_for_phrases, tokenize
 from waza.graders.base import ConfigMistake, GraderLocation
 from waza.graders.trigger import Trigger
 from waza.kit import yaml
@@ -43,7 +43,7 @@ def graded(around: GraderLocation, prompt: str, **config) -> Verdict:
     config = {"skill_path": "skills/csv-cleaner", "mode": "positive", **config}
     grader = Trigger(**config)
     assert list(grader.check(around)) == []
-    return grader.placed(around).grade(Observation(prompt=prompt), Helpers())
+    return grader.resolve_paths(around).grade(Observation(prompt=prompt), Helpers())
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_prompt_without_words_scores_nothing(around):
 
 
 def test_without_a_task_it_fails(around):
-    grader = Trigger(skill_path="skills/csv-cleaner", mode="negative").placed(around)
+    grader = Trigger(skill_path="skills/csv-cleaner", mode="negative").resolve_paths(around)
     verdict = grader.grade(Observation(prompt="", has_task=False), Helpers())
     assert (verdict.score, verdict.passed, verdict.error) == (0.0, False, "")
 
 
 def test_the_skill_is_read_once(around):
-    grader = Trigger(skill_path="skills/csv-cleaner", mode="positive").placed(around)
+    grader = Trigger(skill_path="skills/csv-cleaner", mode="positive").resolve_paths(around)
     (around.base / "skills/csv-cleaner/SKILL.md").unlink()
     assert grader.grade(Observation(prompt="clean a csv file"), Helpers()).passed
 
@@ -190,10 +190,10 @@ def test_refused_at_load(config, message):
 
 
 def test_tokens_are_runs_of_letters_and_digits():
-    assert tokens("Fix the_CSV-file, v1.22 or x86!") == ["fix", "csv", "file", "x86"]
-    assert tokens("How can you get Rows rows") == ["rows", "rows"]
-    assert tokens("é 日 ab ½½") == ["日", "½½"]  # counted in bytes of UTF-8
-    assert tokens("re\u0301sume\u0301") == ["sume"]  # marks separate
+    assert tokenize("Fix the_CSV-file, v1.22 or x86!") == ["fix", "csv", "file", "x86"]
+    assert tokenize("How can you get Rows rows") == ["rows", "rows"]
+    assert tokenize("é 日 ab ½½") == ["日", "½½"]  # counted in bytes of UTF-8
+    assert tokenize("re\u0301sume\u0301") == ["sume"]  # marks separate
 
 
 @pytest.mark.parametrize(
@@ -212,16 +212,16 @@ def test_tokens_are_runs_of_letters_and_digits():
     ],
 )
 def test_use_for_phrases(description, phrases):
-    assert use_for(description) == phrases
+    assert find_use_for_phrases(description) == phrases
 
 
 def test_what_it_is_not_for_gives_no_keywords():
-    found = keywords("tool", "Draws maps. DO NOT USE FOR: poems. USE FOR: sketches", "body")
+    found = extract_keywords("tool", "Draws maps. DO NOT USE FOR: poems. USE FOR: sketches", "body")
     assert found.words == {"tool", "draws", "maps", "sketches", "body"}
 
 
 def test_a_phrase_counts_as_a_whole_or_by_its_words():
-    skill = keywords("x", 'USE FOR: "tidy up tidy tables", "C#"', "words")
+    skill = extract_keywords("x", 'USE FOR: "tidy up tidy tables", "C#"', "words")
     assert skill.match("please Tidy Up Tidy Tables now").phrase_score == 1.0
     assert skill.match("tidy houses").phrase_score == pytest.approx(2 / 3)
     assert skill.match("some C# code").phrase_score == 1.0

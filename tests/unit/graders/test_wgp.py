@@ -136,7 +136,9 @@ def test_the_suite_comes_before_the_current_directory(tmp_path: Path, monkeypatc
     program(tmp_path / "cwd" / "only.py", f"print('''{response(rationale='only')}''')")
     monkeypatch.chdir(tmp_path / "cwd")
     for artifact, found in (("check.py", "suite"), ("only.py", "only")):
-        placed = Wgp(runtime="program", artifact=artifact).placed(GraderLocation(base=tmp_path / "suite"))
+        placed = Wgp(runtime="program", artifact=artifact).resolve_paths(
+            GraderLocation(base=tmp_path / "suite")
+        )
         assert Path(placed.artifact).is_absolute()
         assert graded(placed).feedback == found
 

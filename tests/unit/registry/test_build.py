@@ -20,7 +20,7 @@ def graded(module: Path, seen: Observation, *, update_snapshots: bool = False) -
     grader, findings = read_preset(preset, module / "fixtures")
     assert findings == []
     assert grader is not None
-    answer = grader.placed(surroundings(preset, module / "fixtures")).grade(
+    answer = grader.resolve_paths(surroundings(preset, module / "fixtures")).grade(
         seen, Helpers(update_snapshots=update_snapshots)
     )
 

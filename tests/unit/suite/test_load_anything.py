@@ -17,7 +17,7 @@ from waza.graders import TYPES
 from waza.kit.decode import fields_of
 from waza.model.suite import GraderEntry, SuiteFile
 from waza.model.task import TaskFile
-from waza.plugins import load as load_plugin
+from waza.plugins import load_class as load_plugin
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
 

@@ -11,7 +11,7 @@ from tests.support.program import write_tree
 from waza.errors import ExecutorError, SuiteError
 from waza.model.mocks import CommandMock
 from waza.suite.load import load
-from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, sanitised
+from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, redact_call
 
 
 def program(
@@ -195,7 +195,7 @@ def test_a_sequence_gives_one_step_a_matching_call(tmp_path):
     ],
 )
 def test_recorded_arguments_hold_no_secrets(argv, clean):
-    assert sanitised(call(*argv, MY_PASSWORD="s3cr3t-value")) == clean
+    assert redact_call(call(*argv, MY_PASSWORD="s3cr3t-value")) == clean
 
 
 # The rules of declarations, through the loader.

@@ -13,7 +13,7 @@ from waza.kit.decode import Decoder, Document
 from waza.kit.yaml import load as load_yaml
 from waza.model.mocks import McpMock, McpTool
 from waza.suite.load import load
-from waza.workspace.fixtures import tools_of
+from waza.workspace.fixtures import load_tools
 from waza.workspace.mcp_mock import McpServer, go_text
 
 
@@ -309,7 +309,7 @@ def tool(value: Any) -> str:
 
 
 def outputs(mock: McpMock, home: Path) -> dict[str, Any]:
-    return {name: found.responses[0].returns for name, found in tools_of(mock, home).items()}
+    return {name: found.responses[0].returns for name, found in load_tools(mock, home).items()}
 
 
 def test_fixtures_are_walked_and_bundles_opened(tmp_path):
@@ -335,9 +335,9 @@ def test_fixtures_are_walked_and_bundles_opened(tmp_path):
 def test_later_files_and_the_suite_itself_replace_tools(tmp_path):
     write_tree(tmp_path, {"mcp/b/x.json": tool(1), "mcp/a.json": '{"tools": {"x": {"description": "a"}}}'})
     mock = McpMock(name="m", fixtures="mcp")
-    assert tools_of(mock, tmp_path)["x"].description == ""
+    assert load_tools(mock, tmp_path)["x"].description == ""
     inline = McpTool(description="inline")
-    assert tools_of(msgspec.structs.replace(mock, tools={"x": inline}), tmp_path) == {"x": inline}
+    assert load_tools(msgspec.structs.replace(mock, tools={"x": inline}), tmp_path) == {"x": inline}
 
 
 def test_an_empty_tools_object_makes_no_bundle(tmp_path):
@@ -366,12 +366,12 @@ def test_fixtures_that_became_unusable_are_told_when_they_are_opened(tmp_path, c
     if content is not None:
         (tmp_path / "mcp" / "find.json").write_text(content, encoding="utf-8")
     with pytest.raises(ExecutorError, match=says):
-        tools_of(McpMock(name="m", fixtures="mcp"), tmp_path)
+        load_tools(McpMock(name="m", fixtures="mcp"), tmp_path)
 
 
 def test_fixtures_that_are_gone_are_told_when_they_are_opened(tmp_path):
     with pytest.raises(ExecutorError, match="No such file"):
-        tools_of(McpMock(name="m", fixtures="mcp"), tmp_path)
+        load_tools(McpMock(name="m", fixtures="mcp"), tmp_path)
 
 
 # The rules of declarations, through the loader.

@@ -83,7 +83,7 @@ def test_a_tree_may_be_deeper_than_our_stack(source: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["one", "many"])
 def test_what_is_too_large_is_refused(source: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "LARGEST", 1_000_000)
+    monkeypatch.setattr(packing, "MAX_ARCHIVE_SIZE", 1_000_000)
     if kind == "one":
         with (source / "big").open("wb") as file:
             file.truncate(1 << 40)  # never read as a whole

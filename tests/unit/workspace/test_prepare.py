@@ -8,7 +8,7 @@ from tests.support.program import write_tree
 from waza.errors import ExecutorError
 from waza.model.agent import AttemptWorkspace, Instruction, Resource
 from waza.model.task import InputFile, Inputs, Repo, Task
-from waza.workspace.prepare import HEAD, close_workspace, open_workspace
+from waza.workspace.prepare import HEAD_BYTES, close_workspace, open_workspace
 from waza.workspace.run_tempdir import RunTempdir
 
 
@@ -120,7 +120,7 @@ def test_modes_of_fixtures_are_not_taken_over(home: Path):
 def test_of_large_files_only_the_beginning_is_held(home: Path):
     (home / "fixtures/large").write_bytes(b"x" * 5_000_000)
     place, found = opened(task(home, Inputs(files=[InputFile(path="large")])))
-    assert place.resources == (Resource("large", 5_000_000, b"x" * HEAD),)
+    assert place.resources == (Resource("large", 5_000_000, b"x" * HEAD_BYTES),)
     assert len(found["large"]) == 5_000_000
 
 

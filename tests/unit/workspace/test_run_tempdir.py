@@ -118,7 +118,7 @@ def test_a_removal_that_is_cancelled_is_done_again_at_the_end(
             await asyncio.Event().wait()
 
         with monkeypatch.context() as patched:
-            patched.setattr(git, "worktree_remove", hanging)
+            patched.setattr(git, "remove_worktree", hanging)
             removing = asyncio.create_task(room.remove_directory(place))
             await begun.wait()
             removing.cancel()
@@ -242,7 +242,7 @@ def test_a_worktree_that_git_does_not_let_go_is_told(temp: Path, repo: Path, mon
         async def refused(source: Path, target: Path) -> None:
             raise git.GitError("the disk is read-only")
 
-        monkeypatch.setattr(git, "worktree_remove", refused)
+        monkeypatch.setattr(git, "remove_worktree", refused)
         return await room.close()
 
     (told,) = asyncio.run(use())

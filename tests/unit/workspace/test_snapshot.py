@@ -10,7 +10,7 @@ from tests.support.program import write_tree
 
 from waza.model.observation import WrittenFile
 from waza.workspace import snapshot
-from waza.workspace.snapshot import take
+from waza.workspace.snapshot import take_snapshot
 
 
 def changes(before: snapshot.Snapshot) -> dict[str, str]:
@@ -23,7 +23,7 @@ def digest(data: bytes) -> str:
 
 def test_new_and_changed_files_are_written_ones(tmp_path: Path):
     write_tree(tmp_path, {"same": "same", "old": "old", "gone": "gone", "sub/dir/left": "left"})
-    before = take(tmp_path)
+    before = take_snapshot(tmp_path)
     assert before.written() == ()
     (tmp_path / "gone").unlink()
     (tmp_path / "same").write_text("other")
@@ -40,7 +40,7 @@ def test_new_and_changed_files_are_written_ones(tmp_path: Path):
 def test_contents_decide_and_not_times_or_sizes(tmp_path: Path):
     file = tmp_path / "a"
     file.write_text("one")
-    before, times = take(tmp_path), file.stat()
+    before, times = take_snapshot(tmp_path), file.stat()
     file.write_text("two")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert changes(before) == {"a": digest(b"two")}
@@ -53,7 +53,7 @@ def test_contents_decide_and_not_times_or_sizes(tmp_path: Path):
 def test_only_regular_files_count_and_links_are_not_followed(tmp_path: Path):
     outside = write_tree(tmp_path / "outside", {"secret": "s"})
     root = write_tree(tmp_path / "root", {"real": "r"})
-    before = take(root)
+    before = take_snapshot(root)
     (root / "file-link").symlink_to(outside / "secret")
     (root / "folder-link").symlink_to(outside)
     (root / "circle").symlink_to(root)
@@ -91,13 +91,13 @@ def test_a_tree_deeper_than_our_stack(tmp_path: Path):
 
 
 def test_huge_files_are_left_out(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(snapshot, "LARGEST", 10)
+    monkeypatch.setattr(snapshot, "MAX_FILE_SIZE", 10)
     write_tree(tmp_path, {"fits": "x" * 10, "huge": "x" * 11})
-    assert set(take(tmp_path).digests) == {"fits"}
+    assert set(take_snapshot(tmp_path).digests) == {"fits"}
 
 
 def test_a_workspace_that_is_gone_has_no_files(tmp_path: Path):
-    before = take(write_tree(tmp_path / "w", {"a": "a"}))
+    before = take_snapshot(write_tree(tmp_path / "w", {"a": "a"}))
     (tmp_path / "w" / "a").unlink()
     (tmp_path / "w").rmdir()
     assert before.written() == ()

@@ -25,7 +25,7 @@ from waza.m365.custom.custom_result import CustomKind
 from waza.m365.custom.prompty import Prompty, PromptyError
 from waza.m365.document.check import SIMILAR
 from waza.m365.document.options import BUILT_IN, RESERVED
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 
 FOLDER = "custom-evaluators"
 
@@ -84,16 +84,18 @@ def _misnamed(folder: Path, name: str, present: set[str]) -> Misnamed | None:
     """Return what is wrong with a name that stands for no evaluator."""
     if name not in present:
         message = f"Unknown evaluator '{name}'"
-        return Misnamed(name=name, file=shown(folder), message=message, hint=_advice(folder, name, present))
+        return Misnamed(
+            name=name, file=display_path(folder), message=message, hint=_advice(folder, name, present)
+        )
     if not _NAME.fullmatch(name):
         message = f"Custom evaluator {name!r} has no valid name"
         hint = "start with a letter, go on with letters, digits and underscores"
-        return Misnamed(name=name, file=shown(folder / name), message=message, hint=hint)
+        return Misnamed(name=name, file=display_path(folder / name), message=message, hint=hint)
     built_in = next((reserved for reserved in RESERVED if reserved.lower() == name.lower()), None)
     if built_in:
         message = f"Custom evaluator '{name}' has the name of the built-in evaluator {built_in}"
         hint = f"name it domain_{name}, for example"
-        return Misnamed(name=name, file=shown(folder / name), message=message, hint=hint)
+        return Misnamed(name=name, file=display_path(folder / name), message=message, hint=hint)
     return None
 
 
@@ -102,8 +104,8 @@ def _advice(folder: Path, name: str, present: set[str]) -> str:
     if meant:
         return f"did you mean '{meant}'?"
     if not folder.is_dir():
-        return f"there is no folder {shown(folder)}; start from the directory that has it"
-    return f"write it as {shown(folder / name / name)}.py"
+        return f"there is no folder {display_path(folder)}; start from the directory that has it"
+    return f"write it as {display_path(folder / name / name)}.py"
 
 
 def _read(folder: Path, name: str, found: Discovery) -> None:
@@ -113,7 +115,7 @@ def _read(folder: Path, name: str, found: Discovery) -> None:
     if wrapper.name not in files:
         message = f"Custom evaluator '{name}' is missing required file '{name}.py'"
         hint = "the file and the folder must have the same name, in the same spelling"
-        found.problems.append(Problem(file=shown(folder), message=message, hint=hint))
+        found.problems.append(Problem(file=display_path(folder), message=message, hint=hint))
         return
     tree = _parsed(wrapper, name)
     if isinstance(tree, Problem):
@@ -123,7 +125,7 @@ def _read(folder: Path, name: str, found: Discovery) -> None:
     if not classes:
         message = f"Custom evaluator '{name}' has no class"
         hint = "write a class with the methods __init__ and __call__"
-        found.problems.append(Problem(file=shown(wrapper), message=message, hint=hint))
+        found.problems.append(Problem(file=display_path(wrapper), message=message, hint=hint))
         return
     kind: CustomKind = "judge" if f"{name}.prompty" in files else "code"
     found.evaluators.append(CustomEvaluator(name=name, kind=kind, wrapper=wrapper, classes=classes))
@@ -151,7 +153,7 @@ def import_failure(
 
 def _import_failure(name: str, file: Path, text: str, line: int = 0, column: int = 0) -> Problem:
     message = f"Custom evaluator '{name}' failed to import: {text}"
-    return Problem(file=shown(file), message=message, line=line, column=column)
+    return Problem(file=display_path(file), message=message, line=line, column=column)
 
 
 def _parsed(wrapper: Path, name: str) -> ast.Module | Problem:
@@ -196,7 +198,7 @@ def _calls(tree: ast.Module) -> set[str]:
 
 
 def _warnings(evaluator: CustomEvaluator, tree: ast.Module) -> Iterator[Problem]:
-    name, file = evaluator.name, shown(evaluator.wrapper)
+    name, file = evaluator.name, display_path(evaluator.wrapper)
     if len(evaluator.classes) > 1 and any(_class_names(tree)):
         first, *others = evaluator.classes
         message = f"Custom evaluator '{name}' has several classes; '{first}', the first, is the evaluator"
@@ -222,7 +224,7 @@ def _of_prompt(name: str, file: Path) -> Iterator[Problem]:
         blanks = Prompty(file, {}).blanks()
     except PromptyError as error:
         message = f"Custom evaluator '{name}' will not work: {error}"
-        yield Problem(file=shown(file), message=message, severity="warning")
+        yield Problem(file=display_path(file), message=message, severity="warning")
         return
     if blanks:
         yield _blanks(name, file, blanks)
@@ -236,7 +238,7 @@ def _blanks(name: str, file: Path, blanks: Mapping[str, int]) -> Problem:
         hint = "list them there; 'prompt' is reserved, so call it user_prompt"
     without = "without an entry in 'inputs:', variables of the prompt render empty"
     return Problem(
-        file=shown(file),
+        file=display_path(file),
         line=min(blanks.values()),
         column=1,
         message=f"Custom evaluator '{name}': {without}: {', '.join(blanks)}",

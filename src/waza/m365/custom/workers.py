@@ -20,7 +20,7 @@ from waza.kit.line_process import LineProcess, ProcessPool, decode_answer
 from waza.kit.process import ProcessDiedError
 from waza.m365.custom import promptflow_shim
 from waza.m365.custom.discover import CustomEvaluator
-from waza.problem import shown
+from waza.problem import display_path
 from waza.registry.cache import cache_root
 
 _LONGEST_LINE = 64 * 1024  # bytes of a line that does not end
@@ -50,7 +50,7 @@ class WorkerAnswer(msgspec.Struct):
     @property
     def place(self) -> str:
         """The place of an exception in words, with the code there; empty where it is not in a file."""
-        where = f"{shown(Path(self.file))}:{self.line}" if self.file else ""
+        where = f"{display_path(Path(self.file))}:{self.line}" if self.file else ""
         return f"{where}: {self.code}" if where and self.code else where
 
 

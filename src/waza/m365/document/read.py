@@ -21,7 +21,7 @@ from waza.m365.document.objects import typed
 from waza.m365.document.options import Evaluators
 from waza.m365.document.upgrade import upgrade
 from waza.m365.document.validate import validate
-from waza.problem import Problem, shown
+from waza.problem import Problem, display_path
 
 NAMES = ("prompts.json", "evals.json", "tests.json")
 FOLDER = "evals"
@@ -124,7 +124,7 @@ def is_document(path: Path) -> bool:
 
 def read_nodes(path: Path) -> tuple[str, Document]:
     """Return the text of a file of JSON and its nodes, whatever they are. Raises SuiteError."""
-    file, data = shown(path), _data(path)
+    file, data = display_path(path), _data(path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -148,14 +148,14 @@ def _data(path: Path) -> bytes:
             raise _refused(path, f"is {kind}", "name the file of a document")
         if path.suffix.lower() in _REPORTS:
             json = path.with_suffix(".json")
-            name = shown(json) if json.is_file() else "the .json file"
+            name = display_path(json) if json.is_file() else "the .json file"
             raise _refused(path, "is no document, since documents are JSON", f"name {name}")
         if status.st_size > MAX_FILE:
             raise _refused(path, f"is larger than {MAX_FILE // 2**20} MB")
         return path.read_bytes()
     except FileNotFoundError:
         meant = _near(path)
-        hint = f"did you mean {shown(meant)}?" if meant else ""
+        hint = f"did you mean {display_path(meant)}?" if meant else ""
         raise _refused(path, "there is no such file", hint) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -163,7 +163,7 @@ def _data(path: Path) -> bytes:
 
 
 def _refused(path: Path, message: str, hint: str = "") -> SuiteError:
-    return SuiteError([Problem(file=shown(path), message=message, hint=hint)])
+    return SuiteError([Problem(file=display_path(path), message=message, hint=hint)])
 
 
 def _near(path: Path) -> Path | None:

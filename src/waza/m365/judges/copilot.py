@@ -15,7 +15,7 @@ from waza.model.agent import Executor, JudgeQuestion, Setup
 from waza.model.suite import Config
 from waza.model.task import Task
 from waza.model.trial import Attempt, Trial
-from waza.plugins import load as load_plugin
+from waza.plugins import load_class as load_plugin
 
 MISSING_SDK = "the judge copilot needs the GitHub Copilot SDK; install it: pip install 'waza[copilot]'"
 NO_REPLY = "GitHub Copilot gave no judgement: "

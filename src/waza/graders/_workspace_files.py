@@ -16,7 +16,7 @@ from waza.model.observation import Observation
 MAX_BYTES = 50 * 1024 * 1024  # of a file that is looked into
 
 
-def cleaned(path: str) -> str:
+def normalize_path(path: str) -> str:
     """Return a workspace path without `.` and `..`, with `/` as separator.
 
     Raises ValueError with a sentence if it names the workspace itself or a place outside of it.
@@ -28,37 +28,37 @@ def cleaned(path: str) -> str:
     return normal
 
 
-def path_fault(path: str) -> str:
+def path_error(path: str) -> str:
     """Return why a path in a config cannot be used, or an empty text."""
     try:
-        cleaned(path)
+        normalize_path(path)
     except ValueError as error:
         return str(error)
     return ""
 
 
-def opened(seen: Observation, paths: Iterable[str]) -> Path | None:
+def open_root(observation: Observation, paths: Iterable[str]) -> Path | None:
     """Return the directory that the agent worked in, or None where there was none.
 
     Raises GraderError if one of the paths leads out of it, or if it cannot be opened.
     """
     for path in paths:
-        if fault := path_fault(path):
+        if fault := path_error(path):
             raise GraderError(fault)
-    if not seen.workspace:
+    if not observation.workspace:
         return None
     try:
-        os.scandir(seen.workspace).close()
+        os.scandir(observation.workspace).close()
     except OSError as error:
         raise GraderError(
-            f"the workspace {seen.workspace} cannot be opened: {describe_os_error(error)}"
+            f"the workspace {observation.workspace} cannot be opened: {describe_os_error(error)}"
         ) from error
-    return Path(seen.workspace)
+    return Path(observation.workspace)
 
 
-def exists(root: Path, path: str) -> bool:
+def path_exists(root: Path, path: str) -> bool:
     """Tell whether a workspace path is there. Raises ValueError with a sentence where that cannot be told."""
-    place = safe_join(root, cleaned(path))
+    place = safe_join(root, normalize_path(path))
     if not is_inside(root, place):
         raise ValueError(f"{path!r} leads out of the workspace, or in a circle, through a symbolic link")
     try:
@@ -66,7 +66,7 @@ def exists(root: Path, path: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise refusal(f"{path!r} cannot be looked up", error) from error
+        raise read_error(f"{path!r} cannot be looked up", error) from error
     return True
 
 
@@ -81,9 +81,9 @@ def encoding_note(data: bytes) -> str:
     return ""
 
 
-def content(root: Path, path: str) -> bytes:
+def read_file(root: Path, path: str) -> bytes:
     """Return the content of a workspace file. Raises ValueError with a sentence if it cannot be read."""
-    normal = cleaned(path)
+    normal = normalize_path(path)
     try:
         size = safe_join(root, normal).stat().st_size
         if size > MAX_BYTES:
@@ -92,10 +92,10 @@ def content(root: Path, path: str) -> bytes:
     except FileNotFoundError:
         raise ValueError(f"{path!r} does not exist") from None
     except OSError as error:
-        raise refusal(f"{path!r} cannot be read", error) from error
+        raise read_error(f"{path!r} cannot be read", error) from error
 
 
-def refusal(what: str, error: OSError) -> Exception:
+def read_error(what: str, error: OSError) -> Exception:
     """Return what to raise for a refusal of the system: ValueError, a finding; GraderError where no file is at fault."""
     kind = GraderError if is_outside(error) else ValueError
     return kind(f"{what}: {describe_os_error(error)}")

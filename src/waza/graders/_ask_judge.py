@@ -40,11 +40,13 @@ def time_limit(helpers: Helpers, own: float | None = None) -> float:
 
     A judge gets no longer than a turn of the agent.
     """
-    limit = own or helpers.judge_timeout or duration(os.environ.get(TIME_LIMIT, "")) or DEFAULT_TIME_LIMIT
+    limit = (
+        own or helpers.judge_timeout or parse_duration(os.environ.get(TIME_LIMIT, "")) or DEFAULT_TIME_LIMIT
+    )
     return min(limit, helpers.turn_timeout or limit)
 
 
-def duration(text: str) -> float | None:
+def parse_duration(text: str) -> float | None:
     """Return a duration (`5m`, `1m30s`, `1.5h`, or whole seconds) in seconds; None if it is not above 0."""
     text = text.strip()
     if re.fullmatch(r"\+?\d+", text, re.ASCII):
@@ -56,7 +58,7 @@ def duration(text: str) -> float | None:
 
 
 async def ask(
-    question: JudgeQuestion, seen: Observation, helpers: Helpers, resume_id: str = ""
+    question: JudgeQuestion, observation: Observation, helpers: Helpers, resume_id: str = ""
 ) -> JudgeAnswer:
     """Ask in a conversation of its own, or in the agent's session `resume_id`, and end the conversation.
 
@@ -69,7 +71,7 @@ async def ask(
             "executor: mock with a `judge` script"
         )
     more = [name for name in question.may_use if name not in READING]
-    async with _shown(seen, copied=bool(more)) as workdir:
+    async with _shown(observation, copied=bool(more)) as workdir:
         reading = READING if workdir is not None else ()
         interview = await helpers.judge.open(workdir, resume_id)
         try:
@@ -83,9 +85,9 @@ async def ask(
 
 
 @asynccontextmanager
-async def _shown(seen: Observation, *, copied: bool) -> AsyncIterator[Path | None]:
+async def _shown(observation: Observation, *, copied: bool) -> AsyncIterator[Path | None]:
     """Yield the directory that a judge is shown: the workspace, or a copy for one that may do more than read."""
-    workspace = Path(seen.workspace) if seen.workspace else None
+    workspace = Path(observation.workspace) if observation.workspace else None
     if not copied:
         yield workspace
         return
@@ -104,7 +106,7 @@ async def _shown(seen: Observation, *, copied: bool) -> AsyncIterator[Path | Non
         await asyncio.to_thread(own.remove)
 
 
-def with_material(instructions: str, material: Sequence[tuple[str, str]], closing: str) -> str:
+def build_prompt(instructions: str, material: Sequence[tuple[str, str]], closing: str) -> str:
     """Return instructions followed by titled texts in fences that no text can close, and a last word."""
     fence, sections = fence_sections([(title, text.strip()) for title, text in material])
     return "\n\n".join([instructions, "---", _FENCED.format(count=len(fence)), *sections, closing])

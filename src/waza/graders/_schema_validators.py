@@ -18,12 +18,12 @@ from waza.kit.line_process import LineProcess, ProcessPool, decode_answer
 from waza.kit.process import ProcessDiedError
 
 _MEMORY = 2 << 30  # bytes of address space
-_ARGV = (sys.executable, "-I", "-c", "from waza.graders._validating import serve; serve()")
+_ARGV = (sys.executable, "-I", "-c", "from waza.graders._schema_validators import serve; serve()")
 _REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
 _FORESEEN = 50_000_000  # characters of schema times characters of value
 
 
-def is_foreseeable(schema: str, value: str) -> bool:
+def is_cheap(schema: str, value: str) -> bool:
     """Tell whether little work is to be done: without references it is at most schema times value."""
     return len(schema) * len(value) <= _FORESEEN and not any(name in schema for name in _REFERENCES)
 
@@ -74,7 +74,7 @@ async def _started() -> LineProcess:
 
 def serve() -> None:
     """Answer questions, one a line: the work of a child."""
-    from waza.graders.json_schema import compiled_text
+    from waza.graders.json_schema import compile_text
 
     if sys.platform != "win32":
         import resource
@@ -85,7 +85,7 @@ def serve() -> None:
         asked = json.loads(line)
         file, root = (asked[key] and Path(asked[key]) for key in ("file", "root"))
         try:
-            answer = _Answer(errors=compiled_text(asked["schema"], file, root).errors(asked["value"]))
+            answer = _Answer(errors=compile_text(asked["schema"], file, root).errors(asked["value"]))
         except ValueError as error:
             answer = _Answer(fault=str(error))
         answers.write(json.dumps(msgspec.to_builtins(answer)).encode("ascii") + b"\n")
