@@ -107,7 +107,11 @@ class Pattern:
 
     def search(self, text: str) -> bool:
         """Return whether the pattern matches somewhere in the text (all of it, if compiled `anchored`)."""
-        return self._search(_encoded(text)) is not None
+        return self.search_bytes(_encoded(text))
+
+    def search_bytes(self, data: bytes) -> bool:
+        """Return the same of a text that is encoded as UTF-8."""
+        return self._search(data) is not None
 
     def fullmatch(self, text: str) -> bool:
         """Return whether the pattern matches the text from its first to its last character."""

@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from operator import is_
 from typing import Any
@@ -81,11 +81,9 @@ class Redactor:
         """
         for pattern in (extra_rules or {}).values():
             compile_pattern(pattern)
-        exact = list(_forms(secrets))
-        results = [*exact, *SHAPES.values()]
-        self._results = compile_alternatives(results)
-        self._full = compile_alternatives([*results, *FULL_SHAPES.values(), *(extra_rules or {}).values()])
-        self._any = compile_alternatives([*results, *LABELLED.values(), _WRAPPED])
+        results = [*_forms(secrets), *SHAPES.values()]
+        self._results = _Rules(results)
+        self._full_patterns = [*results, *FULL_SHAPES.values(), *(extra_rules or {}).values()]
 
     @classmethod
     def for_environment(cls, env: Mapping[str, str], *given: Any) -> Redactor:
@@ -102,18 +100,22 @@ class Redactor:
         }
         return cls(sorted(value for value in values if not _is_harmless(value)))
 
+    @cached_property
+    def _full(self) -> _Rules:
+        return _Rules(self._full_patterns)  # which takes long, and most runs have no need of it
+
     def text(self, text: str) -> str:
         """Return the text for results; the same object if nothing was found."""
-        return _redacted(self._results, text)
+        return self._results.redacted(text)
 
     def finds(self, data: bytes) -> bool:
         """Tell whether there may be something to redact for results in a JSON document, as it was encoded.
 
         It may be wrong to say yes, never to say no; one search of the whole is much cheaper than one a text.
         """
-        text = data.decode("utf-8", "replace")
-        spaced = text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
-        return self._any.search(text) or (spaced != text and self._any.search(spaced))
+        spaced = data.replace(b"\\n", b"\n").replace(b"\\t", b"\t").replace(b"\\r", b"\r")
+        suspicious = self._results.suspicious.search_bytes
+        return suspicious(data) or (spaced != data and suspicious(spaced))
 
     def value(self, value: Any) -> Any:
         """Return JSON-like data for results, strings and keys redacted; the same object if nothing was found.
@@ -124,7 +126,7 @@ class Redactor:
 
     def full_text(self, text: str) -> str:
         """Return the text for snapshots, logs and artifacts; the same object if nothing was found."""
-        return _redacted(self._full, text)
+        return self._full.redacted(text)
 
     def full_value(self, value: Any) -> Any:
         """Return JSON-like data for snapshots, logs and artifacts.
@@ -159,12 +161,29 @@ def redact_args(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
     return clean
 
 
-def _redacted(pattern: Pattern, text: str) -> str:
-    if len(text) < _SHORTEST:
-        return text
-    clean = substitute_groups(_labelled(), _unless_harmless, substitute(pattern, _placeholder, text))
-    clean = substitute(compile_alternatives([_WRAPPED]), partial(_unwrapped, pattern), clean)
-    return text if clean == text else clean
+class _Rules:
+    """What to redact: patterns of secrets, and what stands behind labels or is wrapped in lines of base64.
+
+    `suspicious` matches wherever there may be any of it, so that most texts need one search only.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = patterns
+        self.suspicious = compile_alternatives([*patterns, *LABELLED.values(), _WRAPPED])
+
+    @cached_property
+    def _secrets(self) -> Pattern:
+        return compile_alternatives(self._patterns)
+
+    def redacted(self, text: str) -> str:
+        """Return the text without secrets; the same object if there are none."""
+        if len(text) < _SHORTEST or not self.suspicious.search(text):
+            return text
+        clean = substitute_groups(
+            _labelled(), _unless_harmless, substitute(self._secrets, _placeholder, text)
+        )
+        clean = substitute(compile_alternatives([_WRAPPED]), partial(_unwrapped, self._secrets), clean)
+        return text if clean == text else clean
 
 
 def _unwrapped(pattern: Pattern, lines: str) -> str:
