@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -68,7 +68,7 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     @property
     def status(self) -> TaskStatus:
         """The status of the task. One that did not get all its trials cannot have passed."""
-        status = task_status(self.ordered)
+        status = task_status(self.trials.values())
         if self.stopped and status != "failed":
             return "error"
         return "skipped" if self.missing and status == "passed" else status
@@ -99,9 +99,10 @@ def figures_of(
     run: TrialResult, offset: int, *, cached: bool = False, rejudged: bool = False
 ) -> TrialFigures:
     """Return the figures of a run: the mean score of its graders, plain and weighted."""
-    asked = [one for one in (run.validations or {}).values() if one.type == PROMPT]
-    scores = [one.score for one in (run.validations or {}).values()]
-    weights = [one.weight if one.weight > 0 else 1.0 for one in (run.validations or {}).values()]
+    found = list((run.validations or {}).values())
+    asked = [one for one in found if one.type == PROMPT]
+    scores = [one.score for one in found]
+    weights = [one.weight if one.weight > 0 else 1.0 for one in found]
     weighted = [score * weight for score, weight in zip(scores, weights, strict=True)]
     return TrialFigures(
         offset=offset,
@@ -117,7 +118,7 @@ def figures_of(
     )
 
 
-def task_status(trials: Sequence[TrialFigures]) -> TaskStatus:
+def task_status(trials: Iterable[TrialFigures]) -> TaskStatus:
     """Return the status of a task: failed beats error beats passed; skipped when nothing was graded."""
     found = {trial.status for trial in trials}
     for status in ("failed", "error", "passed"):
@@ -133,10 +134,9 @@ def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None
         return None
     plain, weighted = [trial.score for trial in trials], [trial.weighted for trial in trials]
     passed = sum(trial.status == "passed" for trial in trials)
-    interval = _bootstrap(_seed(task_id, weighted), weighted)
+    interval = _bootstrap(_seed(task_id, weighted), weighted) if n > 1 else None
     late = any(trial.status == "passed" and trial.attempts > 1 for trial in trials)
     lower, upper = stats.wilson(passed, n)
-    spread = stats.std_dev(plain)
     return TaskStats(
         pass_rate=number(passed / n),
         flakiness_percent=number(stats.flakiness_percent(passed, n)),
@@ -148,14 +148,14 @@ def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None
         avg_weighted_score=number(stats.mean(weighted)),
         min_score=number(min(plain)),
         max_score=number(max(plain)),
-        std_dev_score=number(spread),
+        std_dev_score=number(stats.std_dev(plain)),
         score_variance=number(stats.variance(plain)),
-        ci95_lo=interval.lower if n > 1 else 0,
-        ci95_hi=interval.upper if n > 1 else 0,
+        ci95_lo=interval.lower if interval else 0,
+        ci95_hi=interval.upper if interval else 0,
         flaky=0 < passed < n or late,
         avg_duration_ms=sum(trial.duration_ms for trial in trials) // n,
-        bootstrap_ci=interval if n > 1 else None,
-        is_significant=_significant(interval) if n > 1 else None,
+        bootstrap_ci=interval,
+        is_significant=_significant(interval) if interval else None,
         pass_rate_ci=_interval(lower, upper, passed / n) if n > 1 else None,
     )
 

@@ -100,7 +100,7 @@ def _struct(value: msgspec.Struct) -> msgspec.Struct:
     changes = {}
     for name, tidy in _plan(type(value)):
         found = getattr(value, name)
-        if found is not None:
+        if found or isinstance(found, float):
             changes[name] = tidy(found)
     return msgspec.structs.replace(value, **changes) if changes else value
 
