@@ -68,7 +68,9 @@ class Listeners:
             self._tell(event, Progress)
 
     def _tell(self, event: RunEvent, *kinds: type[Progress | SessionLog]) -> None:
-        for listener in [one for one in self._listeners if isinstance(one, kinds)]:
+        for listener in tuple(self._listeners):
+            if not isinstance(listener, kinds):
+                continue
             try:
                 listener.handle(event)
             except OSError:  # nobody reads the progress any more

@@ -114,15 +114,14 @@ async def _ask(built: BuiltGrader, observation: Observation, helpers: Helpers) -
 
 async def _call(built: BuiltGrader, observation: Observation, helpers: Helpers) -> object:
     grader = built.grader
-    if inspect.iscoroutinefunction(grader.grade):
-        return await grader.grade(observation, helpers)
     slow = len(observation.output) > LARGE or (isinstance(grader, Grader) and grader.reads_workspace)
+    in_thread = slow and not inspect.iscoroutinefunction(grader.grade)
     answer = (
         await asyncio.to_thread(grader.grade, observation, helpers)
-        if slow
+        if in_thread
         else grader.grade(observation, helpers)
     )
-    return await answer if inspect.isawaitable(answer) else answer
+    return answer if isinstance(answer, Verdict) or not inspect.isawaitable(answer) else await answer
 
 
 def _checked(verdict: object) -> Verdict:

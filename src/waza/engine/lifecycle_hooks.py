@@ -35,11 +35,15 @@ class LifecycleHooks:
 
     async def before_task(self, task: Task) -> None:
         """Run the hooks before a task."""
-        await self._run("before_task", self.hooks.before_task, template_variables(task, self.context.run_id))
+        await self._run_for_task("before_task", self.hooks.before_task, task)
 
     async def after_task(self, task: Task) -> None:
         """Run the hooks after a task."""
-        await self._run("after_task", self.hooks.after_task, template_variables(task, self.context.run_id))
+        await self._run_for_task("after_task", self.hooks.after_task, task)
+
+    async def _run_for_task(self, point: str, hooks: Sequence[Hook], task: Task) -> None:
+        if hooks:
+            await self._run(point, hooks, template_variables(task, self.context.run_id))
 
     def _of_suite(self) -> dict[str, str]:
         return {
@@ -52,8 +56,6 @@ class LifecycleHooks:
         }
 
     async def _run(self, point: str, hooks: Sequence[Hook], variables: Mapping[str, str]) -> None:
-        if not hooks:
-            return
         clean = self.context.redactor.text
         for run in await run_hooks(hooks, self.context.suite.directory, variables):
             self.context.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))

@@ -117,6 +117,8 @@ def _tidied(run: TrialResult) -> TrialResult:
 
 def recorded_event(event: Event) -> Event:
     """Return an event as transcripts have it: without its clock, its result an object."""
+    if event.at_ms is None and event.tool_result is None:
+        return event
     return msgspec.structs.replace(event, at_ms=None, tool_result=result_object(event.tool_result))
 
 

@@ -85,10 +85,12 @@ def check_entries(
 def match_failures(patterns: Iterable[str], text: str, *, wanted: bool) -> Iterator[str]:
     """Yield one note for each pattern whose match in `text` is not as wanted, or that does not compile."""
     for pattern in patterns:
-        if _pattern_fault(pattern):
-            # What to do about it was said once, when the suite was loaded.
+        try:
+            matches = compile_pattern(pattern).search(text)
+        except PatternError:  # what to do about it was said once, when the suite was loaded
             yield f"the pattern `{pattern}` does not compile"
-        elif compile_pattern(pattern).search(text) != wanted:
+            continue
+        if matches != wanted:
             yield f"no match for the pattern `{pattern}`" if wanted else f"the pattern `{pattern}` matches"
 
 

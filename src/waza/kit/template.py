@@ -112,7 +112,8 @@ def fill(value: Any, variables: Mapping[str, str]) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(fill(item, variables) for item in value)
     if isinstance(value, msgspec.Struct):
-        filled = {name: fill(getattr(value, name), variables) for name in value.__struct_fields__}
+        held = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        filled = {name: fill(item, variables) for name, item in held if item}  # many fields are empty
         return msgspec.structs.replace(value, **filled)
     return value
 

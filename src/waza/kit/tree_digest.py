@@ -58,6 +58,8 @@ def digest_tree(root: Path, besides: Collection[Path] = (), *, limited: bool = T
 
 def describe_changes(before: Mapping[K, object], now: Mapping[K, object]) -> str:
     """Say what has changed between two inventories, the removed included, and what was added; or nothing."""
+    if before == now:
+        return ""
     changed = [key for key, what in before.items() if now.get(key) != what]
     added = [key for key in now if key not in before]
     said = [(changed, "changed"), (added, "was added" if len(added) == 1 else "were added")]

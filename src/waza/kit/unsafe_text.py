@@ -48,12 +48,16 @@ def escape_unsafe(text: str) -> str:
     What steers a terminal or cannot be seen is written as an escape such as `\x1b`; tabs and newlines stay. The
     command of a CI server gets a blank into its mark: `: :error::`, `# #vso[`, `- -- x`. Done twice it changes nothing more.
     """
-    return _COMMAND.sub(r"\g<0> ", _UNSEEN.sub(_escape, text.replace("\r\n", "\n")))
+    return _COMMAND.sub(_with_blank, _UNSEEN.sub(_escape, text.replace("\r\n", "\n")))
 
 
 def escape_unsafe_json(document: str) -> str:
     r"""Return a JSON document that holds the same data, with such characters as JSON escapes (`\u001b`)."""
     return _STEERING_IN_JSON.sub(_json_escape, document)
+
+
+def _with_blank(match: re.Match[str]) -> str:
+    return f"{match.group()} "
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -276,8 +276,24 @@ def _tool_event(number: int, turn: int, start: Event, end: Event | None) -> Tool
 def add_usage(parts: Sequence[Usage | None]) -> Usage | None:
     """Add usages up. None when nothing was used; credits only where every part reported them."""
     known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    total = known[0] if len(known) == 1 else _sum(known)
+    empty = not total.model_metrics and not (
+        total.turns
+        or total.input_tokens
+        or total.output_tokens
+        or total.cache_read_tokens
+        or total.cache_write_tokens
+        or total.premium_requests
+        or total.ai_credits
+    )
+    return None if empty else total
+
+
+def _sum(known: Sequence[Usage]) -> Usage:
     models = {name for part in known for name in part.model_metrics}
-    total = Usage(
+    return Usage(
         turns=sum(part.turns for part in known),
         input_tokens=sum(part.input_tokens for part in known),
         output_tokens=sum(part.output_tokens for part in known),
@@ -288,16 +304,6 @@ def add_usage(parts: Sequence[Usage | None]) -> Usage | None:
         **_provider(known),
         model_metrics={name: _add_model(name, known) for name in sorted(models)},
     )
-    empty = not models and not (
-        total.turns
-        or total.input_tokens
-        or total.output_tokens
-        or total.cache_read_tokens
-        or total.cache_write_tokens
-        or total.premium_requests
-        or total.ai_credits
-    )
-    return None if empty else total
 
 
 def _credits(parts: Sequence[float | None]) -> float | None:
@@ -310,7 +316,7 @@ def _provider(parts: Sequence[Usage]) -> dict[str, str]:
     if len(found) == 1:
         provider, host = found.pop()
         return {"provider": provider, "provider_host": host}
-    return {"provider": "mixed" if found else "", "provider_host": ""}
+    return {"provider": "mixed", "provider_host": ""}
 
 
 def _add_model(name: str, parts: Sequence[Usage]) -> ModelUsage:

@@ -47,10 +47,12 @@ def columns(text: str) -> int:
     """Return how many columns of a terminal the text takes: wide East Asian characters and emoji take two."""
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
-    )
+    return len(text) + sum([_extra_columns(char) for char in text if not char.isascii()])
+
+
+def _extra_columns(char: str) -> int:
+    """Return by how much the columns of a character differ from one."""
+    return -1 if unicodedata.combining(char) else unicodedata.east_asian_width(char) in "WF"
 
 
 def _padded(cell: str, width: int, *, left: bool) -> str:
