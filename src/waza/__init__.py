@@ -1,11 +1,12 @@
 """Evaluate AI agent skills and custom agents from YAML suites.
 
-The names below are the library. They are imported when they are first used, so that `import waza` is cheap::
+The names below are the library: loading and running suites, and what graders, executors, reporters and listeners
+of your own are made of. They are imported when they are first used, so that `import waza` is cheap::
 
     import waza
 
-    suite = waza.load("eval.yaml")                 # a Suite, or SuiteError with every mistake
-    results = waza.run("eval.yaml", executor="mock")   # a list of SuiteResult, one a model
+    suite = waza.load("eval.yaml")          # a Suite, or SuiteError with every mistake
+    results = waza.run(suite)               # a list of SuiteResult, one for each model
     print(results[0].summary.success_rate)
 """
 
@@ -17,61 +18,242 @@ from typing import TYPE_CHECKING, Any
 from waza.version import __version__
 
 if TYPE_CHECKING:
-    from waza.api import load, run
-    from waza.errors import GraderError, SuiteError, WazaError
-    from waza.graders.base import ConfigMistake, Grader, GraderLocation
-    from waza.model.agent import Executor, Session
+    from waza.api import Listener, arun, load, run
+    from waza.errors import (
+        ExecutorError,
+        GraderError,
+        OutsideError,
+        RunError,
+        SuiteError,
+        UsageError,
+        WazaError,
+    )
+    from waza.graders.base import ConfigMistake, ExactName, Grader, GraderLocation
+    from waza.model.agent import (
+        AttemptWorkspace,
+        Executor,
+        Instruction,
+        Interview,
+        Judge,
+        JudgeAnswer,
+        JudgeQuestion,
+        JudgeSession,
+        JudgeToolCall,
+        Limits,
+        Provider,
+        Resource,
+        Session,
+        Setup,
+        Tool,
+    )
+    from waza.model.base import Keys
+    from waza.model.capabilities import Capabilities
+    from waza.model.event import (
+        AttemptRetried,
+        CheckpointGraded,
+        ExecutorFailed,
+        HookRan,
+        PromptSent,
+        ResponseSeen,
+        RunEvent,
+        SuiteFinished,
+        SuiteStarted,
+        SuiteStopped,
+        TaskFinished,
+        TaskStarted,
+        TrialFinished,
+        TrialStarted,
+        Warned,
+    )
     from waza.model.loaded import Suite
-    from waza.model.observation import Observation, Turn
-    from waza.model.result import SuiteResult
-    from waza.model.verdict import Helpers, Verdict
+    from waza.model.observation import (
+        CommandInvocation,
+        Denial,
+        Event,
+        ModelUsage,
+        Observation,
+        SkillInvocation,
+        ToolEvent,
+        Turn,
+        Usage,
+        WrittenFile,
+    )
+    from waza.model.result import CheckpointRecord, SuiteResult, Summary, TaskResult, TrialResult, Validation
+    from waza.model.suite import Config
+    from waza.model.task import Task
+    from waza.model.trial import Attempt
+    from waza.model.verdict import Helpers, SharedResources, Verdict
     from waza.problem import Problem
+    from waza.report.reporter import Reporter
+    from waza.results.invocation import InvocationResults
+    from waza.results.outcome import Outcome
+    from waza.results.verdict import NotStarted, RunVerdict
 
-_HOMES = {
-    "ConfigMistake": "waza.graders.base",
-    "Executor": "waza.model.agent",
-    "Grader": "waza.graders.base",
-    "GraderError": "waza.errors",
-    "GraderLocation": "waza.graders.base",
-    "Helpers": "waza.model.verdict",
-    "Observation": "waza.model.observation",
-    "Problem": "waza.problem",
-    "Session": "waza.model.agent",
-    "Suite": "waza.model.loaded",
-    "SuiteError": "waza.errors",
-    "SuiteResult": "waza.model.result",
-    "Turn": "waza.model.observation",
-    "Verdict": "waza.model.verdict",
-    "WazaError": "waza.errors",
-    "load": "waza.api",
-    "run": "waza.api",
+_NAMES = {
+    "waza.api": ("Listener", "arun", "load", "run"),
+    "waza.errors": (
+        "ExecutorError",
+        "GraderError",
+        "OutsideError",
+        "RunError",
+        "SuiteError",
+        "UsageError",
+        "WazaError",
+    ),
+    "waza.graders.base": ("ConfigMistake", "ExactName", "Grader", "GraderLocation"),
+    "waza.model.agent": (
+        "AttemptWorkspace",
+        "Executor",
+        "Instruction",
+        "Interview",
+        "Judge",
+        "JudgeAnswer",
+        "JudgeQuestion",
+        "JudgeSession",
+        "JudgeToolCall",
+        "Limits",
+        "Provider",
+        "Resource",
+        "Session",
+        "Setup",
+        "Tool",
+    ),
+    "waza.model.base": ("Keys",),
+    "waza.model.capabilities": ("Capabilities",),
+    "waza.model.event": (
+        "AttemptRetried",
+        "CheckpointGraded",
+        "ExecutorFailed",
+        "HookRan",
+        "PromptSent",
+        "ResponseSeen",
+        "RunEvent",
+        "SuiteFinished",
+        "SuiteStarted",
+        "SuiteStopped",
+        "TaskFinished",
+        "TaskStarted",
+        "TrialFinished",
+        "TrialStarted",
+        "Warned",
+    ),
+    "waza.model.loaded": ("Suite",),
+    "waza.model.observation": (
+        "CommandInvocation",
+        "Denial",
+        "Event",
+        "ModelUsage",
+        "Observation",
+        "SkillInvocation",
+        "ToolEvent",
+        "Turn",
+        "Usage",
+        "WrittenFile",
+    ),
+    "waza.model.result": (
+        "CheckpointRecord",
+        "SuiteResult",
+        "Summary",
+        "TaskResult",
+        "TrialResult",
+        "Validation",
+    ),
+    "waza.model.suite": ("Config",),
+    "waza.model.task": ("Task",),
+    "waza.model.trial": ("Attempt",),
+    "waza.model.verdict": ("Helpers", "SharedResources", "Verdict"),
+    "waza.problem": ("Problem",),
+    "waza.report.reporter": ("Reporter",),
+    "waza.results.invocation": ("InvocationResults",),
+    "waza.results.outcome": ("Outcome",),
+    "waza.results.verdict": ("NotStarted", "RunVerdict"),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "Attempt",
+    "AttemptRetried",
+    "AttemptWorkspace",
+    "Capabilities",
+    "CheckpointGraded",
+    "CheckpointRecord",
+    "CommandInvocation",
+    "Config",
     "ConfigMistake",
+    "Denial",
+    "Event",
+    "ExactName",
     "Executor",
+    "ExecutorError",
+    "ExecutorFailed",
     "Grader",
     "GraderError",
     "GraderLocation",
     "Helpers",
+    "HookRan",
+    "Instruction",
+    "Interview",
+    "InvocationResults",
+    "Judge",
+    "JudgeAnswer",
+    "JudgeQuestion",
+    "JudgeSession",
+    "JudgeToolCall",
+    "Keys",
+    "Limits",
+    "Listener",
+    "ModelUsage",
+    "NotStarted",
     "Observation",
+    "Outcome",
+    "OutsideError",
     "Problem",
+    "PromptSent",
+    "Provider",
+    "Reporter",
+    "Resource",
+    "ResponseSeen",
+    "RunError",
+    "RunEvent",
+    "RunVerdict",
     "Session",
+    "Setup",
+    "SharedResources",
+    "SkillInvocation",
     "Suite",
     "SuiteError",
+    "SuiteFinished",
     "SuiteResult",
+    "SuiteStarted",
+    "SuiteStopped",
+    "Summary",
+    "Task",
+    "TaskFinished",
+    "TaskResult",
+    "TaskStarted",
+    "Tool",
+    "ToolEvent",
+    "TrialFinished",
+    "TrialResult",
+    "TrialStarted",
     "Turn",
+    "Usage",
+    "UsageError",
+    "Validation",
     "Verdict",
+    "Warned",
     "WazaError",
+    "WrittenFile",
     "__version__",
+    "arun",
     "load",
     "run",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'waza' has no attribute {name!r}")
 
 

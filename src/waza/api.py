@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,56 +14,118 @@ import msgspec
 from waza.engine.cancellation import Cancellation
 from waza.engine.run import RunOptions
 from waza.engine.run_all import run_one
+from waza.errors import UsageError
 from waza.model.event import RunEvent
 from waza.model.loaded import Suite
 from waza.model.result import SuiteResult
+from waza.results.absent import absent
+from waza.results.verdict import NotStarted
 from waza.suite.load import load as load_suite
 from waza.suite.loading import LoadOptions
 from waza.suite.project import find_project
 
+Listener = Callable[[RunEvent], None]
 
-def load(path: str | Path, *, executor: str = "", models: Sequence[str] = ()) -> Suite:
-    """Read a suite and everything that it names. Raises SuiteError with every mistake in its files."""
-    return load_suite(Path(path), LoadOptions(executor=executor, models=tuple(models)))
+
+def load(
+    path: str | Path, *, executor: str = "", models: Sequence[str] = (), trials: int | None = None
+) -> Suite:
+    """Return the suite at a path, with everything that it names.
+
+    `executor`, `models` and `trials` override what the suite says. Raises SuiteError with every mistake in its files.
+    """
+    return load_suite(Path(path), LoadOptions(executor=executor, models=tuple(models), trials=trials))
 
 
 def run(
-    path: str | Path,
+    suite: Suite | str | Path,
     *,
     executor: str = "",
     models: Sequence[str] = (),
     trials: int | None = None,
     save: bool = False,
-    listener: Callable[[RunEvent], None] | None = None,
+    listener: Listener | None = None,
 ) -> list[SuiteResult]:
-    """Run a suite on each of its models, one after another; return the results.
+    """Run a suite on each of its models, one after another, and return the results in that order.
 
-    `executor`, `models` and `trials` override the suite, `save` keeps a run directory below `.waza`, and
-    `listener` is told what happens. Raises SuiteError for mistakes in files, RunError when a run could not go
-    on. It may be called anywhere: where an event loop runs (a notebook), the run has a thread of its own, and
-    whoever calls waits. Signals are only taken in the main thread.
+    `suite` is a path or a loaded suite; `executor`, `models` and `trials` override what a suite at a path says.
+    `save` keeps a run directory below `.waza`. `listener` is called with each event, in the thread of the run.
+
+    It can be called in any thread. Where an event loop is running already, as in a notebook, the suite runs in a
+    thread of its own and the caller waits; `arun` does not block the loop.
+
+    In the main thread, SIGINT and SIGTERM stop the run in order: its result says that it was interrupted, and the
+    results of the remaining models that they did not start. Raises SuiteError for mistakes in files, UsageError for
+    overrides of a loaded suite, RunError where a run could not go on, and whatever the listener raises.
     """
-    request = LoadOptions(executor=executor, models=tuple(models), trials=trials)
-    suite = load_suite(Path(path), request)
-    options = RunOptions(project=find_project(Path.cwd()), save=save)
-    emit = listener or (lambda _: None)
-    return [_waited_for(partial(_run, suite, model, options, emit)) for model in suite.models]
-
-
-def _waited_for(work: Callable[[], Coroutine[Any, Any, SuiteResult]]) -> SuiteResult:
-    """Run a coroutine to its end, in a thread where this one has a running event loop already."""
+    loaded = _loaded(suite, executor, models, trials)
+    control = Cancellation()
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work())
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(work())).result()
+        return asyncio.run(_run_models(loaded, control, save=save, listener=listener))
+    return _run_in_thread(_run_models(loaded, control, save=save, listener=listener), control)
 
 
-async def _run(
-    suite: Suite, model: str, options: RunOptions, emit: Callable[[RunEvent], None]
+def _run_in_thread(work: Coroutine[Any, Any, list[SuiteResult]], control: Cancellation) -> list[SuiteResult]:
+    """Return what a coroutine returns, run in a thread. A KeyboardInterrupt of this thread stops the run first."""
+    loop = asyncio.new_event_loop()
+
+    def run_loop() -> list[SuiteResult]:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            return runner.run(work)
+
+    with ThreadPoolExecutor(1) as threads:
+        done = threads.submit(run_loop)
+        try:
+            return done.result()
+        except KeyboardInterrupt:
+            loop.call_soon_threadsafe(control.handle_signal, signal.SIGINT)
+            raise
+
+
+async def arun(
+    suite: Suite | str | Path,
+    *,
+    executor: str = "",
+    models: Sequence[str] = (),
+    trials: int | None = None,
+    save: bool = False,
+    listener: Listener | None = None,
+) -> list[SuiteResult]:
+    """Do what `run` does, in the running event loop: `results = await waza.arun("eval.yaml")`."""
+    loaded = _loaded(suite, executor, models, trials)
+    return await _run_models(loaded, Cancellation(), save=save, listener=listener)
+
+
+def _loaded(suite: Suite | str | Path, executor: str, models: Sequence[str], trials: int | None) -> Suite:
+    if not isinstance(suite, Suite):
+        return load(suite, executor=executor, models=models, trials=trials)
+    if executor or models or trials is not None:
+        raise UsageError("executor, models and trials cannot override a loaded suite; pass them to waza.load")
+    return suite
+
+
+async def _run_models(
+    suite: Suite, control: Cancellation, *, save: bool, listener: Listener | None
+) -> list[SuiteResult]:
+    options = RunOptions(project=find_project(Path.cwd()), save=save)
+    return [
+        await _run_model(suite, model, options, listener or _ignore, control)
+        if control.stopped_by is None
+        else absent(NotStarted(skill=suite.file.skill or suite.name, model=model, why="interrupted")).head
+        for model in suite.models
+    ]
+
+
+def _ignore(event: RunEvent) -> None:
+    del event
+
+
+async def _run_model(
+    suite: Suite, model: str, options: RunOptions, listener: Listener, control: Cancellation
 ) -> SuiteResult:
-    done = await run_one(suite, model, options, emit, Cancellation())
+    done = await run_one(suite, model, options, listener, control)
     try:
         baseline = done.outcome.head.baseline_outcome
         if baseline is not None:

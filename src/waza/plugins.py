@@ -17,13 +17,17 @@ from waza.executors import CAPABILITIES
 from waza.executors import TYPES as EXECUTORS
 from waza.graders import TYPES as GRADERS
 from waza.model.capabilities import Capabilities
+from waza.report import TYPES as REPORTERS
 
-TABLES = {"waza.graders": GRADERS, "waza.executors": EXECUTORS}
+TABLES = {"waza.graders": GRADERS, "waza.executors": EXECUTORS, "waza.reporters": REPORTERS}
 
 
 @cache
 def load_class(group: str, name: str) -> Any | None:
-    """Return the class that a name of a group stands for, or None. An import error of it propagates."""
+    """Return the class that a name of a group stands for, or None.
+
+    UsageError: the module of a plugin cannot be imported. An import error of our own classes propagates.
+    """
     place = TABLES[group].get(name)
     if place:
         module, _, attribute = place.partition(":")
@@ -31,7 +35,15 @@ def load_class(group: str, name: str) -> Any | None:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=group, name=name):
-        return entry.load()
+        try:
+            return entry.load()
+        except Exception as error:
+            from waza.kit.exception_report import describe_exception
+
+            kind = group.removeprefix("waza.").removesuffix("s")
+            raise UsageError(
+                f"the {kind} {name!r} cannot be imported: {describe_exception(error).text}"
+            ) from error
     return None
 
 
@@ -45,7 +57,7 @@ def list_names(group: str) -> list[str]:
 def find_capabilities(executor: str) -> Capabilities | None:
     """Return what an executor can do and see; None where there is no such executor.
 
-    UsageError: the class of a plugin does not declare it, or with values of other types. An import error of a plugin propagates.
+    UsageError: a plugin cannot be imported, does not declare it, or does so with values of other types.
     """
     if executor in CAPABILITIES:
         return CAPABILITIES[executor]

@@ -108,6 +108,8 @@ def run() -> NoReturn:
             f"{error}\n{count} {'mistake' if count == 1 else 'mistakes'}; nothing was run", error.exit_code
         )
     except WazaError as error:
+        if error.__cause__ is not None:
+            _trace()
         _complain(f"Error: {error}", error.exit_code)
     except OSError as error:
         _fail_on_files(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waza.cli.choose_suites import Chosen
-from waza.cli.outputs import Reporter, check_output, check_target
+from waza.cli.outputs import ReporterOption, check_output, check_target
 from waza.cli.streams import tell
 from waza.errors import UsageError
 from waza.model.loaded import Suite
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
 
 
-def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter]) -> Suite:
+def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[ReporterOption]) -> Suite:
     """Return a suite; warnings go to stderr. Raises SuiteError, and UsageError where a target is one of its files."""
     suite = load(
         chosen.path,

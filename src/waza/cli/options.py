@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waza.cli.outputs import Reporter, check_distinct
+from waza.cli.outputs import JSON, ReporterOption, check_distinct
 from waza.cli.resume_hint import check_resumption
 from waza.errors import UsageError
 
@@ -14,24 +14,28 @@ if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
 
 
-def check_options(arguments: RunArguments, reporters: Sequence[Reporter]) -> None:
+def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> None:
     """Raise UsageError for options that exclude each other, or of which one would be lost."""
     check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
     if arguments.output and arguments.output_dir:
         raise UsageError("-o and --output-dir exclude each other; keep one")
-    other = "--format github-comment" if arguments.form != "default" else "--interpret"
-    if any(reporter.path is None for reporter in reporters) and (
-        arguments.form != "default" or arguments.interpret
-    ):
+    printed = list(dict.fromkeys(reporter.name for reporter in reporters if reporter.path is None))
+    flags = ["--json" if name == JSON else f"--reporter {name}" for name in printed]
+    if arguments.form != "default":
+        flags.append("--format github-comment")
+    elif arguments.interpret:
+        flags.append("--interpret")
+    if printed and len(flags) > 1:
         raise UsageError(
-            f"--json and {other} both write to standard output; leave one out, or use --reporter json:FILE"
+            f"{flags[0]} and {flags[1]} both write to standard output; leave one out, "
+            f"or use --reporter {printed[0]}:FILE"
         )
     if arguments.session_dir and arguments.session_log is False:
         raise UsageError("--session-dir says where the session log goes; leave it or --no-session-log out")
     check_distinct(arguments.output, reporters)
 
 
-def outputs_of(arguments: RunArguments, reporters: Sequence[Reporter]) -> frozenset[Path]:
+def outputs_of(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> frozenset[Path]:
     """Return the files and folders that a command writes."""
     given = arguments
     places = [given.output, given.output_dir, given.transcript_dir, given.session_dir, Path(given.cache_dir)]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from waza.errors import UsageError
+from waza import plugins
+from waza.errors import UsageError, WazaError
 from waza.kit import stats
+from waza.kit.exception_report import describe_exception
 from waza.kit.files import write_atomic
-from waza.report import junit, markdown
+from waza.report.reporter import Reporter
 from waza.results.absent import absent
 from waza.results.invocation import INVOCATION, InvocationResults
 from waza.results.outcome import Outcome
@@ -21,16 +23,10 @@ from waza.results.verdict import NotStarted
 from waza.results.write import encode
 
 JSON = "json"
+REPORTERS = "waza.reporters"
 _LONGEST = 100  # bytes of a name in a file name; file systems allow 255 for the whole
 _SUMMARY = "_summary"
 _UNFIT = re.compile(r"""[/\\: <>"|?*\x00-\x1f\x7f]""")  # what some system forbids in file names, and blanks
-
-
-_ENDINGS = {JSON: ".json", "junit": ".xml", "markdown": ".md"}
-_MAKERS: dict[str, Callable[[InvocationResults], bytes]] = {
-    "junit": junit.document,
-    "markdown": lambda invocation: markdown.document(invocation).encode("utf-8", "replace"),
-}
 # What people may expect of a results file by its name, and where they get it.
 _NOT_JSON = {
     ".html": "there is no HTML report of suites; use --reporter markdown:FILE",
@@ -41,10 +37,13 @@ _NOT_JSON = {
 }
 
 
-class Reporter(msgspec.Struct, frozen=True):
-    """A report to write; without a path to standard output. `folder`: the path is that of a directory."""
+class ReporterOption(msgspec.Struct, frozen=True):
+    """A `--reporter` option: the name, and the file that is written; without a path the report is printed.
 
-    kind: str
+    `folder`: the path is that of a directory, which gets a file for each suite and model.
+    """
+
+    name: str
     path: Path | None = None
     folder: bool = False
 
@@ -110,16 +109,42 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         return encode(msgspec.structs.replace(one.outcome, head=head))
 
 
-def parse_reporter(text: str) -> Reporter:
-    """Read a `--reporter` value. Raises UsageError for an unknown one, or one that needs a path."""
-    kind, _, path = text.partition(":")
-    if kind not in _ENDINGS:
-        raise UsageError(f"there is no reporter {kind!r}; use json, json:PATH, junit:PATH or markdown:PATH")
-    if not path and kind != JSON:
-        raise UsageError(f"the reporter {kind} needs a file: {kind}:PATH")
+def parse_reporter(text: str) -> ReporterOption:
+    """Return what a `--reporter` option means. Raises UsageError for an unknown name, or if a file is missing."""
+    name, _, path = text.partition(":")
+    if not path and name != JSON and _reporter_class(name).needs_file:
+        raise UsageError(f"the reporter {name} needs a file: {name}:PATH")
     if not path:
-        return Reporter(kind)
-    return Reporter(kind, Path(path), folder=path.endswith("/") or Path(path).is_dir())
+        return ReporterOption(name)
+    if name != JSON:
+        _reporter_class(name)
+    return ReporterOption(name, Path(path), folder=path.endswith("/") or Path(path).is_dir())
+
+
+def _reporter_class(name: str) -> type[Reporter]:
+    kind = plugins.load_class(REPORTERS, name)
+    if kind is None:
+        *others, last = (JSON, *(f"{known}:PATH" for known in [JSON, *plugins.list_names(REPORTERS)]))
+        raise UsageError(f"there is no reporter {name!r}; use {', '.join(others)} or {last}")
+    if not (isinstance(kind, type) and issubclass(kind, Reporter)):
+        raise UsageError(f"the reporter {name!r} is not a subclass of waza.Reporter: {kind!r}")
+    return kind
+
+
+def make_report(name: str, results: InvocationResults) -> str | bytes:
+    """Return the document of a reporter. WazaError: the reporter raised something, or returned no document."""
+    try:
+        document = _reporter_class(name)().report(results)
+    except Exception as error:
+        raise WazaError(f"the reporter {name} broke: {describe_exception(error).text}") from error
+    if not isinstance(document, str | bytes):
+        kind = type(document).__name__
+        raise WazaError(f"the reporter {name} returned {kind}; it must return str or bytes")
+    return document
+
+
+def _encoded(document: str | bytes) -> bytes:
+    return document if isinstance(document, bytes) else document.encode("utf-8", "replace")
 
 
 def check_output(path: Path, inputs: Sequence[Path]) -> None:
@@ -140,7 +165,7 @@ def check_target(path: Path, inputs: Sequence[Path]) -> None:
         raise UsageError(f"{path} is what is to be run; name another file for the results")
 
 
-def check_distinct(output: Path | None, reporters: Sequence[Reporter]) -> None:
+def check_distinct(output: Path | None, reporters: Sequence[ReporterOption]) -> None:
     """Raise UsageError where two files that were asked for are one, so that one would be lost."""
     taken = set[Path]()
     for path in _files(output, reporters):
@@ -149,12 +174,12 @@ def check_distinct(output: Path | None, reporters: Sequence[Reporter]) -> None:
         taken.add(path.resolve())
 
 
-def earlier(output: Path | None, reporters: Sequence[Reporter]) -> list[Path]:
+def earlier(output: Path | None, reporters: Sequence[ReporterOption]) -> list[Path]:
     """Return the files that were asked for and exist before anything is written."""
     return [path for path in _files(output, reporters) if path.exists()]
 
 
-def _files(output: Path | None, reporters: Sequence[Reporter]) -> list[Path]:
+def _files(output: Path | None, reporters: Sequence[ReporterOption]) -> list[Path]:
     asked = [output, *(one.path for one in reporters if not one.folder)]
     return [path for path in asked if path is not None]
 
@@ -240,33 +265,34 @@ def _new_folder(directory: Path, now: datetime) -> Path:
             return folder
 
 
-def write_report(reporter: Reporter, results: Results) -> list[Path]:
+def write_report(reporter: ReporterOption, results: Results) -> list[Path]:
     """Write a report that goes to files; return the paths.
 
-    JUnit and Markdown are one file, JSON one a model; in a directory there is a file each. What did not start is
-    among them.
+    JSON is one file for each suite and model, any other report one file; in a directory all of them are a file each.
+    What did not start is among them.
     """
     if reporter.path is None:
         return []
     if reporter.folder:
-        return _write_folder(reporter.kind, reporter.path, results)
-    if reporter.kind == JSON:
+        return _write_folder(reporter.name, reporter.path, results)
+    if reporter.name == JSON:
         return write_results(reporter.path, results, summary=False)
-    write_atomic(reporter.path, _MAKERS[reporter.kind](results.invocation))
+    write_atomic(reporter.path, _encoded(make_report(reporter.name, results.invocation)))
     return [reporter.path]
 
 
-def _write_folder(kind: str, folder: Path, results: Results) -> list[Path]:
-    taken = set[str]()
+def _write_folder(name: str, folder: Path, results: Results) -> list[Path]:
     documents: list[Iterator[bytes] | bytes]
-    if kind == JSON:
-        keys = results.keys
+    if name == JSON:
+        keys, extension = results.keys, ".json"
         documents = [results.document(one) for one in results.all]
     else:
-        keys = [*results.keys, *((name, None) for name in results.without_suite)]
-        documents = [_MAKERS[kind](part) for part in results.parts]
+        keys = [*results.keys, *((skill, None) for skill in results.without_suite)]
+        extension = _reporter_class(name).extension
+        documents = [_encoded(make_report(name, part)) for part in results.parts]
+    taken = set[str]()
     names = [_unused(f"{segment(skill)}_{segment(model or '')}", taken) for skill, model in keys]
-    paths = [folder / f"{name}{_ENDINGS[kind]}" for name in names]
+    paths = [folder / f"{stem}{extension}" for stem in names]
     for path, document in zip(paths, documents, strict=True):
         write_atomic(path, document)
     return paths

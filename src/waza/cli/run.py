@@ -62,7 +62,12 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     default="default",
     help="Report form.",
 )
-@click.option("--reporter", "reporters", multiple=True, help="json, json:PATH, junit:PATH or markdown:PATH.")
+@click.option(
+    "--reporter",
+    "reporters",
+    multiple=True,
+    help="json, json:PATH, junit:PATH, markdown:PATH, or NAME[:PATH] of a package.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, same as --reporter json.")
 @click.option(
     "-v", "--verbose/--no-verbose", default=None, help="Show prompts, responses, tools and graders."

@@ -17,11 +17,13 @@ from waza.cli.listeners import Listeners
 from waza.cli.load_suite import load_suite
 from waza.cli.options import check_options, outputs_of
 from waza.cli.outputs import (
+    JSON,
     Done,
-    Reporter,
+    ReporterOption,
     Results,
     earlier,
     json_documents,
+    make_report,
     parse_reporter,
     write_report,
     write_results,
@@ -91,7 +93,7 @@ def run_command(arguments: RunArguments) -> int:
     """Run the command; return its exit code."""
     reporters = [parse_reporter(text) for text in arguments.reporters]
     if arguments.as_json:
-        reporters.append(Reporter("json"))
+        reporters.append(ReporterOption(JSON))
     check_options(arguments, reporters)
     require_utf8("--model", *arguments.models)
     require_utf8("--judge-model", arguments.judge_model)
@@ -151,7 +153,7 @@ class _Command:
         self,
         arguments: RunArguments,
         project: Project,
-        reporters: Sequence[Reporter],
+        reporters: Sequence[ReporterOption],
         without_suite: tuple[str, ...],
     ) -> None:
         self.arguments, self.project, self.reporters = arguments, project, reporters
@@ -204,7 +206,7 @@ class _Command:
                 without_suite=self.without_suite,
             )
             self._sum_up(results, several=len(suites) + len(self.unread) + len(self.without_suite) > 1)
-            self._write_files(results)
+            self._write_reports(results)
             if self.control.exit_code is None:
                 self.out.close()  # who interrupts a run may have closed the terminal
         finally:
@@ -338,9 +340,7 @@ class _Command:
 
     def _sum_up(self, results: Results, *, several: bool) -> None:
         """Print what all suites and models come to."""
-        if self.to_stdout:
-            self.out.json(json_documents(results))
-        elif self.arguments.form == "github-comment" and not self.to_stdout:
+        if self.arguments.form == "github-comment":
             comment = github.comment(results.invocation, interpret=self.arguments.interpret)
             self.out.line(comment.rstrip("\n"))
         if not several:
@@ -353,10 +353,14 @@ class _Command:
         for one in results.not_started:
             tell(f"Not run: {one.name}: {one.why}")
 
-    def _write_files(self, results: Results) -> None:
-        """Write every file that was asked for. Raises WazaError, at the end, for those that could not be written."""
-        given, trouble = self.arguments, list[str]()
+    def _write_reports(self, results: Results) -> None:
+        """Write every report and file that was asked for. Raises WazaError, at the end, for those that could not be."""
+        given, trouble = self.arguments, list[Exception]()
         writers: list[Callable[[], list[Path]]] = []
+        writers += [
+            partial(self._print_report, name, results)
+            for name in dict.fromkeys(one.name for one in self.reporters if one.path is None)
+        ]
         if given.output:
             file = given.output
             writers.append(lambda: write_results(file, results, summary=not given.no_summary))
@@ -369,9 +373,18 @@ class _Command:
                 for path in write():
                     tell(f"Written: {path}")
             except (WazaError, OSError) as error:
-                trouble.append(str(error))
+                trouble.append(error)
         if trouble:
-            raise WazaError("; ".join(trouble))
+            cause = trouble[0] if len(trouble) == 1 else ExceptionGroup("files not written", trouble)
+            raise WazaError("; ".join(map(str, trouble))) from cause
+
+    def _print_report(self, name: str, results: Results) -> list[Path]:
+        """Print what a reporter without a path makes; there is no file."""
+        if name == JSON:
+            self.out.json(json_documents(results))
+        else:
+            self.out.document(make_report(name, results.invocation))
+        return []
 
 
 def _name(chosen: Chosen) -> str:

@@ -75,6 +75,13 @@ class Output:
         """Write a JSON document that comes in pieces; the data in it stays the same."""
         self._try(lambda: _write_json(chunks))
 
+    def document(self, content: str | bytes) -> None:
+        """Print the document of a reporter: text as `line` does, bytes as they are."""
+        if isinstance(content, str):
+            self.line(content.removesuffix("\n"))
+        else:
+            self._try(lambda: _write_bytes([content]))
+
     def close(self) -> None:
         """Show what is still held back. Raises WazaError if anything could not be written."""
         self._try(sys.stdout.flush)
@@ -90,5 +97,9 @@ class Output:
 
 
 def _write_json(chunks: Iterable[bytes]) -> None:
+    _write_bytes(escape_unsafe_json(chunk.decode()).encode() for chunk in chunks)
+
+
+def _write_bytes(chunks: Iterable[bytes]) -> None:
     sys.stdout.flush()  # the lines before it
-    sys.stdout.buffer.writelines(escape_unsafe_json(chunk.decode()).encode() for chunk in chunks)
+    sys.stdout.buffer.writelines(chunks)

@@ -1,1 +1,6 @@
-"""Whatever tells people of a run: progress on the console, reports, logs and files for other programs."""
+"""Listeners and documents for people and machines; and the reporters, a table of names: listing them imports nothing."""
+
+TYPES = {
+    "junit": "waza.report.junit:JUnitReporter",
+    "markdown": "waza.report.markdown:MarkdownReporter",
+}

@@ -13,6 +13,7 @@ from waza.kit.share import decimal
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.console import trigger_failures
 from waza.report.impact import impact
+from waza.report.reporter import Reporter
 from waza.report.rows import RunRow, TaskRow, rows
 from waza.report.words import NO_SUITE
 from waza.results.ending import came_to_its_end
@@ -21,6 +22,17 @@ from waza.results.outcome import Outcome
 from waza.results.verdict import UNGRADED, Gate, NotStarted, gates, reason_of, tasks_reason, verdict_of
 
 _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+
+
+class JUnitReporter(Reporter):
+    """`--reporter junit:FILE`."""
+
+    extension = ".xml"
+    needs_file = True
+
+    def report(self, results: InvocationResults) -> bytes:
+        """Return the JUnit document."""
+        return document(results)
 
 
 class JUnitCase(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from waza.kit.unsafe_text import escape_unsafe
 from waza.model.result import SuiteResult
 from waza.report.console import rates, trigger_failures
 from waza.report.impact import impact
+from waza.report.reporter import Reporter
 from waza.report.rows import RunRow, TaskRow, counts, rows
 from waza.report.words import NO_SUITE, SKIPPED, duration, one_line, status_mark
 from waza.results.invocation import InvocationResults
@@ -22,6 +23,17 @@ _PUNCTUATION = re.compile(r"[\\`*_\[\]|~#!$]")
 _CALLS = re.compile("[@#]")  # GitHub makes links and notifications of @name and #12, escaped or not
 _WORD_JOINER = "\u2060"
 _TICKS = re.compile("`+")
+
+
+class MarkdownReporter(Reporter):
+    """`--reporter markdown:FILE`."""
+
+    extension = ".md"
+    needs_file = True
+
+    def report(self, results: InvocationResults) -> str:
+        """Return the Markdown document."""
+        return document(results)
 
 
 def text(value: str, limit: int = 200) -> str:

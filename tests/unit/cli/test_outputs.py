@@ -14,7 +14,7 @@ from tests.unit.report.factory import outcome, task
 
 from waza.cli.outputs import (
     Done,
-    Reporter,
+    ReporterOption,
     Results,
     json_documents,
     named,
@@ -103,13 +103,13 @@ def test_a_path_without_an_extension():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("json", Reporter("json")),
-        ("json:r.json", Reporter("json", Path("r.json"))),
-        ("junit:C:/out/j.xml", Reporter("junit", Path("C:/out/j.xml"))),
-        ("markdown:-", Reporter("markdown", Path("-"))),
+        ("json", ReporterOption("json")),
+        ("json:r.json", ReporterOption("json", Path("r.json"))),
+        ("junit:C:/out/j.xml", ReporterOption("junit", Path("C:/out/j.xml"))),
+        ("markdown:-", ReporterOption("markdown", Path("-"))),
     ],
 )
-def test_reporters(text: str, expected: Reporter):
+def test_reporters(text: str, expected: ReporterOption):
     assert parse_reporter(text) == expected
 
 
