@@ -18,7 +18,7 @@ SETTINGS = JudgeQuestion(asker="evaluator", text="", model="gpt-x", effort="high
 class ExecutorJudge:
     """Gives one answer, or breaks; it is its own conversation, and counts those that are open."""
 
-    sittings: tuple[JudgeSession, ...] = ()
+    sessions: tuple[JudgeSession, ...] = ()
 
     def __init__(self, answer: JudgeAnswer | Exception) -> None:
         self.answer, self.questions, self.open_now = answer, list[JudgeQuestion](), 0
