@@ -33,10 +33,10 @@ from waza.cli.resume_hint import ResumeHint
 from waza.cli.streams import Output, tell
 from waza.cli.utf8 import require_utf8
 from waza.engine.cancellation import Cancellation
-from waza.engine.invocation import InvocationJournal
+from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.record import make_redactor
 from waza.engine.run import Emit, FinishedRun, RunOptions
-from waza.engine.run_all import Job, JobResult, run_all
+from waza.engine.run_all import JobResult, run_all
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, WazaError
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite

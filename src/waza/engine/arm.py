@@ -1,4 +1,4 @@
-"""One arm of a run: its workers take trials from a schedule, and what they find goes into the journal."""
+"""One arm of a run: its workers take trials from a schedule, and the results go into the journal."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-import msgspec
-
 from waza.engine.cache import Cache, rejudged_graders
 from waza.engine.error_streak import ErrorStreak
-from waza.engine.journal import TrialRecord as Record
+from waza.engine.journal import TrialRecord
 from waza.engine.lifecycle_hooks import LifecycleHooks
-from waza.engine.plan import has_pairwise, in_order, tasks_of
+from waza.engine.plan import ArmPlan, has_pairwise, runs_in_order
 from waza.engine.rejudge import rejudge
 from waza.engine.run_directory import RunDirectory
 from waza.engine.schedule import Schedule, TaskProgress
@@ -23,166 +21,154 @@ from waza.kit import stats
 from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinished, TrialStarted, Warned
 from waza.model.suite import Hooks
 from waza.model.task import Task
-from waza.model.trial import Arm, Trial
-
-
-class WorkerLimits(msgspec.Struct, frozen=True):
-    """How many trials of a run may run at once. Each holds one of the `slots`, which other runs may use as well."""
-
-    workers: int
-    slots: asyncio.Semaphore
+from waza.model.trial import Trial
 
 
 class ArmRun:
-    """One arm while it runs. `stop` ends it early, `skipped` are the tasks that `fail_fast` did not let start."""
+    """One arm while it runs.
+
+    `stopped` says why no more trials start, for a cause outside of the agent; `skipped` are the ids of the tasks that
+    `fail_fast` kept from starting. A trial holds one of the `slots` while it runs; other runs may share them.
+    """
 
     def __init__(
         self,
-        arm: Arm,
+        plan: ArmPlan,
         context: RunContext,
         run_directory: RunDirectory,
         cache: Cache | None,
-        limits: WorkerLimits,
+        slots: asyncio.Semaphore,
     ) -> None:
-        self.arm, self.context, self.run_directory, self.cache, self.limits = (
-            arm,
-            context,
-            run_directory,
-            cache,
-            limits,
-        )
-        self.fold, self.emit, self.config = run_directory.fold, context.emit, context.suite.file.config
-        self.tasks = tasks_of(context.suite, arm)
+        suite = context.plan.suite
+        self.arm, self.tasks = plan.arm, plan.tasks
+        self.context, self.run_directory, self.cache, self.slots = context, run_directory, cache, slots
+        self.fold, self.emit, self.config = run_directory.fold, context.emit, suite.file.config
         self.hooks = LifecycleHooks(context)
         self.started = time.monotonic()
         self.skipped: list[str] = []
+        self.stopped = ""
         self.streak = ErrorStreak(self.config.stop_after_errors)
-        self.stopped = ""  # why nothing more is to start, for a cause outside of the agent
-        self.schedule = Schedule(
-            self._in_order_of_start(), in_order=lambda task: in_order(context.suite, task)
-        )
-
-    def stop(self, why: str) -> None:
-        """Start no other trial, for a cause outside of the agent. What runs comes to its end."""
-        if not self.stopped:
-            self.stopped = why
-            self.schedule.halt()
-            self.emit(SuiteStopped(reason=why))
+        self.schedule = Schedule(self._start_order(), in_order=lambda task: runs_in_order(suite, task))
 
     async def run(self) -> None:
-        """Run all that is missing. RunError: a hook before the arm failed that matters."""
+        """Run all trials that the journal lacks. Raises RunError when a `before_run` hook failed that must not."""
         await self.hooks.before_run(self.arm)
-        await self._seal()
+        await self._record_files()
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(self.limits.workers):
-                    group.create_task(self._worker())
-        except BaseExceptionGroup as broken:
-            raise broken.exceptions[0] from None
+                for _ in range(self.context.plan.workers):
+                    group.create_task(self._work())
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
         if not self.stopped:
             self.skipped = [task.id for task in self.schedule.not_started() if self._missing(task)]
         if self.skipped:
             self.emit(SuiteStopped(reason="fail_fast: a task did not pass"))
 
-    async def _seal(self) -> None:
-        """Note what graders read, now that hooks have made what they make. UsageError: it is not what it was."""
+    async def _record_files(self) -> None:
+        """Record the files that graders read, after the hooks that may create them.
+
+        Raises UsageError when they are not those that earlier parts of the run were graded with.
+        """
         tamper_check = self.context.helpers.shared.get(TamperCheck)
-        if tamper_check.has_recorded(self.context.suite):
+        suite = self.context.plan.suite
+        if tamper_check.has_recorded(suite):
             return
-        for note in await asyncio.to_thread(tamper_check.record, self.context.suite, self.context.outputs):
+        for note in await asyncio.to_thread(tamper_check.record, suite, self.context.outputs):
             self.emit(Warned(message=note))
         self.run_directory.check_grader_files(tamper_check.digests())
 
-    def _in_order_of_start(self) -> Sequence[tuple[int, Task]]:
-        """Return the tasks with their numbers: first those of which an earlier part of the run left some trials.
+    def _start_order(self) -> Sequence[tuple[int, Task]]:
+        """Return the tasks with their numbers, first those that an earlier part of the run has begun.
 
-        They have started already, so that `fail_fast` does not keep them from their end.
+        So `fail_fast` does not keep these from being finished.
         """
-        numbered = list(enumerate(self.tasks, 1))
-        return sorted(numbered, key=lambda one: not (self._trials_of(one[1]) and self._missing(one[1])))
 
-    def _trials_of(self, task: Task) -> int:
-        return len(self.fold.trials(self.arm, task.id))
+        def is_begun(task: Task) -> bool:
+            return bool(self.fold.trials(self.arm, task.id) and self._missing(task))
+
+        return sorted(enumerate(self.tasks, 1), key=lambda numbered: not is_begun(numbered[1]))
 
     def _missing(self, task: Task) -> list[int]:
         return self.run_directory.missing_trials(self.arm, task.id)
 
-    async def _worker(self) -> None:
+    async def _work(self) -> None:
+        """Take trials until there are no more."""
         while await self.schedule.wait_for_work():
-            async with self.limits.slots:
+            async with self.slots:
                 taken = self.schedule.take()
                 if taken is None:
                     continue
                 progress, number = taken
                 if number == 0:
-                    self.schedule.task_opened(progress, await self._open(progress))
+                    self.schedule.task_opened(progress, await self._start_task(progress))
                     continue
                 await self._run_trial(progress, number)
                 if self.schedule.trial_ended(progress):
-                    await self._task_over(progress)
+                    await self._end_task(progress)
 
-    async def _open(self, progress: TaskProgress) -> list[int]:
-        """Start a task; return the trials to run: none if it has ended already, for whatever reason."""
+    async def _start_task(self, progress: TaskProgress) -> list[int]:
+        """Start a task; return the numbers of the trials to run, none if the task has ended already."""
         task = progress.task
         missing = self._missing(task)
         if not missing:
-            self._fail_fast(task)
+            self._apply_fail_fast(task)
             return []  # finished before this run was resumed
         try:
             await self.hooks.before_task(task)
         except RunError as error:
             self.fold.stop(self.arm, task.id, str(error))
-            self._fail_fast(task)
-            self._task_finished(progress, note=str(error))
+            self._apply_fail_fast(task)
+            self._report_task(progress, note=str(error))
             return []
-        if self.hooks.hooks != Hooks():
+        if self.hooks.hooks != Hooks():  # they may change what the task brings
             self.context.helpers.shared.get(TamperCheck).record_task(task)
         self.emit(TaskStarted(task_id=task.id, name=task.name, index=progress.index, total=len(self.tasks)))
-        known = await asyncio.to_thread(self.cache.get, task, self.arm) if self.cache else None
-        if known is None:
+        cached = await asyncio.to_thread(self.cache.get, task, self.arm) if self.cache else None
+        if cached is None:
             return missing
         if rejudged_graders(task):
-            progress.cached = known
+            progress.cached = cached
             return missing
         for number in missing:
-            self._keep(task, FinishedTrial(known[number].result), cached=True)
-        await self._task_over(progress)
+            self._add_result(task, FinishedTrial(cached[number].result), cached=True)
+        await self._end_task(progress)
         return []
 
     async def _run_trial(self, progress: TaskProgress, number: int) -> None:
-        task = progress.task
-        trials, baseline_output = self.config.trials_per_task, self._baseline_output(task, number)
-        cached = progress.cached.get(number)
+        task, trials = progress.task, self.config.trials_per_task
         trial = Trial(
             task=task,
             number=number,
             arm=self.arm,
             max_attempts=self.config.max_attempts,
             keep=self.cache is not None and self.cache.wants_workspace(task),
+            baseline_output=self._baseline_output(task, number),
         )
         self.emit(TrialStarted(task_id=task.id, name=task.name, trial=number, trials=trials))
+        cached = progress.cached.get(number)
         if cached is not None:
-            finished = await rejudge(self.context, trial, cached, baseline_output)
+            finished = await rejudge(self.context, trial, cached)
         else:
-            finished = await run_trial(self.context, trial, baseline_output)
-        if not self._keep(task, finished, cached=cached is not None, rejudged=cached is not None):
+            finished = await run_trial(self.context, trial)
+        if not self._add_result(task, finished, cached=cached is not None, rejudged=cached is not None):
             return
         if self.cache and cached is None:
             progress.cache_entries[number] = await asyncio.to_thread(
-                self.cache.keep, task, self.arm, finished.result, finished.left
+                self.cache.store_trial, task, self.arm, finished.result, finished.saved
             )
         self.emit(TrialFinished(task_id=task.id, name=task.name, trials=trials, result=finished.result))
-        if why := self.streak.add(finished.broke):
-            self.stop(why)
+        if reason := self.streak.add(finished.broke):
+            self._stop(reason)
 
-    def _keep(
+    def _add_result(
         self, task: Task, finished: FinishedTrial, *, cached: bool = False, rejudged: bool = False
     ) -> bool:
-        """Put a finished trial into the journal and the figures. Without a journal nothing goes on."""
+        """Add a finished trial to the journal and the figures; stop the run and return False where that fails."""
         clock = round((time.monotonic() - self.started) * 1000)
         try:
             self.run_directory.add_trial(
-                Record(
+                TrialRecord(
                     arm=self.arm,
                     task=task.id,
                     cached=cached,
@@ -193,34 +179,42 @@ class ArmRun:
                 )
             )
         except WazaError as error:  # the disk may be full
-            self.stop(f"{error}; then go on with --resume")
+            self._stop(f"{error}; then go on with --resume")
             return False
         return True
 
-    async def _task_over(self, progress: TaskProgress) -> None:
-        """End a task whose last trial has ended."""
-        self._fail_fast(progress.task)
+    def _stop(self, reason: str) -> None:
+        """Start no more trials, for a cause outside of the agent. Trials that run are finished."""
+        if not self.stopped:
+            self.stopped = reason
+            self.schedule.halt()
+            self.emit(SuiteStopped(reason=reason))
+
+    async def _end_task(self, progress: TaskProgress) -> None:
+        """End a task after its last trial."""
+        task = progress.task
+        self._apply_fail_fast(task)
         if self.cache and len(progress.cache_entries) == self.config.trials_per_task:
             try:
-                self.cache.put(progress.task, self.arm, progress.cache_entries)
+                self.cache.put(task, self.arm, progress.cache_entries)
             except WazaError as error:
-                self.emit(Warned(message=f"the result of {progress.task.name} is not cached: {error}"))
-        await self.hooks.after_task(progress.task)
-        self._task_finished(progress)
+                self.emit(Warned(message=f"the result of {task.name} is not cached: {error}"))
+        await self.hooks.after_task(task)
+        self._report_task(progress)
 
     def _baseline_output(self, task: Task, number: int) -> str | None:
-        """Return what the arm without skills answered in the same trial, for graders that compare."""
-        if not self.context.ab_run or not has_pairwise(task):
+        """Return the answer of the same trial in the arm without skills, for graders that compare with it."""
+        if not self.context.plan.has_baseline or not has_pairwise(task):
             return None
         figures = self.fold.trials("baseline", task.id).get(number)
         return self.run_directory.journal.read_trial(figures.offset).final_output if figures else None
 
-    def _fail_fast(self, task: Task) -> None:
-        """Start no more tasks if the suite wants that after one that did not pass."""
+    def _apply_fail_fast(self, task: Task) -> None:
+        """Start no more tasks if this one did not pass and the suite has `fail_fast`."""
         if self.config.fail_fast and self.fold.tasks[self.arm][task.id].status in ("failed", "error"):
             self.schedule.stop_tasks()
 
-    def _task_finished(self, progress: TaskProgress, *, note: str = "") -> None:
+    def _report_task(self, progress: TaskProgress, *, note: str = "") -> None:
         figures = self.fold.tasks[self.arm][progress.task.id]
         trials = figures.ordered
         self.emit(

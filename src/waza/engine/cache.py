@@ -75,7 +75,7 @@ class Cache:
         wanted = range(1, self.suite.file.config.trials_per_task + 1)
         return found if found.keys() == set(wanted) else None
 
-    def keep(self, task: Task, arm: Arm, run: TrialResult, left: SavedAttempt | None) -> StoredTrial:
+    def store_trial(self, task: Task, arm: Arm, run: TrialResult, left: SavedAttempt | None) -> StoredTrial:
         """Return what of a trial that has just ended belongs into an entry, and keep its workspace.
 
         Blocks: call it in a thread.
@@ -140,8 +140,7 @@ class Cache:
 
     def _roots(self, task: Task) -> list[Path]:
         """Return the folders and files that those graders read whose verdicts are kept."""
-        graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
-        kept = [getattr(built.grader, "extra_files", list) for built in graders if _repeats(built)]
+        kept = [getattr(built.grader, "extra_files", list) for built in task.all_graders if _repeats(built)]
         return sorted({root for reads in kept for root in reads()})
 
     def _input(self, root: Path) -> str:

@@ -31,7 +31,7 @@ from waza.workspace.relay import AttemptMocks
 GRACE = 5.0  # seconds that a session gets to notice its own limit, before it is given up
 
 GradeCheckpoint = Callable[[Checkpoint, Observation], Awaitable[CheckpointRecord]]
-Tell = Callable[[int, str, Turn | None], None]
+ReportTurn = Callable[[int, str, Turn | None], None]
 
 
 class Conversation:
@@ -137,7 +137,7 @@ class Driver(msgspec.Struct):
     session: Session
     workspace_fault: Callable[[], str]
     limits: Limits
-    tell: Tell
+    report_turn: ReportTurn
     warn: Callable[[str], None]
     grade_checkpoint: GradeCheckpoint | None
     responder: ResponderSession | None
@@ -166,7 +166,7 @@ async def converse(conversation: Conversation, driver: Driver) -> None:
 
 async def _send(driver: Driver, number: int, prompt: str) -> Turn:
     """Send one prompt. A session that does not keep its own limit is given up."""
-    driver.tell(number, prompt, None)
+    driver.report_turn(number, prompt, None)
     limit = driver.limits.turn + GRACE if driver.limits.turn else None
     try:
         async with asyncio.timeout(limit):
@@ -182,7 +182,7 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
         turn = msgspec.structs.replace(turn, error="; ".join(filter(None, (turn.error, displaced))))
     for warning in turn.warnings:
         driver.warn(warning)
-    driver.tell(number, prompt, turn)
+    driver.report_turn(number, prompt, turn)
     return turn
 
 

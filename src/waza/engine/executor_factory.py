@@ -82,7 +82,7 @@ def _keys_of_graders(suite: Suite) -> frozenset[str]:
     return frozenset(
         name
         for task in suite.tasks
-        for built in (*task.graders, *(one for point in task.checkpoints for one in point.graders))
+        for built in task.all_graders
         for name in getattr(built.grader, "secret_variables", ())
     )
 

@@ -31,8 +31,12 @@ from waza.version import __version__
 
 RUNS, INVOCATIONS = Path(".waza", "runs"), Path(".waza", "invocations")
 
-Wanted = Sequence[tuple[Suite, str]]
-"""Suites, each with one of its models."""
+
+class Job(msgspec.Struct, frozen=True):
+    """A suite that is to run on one of its models."""
+
+    suite: Suite
+    model: str
 
 
 class InvocationHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +79,7 @@ class InvocationJournal:
         return cls("", project, None)
 
     @classmethod
-    def start(cls, project: Path, wanted: Wanted, unread: Sequence[Path] = ()) -> InvocationJournal:
+    def start(cls, project: Path, jobs: Sequence[Job], unread: Sequence[Path] = ()) -> InvocationJournal:
         """Start an invocation below `.waza` of a project, to which suites belong that are `unread` for now.
 
         Raises WazaError where it cannot be written.
@@ -91,7 +95,7 @@ class InvocationJournal:
             invocation._write(InvocationLine(invocation=header))
             for path in unread:
                 invocation._write(InvocationLine(planned=PlannedRun(suite=path_text(path))))
-            invocation._plan(wanted)
+            invocation._plan(jobs)
         except BaseException:
             invocation.close()
             raise
@@ -99,7 +103,7 @@ class InvocationJournal:
 
     @classmethod
     def resume(
-        cls, project: Path, wanted: Wanted, identity: str, unread: Sequence[Path] = ()
+        cls, project: Path, jobs: Sequence[Job], identity: str, unread: Sequence[Path] = ()
     ) -> InvocationJournal | None:
         """Return the invocation with this id, or that of the run with this id, to go on with it.
 
@@ -107,28 +111,26 @@ class InvocationJournal:
         are added to one that is named. Raises UsageError where the id is not of the wanted suites and models, and
         WazaError where the invocation is still running.
         """
-        path = (
-            _named(project, wanted, identity) if identity else _newest(project / INVOCATIONS, wanted, unread)
-        )
+        path = _named(project, jobs, identity) if identity else _newest(project / INVOCATIONS, jobs, unread)
         if path is None:
             return None
         invocation = cls(path.stem, project, LineFile.open(path))
         try:
             planned = _planned(path)
             invocation._runs = {(one.suite, one.model): one.run for one in planned if one.model is not None}
-            if not any(_covers(planned, *_key(one)) for one in wanted):
+            if not any(_covers(planned, *_key(one)) for one in jobs):
                 raise UsageError(
                     f"{path.stem} cannot be resumed: it is of other suites or models; {_RUN_ANEW}"
                 )
-            invocation._plan(wanted)
+            invocation._plan(jobs)
         except BaseException:
             invocation.close()
             raise
         return invocation
 
-    def run_directory(self, suite: Suite, model: str) -> Path | None:
-        """Return where the run of a suite on a model is kept; None where nothing is kept."""
-        run_id = self._runs.get(_key((suite, model)))
+    def run_directory(self, job: Job) -> Path | None:
+        """Return the directory of the run of a job; None where nothing is kept."""
+        run_id = self._runs.get(_key(job))
         return self.project / RUNS / run_id if run_id else None
 
     def close(self) -> None:
@@ -136,12 +138,12 @@ class InvocationJournal:
         if self._file is not None:
             self._file.close()
 
-    def _plan(self, wanted: Wanted) -> None:
-        for suite, model in wanted:
-            key = _key((suite, model))
+    def _plan(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            key = _key(job)
             if key not in self._runs:
                 run = new_run_id(datetime.now().astimezone())
-                self._write(InvocationLine(planned=PlannedRun(suite=key[0], model=model, run=run)))
+                self._write(InvocationLine(planned=PlannedRun(suite=key[0], model=job.model, run=run)))
                 self._runs[key] = run
 
     def _write(self, line: InvocationLine) -> None:
@@ -152,9 +154,8 @@ class InvocationJournal:
 _RUN_ANEW = "change it back, or run without --resume"
 
 
-def _key(one: tuple[Suite, str]) -> tuple[str, str]:
-    suite, model = one
-    return path_text(suite.path), model
+def _key(job: Job) -> tuple[str, str]:
+    return path_text(job.suite.path), job.model
 
 
 def _ignore_in_git(directory: Path) -> None:
@@ -190,9 +191,9 @@ def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> boo
     return any(one.suite == suite and (model is None or one.model in (model, None)) for one in planned)
 
 
-def _newest(directory: Path, wanted: Wanted, unread: Sequence[Path]) -> Path | None:
+def _newest(directory: Path, jobs: Sequence[Job], unread: Sequence[Path]) -> Path | None:
     """Return the newest invocation in which all that is wanted was planned."""
-    asked = [*map(_key, wanted), *((path_text(path), None) for path in unread)]
+    asked = [*map(_key, jobs), *((path_text(path), None) for path in unread)]
     for _, path in sorted(_numbered(directory), reverse=True):
         planned = _planned(path)
         if all(_covers(planned, suite, model) for suite, model in asked):
@@ -200,7 +201,7 @@ def _newest(directory: Path, wanted: Wanted, unread: Sequence[Path]) -> Path | N
     return None
 
 
-def _named(project: Path, wanted: Wanted, identity: str) -> Path:
+def _named(project: Path, jobs: Sequence[Job], identity: str) -> Path:
     """Return the file of an invocation, given by its id or by that of one of its runs."""
     path = project / INVOCATIONS / f"{identity}.ndjson"
     if identity.startswith("inv-") and Path(identity).name == identity:
@@ -209,7 +210,7 @@ def _named(project: Path, wanted: Wanted, identity: str) -> Path:
         return path
     directory = find_run_directory(project / RUNS, identity)
     header = read_header(directory)
-    suites, models = {path_text(suite.path) for suite, _ in wanted}, {model for _, model in wanted}
+    suites, models = {path_text(job.suite.path) for job in jobs}, {job.model for job in jobs}
     changed = [
         what
         for what, before, now in (

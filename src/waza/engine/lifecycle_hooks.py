@@ -22,7 +22,7 @@ class LifecycleHooks:
     """The hooks of one run. Those before raise RunError when one failed that matters; those after warn."""
 
     def __init__(self, context: RunContext) -> None:
-        self.context, self.hooks = context, context.suite.file.hooks
+        self.context, self.hooks = context, context.plan.suite.file.hooks
 
     async def before_run(self, arm: Arm) -> None:
         """Run the hooks before an arm, and look again for required skills that they were to create."""
@@ -52,12 +52,12 @@ class LifecycleHooks:
             "Iteration": "0",
             "Attempt": "0",
             "Timestamp": datetime.now().astimezone().isoformat(timespec="seconds"),
-            **{f"Vars.{key}": value for key, value in self.context.suite.file.inputs.items()},
+            **{f"Vars.{key}": value for key, value in self.context.plan.suite.file.inputs.items()},
         }
 
     async def _run(self, point: str, hooks: Sequence[Hook], variables: Mapping[str, str]) -> None:
         clean = self.context.redactor.text
-        for run in await run_hooks(hooks, self.context.suite.directory, variables):
+        for run in await run_hooks(hooks, self.context.plan.suite.directory, variables):
             self.context.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))
             if run.ok:
                 continue
@@ -68,7 +68,7 @@ class LifecycleHooks:
             self.context.emit(Warned(message=clean(message)))
 
     def _check_required(self, arm: Arm) -> None:
-        suite = self.context.suite
+        suite = self.context.plan.suite
         names = suite.file.config.required_skills
         if arm != "main" or not names or suite.skills_off or not self.hooks.before_run:
             return

@@ -1,4 +1,4 @@
-"""From a suite to its plan: which tasks run, in which arms, on how many workers."""
+"""From a suite to its plan: which tasks run in which arms, and on how many workers."""
 
 from __future__ import annotations
 
@@ -13,31 +13,86 @@ from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.trial import Arm
 
-AUTOMATIC = 8  # workers at most, when their number is left to us
-_FILES_OF_OURS = 32  # that may be open besides those of the workers: journals, locks, shared processes
+MAX_DEFAULT_WORKERS = 8  # where the suite does not say how many
+_OWN_FILES = 32  # that may be open besides those of the workers: journals, locks, shared processes
 _FILES_OF_A_WORKER = 10  # while it starts a process, or copies a file beside a connection
 PAIRWISE = "pairwise"
 
 
-def workers_of(suite: Suite) -> tuple[int, str]:
+class ArmPlan(msgspec.Struct, frozen=True):
+    """One arm of a run, and its tasks in the order of the suite."""
+
+    arm: Arm
+    tasks: tuple[Task, ...]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A run before it starts: everything about it that does not depend on what happens.
+
+    `arms` are in the order in which they run. `workers` is how many trials run at the same time at most,
+    `trigger_workers` the same for trigger tests. `warnings` say what of the suite makes no sense as it is, `notices`
+    where the plan differs from what was asked for.
+    """
+
+    suite: Suite
+    model: str
+    arms: tuple[ArmPlan, ...]
+    workers: int
+    trigger_workers: int
+    warnings: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether the tasks also run without skills."""
+        return len(self.arms) > 1
+
+
+def make_plan(suite: Suite, model: str) -> Plan:
+    """Return the plan of a run of a suite on a model."""
+    arms, warning = _arms(suite)
+    workers, notice = _workers(suite)
+    return Plan(
+        suite=suite,
+        model=model,
+        arms=tuple(ArmPlan(arm, _tasks(suite, arm)) for arm in arms),
+        workers=workers,
+        trigger_workers=_trigger_workers(suite),
+        warnings=(warning,) if warning else (),
+        notices=(notice,) if notice else (),
+    )
+
+
+def _workers(suite: Suite) -> tuple[int, str]:
     """Return the number of workers, and a notice when fewer are used than were asked for."""
-    config, jobs = suite.file.config, _trials_at_once(suite)
+    config, trials = suite.file.config, _concurrent_trials(suite)
     if not config.parallel:
         return 1, ""
-    if config.workers > jobs:
-        said = "no more trials can run at once"
-        return min(jobs, _affordable()), f"{config.workers} workers were asked for, {jobs} are used: {said}"
-    return min(_asked(suite), jobs, _affordable()), ""
+    if config.workers > trials:
+        workers = min(trials, _affordable_workers())
+        return (
+            workers,
+            f"{workers} of {config.workers} workers are used: no more trials can run at the same time",
+        )
+    return min(_requested_workers(suite), trials, _affordable_workers()), ""
 
 
-def fewer_workers(suites: Sequence[Suite]) -> str:
-    """Return a notice if the limit on open files allows fewer workers than suites would use, else nothing."""
+def _trigger_workers(suite: Suite) -> int:
+    """Return how many trigger tests run at the same time: they share nothing, so `parallel` has no effect."""
+    tests = suite.trigger_tests
+    prompts = len(tests.should_trigger_prompts) + len(tests.should_not_trigger_prompts) if tests else 0
+    return max(1, min(_requested_workers(suite), prompts, _affordable_workers()))
+
+
+def worker_notice(suites: Sequence[Suite]) -> str:
+    """Return a notice if the limit on open files allows fewer workers than suites would use, else an empty text."""
     parallel = [suite for suite in suites if suite.file.config.parallel]
-    wanted = max((min(_asked(suite), _trials_at_once(suite)) for suite in parallel), default=1)
-    if wanted <= _affordable():
+    wanted = max((min(_requested_workers(suite), _concurrent_trials(suite)) for suite in parallel), default=1)
+    affordable = _affordable_workers()
+    if wanted <= affordable:
         return ""
     return (
-        f"{_affordable()} of {wanted} workers are used: no more than {max_open_files()} files may be open "
+        f"{affordable} of {wanted} workers are used: no more than {max_open_files()} files may be open "
         "(ulimit -n); raise that limit for more"
     )
 
@@ -46,38 +101,35 @@ def shared_workers(suites: Sequence[Suite]) -> int:
     """Return how many trials of suites that run at the same time may run at once."""
     if not all(suite.file.config.parallel for suite in suites):
         return 1
-    return min(max(map(_asked, suites)), sum(map(_trials_at_once, suites)), _affordable())
+    return min(
+        max(map(_requested_workers, suites)), sum(map(_concurrent_trials, suites)), _affordable_workers()
+    )
 
 
-def _asked(suite: Suite) -> int:
+def _requested_workers(suite: Suite) -> int:
     workers = suite.file.config.workers
-    return workers if workers > 0 else min(os.cpu_count() or 1, AUTOMATIC)
+    return workers if workers > 0 else min(os.cpu_count() or 1, MAX_DEFAULT_WORKERS)
 
 
-def _affordable() -> int:
+def _affordable_workers() -> int:
     """Return how many workers the limit on open files allows."""
     limit = max_open_files()
-    return sys.maxsize if limit is None else max(1, (limit - _FILES_OF_OURS) // _FILES_OF_A_WORKER)
+    return sys.maxsize if limit is None else max(1, (limit - _OWN_FILES) // _FILES_OF_A_WORKER)
 
 
-def _trials_at_once(suite: Suite) -> int:
-    """Return how many trials of a suite could run at once."""
+def _concurrent_trials(suite: Suite) -> int:
+    """Return how many trials of a suite could run at the same time."""
     trials = suite.file.config.trials_per_task
-    return max(1, sum(1 if in_order(suite, task) else trials for task in suite.tasks))
+    return max(1, sum(1 if runs_in_order(suite, task) else trials for task in suite.tasks))
 
 
-def in_order(suite: Suite, task: Task) -> bool:
+def runs_in_order(suite: Suite, task: Task) -> bool:
     """Tell whether the trials of a task run one after another: they share what its hooks set up, or a repository."""
     return bool(suite.file.hooks.before_task or task.inputs.repos)
 
 
-def trigger_workers_of(suite: Suite, prompts: int) -> int:
-    """Return how many trigger tests run at once: they share nothing, so `parallel` is not asked."""
-    return max(1, min(_asked(suite), prompts, _affordable()))
-
-
-def arms_of(suite: Suite) -> tuple[list[Arm], str]:
-    """Return the arms in the order in which they run, and a warning when an A/B run makes no sense.
+def _arms(suite: Suite) -> tuple[list[Arm], str]:
+    """Return the arms in the order in which they run, and a warning when a comparison makes no sense.
 
     Pairwise graders compare with the answers without skills, so that arm runs first where there are any.
     """
@@ -99,17 +151,15 @@ def has_pairwise(task: Task) -> bool:
     return any(grader.spec.config.get("mode") == PAIRWISE for grader in task.graders)
 
 
-def tasks_of(suite: Suite, arm: Arm) -> Sequence[Task]:
+def _tasks(suite: Suite, arm: Arm) -> tuple[Task, ...]:
     """Return the tasks of an arm. Without skills there is no target, no policy, and nothing to compare with."""
-    if arm == "main":
-        return suite.tasks
-    return [_without_skills(task) for task in suite.tasks]
+    return suite.tasks if arm == "main" else tuple(map(_without_skills, suite.tasks))
 
 
 def _without_skills(task: Task) -> Task:
-    kept = [
+    graders = tuple(
         grader
         for grader in task.graders
         if not grader.spec.implicit and grader.spec.config.get("mode") != PAIRWISE
-    ]
-    return msgspec.structs.replace(task, skill_paths=(), no_skills=True, target=None, graders=tuple(kept))
+    )
+    return msgspec.structs.replace(task, skill_paths=(), no_skills=True, target=None, graders=graders)

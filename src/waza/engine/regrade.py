@@ -164,9 +164,9 @@ class _Session:
             self.helpers, judge=self.executor.judge(attempt), turn_timeout=task.timeout
         )
         graded = await grade_observation(
-            self.suite, attempt.task, attempt.execution, observation, helpers, self._askable(task.graders)
+            self.suite, attempt, observation, helpers, self._askable(task.graders)
         )
-        status = trial_status("", graded, run.checkpoints, ab_run=self.recorded.is_baseline)
+        status = trial_status("", graded, run.checkpoints, has_baseline=self.recorded.is_baseline)
         error = grading_error(graded)
         artifacts = failure_artifacts(status, run.final_output, error, graded.failed, self.redactor)
         new = msgspec.structs.replace(

@@ -26,9 +26,7 @@ from waza.model.trial import Trial
 from waza.workspace.pack import unpack
 
 
-async def rejudge(
-    context: RunContext, trial: Trial, cached: CachedTrial, baseline_output: str | None
-) -> FinishedTrial:
+async def rejudge(context: RunContext, trial: Trial, cached: CachedTrial) -> FinishedTrial:
     """Return a cached trial with verdicts of now; those that cannot change come from the cache.
 
     A verdict that fails starts no other attempt. `grader_sessions` are those of now. A workspace that cannot be
@@ -39,7 +37,7 @@ async def rejudge(
         if cached.workspace is not None:
             workspace = context.tempdir.new_directory(trial.task.id)
             await _fill(workspace, cached.workspace)
-        return await _judged(context, trial, cached.result, workspace, baseline_output)
+        return await _judged(context, trial, cached.result, workspace)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
         said = explain_failure(context, trial.task, error)
         return FinishedTrial(
@@ -59,16 +57,16 @@ async def _fill(workspace: Path, packed: Path) -> None:
 
 
 async def _judged(
-    context: RunContext, trial: Trial, run: TrialResult, workspace: Path | None, baseline_output: str | None
+    context: RunContext, trial: Trial, run: TrialResult, workspace: Path | None
 ) -> FinishedTrial:
     task = trial.task
     judge = context.executor.judge(render_attempt(context.run_id, trial, run.attempts))
-    observation = rebuild_observation(task, run, workspace, baseline_output)
+    observation = rebuild_observation(task, run, workspace, trial.baseline_output)
     graded = await grade(
         rejudged_graders(task), observation, msgspec.structs.replace(context.helpers, judge=judge)
     )
     whole = msgspec.structs.replace(graded, validations={**(run.validations or {}), **graded.validations})
-    status = trial_status("", whole, run.checkpoints, ab_run=context.ab_run)
+    status = trial_status("", whole, run.checkpoints, has_baseline=context.plan.has_baseline)
     error = grading_error(whole)
     new = msgspec.structs.replace(
         run,

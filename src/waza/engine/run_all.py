@@ -1,8 +1,8 @@
-"""`run_all`: the suites and models of one invocation, one after another or sharing their workers.
+"""`run_all`: the jobs of one invocation, one after another or sharing their workers.
 
 Suites with `parallel` that follow one another share workers: when a run has handed out its last trial, the next one
-starts, while the first still waits for its last answers. Any other suite runs alone. What is told of a run waits
-until all before it are told of, so that nothing depends on which of them ends first.
+starts, while the first still waits for its last answers. Any other suite runs alone. A run is reported after all runs
+before it, so nothing depends on which of them ends first.
 """
 
 from __future__ import annotations
@@ -13,50 +13,41 @@ from itertools import groupby
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
-
 from waza.engine.cancellation import Cancellation
-from waza.engine.invocation import InvocationJournal
-from waza.engine.plan import fewer_workers, shared_workers
+from waza.engine.invocation import InvocationJournal, Job
+from waza.engine.plan import shared_workers, worker_notice
 from waza.engine.run import Emit, FinishedRun, RunOptions, SharedWorkers, run_suite
 from waza.errors import WazaError
 from waza.kit.process import find_leftovers, kill_leftovers
-from waza.model.event import RunEvent, Warned
+from waza.model.event import Warned
 from waza.model.loaded import Suite
 from waza.workspace.run_tempdir import clear_stale_tempdirs
 
 JobResult = FinishedRun | WazaError | None
-"""How a job ended: with results; because of an error; or it did not start, since the invocation was interrupted."""
-
-
-class Job(msgspec.Struct, frozen=True):
-    """A suite that is to run on one of its models."""
-
-    suite: Suite
-    model: str
+"""How a job ended: with results, with an error, or not at all, since the invocation was interrupted before."""
 
 
 class InvocationListener(Protocol):
-    """Who is told how an invocation goes. Jobs are known by their places in the list."""
+    """Receives what happens in an invocation. Jobs are numbered from 0, in the order in which they were given."""
 
     def invocation_started(self, invocation: InvocationJournal) -> None:
-        """Take note of the invocation, before anything of it runs."""
+        """Note the invocation, before anything of it runs."""
         ...
 
     def job_started(self, index: int) -> Emit:
-        """Return who is told of the events of a job that starts, at once."""
+        """Return the function that receives the events of a job as they happen."""
         ...
 
     def job_shown(self, index: int) -> None:
-        """All jobs before one that has started have been told of: what happens in it may be shown now."""
+        """Show the events of a job from now on: all jobs before it are finished, and it has started."""
         ...
 
     def job_finished(self, index: int, result: JobResult) -> None:
-        """Take the result of a job that is over, as are all before it."""
+        """Report a job that is finished, as are all jobs before it."""
         ...
 
     def warn(self, message: str) -> None:
-        """Hear what should be known of the invocation as a whole."""
+        """Show a warning about the invocation as a whole."""
         ...
 
 
@@ -68,20 +59,23 @@ async def run_all(
     *,
     unread: Sequence[Path] = (),
 ) -> None:
-    """Run all jobs as one invocation, or go on with one. Whatever befalls a job stops no other, but for signals.
+    """Run all jobs as one invocation, or resume one. A job that fails stops no other job; a signal stops them all.
 
-    `unread` are suites that belong to the invocation, and cannot be read for now.
+    `unread` are suites that belong to the invocation but have mistakes in their files. Raises UsageError when the
+    invocation to resume is not one of these jobs.
     """
     if not jobs:
         return
-    invocation = _invocation(jobs, options, listener.warn, unread)
+    invocation = _open_invocation(jobs, options, listener.warn, unread)
     try:
-        with cancellation.handle_signals():  # from the first word on: who reads it may interrupt the run
+        with (
+            cancellation.handle_signals()
+        ):  # before the first output, which may lead users to interrupt the run
             listener.invocation_started(invocation)
-            if notice := fewer_workers([job.suite for job in jobs]):
+            if notice := worker_notice([job.suite for job in jobs]):
                 listener.warn(notice)
             await clear_stale_tempdirs()
-            await _All(jobs, options, cancellation, listener, invocation).run()
+            await _Invocation(jobs, options, cancellation, listener, invocation).run()
     finally:
         invocation.close()
 
@@ -92,32 +86,32 @@ async def run_one(
     options: RunOptions,
     emit: Emit,
     cancellation: Cancellation,
-    invocation_started: Callable[[str], None] = lambda _: None,
+    on_start: Callable[[str], None] = lambda _: None,
 ) -> FinishedRun:
-    """Run one suite on one model; `invocation_started` gets the id of the invocation, empty where nothing is kept.
+    """Run one suite on one model. Raises the error that prevented the run.
 
-    Raises what prevented the run.
+    `on_start` is called with the id of the invocation, which is empty where nothing is kept.
     """
-    listener = _Alone(emit, invocation_started)
+    listener = _SingleJobListener(emit, on_start)
     await run_all([Job(suite, model)], options, cancellation, listener)
     if isinstance(listener.result, FinishedRun):
         return listener.result
     if listener.result is not None:
         raise listener.result
-    stopped = WazaError("interrupted before anything was run")
-    stopped.exit_code = cancellation.exit_code or stopped.exit_code
-    raise stopped
+    interrupted = WazaError("interrupted before anything was run")
+    interrupted.exit_code = cancellation.exit_code or interrupted.exit_code
+    raise interrupted
 
 
-class _Alone:
-    """The audience of a single job."""
+class _SingleJobListener:
+    """Keeps the result of a single job."""
 
-    def __init__(self, emit: Callable[[RunEvent], None], invocation_started: Callable[[str], None]) -> None:
-        self._emit, self._begun = emit, invocation_started
+    def __init__(self, emit: Emit, on_start: Callable[[str], None]) -> None:
+        self._emit, self._on_start = emit, on_start
         self.result: JobResult = None
 
     def invocation_started(self, invocation: InvocationJournal) -> None:
-        self._begun(invocation.id)
+        self._on_start(invocation.id)
 
     def job_started(self, index: int) -> Emit:
         del index
@@ -134,25 +128,25 @@ class _Alone:
         self._emit(Warned(message=message))
 
 
-def _invocation(
+def _open_invocation(
     jobs: Sequence[Job], options: RunOptions, warn: Callable[[str], None], unread: Sequence[Path]
 ) -> InvocationJournal:
-    project, wanted = options.project.directory, [(job.suite, job.model) for job in jobs]
+    project = options.project.directory
     if not options.save:
         return InvocationJournal.unsaved(project)
     if options.resume is not None:
-        earlier = InvocationJournal.resume(project, wanted, options.resume, unread)
+        earlier = InvocationJournal.resume(project, jobs, options.resume, unread)
         if earlier is not None:
             return earlier
         warn("there is no earlier run of these suites and models to go on with: a new one starts")
     try:
-        return InvocationJournal.start(project, wanted, unread)
+        return InvocationJournal.start(project, jobs, unread)
     except WazaError as error:
         warn(f"{error}; this run is kept in a temporary directory, and cannot be resumed")
         return InvocationJournal.unsaved(project)
 
 
-class _All:
+class _Invocation:
     """The jobs of an invocation while they run."""
 
     def __init__(
@@ -161,50 +155,49 @@ class _All:
         options: RunOptions,
         cancellation: Cancellation,
         listener: InvocationListener,
-        invocation: InvocationJournal,
+        journal: InvocationJournal,
     ) -> None:
         self.jobs, self.options, self.cancellation = jobs, options, cancellation
-        self.listener, self.invocation = listener, invocation
+        self.listener, self.journal = listener, journal
         self._started: set[int] = set()
-        self._results: dict[int, JobResult] = {}
-        self._finished = 0  # how many jobs have been told of
-        self._ahead = asyncio.Semaphore(1)
+        self._results: dict[int, JobResult] = {}  # of finished jobs that wait for a job before them
+        self._reported = 0  # jobs
+        self._unreported_slots = asyncio.Semaphore(1)
 
     async def run(self) -> None:
         for batch in _batches(self.jobs):
             await self._run_batch(batch)
-            left = find_leftovers()  # of all runs at once: they are processes of one program
-            if left:
+            leftovers = find_leftovers()  # of all runs at once: they are processes of one program
+            if leftovers:
                 kill_leftovers()
-                self.listener.warn(f"processes that were left over, and have been ended: {len(left)}")
+                self.listener.warn(f"processes that were left over, and have been ended: {len(leftovers)}")
 
-    async def _run_batch(self, places: Sequence[int]) -> None:
-        size = shared_workers([self.jobs[index].suite for index in places])
+    async def _run_batch(self, indexes: Sequence[int]) -> None:
+        size = shared_workers([self.jobs[index].suite for index in indexes])
         slots = asyncio.Semaphore(size)
-        self._ahead = asyncio.Semaphore(size)  # what has been held back of later runs is in memory
+        self._unreported_slots = asyncio.Semaphore(size)  # the events of runs not yet shown are in memory
         try:
             async with asyncio.TaskGroup() as group:
-                for index in places:
-                    await self._ahead.acquire()
+                for index in indexes:
+                    await self._unreported_slots.acquire()
                     if self.cancellation.stopped_by is not None:
-                        self._over(index, None)
+                        self._finish(index, None)
                         continue
                     drained = asyncio.Event()
-                    group.create_task(self._run_one(index, SharedWorkers(slots, drained.set)))
+                    group.create_task(self._run_job(index, SharedWorkers(slots, drained.set)))
                     await drained.wait()
-        except BaseExceptionGroup as broken:
-            raise broken.exceptions[0] from None
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
 
-    async def _run_one(self, index: int, share: SharedWorkers) -> None:
-        job = self.jobs[index]
+    async def _run_job(self, index: int, workers: SharedWorkers) -> None:
         result: JobResult = None
         try:
             emit = self.listener.job_started(index)
             self._started.add(index)
-            if index == self._finished:
+            if index == self._reported:
                 self.listener.job_shown(index)
             result = await run_suite(
-                job.suite, job.model, self.options, emit, self.cancellation, self.invocation, share
+                self.jobs[index], self.options, emit, self.cancellation, self.journal, workers
             )
         except WazaError as error:
             result = error
@@ -212,25 +205,25 @@ class _All:
             if self.cancellation.exit_code is None:
                 raise
         finally:
-            share.drained()
-        self._over(index, result)
+            workers.drained()
+        self._finish(index, result)
 
-    def _over(self, index: int, result: JobResult) -> None:
-        """Tell of a job that is over, and of those behind it that waited for it."""
+    def _finish(self, index: int, result: JobResult) -> None:
+        """Report a finished job when all before it are reported, then those after it that waited for it."""
         self._results[index] = result
-        while self._finished in self._results:
-            self.listener.job_finished(self._finished, self._results.pop(self._finished))
-            self._finished += 1
-            self._ahead.release()
-            if self._finished in self._started:
-                self.listener.job_shown(self._finished)
+        while self._reported in self._results:
+            self.listener.job_finished(self._reported, self._results.pop(self._reported))
+            self._reported += 1
+            self._unreported_slots.release()
+            if self._reported in self._started:
+                self.listener.job_shown(self._reported)
 
 
 def _batches(jobs: Sequence[Job]) -> Iterator[list[int]]:
-    """Yield the places of jobs that run at the same time: neighbours with `parallel`, else one alone."""
+    """Yield the indexes of jobs that run at the same time: neighbours with `parallel`, else one alone."""
 
-    def together(index: int) -> int:
+    def batch_of(index: int) -> int:
         return -1 if jobs[index].suite.file.config.parallel else index
 
-    for _, places in groupby(range(len(jobs)), together):
-        yield list(places)
+    for _, indexes in groupby(range(len(jobs)), batch_of):
+        yield list(indexes)

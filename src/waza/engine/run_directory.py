@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.invocation import InvocationJournal
+from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.journal import (
     EndStatus,
     Journal,
@@ -23,6 +23,7 @@ from waza.engine.journal import (
     path_text,
     read_header,
 )
+from waza.engine.plan import Plan
 from waza.engine.replay import Repeat, ReplayedRun, replay
 from waza.errors import UsageError, WazaError
 from waza.kit.files import write_atomic
@@ -132,17 +133,15 @@ class RunDirectory:
             self.temporary.remove()
 
 
-def commits_of(invocation: InvocationJournal, suite: Suite, model: str) -> dict[str, str]:
-    """Return the commits that the run of a suite on a model was pinned to, if it was begun."""
-    directory = invocation.run_directory(suite, model)
+def recorded_commits(invocation: InvocationJournal, job: Job) -> dict[str, str]:
+    """Return the commits that the run of a job is pinned to; none if it has not started."""
+    directory = invocation.run_directory(job)
     return read_header(directory).commits if directory and has_header(directory) else {}
 
 
 def open_run_directory(
     invocation: InvocationJournal,
-    suite: Suite,
-    model: str,
-    arms: Sequence[Arm],
+    plan: Plan,
     project: Project,
     commits: Mapping[str, str],
     *,
@@ -150,14 +149,17 @@ def open_run_directory(
     repeat: Repeat,
     warn: Callable[[str], None],
 ) -> RunDirectory:
-    """Return the run of a suite on a model in an invocation: the one that was begun, or a new one with `commits`.
+    """Return the directory of a planned run: that of the run to resume, or a new one, pinned to `commits`.
 
-    A new run that cannot be written where it belongs is kept in a temporary directory; `warn` hears of it. Raises
-    UsageError where what was begun is a run of something else, WazaError where it cannot be kept. A run that is `graded` is not gone on with without grading, nor the other way round.
+    A new run that cannot be written to its place is kept in a temporary directory, of which `warn` is given notice.
+    A `graded` run is not resumed without grading, nor the other way round. Raises UsageError when the run to resume is
+    a run of something else, WazaError when the run cannot be read or written.
     """
-    directory, fold = invocation.run_directory(suite, model), Fold(suite, model, arms)
+    suite, model, arms = plan.suite, plan.model, [arm.arm for arm in plan.arms]
+    directory, fold = invocation.run_directory(Job(suite, model)), Fold(suite, model, arms)
+    digest = _digest(suite, project, graded=graded)
     if directory is not None and has_header(directory):
-        _check_same(read_header(directory), suite, project, model, _digest(suite, project, graded=graded))
+        _check_same(read_header(directory), suite, project, model, digest)
         journal = Journal.reopen(directory)
         try:
             return RunDirectory(journal, fold, replay(journal, fold, repeat))
@@ -169,9 +171,9 @@ def open_run_directory(
         id=directory.name if directory else new_run_id(now),
         invocation=invocation.id,
         suite=path_text(suite.path),
-        digest=_digest(suite, project, graded=graded),
+        digest=digest,
         model=model,
-        arms=list(arms),
+        arms=arms,
         waza=__version__,
         started=now.isoformat(),
         options=_options(suite, project),

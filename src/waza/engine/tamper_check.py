@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from waza.engine.journal import path_text
@@ -42,7 +42,9 @@ class TamperCheck:
         self._suite, self._ignored = suite, ignored
         self._recorded, self._unwatched = {}, {}
         self._tasks = {task.id: brought(task) for task in suite.tasks}
-        self._graders = {id(built.grader): read_roots(built) for built in graders_of(suite)}
+        self._graders = {
+            id(built.grader): read_roots(built) for task in suite.tasks for built in task.all_graders
+        }
         self._whole = {root for roots in self._tasks.values() for root in roots}
         for root in {*self._whole, *(root for roots in self._graders.values() for root in roots)}:
             self._record(root)
@@ -104,11 +106,3 @@ class TamperCheck:
 
     async def aclose(self) -> None:
         """Nothing to end."""
-
-
-def graders_of(suite: Suite) -> Iterator[BuiltGrader]:
-    """Yield the graders of all tasks, those at checkpoints included."""
-    for task in suite.tasks:
-        yield from task.graders
-        for point in task.checkpoints:
-            yield from point.graders

@@ -16,6 +16,7 @@ from waza.engine.converse import Conversation, Driver, converse
 from waza.engine.expected import AgentFacts, expected_checks
 from waza.engine.grade import Grading, as_validation, grade
 from waza.engine.grading_context import GradingContext
+from waza.engine.plan import Plan
 from waza.engine.record import empty_digest, failure_artifacts, judge_session_digest, session_digest, storable
 from waza.engine.responder import ResponderSession
 from waza.engine.saved_attempt import SavedAttempt
@@ -50,10 +51,9 @@ IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against th
 
 
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that trials of one suite on one model share. `outputs` are the files and folders that waza writes."""
+    """What the trials of a run share. `outputs` are the files and directories that waza writes."""
 
-    suite: Suite
-    model: str
+    plan: Plan
     executor: Executor
     tempdir: RunTempdir
     relay: Relay | None = None
@@ -62,71 +62,72 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     emit: Callable[[RunEvent], None]
     run_id: str
     skip_graders: bool = False
-    ab_run: bool = False
     outputs: frozenset[Path] = frozenset()
 
 
 class FinishedTrial(msgspec.Struct, frozen=True):
-    """A trial that ended. `outside`: it broke for a cause outside of the agent, and says nothing about it.
-
-    `broke` is the executor's error that ended it, or that of graders for such a cause, if there was one; a time
-    limit is none.
-    `left` is what its agent left, for a trial that is to `keep` it.
-    """
+    """A trial that ended."""
 
     result: TrialResult
     outside: bool = False
+    """It broke for a cause outside of the agent, and says nothing about it."""
     broke: str = ""
-    left: SavedAttempt | None = None
+    """The error of the executor that ended it, or of graders for a cause outside of the agent. A time limit is no
+    such error."""
+    saved: SavedAttempt | None = None
+    """What the cache needs of the last attempt, for a trial with `keep`."""
 
 
-async def run_trial(context: RunContext, trial: Trial, baseline_output: str | None = None) -> FinishedTrial:
-    """Run one trial: attempts until one does not fail, and the record of the last.
+async def run_trial(context: RunContext, trial: Trial) -> FinishedTrial:
+    """Run one trial: attempts until one does not fail. Its result is that of the last attempt.
 
-    `baseline_output` is what the arm without skills answered, for pairwise graders. The record is ready to
-    be stored: redacted, and cut where it is huge.
+    The result can be stored as it is: secrets are redacted, and huge texts are cut.
     """
     task, discarded = trial.task, list[AttemptRecord]()
     sessions: list[SessionDigest] = []  # of judges and responders, in all attempts
     for number in range(1, trial.max_attempts + 1):
-        attempt = render_attempt(context.run_id, trial, number)
-        ran = await _run_attempt(context, attempt, baseline_output)
-        run = ran.result
-        sessions += run.grader_sessions
-        if run.status != "failed" or number == trial.max_attempts:
+        finished = await _run_attempt(context, trial, number)
+        result = finished.result
+        sessions += result.grader_sessions
+        if result.status != "failed" or number == trial.max_attempts:
             break
-        discarded.append(_discarded(run, number))
-        failed = tuple(discarded[-1].failed_graders)
+        discarded.append(_attempt_record(result, number))
         context.emit(
             AttemptRetried(
                 task_id=task.id,
                 name=task.name,
                 attempt=number,
                 attempts=trial.max_attempts,
-                failed_graders=failed,
+                failed_graders=tuple(discarded[-1].failed_graders),
             )
         )
-    whole = msgspec.structs.replace(run, attempts=number, attempt_history=discarded, grader_sessions=sessions)
+    result = msgspec.structs.replace(
+        result, attempts=number, attempt_history=discarded, grader_sessions=sessions
+    )
     return FinishedTrial(
-        storable(whole, context.redactor), ran.outside, context.redactor.text(ran.broke), ran.left
+        storable(result, context.redactor),
+        finished.outside,
+        context.redactor.text(finished.broke),
+        finished.saved,
     )
 
 
 def render_attempt(run_id: str, trial: Trial, number: int) -> Attempt:
-    """Return an attempt: the task with the templates of its prompts and of its script rendered."""
+    """Return an attempt of a trial, with the templates of the task's prompts and script rendered."""
     task = trial.task
-    if task.verbatim:
-        return Attempt(trial=trial, number=number, task=task)
-    variables = template_variables(task, run_id, trial.number, number)
-    return Attempt(
-        trial=trial,
-        number=number,
-        task=msgspec.structs.replace(
+    if not task.verbatim:
+        variables = template_variables(task, run_id, trial.number, number)
+        task = msgspec.structs.replace(
             task,
             prompt=render(task.prompt, variables),
             follow_ups=tuple(render(prompt, variables) for prompt in task.follow_ups),
             mock=fill(task.mock, variables),
-        ),
+        )
+    return Attempt(
+        trial=trial.key,
+        number=number,
+        execution=(trial.number - 1) * trial.max_attempts + number - 1,
+        task=task,
     )
 
 
@@ -142,43 +143,43 @@ def template_variables(task: Task, run_id: str, iteration: int = 0, attempt: int
     }
 
 
-def _discarded(run: TrialResult, number: int) -> AttemptRecord:
-    failed = [name for name, found in (run.validations or {}).items() if not found.passed]
+def _attempt_record(result: TrialResult, number: int) -> AttemptRecord:
+    failed = [name for name, found in (result.validations or {}).items() if not found.passed]
     return AttemptRecord(
         attempt=number,
-        status=run.status,
+        status=result.status,
         failed_graders=sorted(failed),
-        error_msg=run.error_msg,
-        duration_ms=run.duration_ms,
-        usage=run.session_digest.usage,
+        error_msg=result.error_msg,
+        duration_ms=result.duration_ms,
+        usage=result.session_digest.usage,
     )
 
 
-async def _run_attempt(context: RunContext, attempt: Attempt, baseline_output: str | None) -> FinishedTrial:
-    started = time.monotonic()
-    wanted = _needs_workspace(context, attempt.task)
+async def _run_attempt(context: RunContext, trial: Trial, number: int) -> FinishedTrial:
+    attempt, started = render_attempt(context.run_id, trial, number), time.monotonic()
+    task = attempt.task
     try:
-        if changed := context.helpers.shared.get(TamperCheck).task_change(attempt.task):
-            raise ExecutorError(changed)
-        async with attempt_workspace(context.tempdir, context.relay, attempt.task, wanted=wanted) as (
-            place,
-            mocked,
-        ):
-            return await _in_place(context, attempt, place, mocked, baseline_output)
-    except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        said = explain_failure(context, attempt.task, error)
-        return FinishedTrial(_unseen(context, attempt, said, started), is_outside(error), str(said))
+        if change := context.helpers.shared.get(TamperCheck).task_change(task):
+            raise ExecutorError(change)
+        needed = _needs_workspace(context, task)
+        async with attempt_workspace(context.tempdir, context.relay, task, wanted=needed) as (place, mocked):
+            return await _run_in_workspace(context, trial, attempt, place, mocked)
+    except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a trial
+        reason = explain_failure(context, task, error)
+        return FinishedTrial(
+            _failed_result(context, attempt, reason, started), is_outside(error), str(reason)
+        )
 
 
 def explain_failure(context: RunContext, task: Task, error: Exception) -> ExecutorError:
-    """Return why a trial has no result; of what nobody has words for, the traceback is told."""
+    """Return why a trial has no result. Listeners get the traceback of an unexpected exception."""
     if isinstance(error, ExecutorError):
         return error
     if isinstance(error, OSError) and is_outside(error):
         return OutsideError(f"the trial could not go on: {describe_os_error(error)}")
-    fault = describe_exception(error)
-    context.emit(ExecutorFailed(task_id=task.id, name=task.name, traceback=fault.traceback))
-    return ExecutorError(f"the executor broke: {fault.text}")
+    report = describe_exception(error)
+    context.emit(ExecutorFailed(task_id=task.id, name=task.name, traceback=report.traceback))
+    return ExecutorError(f"the executor broke: {report.text}")
 
 
 def _needs_workspace(context: RunContext, task: Task) -> bool:
@@ -188,12 +189,13 @@ def _needs_workspace(context: RunContext, task: Task) -> bool:
 
 def _graders(task: Task) -> list[Grader]:
     """Return all graders of a task, also those of its checkpoints."""
-    built = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
-    return [one.grader for one in built if isinstance(one.grader, Grader)]
+    return [built.grader for built in task.all_graders if isinstance(built.grader, Grader)]
 
 
-def _unseen(context: RunContext, attempt: Attempt, error: Exception, started: float) -> TrialResult:
-    """Return the record of an attempt in which no agent was seen."""
+def _failed_result(
+    context: RunContext, attempt: Attempt, error: ExecutorError, started: float
+) -> TrialResult:
+    """Return the result of an attempt that ended before its agent was started."""
     return TrialResult(
         run_number=attempt.trial.number,
         attempts=attempt.number,
@@ -208,28 +210,24 @@ def _unseen(context: RunContext, attempt: Attempt, error: Exception, started: fl
     )
 
 
-async def _in_place(
-    context: RunContext,
-    attempt: Attempt,
-    place: AttemptWorkspace,
-    mocked: AttemptMocks | None,
-    baseline_output: str | None,
+async def _run_in_workspace(
+    context: RunContext, trial: Trial, attempt: Attempt, place: AttemptWorkspace, mocked: AttemptMocks | None
 ) -> FinishedTrial:
     task = attempt.task
-    conversation = Conversation(task, attempt.trial.number, str(place.workspace or ""), mocked)
+    conversation = Conversation(task, trial.number, str(place.workspace or ""), mocked)
     judge = context.executor.judge(attempt)
     helpers = msgspec.structs.replace(context.helpers, judge=judge, turn_timeout=task.timeout)
     session = await context.executor.open(attempt, place)
     try:
-        asked = () if context.skip_graders else _graders(task)
-        with closing(await GradingContext.open(task, place.workspace, asked)) as grading_context:
+        graders = () if context.skip_graders else _graders(task)
+        with closing(await GradingContext.open(task, place.workspace, graders)) as grading_context:
             responder = await _open_responder(context, task, judge)
             try:
                 driver = Driver(
                     session=session,
                     workspace_fault=grading_context.workspace_fault,
                     limits=turn_limits(context, task),
-                    tell=_teller(context, task),
+                    report_turn=_turn_reporter(context, task),
                     warn=lambda message: context.emit(Warned(message=f"{task.name}: {message}")),
                     grade_checkpoint=None
                     if context.skip_graders
@@ -242,53 +240,59 @@ async def _in_place(
                     await responder.interview.aclose()
             if mocked is not None and (complaint := mocked.complaint()):
                 conversation.fail(complaint)
-            displaced = grading_context.workspace_fault()
-            if displaced and displaced not in conversation.error:
-                conversation.fail(displaced)
+            fault = grading_context.workspace_fault()
+            if fault and fault not in conversation.error:
+                conversation.fail(fault)
             observation = await grading_context.add_to(
-                msgspec.structs.replace(conversation.observation(final=True), baseline_output=baseline_output)
+                msgspec.structs.replace(
+                    conversation.observation(final=True), baseline_output=trial.baseline_output
+                )
             )
-            left = await SavedAttempt.capture(observation) if attempt.trial.keep and not displaced else None
-            ungraded = context.skip_graders or displaced
-            graded = None if ungraded else await grade_run(context, attempt, observation, helpers)
+            saved = await SavedAttempt.capture(observation) if trial.keep and not fault else None
+            grading = None
+            if not (context.skip_graders or fault):
+                grading = await grade_observation(
+                    context.plan.suite, attempt, observation, helpers, task.graders
+                )
     finally:
         await session.aclose()
-    run = _record(context, attempt, conversation, observation, graded)
+    result = _result(context, attempt, conversation, observation, grading)
     sessions = [judge_session_digest(one) for one in (judge.sessions if judge else ())]
-    no_verdict = grading_error(graded) if graded is not None and graded.outside else ""
-    outside = conversation.outside or bool(no_verdict)
-    run = msgspec.structs.replace(run, grader_sessions=sessions)
+    outside_error = grading_error(grading) if grading is not None and grading.outside else ""
     return FinishedTrial(
-        run, outside, "" if conversation.timed_out else conversation.broke or no_verdict, left
+        msgspec.structs.replace(result, grader_sessions=sessions),
+        outside=conversation.outside or bool(outside_error),
+        broke="" if conversation.timed_out else conversation.broke or outside_error,
+        saved=saved,
     )
 
 
 async def _open_responder(context: RunContext, task: Task, judge: Judge | None) -> ResponderSession | None:
-    if task.responder is None:
+    if task.inputs.responder is None:
         return None
     if judge is None:
         raise ExecutorError("this executor has nobody to play the user, so inputs.responder cannot work")
     interview = await judge.open(None)
     return ResponderSession(
         interview,
-        task.responder,
-        context.model,
-        context.suite.file.config.reasoning_effort or "",
+        task.inputs.responder,
+        context.plan.model,
+        context.plan.suite.file.config.reasoning_effort or "",
         task.timeout,
     )
 
 
 def turn_limits(context: RunContext, task: Task) -> Limits:
     """Return the limits of a task's turns."""
-    idle = context.suite.file.config.idle_timeout_seconds
-    default = context.suite.capabilities.idle_timeout
+    idle = context.plan.suite.file.config.idle_timeout_seconds
+    default = context.plan.suite.capabilities.idle_timeout
     return Limits(
         turn=task.timeout, first_event=task.first_event_timeout, idle=default if idle is None else idle
     )
 
 
-def _teller(context: RunContext, task: Task) -> Callable[[int, str, Turn | None], None]:
-    def tell(number: int, prompt: str, turn: Turn | None) -> None:
+def _turn_reporter(context: RunContext, task: Task) -> Callable[[int, str, Turn | None], None]:
+    def report_turn(number: int, prompt: str, turn: Turn | None) -> None:
         if turn is None:
             context.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt))
             return
@@ -303,19 +307,19 @@ def _teller(context: RunContext, task: Task) -> Callable[[int, str, Turn | None]
             )
         )
 
-    return tell
+    return report_turn
 
 
 def _checkpoint_grader(
     context: RunContext, task: Task, helpers: Helpers, grading_context: GradingContext
 ) -> Any:
     async def grade_checkpoint(point: Checkpoint, observation: Observation) -> CheckpointRecord:
-        graded = await grade(point.graders, await grading_context.add_to(observation), helpers)
-        status = "error" if graded.errors else "failed" if graded.failed else "passed"
+        grading = await grade(point.graders, await grading_context.add_to(observation), helpers)
+        status = "error" if grading.errors else "failed" if grading.failed else "passed"
         record = CheckpointRecord(
             after_turn=point.after_turn,
             status=status,  # type: ignore[arg-type]  # one of the three words
-            validations=graded.validations,
+            validations=grading.validations,
             stopped=point.stop and status != "passed",
         )
         context.emit(CheckpointGraded(task_id=task.id, name=task.name, checkpoint=record))
@@ -324,76 +328,70 @@ def _checkpoint_grader(
     return grade_checkpoint
 
 
-async def grade_run(
-    context: RunContext, attempt: Attempt, observation: Observation, helpers: Helpers
-) -> Grading:
-    """Grade a finished attempt by the graders of its task and by what it expects."""
-    return await grade_observation(
-        context.suite, attempt.task, attempt.execution, observation, helpers, attempt.task.graders
-    )
-
-
 async def grade_observation(
     suite: Suite,
-    task: Task,
-    execution: int,
+    attempt: Attempt,
     observation: Observation,
     helpers: Helpers,
     graders: Sequence[BuiltGrader],
 ) -> Grading:
-    """Grade what was seen: first the graders, then the checks under `expected`."""
-    graded = await grade(graders, observation, helpers)
-    config = suite.file.config
-    said = AgentFacts(suite.capabilities, task.mock.execution(execution) if task.mock else None)
+    """Grade the observation of an attempt: first by the graders, then by the checks under `expected`."""
+    grading = await grade(graders, observation, helpers)
+    task, config = attempt.task, suite.file.config
+    script = task.mock.execution(attempt.execution) if task.mock else None
     checks = expected_checks(
         task,
         observation,
-        said,
+        AgentFacts(suite.capabilities, script),
         skill=task.target.name if task.target else suite.file.skill,
         enforce=config.enforce_expected,
         body_injected=config.inject_skill_body,
     )
     extra = {name: as_validation(name, kind, verdict) for name, kind, verdict in checks}
-    return msgspec.structs.replace(graded, validations={**graded.validations, **extra})
+    return msgspec.structs.replace(grading, validations={**grading.validations, **extra})
 
 
 def trial_status(
-    error: str, graded: Grading | None, checkpoints: Sequence[CheckpointRecord], *, ab_run: bool
+    error: str, grading: Grading | None, checkpoints: Sequence[CheckpointRecord], *, has_baseline: bool
 ) -> TrialStatus:
-    """Return the status of a run: broken, not graded, not passed, or passed; checkpoints can only worsen it."""
-    if error or (graded and graded.errors) or any(point.status == "error" for point in checkpoints):
+    """Return the status of a run: broken, not grading, not passed, or passed; checkpoints can only worsen it."""
+    if error or (grading and grading.errors) or any(point.status == "error" for point in checkpoints):
         return "error"
     if any(point.status == "failed" for point in checkpoints):
         return "failed"
-    if graded is None:
+    if grading is None:
         return "skipped"
     counted = [
-        found for found in graded.validations.values() if not (ab_run and found.type == IGNORED_IN_BASELINE)
+        found
+        for found in grading.validations.values()
+        if not (has_baseline and found.type == IGNORED_IN_BASELINE)
     ]
     return "passed" if all(found.passed for found in counted) else "failed"
 
 
-def grading_error(graded: Grading | None) -> str:
+def grading_error(grading: Grading | None) -> str:
     """Return the error message of graders that reached no verdict, or nothing."""
-    return f"{GRADING}{'; '.join(graded.errors)}" if graded and graded.errors else ""
+    return f"{GRADING}{'; '.join(grading.errors)}" if grading and grading.errors else ""
 
 
-def _record(
+def _result(
     context: RunContext,
     attempt: Attempt,
     conversation: Conversation,
     observation: Observation,
-    graded: Grading | None,
+    grading: Grading | None,
 ) -> TrialResult:
-    status = trial_status(conversation.error, graded, conversation.checkpoints, ab_run=context.ab_run)
-    error = "; ".join(part for part in (conversation.error, grading_error(graded)) if part)
+    status = trial_status(
+        conversation.error, grading, conversation.checkpoints, has_baseline=context.plan.has_baseline
+    )
+    error = "; ".join(part for part in (conversation.error, grading_error(grading)) if part)
     if status == "error" and not error:
         broken = [str(point.after_turn) for point in conversation.checkpoints if point.status == "error"]
         error = f"graders of the checkpoint after turn {', '.join(broken)} reached no verdict"
     policy = attempt.task.target.policy if attempt.task.target else None
-    enforced = policy if context.suite.capabilities.tool_policy else None
-    validations = graded.validations if graded else {}
-    failed = graded.failed if graded else ()
+    enforced = policy if context.plan.suite.capabilities.tool_policy else None
+    validations = grading.validations if grading else {}
+    failed = grading.failed if grading else ()
     return TrialResult(
         run_number=attempt.trial.number,
         attempts=attempt.number,

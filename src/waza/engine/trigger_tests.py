@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 
 from waza.engine.attempt_workspace import attempt_workspace
-from waza.engine.plan import trigger_workers_of
 from waza.engine.record import session_digest, storable
 from waza.engine.trial import RunContext, turn_limits
 from waza.errors import ExecutorError
@@ -20,7 +19,7 @@ from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
 from waza.model.observation import Turn, tool_events
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult, number
 from waza.model.task import InputFile, Inputs, Task
-from waza.model.trial import Attempt, Trial
+from waza.model.trial import Attempt, TrialKey
 from waza.results.assemble import Triggers
 from waza.suite.discover import is_searched
 
@@ -34,13 +33,13 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
     """
     prompts = [(prompt, True) for prompt in tests.should_trigger_prompts]
     prompts += [(prompt, False) for prompt in tests.should_not_trigger_prompts]
-    if context.suite.capabilities.scripted:
-        played = context.suite.trigger_script
+    if context.plan.suite.capabilities.scripted:
+        played = context.plan.suite.trigger_script
         results = [_result(prompt, should=should, did=played[prompt.prompt]) for prompt, should in prompts]
         return Triggers(trigger_metrics(results), tuple(results))
-    task = _task(context.suite)
-    skill = context.suite.trigger_target.name if context.suite.trigger_target else tests.skill
-    gate = asyncio.Semaphore(trigger_workers_of(context.suite, len(prompts)))
+    task = _task(context.plan.suite)
+    skill = context.plan.suite.trigger_target.name if context.plan.suite.trigger_target else tests.skill
+    gate = asyncio.Semaphore(context.plan.trigger_workers)
 
     async def one(prompt: TriggerPrompt) -> Turn:
         async with gate:
@@ -101,7 +100,7 @@ def _fixtures(root: Path) -> Iterator[str]:
 async def _ask(context: RunContext, task: Task, skill: str, prompt: TriggerPrompt) -> Turn:
     """Return the turn that a prompt led to; a session that could not be held is a broken one."""
     task = msgspec.structs.replace(task, prompt=prompt.prompt)
-    attempt = Attempt(trial=Trial(task=task, number=1), number=1, task=task)
+    attempt = Attempt(trial=TrialKey("main", task.id, 1), number=1, task=task)
     limits = msgspec.structs.replace(turn_limits(context, task), until_skill=skill)
     try:
         async with attempt_workspace(context.tempdir, context.relay, task, wanted=True) as (place, _):

@@ -96,7 +96,7 @@ class Clients:
             await _stop(client)
 
     def _own(self, attempt: Attempt) -> TrialKey | None:
-        return attempt.trial.key if self.setup.config.isolation == "trial" else None
+        return attempt.trial if self.setup.config.isolation == "trial" else None
 
     async def get(self, environment: Mapping[str, str], own: TrialKey | None = None) -> CopilotClient:
         """Return the client for an environment, started. `own` names one that nobody else shares."""

@@ -54,13 +54,9 @@ class Responder(Keys, frozen=True, kw_only=True):
     """Its model. Default: the model of the agent."""
 
 
-class Inputs(Keys, frozen=True, kw_only=True):
-    """`inputs`: what the agent is given."""
+class TaskInputs(Keys, frozen=True, kw_only=True):
+    """What the agent is given besides its prompts."""
 
-    prompt: str = ""
-    """What the agent is asked. Template variables are filled in."""
-    prompt_file: str = ""
-    """A file beside the task with the prompt, instead of `prompt`."""
     context: dict[str, Any] = {}
     """Notes for people and other programs; `fixture` names a directory that is copied into the workspace."""
     files: list[InputFile] = []
@@ -71,10 +67,19 @@ class Inputs(Keys, frozen=True, kw_only=True):
     """The directory of the workspace that the agent starts in."""
     environment: dict[str, str] = {}
     """Environment variables of the agent and of `program` graders."""
-    follow_up_prompts: list[str] = []
-    """Prompts that follow the first one, one after the answer to the other."""
     responder: Responder | None = None
     """A model that answers the agent's questions. Not together with `follow_up_prompts`."""
+
+
+class Inputs(TaskInputs, frozen=True, kw_only=True):
+    """`inputs`: what the agent is given."""
+
+    prompt: str = ""
+    """What the agent is asked. Template variables are filled in."""
+    prompt_file: str = ""
+    """A file beside the task with the prompt, instead of `prompt`."""
+    follow_up_prompts: list[str] = []
+    """Prompts that follow the first one, one after the answer to the other."""
 
 
 class ExpectedBehavior(Keys, frozen=True, kw_only=True):
@@ -238,7 +243,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     first_event_timeout: float = 0
     home: Path
     fixtures: Path
-    inputs: Inputs = Inputs()
+    inputs: TaskInputs = TaskInputs()
     follow_ups: tuple[str, ...] = ()
     instruction_files: tuple[str, ...] = ()
     skill_paths: tuple[Path, ...] = ()
@@ -257,6 +262,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
 
     @property
-    def responder(self) -> Responder | None:
-        """The model that plays the user, if the task has one."""
-        return self.inputs.responder
+    def all_graders(self) -> tuple[BuiltGrader, ...]:
+        """The graders of the task, and after them those of its checkpoints."""
+        return (*self.graders, *(built for point in self.checkpoints for built in point.graders))

@@ -20,13 +20,17 @@ class TrialKey(msgspec.Struct, frozen=True, order=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """One measured run of a task; `number` counts from 1. `keep`: the cache wants what the agent leaves."""
+    """One measured execution of a task."""
 
     task: Task
     number: int
+    """Counts the trials of the task from 1."""
     arm: Arm = "main"
     max_attempts: int = 1
     keep: bool = False
+    """Whether the cache needs what the agent left behind."""
+    baseline_output: str | None = None
+    """The answer of the same trial in the arm without skills, for pairwise graders."""
 
     @property
     def key(self) -> TrialKey:
@@ -35,13 +39,12 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One execution within a trial: the task with its templates rendered. `number` counts from 1."""
+    """One execution within a trial."""
 
-    trial: Trial
+    trial: TrialKey
     number: int
+    """Counts the attempts of the trial from 1."""
+    execution: int = 0
+    """Counts all executions that the task may have in its trials, from 0."""
     task: Task
-
-    @property
-    def execution(self) -> int:
-        """The number of this execution among all that the task may have, counted from 0."""
-        return (self.trial.number - 1) * self.trial.max_attempts + self.number - 1
+    """The task with the templates of its prompts and its script rendered."""

@@ -102,7 +102,6 @@ def with_graders(digest: str, graders: Iterable[BuiltGrader]) -> str:
 
 
 def _keys(task: Task) -> bytes:
-    graders = [*task.graders, *(grader for point in task.checkpoints for grader in point.graders)]
     return _encoded(
         {
             "task": [
@@ -117,7 +116,7 @@ def _keys(task: Task) -> bytes:
             "limits": [task.timeout, task.first_event_timeout],
             "inputs": [task.inputs, task.follow_ups, task.instruction_files],
             "expected": task.expected,
-            "graders": [_grader(grader) for grader in graders],
+            "graders": [_grader(grader) for grader in task.all_graders],
             "checkpoints": [[point.after_turn, point.stop] for point in task.checkpoints],
             "mocks": [task.command_mocks, task.mcp_mocks, task.mock],
             "skills": [task.no_skills, _skills(task)],

@@ -13,7 +13,7 @@ from waza.kit.decode import Decoder
 from waza.kit.files import read_rooted
 from waza.kit.glob import expand
 from waza.model.skill import Target
-from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile
+from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile, TaskInputs
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, display_path
 from waza.suite import skills
@@ -182,7 +182,7 @@ def _tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[Task]:
         if file.first_event_timeout_seconds is None
         else file.first_event_timeout_seconds,
         fixtures=fixtures,
-        inputs=file.inputs,
+        inputs=_without_prompts(file.inputs),
         follow_ups=tuple(file.inputs.follow_up_prompts),
         instruction_files=(*base.instruction_files, *file.instruction_files),
         skill_paths=paths,
@@ -203,6 +203,18 @@ def _tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[Task]:
         _with_expected(scope, _numbered(task, number, prompt))
         for number, prompt in enumerate(file.triggers or [task.prompt], 1)
     ]
+
+
+def _without_prompts(inputs: Inputs) -> TaskInputs:
+    """Return the inputs of a task apart from its prompts, which are fields of the task itself."""
+    return TaskInputs(
+        context=inputs.context,
+        files=inputs.files,
+        repos=inputs.repos,
+        workdir=inputs.workdir,
+        environment=inputs.environment,
+        responder=inputs.responder,
+    )
 
 
 def _kept(loading: Loading, inherited: tuple[BuiltGrader, ...], file: TaskFile) -> tuple[BuiltGrader, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.program import mock_suite
 
-from waza.engine.invocation import INVOCATIONS, InvocationJournal
+from waza.engine.invocation import INVOCATIONS, InvocationJournal, Job
 from waza.errors import UsageError, WazaError
 from waza.model.loaded import Suite
 from waza.suite.load import load
@@ -18,13 +18,13 @@ def suites(tmp_path: Path) -> list[Suite]:
 
 
 def begun(root: Path, *wanted: tuple[Suite, str], unread: tuple[Path, ...] = ()) -> str:
-    invocation = InvocationJournal.start(root, wanted, unread)
+    invocation = InvocationJournal.start(root, [Job(*one) for one in wanted], unread)
     invocation.close()
     return invocation.id
 
 
 def found(root: Path, *wanted: tuple[Suite, str], named: str = "", unread: tuple[Path, ...] = ()) -> str:
-    invocation = InvocationJournal.resume(root, wanted, named, unread)
+    invocation = InvocationJournal.resume(root, [Job(*one) for one in wanted], named, unread)
     if invocation is None:
         return ""
     invocation.close()
@@ -55,14 +55,18 @@ def test_an_invocation_is_gone_on_with_in_which_all_that_is_wanted_was_planned(
 
 def test_runs_keep_the_ids_that_were_planned(tmp_path: Path, suites: list[Suite]):
     a, b, c = suites
-    first = InvocationJournal.start(tmp_path, [(a, "m"), (b, "m")])
+    first = InvocationJournal.start(tmp_path, [Job(a, "m"), Job(b, "m")])
     with pytest.raises(WazaError, match="in use by another run"):
-        InvocationJournal.resume(tmp_path, [(a, "m")], "")
+        InvocationJournal.resume(tmp_path, [Job(a, "m")], "")
     first.close()
-    again = InvocationJournal.resume(tmp_path, [(a, "m"), (b, "m"), (c, "m")], first.id)
+    again = InvocationJournal.resume(tmp_path, [Job(a, "m"), Job(b, "m"), Job(c, "m")], first.id)
     assert again is not None
-    assert again.run_directory(a, "m") == first.run_directory(a, "m") != first.run_directory(b, "m")
-    assert again.run_directory(c, "m") is not None  # what is new in a named invocation is added to it
+    assert (
+        again.run_directory(Job(a, "m"))
+        == first.run_directory(Job(a, "m"))
+        != first.run_directory(Job(b, "m"))
+    )
+    assert again.run_directory(Job(c, "m")) is not None  # what is new in a named invocation is added to it
     again.close()
     assert found(tmp_path, (c, "m")) == first.id
 

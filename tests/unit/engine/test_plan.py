@@ -5,14 +5,8 @@ import pytest
 from tests.support.program import mock_suite, write_tree
 
 from waza.engine import plan
-from waza.engine.plan import (
-    arms_of,
-    fewer_workers,
-    shared_workers,
-    tasks_of,
-    trigger_workers_of,
-    workers_of,
-)
+from waza.engine.plan import Plan, make_plan, shared_workers, worker_notice
+from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
 
@@ -23,6 +17,16 @@ PAIRWISE = "graders: [{type: prompt, name: j, config: {prompt: Which?, mode: pai
 def suite(root, tasks: int = 3, head: str = "", *config: str, **request):
     write_tree(root, {"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nbody\n"})
     return load(mock_suite(root, {f"t{n}": TASK for n in range(tasks)}, head, config), LoadOptions(**request))
+
+
+def planned(loaded: Suite) -> Plan:
+    return make_plan(loaded, "m")
+
+
+def trigger_tests(prompts: int) -> TriggerTests:
+    return TriggerTests(
+        skill="s", should_trigger_prompts=[TriggerPrompt(prompt=str(n)) for n in range(prompts)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,8 +43,8 @@ def suite(root, tasks: int = 3, head: str = "", *config: str, **request):
     ],
 )
 def test_workers(tmp_path, tasks, config, workers, noted):
-    count, note = workers_of(suite(tmp_path, tasks, "", *config))
-    assert (count, bool(note)) == (workers, noted)
+    made = planned(suite(tmp_path, tasks, "", *config))
+    assert (made.workers, bool(made.notices)) == (workers, noted)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +56,9 @@ def test_workers(tmp_path, tasks, config, workers, noted):
     ],
 )
 def test_workers_take_trials(tmp_path, config, workers):
-    assert workers_of(suite(tmp_path, 3, "", *config))[0] == workers
+    assert planned(suite(tmp_path, 3, "", *config)).workers == workers
     hooks = "hooks: {before_task: [{command: 'true'}]}"
-    assert workers_of(suite(tmp_path, 3, hooks, *config))[0] == min(workers, 3)
+    assert planned(suite(tmp_path, 3, hooks, *config)).workers == min(workers, 3)
 
 
 def test_the_limit_on_open_files_bounds_workers_and_is_named_once(tmp_path, monkeypatch):
@@ -62,17 +66,18 @@ def test_the_limit_on_open_files_bounds_workers_and_is_named_once(tmp_path, monk
     few = suite(tmp_path / "b", 2, "", "parallel: true", "workers: 2")
     alone = suite(tmp_path / "c", 60, "", "workers: 60")
     monkeypatch.setattr(plan, "max_open_files", lambda: 64)
-    assert workers_of(many) == (3, "")
+    assert (planned(many).workers, planned(many).notices) == (3, ())
     assert shared_workers([many, few]) == 3
-    assert trigger_workers_of(alone, 60) == 3
-    assert fewer_workers([few, many]).startswith(
+    assert planned(msgspec.structs.replace(alone, trigger_tests=trigger_tests(60))).trigger_workers == 3
+    assert planned(msgspec.structs.replace(alone, trigger_tests=trigger_tests(2))).trigger_workers == 2
+    assert worker_notice([few, many]).startswith(
         "3 of 60 workers are used: no more than 64 files may be open"
     )
-    assert fewer_workers([few, alone]) == ""
+    assert worker_notice([few, alone]) == ""
     for limit in (None, 1024):
         monkeypatch.setattr(plan, "max_open_files", lambda limit=limit: limit)
-        assert workers_of(many) == (60, "")
-        assert fewer_workers([many]) == ""
+        assert (planned(many).workers, planned(many).notices) == (60, ())
+        assert worker_notice([many]) == ""
 
 
 def test_suites_that_run_at_the_same_time_share_the_workers_of_the_one_that_asks_for_most(tmp_path):
@@ -86,19 +91,31 @@ def test_suites_that_run_at_the_same_time_share_the_workers_of_the_one_that_asks
 
 def test_arms(tmp_path):
     skills = "skill_directories: [skills]"
-    assert arms_of(suite(tmp_path / "a")) == (["main"], "")
-    assert arms_of(suite(tmp_path / "b", 1, "baseline: true", skills)) == (["main", "baseline"], "")
-    pairwise = suite(tmp_path / "c", 1, f"baseline: true\n{PAIRWISE}", skills)
-    assert arms_of(pairwise) == (["baseline", "main"], "")
-    arms, warning = arms_of(suite(tmp_path / "d", baseline=True))
-    assert arms == ["main"]
+
+    def arms(*given, **request) -> tuple[list[str], tuple[str, ...]]:
+        made = planned(suite(*given, **request))
+        return [arm.arm for arm in made.arms], made.warnings
+
+    assert arms(tmp_path / "a") == (["main"], ())
+    assert arms(tmp_path / "b", 1, "baseline: true", skills) == (["main", "baseline"], ())
+    pairwise = arms(tmp_path / "c", 1, f"baseline: true\n{PAIRWISE}", skills)
+    assert pairwise == (["baseline", "main"], ())
+    alone, (warning,) = arms(tmp_path / "d", baseline=True)
+    assert alone == ["main"]
     assert "skill_directories" in warning
 
 
 def test_without_skills_nothing_of_them_is_left(tmp_path):
     loaded = suite(tmp_path, 2, f"baseline: true\n{PAIRWISE}", "skill_directories: [skills]")
-    assert tasks_of(loaded, "main") == loaded.tasks
-    for with_skills, without in zip(loaded.tasks, tasks_of(loaded, "baseline"), strict=True):
+    baseline, main = planned(loaded).arms
+    assert main.tasks == loaded.tasks
+    for with_skills, without in zip(loaded.tasks, baseline.tasks, strict=True):
         assert with_skills.skill_paths
         changes = {"skill_paths": (), "no_skills": True, "target": None, "graders": ()}
         assert without == msgspec.structs.replace(with_skills, **changes)
+
+
+def test_a_plan_does_not_change(tmp_path):
+    made = planned(suite(tmp_path))
+    with pytest.raises(AttributeError, match="immutable"):
+        made.workers = 2  # type: ignore[misc]  # what is tested

@@ -230,7 +230,7 @@ def point(status: str) -> CheckpointRecord:
     ],
 )
 def test_the_status_of_an_ungraded_run(error, checkpoints, status):
-    assert trial_status(error, None, [point(one) for one in checkpoints], ab_run=False) == status
+    assert trial_status(error, None, [point(one) for one in checkpoints], has_baseline=False) == status
 
 
 def test_a_grader_that_raises_in_a_thread_on_the_last_task_does_not_hold_the_run(

@@ -17,10 +17,10 @@ from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.observation import Turn
 from waza.model.suite import Config
 from waza.model.task import Task
-from waza.model.trial import Attempt, Trial
+from waza.model.trial import Attempt, TrialKey
 
 TASK = Task(id="one", name="one", file="", prompt="unused", home=Path(), fixtures=Path())
-ATTEMPT = Attempt(trial=Trial(task=TASK, number=1), number=1, task=TASK)
+ATTEMPT = Attempt(trial=TrialKey("main", TASK.id, 1), number=1, task=TASK)
 
 
 @pytest.fixture(autouse=True)

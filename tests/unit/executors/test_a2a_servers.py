@@ -18,10 +18,10 @@ from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.observation import Turn
 from waza.model.suite import Config
 from waza.model.task import Task
-from waza.model.trial import Attempt, Trial
+from waza.model.trial import Attempt, TrialKey
 
 TASK = Task(id="one", name="one", file="", prompt="unused", home=Path(), fixtures=Path())
-ATTEMPT = Attempt(trial=Trial(task=TASK, number=1), number=1, task=TASK)
+ATTEMPT = Attempt(trial=TrialKey("main", TASK.id, 1), number=1, task=TASK)
 CARD = "/.well-known/agent-card.json"
 ELSEWHERE = "which is another server; prompts and keys go to the server of url only"
 

@@ -14,7 +14,7 @@ from waza.m365.judges.judge_model import LIMIT, JudgeError, Message
 from waza.model.agent import Executor, JudgeQuestion, Setup
 from waza.model.suite import Config
 from waza.model.task import Task
-from waza.model.trial import Attempt, Trial
+from waza.model.trial import Attempt, TrialKey
 from waza.plugins import load_class as load_plugin
 
 MISSING_SDK = "the judge copilot needs the GitHub Copilot SDK; install it: pip install 'waza[copilot]'"
@@ -85,4 +85,4 @@ def _executor(model: str, env: Mapping[str, str]) -> Executor:
 
 
 _TASK = Task(id="judge", name="judge", file="", prompt="", home=Path(), fixtures=Path())
-_ATTEMPT = Attempt(trial=Trial(task=_TASK, number=1), number=1, task=_TASK)
+_ATTEMPT = Attempt(trial=TrialKey("main", _TASK.id, 1), number=1, task=_TASK)
