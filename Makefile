@@ -3,7 +3,7 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser promptflow test test-quick check lint fmt build install bench fuzz schemas lock clean
+.PHONY: demo runtime browser promptflow test test-quick check lint fmt build install bench fuzz schemas reference lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
@@ -37,6 +37,7 @@ check: lint $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/schemas.py --check
+	$(BIN)/python scripts/reference.py --check
 
 lint: $(STAMP)
 	$(BIN)/ruff check
@@ -68,6 +69,9 @@ fuzz: $(STAMP)
 
 schemas: $(STAMP)
 	$(BIN)/python scripts/schemas.py
+
+reference: $(STAMP)
+	$(BIN)/python scripts/reference.py
 
 # Writes the files below requirements anew from pyproject.toml.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

@@ -23,11 +23,17 @@ if TYPE_CHECKING:
     from waza.problem import Problem
 
 EXIT_OK = 0
+"""What was to be shown was shown: every task passed, or with a baseline, more passed with skills than without."""
 EXIT_FAILED = 1
+"""A task failed or ended in an error, a gate did not pass, or a check of the command found something."""
 EXIT_ERROR = 2
+"""Wrong usage or configuration; nothing was run. Also a run that could not go on."""
 EXIT_HUNG_UP = 129
+"""Interrupted: the terminal was closed (SIGHUP). Finished trials are kept."""
 EXIT_INTERRUPTED = 130
+"""Interrupted: Ctrl-C (SIGINT). Finished trials are kept."""
 EXIT_TERMINATED = 143
+"""Interrupted: SIGTERM. Finished trials are kept."""
 
 
 class WazaError(Exception):

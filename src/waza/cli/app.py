@@ -29,7 +29,7 @@ COMMANDS = {
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),
-    "grader": ("waza.cli.grader", "Write graders of your own, and try them."),
+    "grader": ("waza.cli.grader", "Look graders up, write your own, and try them."),
     "m365": ("waza.cli.m365", "Work with evaluation documents of Microsoft 365 Copilot agents."),
     "models": ("waza.cli.models", "List the models of the Copilot runtime."),
     "doctor": ("waza.cli.doctor", "Say what is installed, and what real agents still need."),

@@ -1,17 +1,22 @@
-"""`waza grader`: write a grader of one's own, and try it."""
+"""`waza grader`: look graders up, write your own, and try it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import indent
+from typing import TYPE_CHECKING
 
 import click
 
 from waza.author.scaffold import LANGUAGES
 
+if TYPE_CHECKING:
+    from waza.reference import GraderPage
+
 
 @click.group()
 def command() -> None:
-    """Write graders of your own: start one, and try it on its goldens."""
+    """Look graders up, and write your own: start one, and try it on its goldens."""
 
 
 @command.command(epilog="Example: waza grader new house-style --lang python")
@@ -63,3 +68,45 @@ def test(module: Path, *, as_json: bool) -> int:
         say(f"{PASSED if one.passed else FAILED} {one.golden}: {one_line(said + verdict, 300)}")
     say(f"{pluralize(len(tried), 'golden')}, {failed} failed")
     return EXIT_FAILED if failed else EXIT_OK
+
+
+@command.command(epilog="Example: waza grader show text")
+@click.argument("name", required=False, metavar="[TYPE]")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON Schema of its config.")
+def show(name: str | None, *, as_json: bool) -> int:
+    """Print what a grader type checks, the keys of its config and an example; without a type, list all types."""
+    from waza.cli.streams import say, say_json
+    from waza.errors import EXIT_OK, UsageError
+    from waza.plugins import list_names
+    from waza.reference import grader_page
+    from waza.schemas import grader_schema
+
+    types = list_names("waza.graders")
+    if name is None:
+        if as_json:
+            raise UsageError("--json needs a type; see `waza grader show`")
+        width = max(map(len, types))
+        say("\n".join(f"{known:{width}}  {grader_page(known).summary}" for known in types))
+        return EXIT_OK
+    page = grader_page(name)
+    if as_json:
+        say_json(grader_schema(name))
+    else:
+        say(_as_text(page))
+    return EXIT_OK
+
+
+def _as_text(page: GraderPage) -> str:
+    """Return the reference of a grader type as plain lines."""
+    from waza.reference import REQUIRED
+
+    lines = [page.name, "", page.text]
+    for section in page.sections:
+        lines += ["", f"Keys of {'config' if not section.path else f'config.{section.path}'}:"]
+        for key in section.keys:
+            default = f", default {key.default}" if key.default not in ("", REQUIRED) else ""
+            required = f", {REQUIRED}" if key.default == REQUIRED else ""
+            lines += [f"  {key.name} ({key.type}{required}{default})", f"      {key.meaning}".rstrip()]
+    if page.example:
+        lines += ["", "Example, a task with what the mock answers:", "", indent(page.example.rstrip(), "  ")]
+    return "\n".join(lines)

@@ -20,13 +20,13 @@ class Text(Grader, frozen=True, kw_only=True):
     """
 
     contains: list[str] = []
-    """Texts that must be in the output, in any case."""
+    """Texts that must be in the output, ignoring case."""
     not_contains: list[str] = []
-    """Texts that must not be in the output, in any case."""
+    """Texts that must not be in the output, ignoring case."""
     contains_cs: list[str] = []
-    """Texts that must be in the output, in this case."""
+    """Texts that must be in the output, with upper and lower case as written."""
     not_contains_cs: list[str] = []
-    """Texts that must not be in the output, in this case."""
+    """Texts that must not be in the output, with upper and lower case as written."""
     regex_match: list[str] = []
     """Patterns (RE2) that must be found in the output."""
     regex_not_match: list[str] = []

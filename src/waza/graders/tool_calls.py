@@ -21,7 +21,7 @@ class ExpectedCall(Keys, frozen=True, kw_only=True, omit_defaults=True):
     strict_keys: ClassVar[bool] = True
 
     tool: NonBlank
-    """A pattern (RE2) that is found in the name of the tool, in any case."""
+    """A pattern (RE2) that is found in the name of the tool, ignoring case."""
     args: dict[str, Matcher] = {}
     """Matchers, by the name of the argument. All must hold on the same call."""
 

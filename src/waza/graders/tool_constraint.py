@@ -24,13 +24,13 @@ class ToolSpec(Keys, frozen=True, kw_only=True):
     strict_keys: ClassVar[bool] = True
 
     tool: NonBlank
-    """The tool: a pattern (RE2, in any case) in `expect_tools` and `reject_tools`, a name in `allow_only`."""
+    """The tool: a pattern (RE2, ignoring case) in `expect_tools` and `reject_tools`, a name in `allow_only`."""
     command_pattern: str = ""
-    """A pattern (RE2, in any case) that is found in the argument `command`."""
+    """A pattern (RE2, ignoring case) that is found in the argument `command`."""
     path_pattern: str = ""
-    """A pattern (RE2, in any case) that is found in the argument `path`."""
+    """A pattern (RE2, ignoring case) that is found in the argument `path`."""
     skill_pattern: str = ""
-    """A pattern (RE2, in any case) that is found in the argument `skill`."""
+    """A pattern (RE2, ignoring case) that is found in the argument `skill`."""
     args: dict[str, Matcher] = {}
     """Matchers, by the name of the argument."""
 

@@ -30,12 +30,12 @@ def field_docs(kind: type) -> dict[str, str]:
     return found
 
 
-def structs_in(root: type) -> dict[type, str]:
+def structs_in(root: type, prefix: str = "") -> dict[type, str]:
     """Return a struct and those that its public fields lead to, the nearest first, each with the path of its keys.
 
-    The path of the root is empty; `[]` is any item of a list, `.*` any value of a map: `tasks[].runs[]`.
+    The path of the root is `prefix`; `[]` is any item of a list, `.*` any value of a map: `tasks[].runs[]`.
     """
-    found = {root: ""}
+    found = {root: prefix}
     queue = [root]
     for struct in queue:
         for field in fields_of(struct):

@@ -111,11 +111,11 @@ class Expected(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     output_contains: list[str] = []
-    """Texts that the output must contain, in any case."""
+    """Texts that the output must contain, ignoring case."""
     output_not_contains: list[str] = []
-    """Texts that the output must not contain, in any case."""
+    """Texts that the output must not contain, ignoring case."""
     output_contains_any: list[str] = []
-    """Texts of which the output must contain at least one, in any case."""
+    """Texts of which the output must contain at least one, ignoring case."""
     behavior: ExpectedBehavior | None = None
     """Limits on what the agent does, as the check `_behavior`."""
     should_trigger: bool | None = None
