@@ -9,14 +9,67 @@ import msgspec
 
 Severity = Literal["error", "warning"]
 
+Code = Literal[
+    "ambiguous-skill",
+    "capability",
+    "changed-module",
+    "conflicting-keys",
+    "dataset",
+    "disabled-skill",
+    "disabled-task",
+    "duplicate-key",
+    "duplicate-name",
+    "empty-check",
+    "evaluator",
+    "grader-config",
+    "invalid-lock",
+    "invalid-module",
+    "invalid-ref",
+    "invalid-value",
+    "metric",
+    "missing-file",
+    "missing-key",
+    "missing-lock",
+    "missing-module",
+    "name-case",
+    "never-invoked",
+    "no-effect",
+    "no-task",
+    "not-checked",
+    "not-locked",
+    "outside-path",
+    "preset-conflict",
+    "requirement",
+    "skill-definition",
+    "skill-not-found",
+    "syntax",
+    "template",
+    "trigger-tests",
+    "unchecked-task",
+    "unconfirmed",
+    "unknown-executor",
+    "unknown-grader",
+    "unknown-key",
+    "unknown-tool",
+    "unmatched-pattern",
+    "unreadable-file",
+    "untrusted-module",
+    "version",
+    "wrong-type",
+]
+"""The kinds of mistakes. `waza.problem_codes` explains them."""
+
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """One mistake. `str()` gives the line people see: `file:line:col: path: message; hint`.
+
+    `code` is the kind of the mistake; it stays the same where the message changes.
 
     `line` and `column` count from 1; 0 means that the place is the file as a whole. `path` is the
     place inside the document (`graders[0].config.contains`), empty for the document itself.
     """
 
+    code: Code
     file: str
     message: str
     line: int = 0

@@ -84,6 +84,7 @@ def test_json_has_the_same_for_programs(tmp_path: Path) -> None:
     assert (report["valid"], [one["valid"] for one in report["documents"]]) == (False, [True, False])
     assert report["documents"][0] == {"file": "good.json", "valid": True, "problems": []}
     assert report["documents"][1]["problems"][0] == {
+        "code": "unknown-key",
         "file": "bad.json",
         "message": "unknown key 'expeceted_response'",
         "line": 2,

@@ -53,10 +53,20 @@ def _need(kind: str, name: str, mode: str, state: str, **more: str) -> dict[str,
     return {"kind": kind, "name": name, "mode": mode, "state": state, **more}
 
 
-def _said(code: str, state: str, severity: str, message: str, remediation: str, **of: str) -> dict[str, str]:
+def _diagnostic(
+    code: str, problem: str, state: str, severity: str, message: str, remediation: str, **of: str
+) -> dict[str, str]:
     source = message.partition(":")[0]
-    told = {"message": message, "remediation": remediation}
-    return {"code": code, "state": state, "severity": severity, "source": source, **of, **told}
+    texts = {"message": message, "remediation": remediation}
+    return {
+        "code": code,
+        "problem": problem,
+        "state": state,
+        "severity": severity,
+        "source": source,
+        **of,
+        **texts,
+    }
 
 
 RICH_REPORT: dict[str, Any] = {
@@ -151,43 +161,49 @@ RICH_REPORT: dict[str, Any] = {
         _need("fixture", "in.txt", "local", "verified", task_id="a"),
     ],
     "diagnostics": [
-        _said(
+        _diagnostic(
             "dependency.live",
+            "unconfirmed",
             "unresolved",
             "info",
             "eval.yaml: whether the MCP server 'wiki' answers is known only in a run",
             "mock it with mcp_mocks, or see to it that it is there",
         ),
-        _said(
+        _diagnostic(
             "grader.execution",
+            "unconfirmed",
             "unresolved",
             "info",
             "eval.yaml: a grader runs the program 'touch', and whether it works is known only in a run",
             "see to it that it is there; `waza grade` tries it on recorded results",
         ),
-        _said(
+        _diagnostic(
             "hooks.execution",
+            "unconfirmed",
             "unresolved",
             "info",
             "eval.yaml: what the hook before_task[0] does is known only in a run",
             "see to it that its program is there",
         ),
-        _said(
+        _diagnostic(
             "runtime.availability",
+            "unconfirmed",
             "unresolved",
             "info",
             "eval.yaml: whether the executor 'copilot-sdk' can be started is known only in a run",
             "`waza doctor` says what real agents need; `waza run --executor mock` does without",
         ),
-        _said(
+        _diagnostic(
             "tasks.pattern",
+            "unmatched-pattern",
             "unresolved",
             "warning",
             "eval.yaml:15:23: tasks[1]: no file matches 'none/*.yaml'",
             "patterns are relative to the suite's directory",
         ),
-        _said(
+        _diagnostic(
             "grader.result_collision",
+            "duplicate-name",
             "unresolved",
             "warning",
             "tasks/a.yaml:5:41: checkpoints[0].graders[0]: "
@@ -195,8 +211,9 @@ RICH_REPORT: dict[str, Any] = {
             "give each its own name, so that their results can be told apart",
             task_id="a",
         ),
-        _said(
+        _diagnostic(
             "requirement.uncovered",
+            "requirement",
             "unresolved",
             "warning",
             "tasks/a.yaml:11:5: requirements[1].checks: no check covers it",
@@ -204,8 +221,9 @@ RICH_REPORT: dict[str, Any] = {
             task_id="a",
             requirement_id="R2",
         ),
-        _said(
+        _diagnostic(
             "requirement.references",
+            "requirement",
             "invalid",
             "error",
             "tasks/a.yaml:12:81: requirements[2].checks[0].grader: there is no grader 'keept' in scope task",

@@ -125,7 +125,7 @@ def _goldens(module: Path) -> list[tuple[Document, Golden]]:
         try:
             decoder = Decoder(Document(name, load(file.read_bytes())))
         except JsonError as error:
-            problems.append(Problem(file=name, line=error.line, column=error.column, message=error.message))
+            problems.append(error.in_file(name))
             continue
         golden = decoder.read(Golden)
         problems += decoder.problems
@@ -161,7 +161,9 @@ def _preset(module: Path, document: Document, export: str) -> Preset:
         if export not in known and (export or len(known) > 1):
             message = "say which of the module's graders it is for"
             node = at(document, "grader")
-            raise SuiteError([document.problem(node, ("grader",), message, ", ".join(known))])
+            raise SuiteError(
+                [document.problem("unknown-grader", node, ("grader",), message, ", ".join(known))]
+            )
         return preset_of(module, export=export)
     except ModuleError as error:  # it names the file of the module
         raise UsageError(str(error)) from error
@@ -173,9 +175,11 @@ def _fault(finding: ConfigMistake, golden: Document, preset: Preset) -> Problem:
     parts = [int(part) if part.isdigit() else part for part in _PART.findall(format_path(finding.path))]
     below = ("request", *parts) if preset.type == "wgp" else ("request", "config", *parts)
     if parts and child(golden.root, *below) is not None:
-        return golden.problem(at(golden, *below), below, finding.message, finding.hint)
+        return golden.problem(finding.code, at(golden, *below), below, finding.message, finding.hint)
     document = Document(_name(preset), preset.config)
-    return document.problem(at(document, *parts), ("config", *parts), finding.message, finding.hint)
+    return document.problem(
+        finding.code, at(document, *parts), ("config", *parts), finding.message, finding.hint
+    )
 
 
 def _name(preset: Preset) -> str:

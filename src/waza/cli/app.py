@@ -33,6 +33,7 @@ COMMANDS = {
     "m365": ("waza.cli.m365", "Work with evaluation documents of Microsoft 365 Copilot agents."),
     "models": ("waza.cli.models", "List the models of the Copilot runtime."),
     "doctor": ("waza.cli.doctor", "Say what is installed, and what real agents still need."),
+    "explain": ("waza.cli.explain", "Explain the code of a problem."),
     "schema": ("waza.cli.schema", "Print the JSON Schema of a file format."),
 }
 

@@ -129,7 +129,9 @@ async def _of_evaluators(document: EvalDocument, panels: EvaluatorSets) -> list[
             panel.check_judge(judge_for(asking, "", os.environ), used)
     except JudgeError as error:
         message = f"a run needs --judge here: {error}"
-        problems.append(Problem(file=document.source.file, message=message, severity="warning"))
+        problems.append(
+            Problem(code="evaluator", file=document.source.file, message=message, severity="warning")
+        )
     return problems
 
 

@@ -69,6 +69,7 @@ def load_rubric(reference: str, location: GraderLocation) -> tuple[Rubric | None
             return _read(_BUILT_IN / f"{reference}.md", f"builtin:{reference}")
         return None, [
             Problem(
+                code="missing-file",
                 file=reference,
                 message="is no built-in rubric",
                 hint=f"{did_you_mean(reference, list_built_in())}; a rubric of your own is a path ending in .md",
@@ -77,7 +78,9 @@ def load_rubric(reference: str, location: GraderLocation) -> tuple[Rubric | None
     path = location.find(reference)
     if path is None:
         hint = "write the path relative to the suite's directory or to the current directory"
-        return None, [Problem(file=reference, message="there is no such rubric file", hint=hint)]
+        return None, [
+            Problem(code="missing-file", file=reference, message="there is no such rubric file", hint=hint)
+        ]
     return _read(path, f"file:{display_path(path)}")
 
 
@@ -92,7 +95,7 @@ def _read(path: Path, source: str) -> tuple[Rubric | None, list[Problem]]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        return None, [Problem(file=file, message=f"cannot be read: {error.strerror}")]
+        return None, [Problem(code="unreadable-file", file=file, message=f"cannot be read: {error.strerror}")]
     text = data.lstrip()
     skipped = data.count(b"\n", 0, len(data) - len(text))
     rubric, problems = _parsed(file, text, source)
@@ -106,10 +109,10 @@ def _parsed(file: str, text: bytes, source: str) -> tuple[Rubric | None, list[Pr
     try:
         document = frontmatter.split(text)
     except yaml.YamlError as error:
-        return None, [Problem(file=file, message=error.message, line=error.line, column=error.column)]
+        return None, [error.in_file(file)]
     if document.meta is None:
         hint = "start the file with a line '---', the keys name, version, scale and description, and '---'"
-        return None, [Problem(file=file, message="has no frontmatter", hint=hint)]
+        return None, [Problem(code="missing-key", file=file, message="has no frontmatter", hint=hint)]
     decoder = Decoder(Document(file, document.meta), _warn)
     head = decoder.read(Head)
     problems = [*decoder.problems, *_mistakes(file, head, document)]
@@ -123,10 +126,20 @@ def _mistakes(file: str, head: Head | None, document: frontmatter.Frontmatter) -
     found = []
     if head and not _VERSION.match(head.version.strip()):
         hint = "write a semantic version such as 1.0.0"
-        found.append(Problem(file=file, path="version", message=f"{head.version!r} is no version", hint=hint))
+        found.append(
+            Problem(
+                code="version",
+                file=file,
+                path="version",
+                message=f"{head.version!r} is no version",
+                hint=hint,
+            )
+        )
     if not document.body.strip():
         hint = "write below the frontmatter what the judge shall look at"
-        found.append(Problem(file=file, line=document.body_line, message="has no text", hint=hint))
+        found.append(
+            Problem(code="missing-key", file=file, line=document.body_line, message="has no text", hint=hint)
+        )
     return found
 
 

@@ -17,11 +17,16 @@ from waza.kit.template import fill
 from waza.model.base import Keys
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
+from waza.problem import Code
 
 
 class ConfigMistake(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake in a grader's config: the key it is at, what is wrong and how to mend it."""
+    """A mistake in a grader's config: the key it is at, what is wrong and how to mend it.
 
+    `code` is the kind of the mistake (see `waza.problem_codes`).
+    """
+
+    code: Code = "grader-config"
     path: tuple[str | int, ...] = ()
     message: str
     hint: str = ""

@@ -20,7 +20,7 @@ import msgspec
 
 from waza.kit import yaml
 from waza.kit._scalars import as_bool, as_number
-from waza.problem import Problem, Severity
+from waza.problem import Code, Problem, Severity
 
 T = TypeVar("T")
 KeyPath = tuple[str | int, ...]
@@ -49,10 +49,17 @@ class Document(msgspec.Struct, frozen=True):
         return any(format_path(path[:end]) in self.blanks for end in range(1, len(path) + 1))
 
     def problem(
-        self, node: yaml.Node, path: KeyPath, message: str, hint: str = "", severity: Severity = "error"
+        self,
+        code: Code,
+        node: yaml.Node,
+        path: KeyPath,
+        message: str,
+        hint: str = "",
+        severity: Severity = "error",
     ) -> Problem:
         """Return a Problem at the place of `node`."""
         return Problem(
+            code=code,
             file=self.file,
             line=node.line,
             column=node.column,
@@ -155,10 +162,10 @@ class Decoder:
         document = msgspec.structs.replace(self.document, faults=faults, blanks=frozenset(self._blanks))
         return None if value is _BAD else value, document
 
-    def complain(self, node: yaml.Node, path: KeyPath, message: str, hint: str = "") -> Any:
+    def complain(self, code: Code, node: yaml.Node, path: KeyPath, message: str, hint: str = "") -> Any:
         """Note an error at `node`."""
         self._blanks.add(format_path(path))
-        self.problems.append(self.document.problem(node, path, message, hint))
+        self.problems.append(self.document.problem(code, node, path, message, hint))
         return _BAD
 
     def _value(self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None = None) -> Any:
@@ -186,7 +193,7 @@ class Decoder:
         if not isinstance(node, yaml.Mapping):
             some = ", ".join(f"{field.key}:" for field in fields[:3])
             message = f"{_found(node)} stands where a mapping of keys belongs"
-            return self.complain(node, path, message, f"write keys, such as {some}")
+            return self.complain("wrong-type", node, path, message, f"write keys, such as {some}")
         known = {field.key: field for field in fields}
         values: dict[str, Any] = {}
         for key, child in node.entries.items():
@@ -200,7 +207,9 @@ class Decoder:
         for field in missing:
             meant = nearest(field.key, node.entries.keys() - known.keys())
             hint = f"{meant!r} is probably meant to be it" if meant else ""
-            self.problems.append(self.document.problem(node, path, f"{field.key!r} is missing", hint))
+            self.problems.append(
+                self.document.problem("missing-key", node, path, f"{field.key!r} is missing", hint)
+            )
             self._blanks.add(format_path((*path, field.key)))
         good = {name: value for name, value in values.items() if value is not _BAD}
         if self._salvaging:
@@ -211,12 +220,18 @@ class Decoder:
     def _unknown_key(self, wanted: type, key: yaml.Scalar, path: KeyPath) -> None:
         said = self.unknown(wanted, key.text, path)
         message = f"unknown key {key.text!r}" + (", ignored" if said.severity == "warning" else "")
-        self.problems.append(self.document.problem(key, path, message, said.hint, said.severity))
+        self.problems.append(
+            self.document.problem("unknown-key", key, path, message, said.hint, said.severity)
+        )
 
     def _list(self, kind: type, args: tuple[Any, ...], node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if not isinstance(node, yaml.Sequence):
             return self.complain(
-                node, path, f"{_found(node)} stands where a list belongs", "start each item with '- '"
+                "wrong-type",
+                node,
+                path,
+                f"{_found(node)} stands where a list belongs",
+                "start each item with '- '",
             )
         least, most = (meta.min_length, meta.max_length) if meta else (None, None)
         if kind is tuple and args[-1] is not Ellipsis:
@@ -225,13 +240,15 @@ class Decoder:
         for limit, words, broken in ((least, "at least", operator.lt), (most, "at most", operator.gt)):
             if limit is not None and broken(size, limit):
                 items = "1 item" if size == 1 else f"{size} items"
-                return self.complain(node, path, f"has {items}, but must have {words} {limit}")
+                return self.complain(
+                    "invalid-value", node, path, f"has {items}, but must have {words} {limit}"
+                )
         values = [self._part(args[0], item, (*path, i)) for i, item in enumerate(node.items)]
         return _BAD if any(value is _BAD for value in values) else kind(values)
 
     def _dict(self, wanted: Any, node: yaml.Node, path: KeyPath) -> Any:
         if not isinstance(node, yaml.Mapping):
-            return self.complain(node, path, f"{_found(node)} stands where a mapping belongs")
+            return self.complain("wrong-type", node, path, f"{_found(node)} stands where a mapping belongs")
         values = {key: self._part(wanted, child, (*path, key)) for key, child in node.entries.items()}
         return _BAD if any(value is _BAD for value in values.values()) else values
 
@@ -246,7 +263,7 @@ class Decoder:
             if value in choices:
                 return value
         names = ", ".join(str(choice) for choice in choices if choice != "")
-        return self.complain(node, path, f"{_found(node)} is not one of: {names}")
+        return self.complain("invalid-value", node, path, f"{_found(node)} is not one of: {names}")
 
     def _union(self, options: tuple[Any, ...], node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if isinstance(node, yaml.Scalar) and node.value is None and types.NoneType in options:
@@ -259,7 +276,7 @@ class Decoder:
 
     def _anything(self, node: yaml.Node, path: KeyPath) -> Any:
         if isinstance(node, yaml.Scalar) and isinstance(node.value, float) and not math.isfinite(node.value):
-            return self.complain(node, path, f"{node.text} is not a finite number")
+            return self.complain("invalid-value", node, path, f"{node.text} is not a finite number")
         if isinstance(node, yaml.Sequence):
             return self._list(list, (Any,), node, path, None)
         if isinstance(node, yaml.Mapping):
@@ -268,7 +285,9 @@ class Decoder:
 
     def _scalar(self, wanted: type, node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if not isinstance(node, yaml.Scalar):
-            return self.complain(node, path, f"{_found(node)} stands where {_NAMES[wanted]} belongs")
+            return self.complain(
+                "wrong-type", node, path, f"{_found(node)} stands where {_NAMES[wanted]} belongs"
+            )
         if wanted is str:
             return self._text(node, path, meta)
         value: Any = node.value
@@ -281,15 +300,17 @@ class Decoder:
         too_large = wanted is float and value is not None and not abs(value) <= _LARGEST
         if value is None or too_large:
             if too_large:
-                return self.complain(node, path, f"is {node.text[:40]}, but must be a finite number")
+                return self.complain(
+                    "invalid-value", node, path, f"is {node.text[:40]}, but must be a finite number"
+                )
             kind = f"{_NAMES[wanted]}{_least(meta)}"
-            return self.complain(node, path, f"{_found(node)} stands where {kind} belongs")
+            return self.complain("wrong-type", node, path, f"{_found(node)} stands where {kind} belongs")
         return self._limited(value, node, path, meta)
 
     def _text(self, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
         text = "" if node.value is None else node.text
         if meta is not None and meta.min_length is not None and len(text.strip()) < meta.min_length:
-            return self.complain(node, path, "must not be empty")
+            return self.complain("invalid-value", node, path, "must not be empty")
         return text
 
     def _limited(self, value: float, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
@@ -302,7 +323,9 @@ class Decoder:
             (meta.lt, "below", operator.ge),
         ):
             if limit is not None and broken(value, limit):
-                return self.complain(node, path, f"is {node.text[:40]}, but must be {words} {_number(limit)}")
+                return self.complain(
+                    "invalid-value", node, path, f"is {node.text[:40]}, but must be {words} {_number(limit)}"
+                )
         return value
 
 

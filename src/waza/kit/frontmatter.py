@@ -57,4 +57,6 @@ def _decoded(data: bytes | str) -> str:
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise yaml.YamlError("the file is not UTF-8 text; save it as UTF-8", line, column) from None
+        raise yaml.YamlError(
+            "the file is not UTF-8 text; save it as UTF-8", line, column, "unreadable-file"
+        ) from None

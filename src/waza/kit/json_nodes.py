@@ -13,7 +13,7 @@ from bisect import bisect_right
 from typing import Any, NoReturn
 
 from waza.kit._scalars import MAX_DIGITS, Plain
-from waza.kit.yaml import Mapping, Node, Scalar, Sequence
+from waza.kit.yaml import Mapping, Node, Scalar, Sequence, YamlError
 
 MAX_DEPTH = 100  # of nesting; documents need about ten
 
@@ -32,12 +32,8 @@ _ADVICE = {
 }
 
 
-class JsonError(ValueError):
+class JsonError(YamlError):
     """A text that is not JSON: what is wrong, and where (`line` and `column` count from 1)."""
-
-    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
-        super().__init__(message)
-        self.message, self.line, self.column = message, line, column
 
 
 def load(data: bytes) -> Node:
@@ -57,7 +53,9 @@ def decode_utf8(data: bytes) -> str:
         start = error.start + len(data) - len(error.object)  # the decoder counts from behind the mark
         line = data.count(b"\n", 0, start) + 1
         column = start - data.rfind(b"\n", 0, start)
-        raise JsonError("the file is not UTF-8 text; save it as UTF-8", line, column) from None
+        raise JsonError(
+            "the file is not UTF-8 text; save it as UTF-8", line, column, "unreadable-file"
+        ) from None
 
 
 def dump(data: object) -> str:
@@ -123,7 +121,10 @@ class _Reader:
             if key.text in found.entries:
                 lines = f"on lines {found.keys[key.text].line} and {key.line}"
                 raise JsonError(
-                    f"the key {key.text!r} stands twice, {lines}; keep one of them", key.line, key.column
+                    f"the key {key.text!r} stands twice, {lines}; keep one of them",
+                    key.line,
+                    key.column,
+                    "duplicate-key",
                 )
             self._skip_blanks()
             if self.text[self.at : self.at + 1] != ":":

@@ -31,6 +31,7 @@ from yaml.events import (
 
 from waza.kit._scalars import MAX_DIGITS, TOO_LONG, Plain, resolve
 from waza.kit._surrogates import Surrogates
+from waza.problem import Code, Problem
 
 MAX_NODES = 1_000_000  # after aliases are followed; an alias bomb grows past any number
 MAX_DEPTH = 100  # of nesting; people's files need about ten
@@ -75,9 +76,15 @@ _TAB = "a tab stands where YAML wants blanks; indent with spaces"
 class YamlError(ValueError):
     """A file that cannot be read as YAML: what is wrong, and where (`line` and `column` count from 1)."""
 
-    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+    def __init__(self, message: str, line: int = 0, column: int = 0, code: Code = "syntax") -> None:
         super().__init__(message)
-        self.message, self.line, self.column = message, line, column
+        self.message, self.line, self.column, self.code = message, line, column, code
+
+    def in_file(self, file: str, hint: str = "") -> Problem:
+        """Return the error as a Problem of the file."""
+        return Problem(
+            code=self.code, file=file, line=self.line, column=self.column, message=self.message, hint=hint
+        )
 
 
 class Scalar(msgspec.Struct, gc=False):
@@ -120,7 +127,7 @@ def load(data: bytes, first_line: int = 1) -> Node:
     try:
         source = Surrogates(_decoded(data))
     except YamlError as error:
-        raise YamlError(error.message, error.line + first_line - 1, error.column) from None
+        raise YamlError(error.message, error.line + first_line - 1, error.column, error.code) from None
     while True:
         try:
             return _Builder(first_line - 1, source).build(yaml.parse(source.text, Loader=yaml.CLoader))
@@ -159,7 +166,9 @@ def _decoded(data: bytes) -> str:
         start = error.start + (len(data) - len(error.object))
         line = data.count(b"\n", 0, start) + 1
         column = start - (data.rfind(b"\n", 0, start) + 1) + 1
-        raise YamlError("the file is not UTF-8 text; save it as UTF-8", line, column) from None
+        raise YamlError(
+            "the file is not UTF-8 text; save it as UTF-8", line, column, "unreadable-file"
+        ) from None
     bad = _FORBIDDEN.search(text)
     if bad:
         line = text.count("\n", 0, bad.start()) + 1
@@ -342,6 +351,7 @@ class _Frame:
                 f"the key {name!r} stands twice, on lines {first} and {key.line}; keep one of them",
                 key.line,
                 key.column,
+                "duplicate-key",
             )
         self.merged.discard(name)
         mapping.entries[name] = value

@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from waza.problem import Code
+
 State = Literal["verified", "unresolved", "unsupported", "invalid"]
 """Confirmed by local files; cannot be confirmed offline, or nothing covers it; not to be had here; a mistake."""
 
@@ -70,9 +72,10 @@ class Dependency(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What keeps an item from being verified, and what to do."""
+    """What keeps an item from being verified, and what to do. `problem` is the kind of mistake (`waza explain`)."""
 
     code: str
+    problem: Code
     state: State
     severity: Severity
     source: str

@@ -38,7 +38,9 @@ def shortcomings(found: Sequence[Capability], suite: Suite, file: str) -> Iterat
     for one in found:
         state, code, hint = _SAID.get(one.name, ("", "", ""))
         if one.state == state and suite.capabilities.scripted:
-            yield diagnostic(Problem(file=file, message=one.meaning, hint=hint), code, one.state)
+            yield diagnostic(
+                Problem(code="capability", file=file, message=one.meaning, hint=hint), code, one.state
+            )
 
 
 def _execution(dependencies: Sequence[Dependency]) -> Capability:

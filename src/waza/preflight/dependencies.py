@@ -230,5 +230,5 @@ def gaps(dependencies: Sequence[Dependency], loading: Loading) -> Iterator[Diagn
         if one.state == "unresolved" and one.mode != "mocked" and one.kind in _UNCONFIRMED:
             code, message, hint = _UNCONFIRMED[one.kind]
             file = files.get(one.task_id, loading.document.file)
-            problem = Problem(file=file, message=message.format(one.name), hint=hint)
+            problem = Problem(code="unconfirmed", file=file, message=message.format(one.name), hint=hint)
             yield diagnostic(problem, code, "unresolved", one.task_id, severity="info")

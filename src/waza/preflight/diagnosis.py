@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from waza.model.preflight import Diagnostic, Severity, State, worst
-from waza.problem import Problem
+from waza.problem import Code, Problem
 from waza.registry.lock import FILE as LOCK
 from waza.suite.loading import Loading
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
@@ -16,7 +16,27 @@ from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 AGAIN = "mend it there, then run `waza preflight` again"
 _GET = "run `waza get` with the suite's file"
 
-# The code of a mistake at a place or below it; the first that fits. Places are without the numbers of items.
+# The diagnostic codes of problems that have the same one wherever they are.
+_BY_PROBLEM: dict[Code, str] = {
+    "changed-module": "grader.cache_integrity",
+    "dataset": "tasks.csv",
+    "grader-config": "grader.configuration",
+    "invalid-lock": "grader.lock",
+    "invalid-module": "grader.cache",
+    "invalid-ref": "grader.ref",
+    "missing-lock": "grader.lock",
+    "missing-module": "grader.cache_missing",
+    "no-task": "tasks.empty",
+    "not-locked": "grader.lock_entry",
+    "preset-conflict": "grader.merge",
+    "skill-definition": "skill.definition",
+    "unknown-executor": "runtime.executor",
+    "unknown-grader": "grader.configuration",
+    "unknown-tool": "skill.definition",
+    "unmatched-pattern": "tasks.pattern",
+    "untrusted-module": "grader.trust",
+}
+# Other problems have that of their place: the first that is the place, or above it, without the numbers of items.
 _PLACES = (
     ("graders", "grader.configuration"),
     ("checkpoints.graders", "grader.configuration"),
@@ -74,6 +94,7 @@ def diagnostic(
     bare = msgspec.structs.replace(problem, hint="", severity="error")
     return Diagnostic(
         code=code,
+        problem=problem.code,
         state=state,
         severity=severity or _SEVERITIES[state],
         source=problem.file,
@@ -128,9 +149,8 @@ class Told:
         return "unresolved" if to_be_fetched or problem.severity == "warning" else "invalid"
 
     def _code(self, problem: Problem) -> str:
-        fault = self._loading.ref_faults.get((problem.file, problem.path))
-        if fault:
-            return f"grader.{fault}"
+        if problem.code in _BY_PROBLEM:
+            return _BY_PROBLEM[problem.code]
         of_suite = problem.file == self._loading.document.file
         if not of_suite and problem.file not in self._documents:
             return self._code_of_file(problem)
@@ -138,8 +158,6 @@ class Told:
         for start, code in _PLACES:
             if place == start or place.startswith(f"{start}."):
                 return code
-        if of_suite and not problem.path and not problem.line:
-            return "tasks.empty"
         document = self._loading.document if of_suite else self._documents[problem.file].document
         level = "eval" if of_suite else "task"
         return f"{level}.schema" if problem.path in document.faults else f"{level}.configuration"

@@ -81,7 +81,9 @@ def collisions(source: TaskSource, declared: Sequence[Declared], task_id: str) -
             path = next(grader.path for grader in reversed(declared) if grader.name == name)
             message = f"the grader name {name!r} stands in several scopes of the task: {', '.join(scopes)}"
             hint = "give each its own name, so that their results can be told apart"
-            problem = source.document.problem(at(source.document, *path), path, message, hint)
+            problem = source.document.problem(
+                "duplicate-name", at(source.document, *path), path, message, hint
+            )
             yield diagnostic(problem, COLLISION, "unresolved", task_id)
 
 
@@ -101,7 +103,7 @@ def checked(
         found.append(_reported(requirement, worst(gap.state for gap in gaps), meaning))
         for gap in gaps:
             place = at(source.document, *gap.path)
-            problem = source.document.problem(place, gap.path, gap.message, gap.hint)
+            problem = source.document.problem("requirement", place, gap.path, gap.message, gap.hint)
             said.append(diagnostic(problem, gap.code, gap.state, task_id, requirement.id))
     return found, said
 

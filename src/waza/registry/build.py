@@ -25,7 +25,7 @@ def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Con
     decoder = Decoder(Document("", preset.config))
     grader: Grader | None = decoder.read(kind)
     findings = [
-        ConfigMistake(path=(problem.path,), message=problem.message, hint=problem.hint)
+        ConfigMistake(code=problem.code, path=(problem.path,), message=problem.message, hint=problem.hint)
         for problem in decoder.problems
     ]
     if grader is not None:

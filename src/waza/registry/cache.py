@@ -8,12 +8,18 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
 from waza.errors import WazaError
+from waza.problem import Code
 from waza.registry.ref import Ref
 
-Fault = Literal["ref", "lock", "lock_entry", "trust", "merge", "cache", "cache_missing", "cache_integrity"]
+MODULE_CODES: frozenset[Code] = frozenset(
+    {
+        *("invalid-ref", "missing-lock", "not-locked", "missing-module", "changed-module"),
+        *("invalid-module", "untrusted-module", "preset-conflict"),
+    }
+)
+"""The codes of ModuleErrors."""
 
 MAX_FILES = 10_000
 MAX_BYTES = 256 * 1024 * 1024
@@ -22,12 +28,12 @@ MAX_BYTES = 256 * 1024 * 1024
 class ModuleError(WazaError):
     """A module that cannot be used: it is missing, was changed, or holds what none may hold.
 
-    `fault` is the word for what is wrong, for programs.
+    `code` is the kind of the mistake.
     """
 
-    def __init__(self, message: str, fault: Fault = "cache") -> None:
+    def __init__(self, message: str, code: Code = "invalid-module") -> None:
         super().__init__(message)
-        self.fault = fault
+        self.code = code
 
 
 def cache_root(environ: Mapping[str, str]) -> Path:

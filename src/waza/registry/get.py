@@ -55,7 +55,7 @@ class Getter:
             raise ModuleError(
                 f"{text} is now at commit {module.commit[:12]}, whose files differ from those of "
                 f"{before.commit[:12]} but have the same digest: they were made to pass for them, and are refused",
-                "cache_integrity",
+                "changed-module",
             )
         trusted = before is not None and before.trusted and same
         entry = LockEntry(

@@ -63,17 +63,21 @@ def read_lock(directory: Path) -> LockFile | None:
     except FileNotFoundError:
         return None
     except yaml.YamlError as error:
-        problem = Problem(file=file, line=error.line, column=error.column, message=error.message, hint=_HINT)
-        raise SuiteError([problem]) from error
+        raise SuiteError([error.in_file(file, _HINT)]) from error
     except OSError as error:
-        raise SuiteError([Problem(file=file, message=f"cannot be read ({error.strerror})")]) from error
+        raise SuiteError(
+            [Problem(code="unreadable-file", file=file, message=f"cannot be read ({error.strerror})")]
+        ) from error
     decoder = Decoder(document, lambda _struct, _key, _path: UnknownKeyAdvice("warning", ""))
     lock = decoder.read(LockFile)
     problems = [problem for problem in decoder.problems if problem.severity == "error"]
     if lock is not None:
-        problems += [document.problem(node, path, message) for node, path, message in _faults(document, lock)]
+        problems += [
+            document.problem("invalid-lock", node, path, message)
+            for node, path, message in _faults(document, lock)
+        ]
     if lock is None or problems:
-        problems = problems or [Problem(file=file, message="is empty")]
+        problems = problems or [Problem(code="invalid-lock", file=file, message="is empty")]
         raise SuiteError(
             [msgspec.structs.replace(problem, hint=problem.hint or _HINT) for problem in problems]
         )

@@ -183,7 +183,7 @@ def merged(preset: Preset, entry: GraderEntry, node: yaml.Mapping) -> Preset:
     """
     if entry.type and entry.type != preset.type:
         raise ModuleError(
-            f"the grader is of type {preset.type!r}, not {entry.type!r}; leave 'type' out", "merge"
+            f"the grader is of type {preset.type!r}, not {entry.type!r}; leave 'type' out", "preset-conflict"
         )
     own = node.entries.get("config")
     return msgspec.structs.replace(

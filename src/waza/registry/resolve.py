@@ -35,30 +35,30 @@ class Modules:
         try:
             ref = parse_ref(text)
         except RefError as error:
-            raise ModuleError(f"{text!r} is no ref: {error}", "ref") from error
+            raise ModuleError(f"{text!r} is no ref: {error}", "invalid-ref") from error
         pinned = self._pinned(text)
         preset = merged(load_preset(self._module(text, ref, pinned), ref), entry, node)
         if preset.needs_trust and not pinned.trusted:
             raise ModuleError(
                 f"{text!r} runs a program, and {FILE} does not trust it; look at {preset.module}, then run "
                 f"`waza registry add {text} --allow-exec` with the suite's file as --eval",
-                "trust",
+                "untrusted-module",
             )
         return msgspec.structs.replace(preset, digest=pinned.digest)
 
     def _pinned(self, text: str) -> LockEntry:
         if self._lock is None:
-            raise ModuleError(f"there is no {FILE} beside the suite; {_GET}", "lock")
+            raise ModuleError(f"there is no {FILE} beside the suite; {_GET}", "missing-lock")
         entry = self._lock.find(text)
         if entry is None:
-            raise ModuleError(f"{FILE} does not know {text!r}; {_GET}", "lock_entry")
+            raise ModuleError(f"{FILE} does not know {text!r}; {_GET}", "not-locked")
         return entry
 
     def _module(self, text: str, ref: Ref, pinned: LockEntry) -> Path:
         """Return the directory of a module whose content is that of the lock."""
         directory = module_directory(self._root, ref, pinned.commit)
         if not directory.is_dir():
-            raise ModuleError(f"{text!r} is not available offline; {_GET}", "cache_missing")
+            raise ModuleError(f"{text!r} is not available offline; {_GET}", "missing-module")
         wanted = (directory, pinned.digest, pinned.tree)
         if wanted not in self._intact:
             self._intact[wanted] = is_intact(*wanted)
@@ -67,6 +67,6 @@ class Modules:
                 f"the files of {text!r} are not those of {FILE} (wanted: digest {pinned.digest[:19]}..., tree "
                 f"{pinned.tree[:12] or 'not known'}): the cache or the lock was changed. Look at what changed, "
                 f"remove {directory}, and {_GET}",
-                "cache_integrity",
+                "changed-module",
             )
         return directory

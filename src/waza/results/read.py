@@ -102,7 +102,16 @@ def _warnings(file: str, unknown: str) -> list[Problem]:
     if not unknown:
         return []
     hint = "a newer waza may have written it; further ones are not listed"
-    return [Problem(file=file, path=unknown, message="unknown field, ignored", hint=hint, severity="warning")]
+    return [
+        Problem(
+            code="unknown-key",
+            file=file,
+            path=unknown,
+            message="unknown field, ignored",
+            hint=hint,
+            severity="warning",
+        )
+    ]
 
 
 def _refuse_value(file: str, message: str) -> NoReturn:
@@ -114,8 +123,8 @@ def _refuse_at(file: str, before: bytes, message: str) -> NoReturn:
     """Refuse the file for what comes after the given bytes."""
     line = before.count(b"\n") + 1
     column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
-    raise SuiteError([Problem(file=file, line=line, column=column, message=message)])
+    raise SuiteError([Problem(code="syntax", file=file, line=line, column=column, message=message)])
 
 
 def _refuse(file: str, message: str, path: str = "", hint: str = "") -> NoReturn:
-    raise SuiteError([Problem(file=file, path=path, message=message, hint=hint)])
+    raise SuiteError([Problem(code="invalid-value", file=file, path=path, message=message, hint=hint)])

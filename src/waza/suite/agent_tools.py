@@ -59,7 +59,9 @@ def _problems(
         if guess := _near(tool, known.keys() - (granted - {tool})):
             hint = f"did you mean {_MCP}{known[guess]}?"
             message = f"no server has the tool {name!r}"
-            yield Problem(file=display_path(target.path), path="tools", message=message, hint=hint)
+            yield Problem(
+                code="unknown-tool", file=display_path(target.path), path="tools", message=message, hint=hint
+            )
         elif server := next((prefixes[one] for one in prefixes if tool.startswith(one)), ""):
             has = ", ".join(f"{_MCP}{one}" for one in mocked[server])
             yield _warning(
@@ -76,5 +78,10 @@ def _near(tool: str, known: Collection[str]) -> str:
 
 def _warning(target: Target, message: str, hint: str) -> Problem:
     return Problem(
-        file=display_path(target.path), path="tools", message=message, hint=hint, severity="warning"
+        code="unknown-tool",
+        file=display_path(target.path),
+        path="tools",
+        message=message,
+        hint=hint,
+        severity="warning",
     )

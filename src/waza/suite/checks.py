@@ -9,6 +9,7 @@ from waza.kit import yaml
 from waza.kit.decode import Document, did_you_mean
 from waza.model.suite import BEHAVIOURAL, METRICS, Metric
 from waza.model.task import Expected, ExpectedBehavior, Task
+from waza.registry.cache import MODULE_CODES
 from waza.suite.graders import names_of
 from waza.suite.loading import Loading, Scope
 from waza.suite.policy import NAME as ALLOWED_TOOLS
@@ -24,15 +25,17 @@ def check_expected(scope: Scope, expected: Expected) -> None:
     for key in _TEXTS:
         for i, text in enumerate(getattr(expected, key)):
             if not text:
-                scope.child("expected", key, i).error("must not be empty", "every text holds the empty one")
+                scope.child("expected", key, i).error(
+                    "empty-check", "must not be empty", "every text holds the empty one"
+                )
     limits, behavior = expected.behavior, scope.child("expected", "behavior")
     if limits is None or behavior.has_error:
         return
     if behavior.keys and not limits.checks:
         keys = ", ".join(ExpectedBehavior.__struct_fields__)
-        behavior.error("checks nothing", f"set one of {keys}; 0 is no limit")
+        behavior.error("empty-check", "checks nothing", f"set one of {keys}; 0 is no limit")
     elif limits.max_tool_calls == 0:
-        behavior.child("max_tool_calls").warn(*NO_LIMIT)
+        behavior.child("max_tool_calls").warn("empty-check", *NO_LIMIT)
 
 
 def note_unchecked(loading: Loading, tasks: Iterable[Task]) -> None:
@@ -42,7 +45,7 @@ def note_unchecked(loading: Loading, tasks: Iterable[Task]) -> None:
         return  # a check may be among the mistakes
     what = "1 task has" if len(names) == 1 else f"{len(names)} tasks have"
     message = f"{what} no check: {listed(names)}; without one a task passes whatever the agent does"
-    loading.at("graders").warn(message, "add graders, or expected: to the task")
+    loading.at("graders").warn("unchecked-task", message, "add graders, or expected: to the task")
 
 
 def note_unscripted(scope: Scope, task: Task) -> None:
@@ -53,11 +56,11 @@ def note_unscripted(scope: Scope, task: Task) -> None:
     acts, skills = _seen(scope.loading, task)
     if expected.behavior is not None and expected.behavior.checks and not acts:
         message, hint = "is not checked: the script has no turn", "add turns to mock"
-        scope.child("expected", "behavior").warn(message, hint)
+        scope.child("expected", "behavior").warn("not-checked", message, hint)
     if expected.should_trigger is not None and not config.inject_skill_body and not skills:
         message = "is not checked: the script does not say which skills are invoked"
         hint = "add skills to a turn of mock; an empty list says that none is"
-        scope.child("expected", "should_trigger").warn(message, hint)
+        scope.child("expected", "should_trigger").warn("not-checked", message, hint)
 
 
 def _seen(loading: Loading, task: Task) -> tuple[bool, bool]:
@@ -98,7 +101,7 @@ def known_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) ->
         if not why:
             known.append(metric)
         elif not _may_be_hidden(loading, metric.name):
-            loading.at("metrics", i, "name").report(why, hint, warning=not metric.gate)
+            loading.at("metrics", i, "name").report("metric", why, hint, warning=not metric.gate)
     return known
 
 
@@ -108,7 +111,11 @@ def _may_be_hidden(loading: Loading, metric: str) -> bool:
         return False
     made = metric.startswith("_") or metric == ALLOWED_TOOLS  # by expectations and by agents
     documents = [loading.document, *(source.document for source in loading.sources)]
-    unknown = loading.unread or loading.ref_faults or any(map(_hides_graders, documents))
+    unknown = (
+        loading.unread
+        or any(problem.code in MODULE_CODES for problem in loading.problems)
+        or any(map(_hides_graders, documents))
+    )
     return bool(unknown or (made and loading.errors()))
 
 

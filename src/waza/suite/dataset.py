@@ -16,7 +16,7 @@ from waza.kit.files import is_inside
 from waza.kit.template import find_mistakes
 from waza.kit.text import pluralize
 from waza.model.task import Task
-from waza.problem import Problem, Severity, display_path
+from waza.problem import Code, Problem, Severity, display_path
 from waza.suite.digest import row_digest, task_digest
 from waza.suite.loading import Loading
 
@@ -58,15 +58,19 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
         header, *rows = _records(_text(path))
         header = DatasetRow(header.line, [name.strip() for name in header.cells])
     except _Mistake as mistake:
-        _say(loading, file, mistake.line, mistake.message, mistake.hint)
+        _say(loading, file, mistake.line, "dataset", mistake.message, mistake.hint)
         return []
     except OSError as error:
-        loading.at("tasks_from").error(f"{loading.file.tasks_from!r} cannot be read ({error.strerror})")
+        loading.at("tasks_from").error(
+            "unreadable-file", f"{loading.file.tasks_from!r} cannot be read ({error.strerror})"
+        )
         return []
     if not _check_header(loading, file, header):
         return []
-    rows = _whole(loading, file, header, rows)
-    rows = _without_blank(loading, file, rows)
+    whole = _whole(loading, file, header, rows)
+    if rows and not whole:
+        return []  # each of them was reported
+    rows = _without_blank(loading, file, whole)
     common = "" if loading.errors() else task_digest(base)
     selected = _selected(loading, rows)
     return [_task(loading, file, base, common, n, header, row) for n, row in enumerate(selected, 1)]
@@ -77,13 +81,13 @@ def _path(loading: Loading) -> Path | None:
     path = Path(loading.directory, name.replace("\\", "/"))
     hint = "the path is relative to the suite's directory"
     if "\0" in name:
-        loading.at("tasks_from").error("holds a NUL character", "remove it")
+        loading.at("tasks_from").error("invalid-value", "holds a NUL character", "remove it")
     elif not is_inside(loading.directory, path):
-        loading.at("tasks_from").error(f"{name!r} leads outside of the suite's directory")
+        loading.at("tasks_from").error("outside-path", f"{name!r} leads outside of the suite's directory")
     elif not path.exists():
-        loading.at("tasks_from").error(f"there is no file {name!r}", hint)
+        loading.at("tasks_from").error("missing-file", f"there is no file {name!r}", hint)
     elif not path.is_file():
-        loading.at("tasks_from").error(f"{name!r} is no regular file", hint)
+        loading.at("tasks_from").error("unreadable-file", f"{name!r} is no regular file", hint)
     else:
         return path
     return None
@@ -153,7 +157,7 @@ def _whole(loading: Loading, file: str, header: DatasetRow, rows: list[DatasetRo
     for number, row in enumerate(rows, 1):
         if len(row.cells) != len(header.cells):
             message = f"row {number} has {pluralize(len(row.cells), 'field')}, and the header has {len(header.cells)}"
-            _say(loading, file, row.line, message, "a field with a comma in it stands in quotes")
+            _say(loading, file, row.line, "dataset", message, "a field with a comma in it stands in quotes")
     return [row for row in rows if len(row.cells) == len(header.cells)]
 
 
@@ -162,7 +166,14 @@ def _without_blank(loading: Loading, file: str, rows: list[DatasetRow]) -> list[
     blank = [row for row in rows if not any(cell.strip() for cell in row.cells)]
     if blank:
         what = "1 row is" if len(blank) == 1 else f"{len(blank)} rows are"
-        _say(loading, file, blank[0].line, f"{what} blank and skipped, from this line on", severity="warning")
+        _say(
+            loading,
+            file,
+            blank[0].line,
+            "dataset",
+            f"{what} blank and skipped, from this line on",
+            severity="warning",
+        )
     return [row for row in rows if any(cell.strip() for cell in row.cells)]
 
 
@@ -170,19 +181,19 @@ def _check_header(loading: Loading, file: str, header: DatasetRow) -> bool:
     """Note what is wrong with the header; tell whether the rows below it can be read."""
     for name in sorted(name for name, count in Counter(header.cells).items() if count > 1):
         message = f"the column {name!r} stands twice, and the last one counts"
-        _say(loading, file, header.line, message, severity="warning")
+        _say(loading, file, header.line, "duplicate-name", message, severity="warning")
     if "prompt" in header.cells or loading.file.inputs.get("prompt", "").strip():
         return True
     hint = did_you_mean("prompt", header.cells)
     message = "there is no column 'prompt', and the suite has no inputs.prompt for all rows"
-    _say(loading, file, header.line, message, hint)
+    _say(loading, file, header.line, "dataset", message, hint)
     return False
 
 
 def _selected(loading: Loading, rows: list[DatasetRow]) -> list[DatasetRow]:
     name = loading.file.tasks_from
     if not rows:
-        loading.at("tasks_from").error(f"0 tasks selected: {name!r} has no row below its header")
+        loading.at("tasks_from").error("dataset", f"0 tasks selected: {name!r} has no row below its header")
         return []
     first, last = loading.file.range or (0, 0)
     if (first, last) == (0, 0):
@@ -196,7 +207,7 @@ def _selected(loading: Loading, rows: list[DatasetRow]) -> list[DatasetRow]:
         message = f"0 tasks selected: {name!r} has only {count}"
     else:
         return rows[first - 1 : last]
-    loading.at("range").error(message)
+    loading.at("range").error("dataset", message)
     return []
 
 
@@ -209,12 +220,28 @@ def _task(
     prompt = columns.get("prompt", base.variables.get("prompt", ""))
     if not prompt.strip():
         message, hint = "the prompt is empty", "write one, or remove the row"
-        _say(loading, file, row.line, message, hint, path=f"row {n}, prompt")
+        _say(loading, file, row.line, "dataset", message, hint, path=f"row {n}, prompt")
     for mistake in find_mistakes(prompt, loading.variables(*columns)) if "{{" in prompt else ():
-        _say(loading, file, row.line, mistake.message, path=f"row {n}, prompt", severity=mistake.severity)
+        _say(
+            loading,
+            file,
+            row.line,
+            "template",
+            mistake.message,
+            path=f"row {n}, prompt",
+            severity=mistake.severity,
+        )
     if task_id in loading.ids:
         message = f"the task id {task_id!r} stands in {loading.ids[task_id]} too"
-        _say(loading, file, row.line, message, "give each task its own id", path=f"row {n}, id")
+        _say(
+            loading,
+            file,
+            row.line,
+            "duplicate-name",
+            message,
+            "give each task its own id",
+            path=f"row {n}, id",
+        )
     loading.ids.setdefault(task_id, f"{file}:{row.line}")
     task = msgspec.structs.replace(
         base,
@@ -231,6 +258,7 @@ def _say(
     loading: Loading,
     file: str,
     line: int,
+    code: Code,
     message: str,
     hint: str = "",
     *,
@@ -238,5 +266,14 @@ def _say(
     severity: Severity = "error",
 ) -> None:
     loading.problems.append(
-        Problem(file=file, line=line, column=1, path=path, message=message, hint=hint, severity=severity)
+        Problem(
+            code=code,
+            file=file,
+            line=line,
+            column=1,
+            path=path,
+            message=message,
+            hint=hint,
+            severity=severity,
+        )
     )

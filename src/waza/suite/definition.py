@@ -97,7 +97,7 @@ def read_definition(path: Path) -> Definition:
     try:
         parts = frontmatter.split(data)
     except yaml.YamlError as error:
-        return _unreadable(path, _problem(path, error))
+        return _unreadable(path, error.in_file(display_path(path)))
     if is_agent(path):
         return _agent(path, parts)
     return _skill(path, parts)
@@ -142,7 +142,12 @@ def _agent(path: Path, parts: frontmatter.Frontmatter) -> Definition:
 def _skill(path: Path, parts: frontmatter.Frontmatter) -> Definition:
     if parts.meta is None and not parts.body.strip():
         hint = "write its instructions, below a frontmatter with its name and description"
-        return _unreadable(path, Problem(file=display_path(path), message="the skill is empty", hint=hint))
+        return _unreadable(
+            path,
+            Problem(
+                code="skill-definition", file=display_path(path), message="the skill is empty", hint=hint
+            ),
+        )
     keys, problems = _keys(SkillKeys, path, parts.meta)
     return _definition(path, keys, parts, problems)
 
@@ -200,8 +205,12 @@ def _without_description(path: Path, meta: yaml.Node | None) -> Problem:
     if isinstance(meta, yaml.Mapping):
         meant = nearest("description", meta.entries.keys() - {"description"})
         hint = f"{meant!r} is probably meant to be 'description'" if meant else hint
-        return Document(display_path(path), meta).problem(meta, ("description",), message, hint)
-    return Problem(file=display_path(path), line=1, column=1, message=message, hint=hint)
+        return Document(display_path(path), meta).problem(
+            "skill-definition", meta, ("description",), message, hint
+        )
+    return Problem(
+        code="skill-definition", file=display_path(path), line=1, column=1, message=message, hint=hint
+    )
 
 
 def _tool_problems(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
@@ -209,6 +218,7 @@ def _tool_problems(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
     tools = meta.entries.get("tools")
     if isinstance(tools, yaml.Scalar) and tools.value is None:
         yield document.problem(
+            "skill-definition",
             tools,
             ("tools",),
             "has no value, which could mean all tools or none",
@@ -217,7 +227,11 @@ def _tool_problems(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
     for number, item in enumerate(tools.items if isinstance(tools, yaml.Sequence) else ()):
         if isinstance(item, yaml.Scalar) and isinstance(item.value, bool | int | float):
             yield document.problem(
-                item, ("tools", number), f"{item.text} is not the name of a tool", "put a name in quotes"
+                "wrong-type",
+                item,
+                ("tools", number),
+                f"{item.text} is not the name of a tool",
+                "put a name in quotes",
             )
 
 
@@ -228,24 +242,24 @@ def _unknown_keys(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
         meant = nearest(key, (*own, *_OF_OTHERS))
         if meant == "tools" or "tool" in key.lower():
             hint = "an agent's tools are listed under 'tools'; without it the agent may use them all"
-            yield document.problem(meta.keys[key], (key,), f"unknown key {key!r}", hint)
+            yield document.problem("unknown-key", meta.keys[key], (key,), f"unknown key {key!r}", hint)
         else:
             hint = f"did you mean {meant!r}?" if meant else ""
             message = f"unknown key {key!r}, ignored"
-            yield document.problem(meta.keys[key], (key,), message, hint, "warning")
+            yield document.problem("unknown-key", meta.keys[key], (key,), message, hint, "warning")
 
 
 def _bytes(path: Path) -> bytes | Problem:
     try:
         if path.exists() and not path.is_file():
-            return Problem(file=display_path(path), message="is not a file")
+            return Problem(code="unreadable-file", file=display_path(path), message="is not a file")
         return path.read_bytes()
     except FileNotFoundError:
-        return Problem(file=display_path(path), message="there is no such file")
+        return Problem(code="missing-file", file=display_path(path), message="there is no such file")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else ""
-        return Problem(file=display_path(path), message=f"the file cannot be read ({reason or error})")
-
-
-def _problem(path: Path, error: yaml.YamlError) -> Problem:
-    return Problem(file=display_path(path), line=error.line, column=error.column, message=error.message)
+        return Problem(
+            code="unreadable-file",
+            file=display_path(path),
+            message=f"the file cannot be read ({reason or error})",
+        )

@@ -83,11 +83,22 @@ def definition_at(path: Path) -> Definition:
     if len(files) != 1:
         found = ", ".join(file.name for file in files) or "none"
         message = f"holds no single {SKILL_FILE} or *{AGENT_SUFFIX} (found: {found})"
-        raise SuiteError([Problem(file=display_path(path), message=message, hint="name the file itself")])
+        raise SuiteError(
+            [
+                Problem(
+                    code="skill-not-found",
+                    file=display_path(path),
+                    message=message,
+                    hint="name the file itself",
+                )
+            ]
+        )
     if not is_definition(files[0]):
         message = f"is no {SKILL_FILE} and no *{AGENT_SUFFIX}"
         hint = "agents are defined in files of this ending, skills in files of this name"
-        raise SuiteError([Problem(file=display_path(path), message=message, hint=hint)])
+        raise SuiteError(
+            [Problem(code="skill-not-found", file=display_path(path), message=message, hint=hint)]
+        )
     return read_definition(files[0])
 
 

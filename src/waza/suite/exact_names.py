@@ -29,7 +29,7 @@ def check_exact_names(loading: Loading, tasks: Sequence[Task]) -> None:
             message = (
                 f"there is a {name.kind} {meant!r} and no {name.text!r}, and upper and lower case differ"
             )
-            scope.warn(message, f"did you mean {meant!r}?")
+            scope.warn("name-case", message, f"did you mean {meant!r}?")
 
 
 def _skills(loading: Loading, tasks: Sequence[Task]) -> Iterator[str]:

@@ -83,14 +83,14 @@ def check_names(scope: Scope, entries: Sequence[GraderEntry], inherited: Iterabl
             if name not in suite:
                 message = f"there is no grader {name!r} of the suite to replace"
                 hint = did_you_mean(name, suite) if suite else "only graders of a task override"
-                scope.child(i, "override").error(message, hint)
+                scope.child(i, "override").error("unknown-grader", message, hint)
             suite.pop(name, None)
             taken[name] = format_path((*scope.path, i))
         elif name in taken:
             message, hint = f"the name {name!r} is taken by {taken[name]}", "give each grader its own name"
             if name in suite:
                 hint += ", or replace the suite's with override: true"
-            scope.child(i, "name").error(message, hint)
+            scope.child(i, "name").error("duplicate-name", message, hint)
         elif name:
             taken[name] = format_path((*scope.path, i))
 
@@ -117,7 +117,7 @@ def _build(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         return None
     if entry.weight <= 0:
         hint = "weights are above 0; leave it out, or remove the grader"
-        scope.child("weight").warn(f"{entry.weight:g} counts as 1", hint)
+        scope.child("weight").warn("invalid-value", f"{entry.weight:g} counts as 1", hint)
     spec = GraderSpec(
         type=entry.type,
         name=entry.name or entry.type,
@@ -136,7 +136,7 @@ def _note_without_effect(scope: Scope, entry: GraderEntry, *, warning: bool) -> 
     for key in _WITHOUT_EFFECT:
         if getattr(entry, key):
             hint = "put it under 'config:'"
-            scope.child(key).report(f"{key!r} has no effect here", hint, warning=warning)
+            scope.child(key).report("no-effect", f"{key!r} has no effect here", hint, warning=warning)
 
 
 def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
@@ -148,8 +148,7 @@ def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         preset = modules.grader(entry, node)
         grader, findings = read_preset(preset, scope.loading.fixtures)
     except ModuleError as error:
-        scope.loading.ref_faults[scope.document.file, format_path((*scope.path, "ref"))] = error.fault
-        scope.child("ref").error(str(error))
+        scope.child("ref").error(error.code, str(error))
         return None
     if not entry.name:
         scope.loading.ref_names[entry.ref] = preset.name
@@ -157,7 +156,7 @@ def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
     findings += _suite_findings(scope.loading, grader)
     for finding in findings:
         message = f"{format_path(('config', *finding.path))}: {finding.message}"
-        scope.child("ref").report(message, finding.hint, warning=finding.warning)
+        scope.child("ref").report(finding.code, message, finding.hint, warning=finding.warning)
     usable = all(finding.warning for finding in findings)
     _note_without_effect(scope, entry, warning=usable)
     if grader is None or not usable:
@@ -176,7 +175,9 @@ def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
 
 def _known_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
     if not entry.type:
-        scope.error("the grader has no 'type'", f"types: {', '.join(plugin_names('waza.graders'))}")
+        scope.error(
+            "missing-key", "the grader has no 'type'", f"types: {', '.join(plugin_names('waza.graders'))}"
+        )
         return None
     kind = load_plugin("waza.graders", entry.type)
     if kind is None:
@@ -186,7 +187,7 @@ def _known_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
             REPLACED.get(entry.type)
             or (f"did you mean {close[0]!r}? " if close else "") + f"types: {', '.join(known)}"
         )
-        scope.child("type").error(f"there is no grader type {entry.type!r}", hint)
+        scope.child("type").error("unknown-grader", f"there is no grader type {entry.type!r}", hint)
         return None
     return kind  # type: ignore[no-any-return]  # plugins are typed by their group
 
@@ -210,7 +211,9 @@ def _decode(scope: Scope, kind: type[Grader]) -> tuple[Grader | None, Scope]:
 def _report(config: Scope, findings: Sequence[ConfigMistake]) -> bool:
     """Note what was found in a grader's config; tell whether it can be used."""
     for finding in findings:
-        config.child(*finding.path).report(finding.message, finding.hint, warning=finding.warning)
+        config.child(*finding.path).report(
+            finding.code, finding.message, finding.hint, warning=finding.warning
+        )
     return all(finding.warning for finding in findings)
 
 

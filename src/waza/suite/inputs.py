@@ -12,7 +12,7 @@ import msgspec
 from waza.kit.files import is_inside, safe_join
 from waza.kit.template import find_mistakes
 from waza.model.task import Inputs, Repo, TaskFile
-from waza.problem import display_path
+from waza.problem import Code, display_path
 from waza.suite.definition import expanded
 from waza.suite.loading import RUN_VARIABLES, Place, Scope
 
@@ -32,7 +32,7 @@ def check_inputs(scope: Scope, task: TaskFile, fixtures: Path) -> None:
             scope.child("inputs", "files", i, "path") if i < written else scope.child("fixtures", i - written)
         )
         if not file.path:
-            where.warn("is empty, so this file is left out")
+            where.warn("no-effect", "is empty, so this file is left out")
         elif file.content is None:
             check_file(where, fixtures, file.path)
         else:
@@ -44,7 +44,7 @@ def check_inputs(scope: Scope, task: TaskFile, fixtures: Path) -> None:
         if not name or "=" in name or "\0" in name or "\0" in value:
             message = f"{name!r} cannot be set in an environment"
             hint = "a name is not empty and has no '='; neither name nor value has a NUL character"
-            scope.child("inputs", "environment", name).error(message, hint)
+            scope.child("inputs", "environment", name).error("invalid-value", message, hint)
     _check_context(scope, inputs)
     _guard_prompt(scope, inputs)
 
@@ -54,19 +54,22 @@ def check_file(scope: Scope, root: Path, name: str) -> None:
     try:
         target = safe_join(root, name)
     except ValueError as error:
-        scope.error(str(error))
+        scope.error("outside-path", str(error))
         return
     fault, hint = _fault(root, target, name) if name else ("must not be empty", "")
+    code: Code = (
+        "invalid-value" if not name else "unreadable-file" if os.path.lexists(target) else "missing-file"
+    )
     if not fault:
         return
     to_come = scope.loading.hooks_may_create and not os.path.lexists(target)
-    scope.report(fault, _HOOK if to_come else hint, warning=to_come)
+    scope.report(code, fault, _HOOK if to_come else hint, warning=to_come)
 
 
 def check_text(scope: Scope, text: str) -> None:
     """Note a character that no system takes in a command or the name of a file."""
     if "\0" in text:
-        scope.error("holds a NUL character", "remove it")
+        scope.error("invalid-value", "holds a NUL character", "remove it")
 
 
 def _fault(root: Path, target: Path, name: str) -> tuple[str, str]:
@@ -97,20 +100,20 @@ def _check_repo(scope: Scope, repo: Repo) -> None:
     """Note a repository that is not there, and a commit that git would take for an option."""
     _stays_inside(scope.child("dest"), repo.dest)
     if repo.commit.startswith("-") or "\0" in repo.commit:
-        scope.child("commit").error(f"{repo.commit!r} is no commit, branch or tag")
+        scope.child("commit").error("invalid-value", f"{repo.commit!r} is no commit, branch or tag")
     source = expanded(repo.source)
     if not any(place.exists() for place in (scope.loading.directory / source, Path.cwd() / source)):
         missing = scope.loading.hooks_may_create
         hint = _HOOK if missing else "paths are relative to the suite's directory, or else to the current one"
         message = f"there is no repository {repo.source!r}"
-        scope.child("source").report(message, hint, warning=missing)
+        scope.child("source").report("missing-file", message, hint, warning=missing)
 
 
 def _stays_inside(scope: Scope, name: str) -> None:
     try:
         safe_join(scope.loading.directory, name)
     except ValueError as error:
-        scope.error(str(error))
+        scope.error("outside-path", str(error))
 
 
 def _check_context(scope: Scope, inputs: Inputs) -> None:
@@ -119,25 +122,25 @@ def _check_context(scope: Scope, inputs: Inputs) -> None:
     place = scope.child("inputs", "context", "fixture")
     fixture = inputs.context["fixture"]
     if not isinstance(fixture, str) or not fixture.strip():
-        place.error("must be the path of a file or directory beside the suite")
+        place.error("wrong-type", "must be the path of a file or directory beside the suite")
         return
     try:
         target = safe_join(scope.loading.directory, fixture)
     except ValueError as error:
-        place.error(str(error))
+        place.error("outside-path", str(error))
         return
     if target == scope.loading.directory:
-        place.error("is the suite's own directory", "name a file or directory in it")
+        place.error("invalid-value", "is the suite's own directory", "name a file or directory in it")
     elif not target.exists():
         message = f"there is no {fixture!r} beside the suite"
-        place.report(message, warning=scope.loading.hooks_may_create)
+        place.report("missing-file", message, warning=scope.loading.hooks_may_create)
     elif not is_inside(scope.loading.directory, target):
-        place.error(f"{fixture!r} leads outside of the suite's directory")
+        place.error("outside-path", f"{fixture!r} leads outside of the suite's directory")
     elif not (target.is_file() or target.is_dir()):
-        place.error(f"{fixture!r} is neither a file nor a directory")
+        place.error("unreadable-file", f"{fixture!r} is neither a file nor a directory")
     else:
         for message in _unreadable(target, scope.loading.directory):
-            place.error(message, "give yourself the right to read it, or remove it")
+            place.error("unreadable-file", message, "give yourself the right to read it, or remove it")
 
 
 def _unreadable(target: Path, home: Path) -> Iterator[str]:
@@ -166,7 +169,7 @@ def _guard_prompt(scope: Scope, inputs: Inputs) -> None:
     )
     if "./" in inputs.prompt and not has_files:
         message = "the prompt names files with './', but the task brings none"
-        scope.child("inputs", "prompt").warn(message, "list them under inputs.files")
+        scope.child("inputs", "prompt").warn("missing-file", message, "list them under inputs.files")
 
 
 def check_templates(scope: Scope, value: Any, known: Collection[str]) -> None:
@@ -177,7 +180,7 @@ def check_templates(scope: Scope, value: Any, known: Collection[str]) -> None:
             if mistake.severity == "error" and mistake.name in RUN_VARIABLES:
                 message = f"`{mistake.name}` is not known before a run"
                 hint = 'checks may use .TaskName and .Vars; {{"{{"}} writes two braces'
-            scope.child(*path).report(message, hint, warning=mistake.severity == "warning")
+            scope.child(*path).report("template", message, hint, warning=mistake.severity == "warning")
 
 
 def texts_of(value: Any, path: Place = ()) -> Iterator[tuple[Place, str]]:

@@ -83,7 +83,11 @@ def _start(path: Path, request: LoadOptions) -> Loading:
     if not isinstance(document.root, yaml.Mapping):
         hint = "start with name:, skill:, config: and tasks:"
         raise SuiteError(
-            [document.problem(document.root, (), "is no suite: a mapping of keys belongs here", hint)]
+            [
+                document.problem(
+                    "wrong-type", document.root, (), "is no suite: a mapping of keys belongs here", hint
+                )
+            ]
         )
     version, problems = suite_version(document)
     keys = UnknownKeyRule(strict=version.scenario, newer=version.newer)
@@ -238,9 +242,11 @@ def _capabilities(loading: Loading) -> Capabilities:
     if found is not None:
         return found
     if loading.request.executor:
-        loading.problems.append(Problem(file="--executor", message=message, hint=hint))
+        loading.problems.append(
+            Problem(code="unknown-executor", file="--executor", message=message, hint=hint)
+        )
     else:
-        loading.at("config", "executor").error(message, hint)
+        loading.at("config", "executor").error("unknown-executor", message, hint)
     return EVERYTHING
 
 
@@ -272,7 +278,9 @@ def _check_options(loading: Loading, config: Config, options: type) -> None:
         except msgspec.ValidationError as error:
             short = SHORT.get(config.executor, "OPTION").upper()
             hint = f"write --executor {config.executor}:{short}"
-            loading.problems.append(Problem(file="--executor", message=str(error), hint=hint))
+            loading.problems.append(
+                Problem(code="invalid-value", file="--executor", message=str(error), hint=hint)
+            )
         return
     scope = loading.at("config", "executor_options")
     node = scope.node
@@ -296,7 +304,7 @@ def _check_config(loading: Loading, config: Config) -> None:
     ):
         message = "an effort needs a model that is named"
         hint = "set config.model; `waza models` lists them"
-        loading.at("config", "reasoning_effort").error(message, hint)
+        loading.at("config", "reasoning_effort").error("missing-key", message, hint)
     if config.mcp_servers:
         loading.at("config", "mcp_servers").require("mcp", lenient=True)
         loading.file = msgspec.structs.replace(
@@ -304,11 +312,13 @@ def _check_config(loading: Loading, config: Config) -> None:
         )
     twins = sorted({model for model in loading.request.models if loading.request.models.count(model) > 1})
     for model in twins:
-        loading.problems.append(Problem(file="--model", message=f"{model!r} is given twice"))
+        loading.problems.append(
+            Problem(code="duplicate-name", file="--model", message=f"{model!r} is given twice")
+        )
     if config.group_by not in ("", "model", "skill", "tags", "task_id"):
         message = f"{config.group_by!r} is no dimension; tasks are not grouped"
         hint = "use model, skill, tags or task_id"
-        loading.at("config", "group_by").warn(message, hint)
+        loading.at("config", "group_by").warn("invalid-value", message, hint)
     skills.check_directories(loading.at("config", "skill_directories"), config.skill_directories)
     for i, name in enumerate(config.instruction_files):
         check_file(loading.at("config", "instruction_files", i), loading.fixtures, name)
@@ -322,12 +332,14 @@ def _check_skills(loading: Loading) -> None:
     if config.required_skills:
         loading.at("config", "required_skills").require("skills")
     if loading.request.baseline and (lack := loading.lack("skills", "leave it out")):
-        loading.problems.append(Problem(file="--baseline", message=lack.message, hint=lack.hint))
+        loading.problems.append(
+            Problem(code=lack.code, file="--baseline", message=lack.message, hint=lack.hint)
+        )
     elif loading.file.baseline:
         loading.at("baseline").require("skills")
     if config.skill_directories and not loading.capabilities.skills:
         message = f"has no effect with the executor {config.executor!r}, which hands no skills to its agent"
-        loading.at("config", "skill_directories").warn(message)
+        loading.at("config", "skill_directories").warn("capability", message)
 
 
 def _check_head(loading: Loading) -> None:
@@ -338,11 +350,11 @@ def _check_head(loading: Loading) -> None:
             for key in ("command", "working_directory"):
                 check_text(loading.at("hooks", point, i, key), getattr(hook, key))
     if file.adversarial is not None and not loading.version.at_least("1.2"):
-        loading.at("adversarial").error("needs schemaVersion 1.2 or newer")
+        loading.at("adversarial").error("version", "needs schemaVersion 1.2 or newer")
     if file.tasks and file.tasks_from:
-        loading.at("tasks").warn("has no effect beside tasks_from")
+        loading.at("tasks").warn("no-effect", "has no effect beside tasks_from")
     if file.range and not file.tasks_from:
-        loading.at("range").warn("has no effect without tasks_from")
+        loading.at("range").warn("no-effect", "has no effect without tasks_from")
 
 
 def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:
@@ -358,5 +370,5 @@ def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:
             check_templates(where, hook.command, known)
             for wrong in find_unsafe_references(hook.command):
                 message = f"`{wrong.text}` {wrong.why}"
-                where.report(message, warning=wrong.severity == "warning")
+                where.report("template", message, warning=wrong.severity == "warning")
     check_templates(loading.at("mock"), loading.file.mock, loading.variables(*columns))

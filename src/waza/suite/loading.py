@@ -19,7 +19,7 @@ from waza.model.suite import SuiteFile
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
 from waza.plugins import executors_with
-from waza.problem import Problem, Severity
+from waza.problem import Code, Problem, Severity
 from waza.registry.lock import read_lock
 from waza.registry.resolve import Modules
 from waza.suite.read import UnknownKeyRule, at, child
@@ -80,8 +80,7 @@ class Loading(msgspec.Struct, kw_only=True):
 
     `capabilities` are those of the executor: ask `Scope.require`, so that all refusals are worded and weighed alike.
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
-    graders that refs stand for; `ref_faults` the faults of those that cannot be used, by file and path;
-    `sources` the task files that could be read, `unread` is set where one could not; `templates` the graders that each task fills in, by
+    graders that refs stand for; `sources` the task files that could be read, `unread` is set where one could not; `templates` the graders that each task fills in, by
     identity; None for those with mistakes in their references; `exact_names` the names that are compared
     letter by letter, with their places.
     """
@@ -101,7 +100,6 @@ class Loading(msgspec.Struct, kw_only=True):
     problems: list[Problem] = []
     ids: dict[str, str] = {}
     ref_names: dict[str, str] = {}
-    ref_faults: dict[tuple[str, str], str] = {}
     sources: list[TaskSource] = []
     unread: bool = False
     templates: dict[int, Template | None] = {}
@@ -149,6 +147,7 @@ class Loading(msgspec.Struct, kw_only=True):
         warning = self.capabilities.scripted and (lenient or bool(self.request.executor))
         needs = f"needs {NOUNS[capability]}, which the executor {name!r} does not offer"
         return ConfigMistake(
+            code="capability",
             message=f"has no effect with the executor {name!r}" if warning else needs,
             hint="" if warning else f"use executor: {' or '.join(executors_with(capability))}, or {hint}",
             warning=warning,
@@ -195,27 +194,27 @@ class Scope(msgspec.Struct, frozen=True):
         """Whether the value at the place only replaces one that is wrong or missing."""
         return self.document.blank(*self.path)
 
-    def error(self, message: str, hint: str = "") -> None:
+    def error(self, code: Code, message: str, hint: str = "") -> None:
         """Report an error at the place."""
-        self.report(message, hint, warning=False)
+        self.report(code, message, hint, warning=False)
 
-    def warn(self, message: str, hint: str = "") -> None:
+    def warn(self, code: Code, message: str, hint: str = "") -> None:
         """Report a warning at the place."""
-        self.report(message, hint, warning=True)
+        self.report(code, message, hint, warning=True)
 
-    def report(self, message: str, hint: str = "", *, warning: bool) -> None:
+    def report(self, code: Code, message: str, hint: str = "", *, warning: bool) -> None:
         """Report a problem at the place, unless its value only replaces one that is wrong or missing."""
         if self.is_blank:
             return
         severity: Severity = "warning" if warning else "error"
         node = at(self.document, *self.path)
-        self.loading.problems.append(self.document.problem(node, self.path, message, hint, severity))
+        self.loading.problems.append(self.document.problem(code, node, self.path, message, hint, severity))
 
     def require(self, capability: str, hint: str = "remove it", *, lenient: bool = False) -> None:
         """Report that the value at the place needs a capability of the executor, if the executor lacks it."""
         lack = self.loading.lack(capability, hint, lenient=lenient)
         if lack is not None:
-            self.report(lack.message, lack.hint, warning=lack.warning)
+            self.report(lack.code, lack.message, lack.hint, warning=lack.warning)
 
     def compare_exactly(self, name: ExactName) -> None:
         """Note that the name at the place is compared letter by letter."""

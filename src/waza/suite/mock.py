@@ -18,7 +18,9 @@ def mock_script(scope: Scope, block: MockBlock | None) -> MockScript | None:
     short = keys.keys() & _TURN_KEYS
     if short and "turns" in keys:
         key = min(short)
-        scope.child(key).error(f"{key!r} stands beside 'turns'", "move it into one of the turns")
+        scope.child(key).error(
+            "conflicting-keys", f"{key!r} stands beside 'turns'", "move it into one of the turns"
+        )
     turns = tuple(block.turns or ()) if "turns" in keys else (_one_turn(block),) if short else None
     _check_turn(scope, block)
     for i, turn in enumerate(block.turns or ()):
@@ -50,7 +52,7 @@ def _check_turn(scope: Scope, turn: MockTurn) -> None:
         try:
             safe_join(scope.loading.directory, name)
         except ValueError as error:
-            scope.child(key, i).error(str(error))
+            scope.child(key, i).error("outside-path", str(error))
 
 
 def _check_steps(scope: Scope, block: MockBlock) -> None:
@@ -60,9 +62,9 @@ def _check_steps(scope: Scope, block: MockBlock) -> None:
             place = scope.child("judge", grader, i)
             if sum(value is not None for value in given) != 1 and not place.has_error:
                 message = "a judge step is one of: pass, fail, winner, reply, error"
-                place.error(message)
+                place.error("conflicting-keys", message)
     for i, decision in enumerate(block.responder or ()):
         chosen = [decision.reply is not None, decision.stop, decision.abstain is not None]
         place = scope.child("responder", i)
         if sum(chosen) != 1 and not place.has_error:
-            place.error("a responder step is one of: reply, stop: true, abstain")
+            place.error("conflicting-keys", "a responder step is one of: reply, stop: true, abstain")

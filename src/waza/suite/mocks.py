@@ -28,7 +28,7 @@ def check_mocks(scope: Scope, mcp: Sequence[McpMock] | None, commands: Sequence[
     if mcp:
         scope.child("mcp_mocks").require("mcp", lenient=True)
     if mcp is not None and not scope.loading.version.at_least("1.1"):
-        scope.child("mcp_mocks").error("needs schemaVersion 1.1 or newer")
+        scope.child("mcp_mocks").error("version", "needs schemaVersion 1.1 or newer")
     if commands is not None:
         _gate_commands(scope)
     _names(scope, "mcp_mocks", [mock.name for mock in mcp or ()])
@@ -44,7 +44,7 @@ def check_mocks(scope: Scope, mcp: Sequence[McpMock] | None, commands: Sequence[
 
 def _gate_commands(scope: Scope) -> None:
     if not scope.loading.version.at_least("1.3"):
-        scope.child("command_mocks").error("needs schemaVersion 1.3 or newer")
+        scope.child("command_mocks").error("version", "needs schemaVersion 1.3 or newer")
     scope.child("command_mocks").require("command_mocks")
 
 
@@ -52,12 +52,12 @@ def _names(scope: Scope, key: str, names: list[str]) -> None:
     stripped = [name.strip() for name in names]
     for i, name in enumerate(stripped):
         if name in stripped[:i]:
-            scope.child(key, i, "name").error(f"{name!r} is mocked twice")
+            scope.child(key, i, "name").error("duplicate-name", f"{name!r} is mocked twice")
 
 
 def _check_server(scope: Scope, mock: McpMock) -> None:
     if not mock.fixtures and not mock.tools and not scope.has_error:
-        scope.error("has no tool", "add 'tools', or a 'fixtures' directory")
+        scope.error("missing-key", "has no tool", "add 'tools', or a 'fixtures' directory")
     if mock.fixtures:
         _check_fixtures(scope.child("fixtures"), mock)
     for name, tool in mock.tools.items():
@@ -70,15 +70,15 @@ def _check_fixtures(scope: Scope, mock: McpMock) -> None:
     if not directory.is_dir():
         missing = f"there is no directory {mock.fixtures!r} beside the suite"
         hooks = scope.loading.hooks_may_create
-        scope.report(missing, _HOOK if hooks else "", warning=hooks)
+        scope.report("missing-file", missing, _HOOK if hooks else "", warning=hooks)
         return
     try:
         files = [read_tool_file(file, _unknown_key(scope.loading.keys)) for file in tool_files(directory)]
     except OSError as error:
-        scope.error(f"{mock.fixtures!r} cannot be read ({error.strerror or error})")
+        scope.error("unreadable-file", f"{mock.fixtures!r} cannot be read ({error.strerror or error})")
         return
     if not files and not mock.tools:
-        scope.error("has no tool", "add .json files, one a tool")
+        scope.error("missing-file", "has no tool", "add .json files, one a tool")
     for file in files:
         scope.loading.problems += file.problems
         for name, tool in file.tools.items():
@@ -98,7 +98,7 @@ def _unknown_key(keys: UnknownKeyRule) -> UnknownKeyHandler:
 
 def _check_tool(scope: Scope, tool: McpTool) -> None:
     if not tool.responses and not scope.child("responses").has_error:
-        scope.error("has no responses")
+        scope.error("missing-key", "has no responses")
     if tool.input_schema:
         _check_schema(scope.child("input_schema"), tool.input_schema)
     for i, response in enumerate(tool.responses):
@@ -112,7 +112,7 @@ def _check_schema(scope: Scope, schema: dict[str, Any]) -> None:
     try:
         compile_schema(schema)
     except SchemaError as error:
-        scope.error(str(error))
+        scope.error("invalid-value", str(error))
 
 
 def _check_response(scope: Scope, response: McpResponse) -> None:
@@ -121,22 +121,24 @@ def _check_response(scope: Scope, response: McpResponse) -> None:
     if response.match_schema:
         _check_schema(scope.child("match_schema"), response.match_schema)
     if response.error.strip() and response.returns is not None:
-        scope.warn("has both 'return' and 'error'; the error is sent")
+        scope.warn("conflicting-keys", "has both 'return' and 'error'; the error is sent")
     _check_sequence(scope, response.sequence or (), _MCP_OUTPUT)
     for i, step in enumerate(response.sequence or ()):
         where = scope.child("sequence", i)
         if where.keys.keys() >= set(_MCP_OUTPUT):
-            where.error("has both 'return' and 'error'", "keep one")
+            where.error("conflicting-keys", "has both 'return' and 'error'", "keep one")
         elif "error" in where.keys and not step.error.strip():
-            where.child("error").error("must not be empty")
+            where.child("error").error("invalid-value", "must not be empty")
 
 
 def _check_command(scope: Scope, mock: CommandMock) -> None:
     plain = mock.name.replace(".", "").replace("_", "").replace("-", "")
     if not (plain.isascii() and plain.isalnum() and mock.name[0].isalnum()):
-        scope.child("name").error(f"{mock.name!r} is no program name", "use letters, digits, '.', '_', '-'")
+        scope.child("name").error(
+            "invalid-value", f"{mock.name!r} is no program name", "use letters, digits, '.', '_', '-'"
+        )
     if not mock.responses and not scope.child("responses").has_error:
-        scope.error("has no responses")
+        scope.error("missing-key", "has no responses")
     for i, response in enumerate(mock.responses):
         if not scope.child("responses", i).has_error:
             _check_call(scope.child("responses", i), response)
@@ -144,17 +146,17 @@ def _check_command(scope: Scope, mock: CommandMock) -> None:
 
 def _check_call(scope: Scope, response: CommandResponse) -> None:
     if (response.args is None) == (response.args_regex is None):
-        scope.error("needs either 'args' or 'args_regex'", "args: [] means no arguments")
+        scope.error("conflicting-keys", "needs either 'args' or 'args_regex'", "args: [] means no arguments")
     for i, pattern in enumerate(response.args_regex or ()):
         _check_pattern(scope.child("args_regex", i), pattern)
     for name in response.environment:
         if not name.strip() or "=" in name or "\0" in name:
-            scope.child("environment").error(f"{name!r} is no variable name")
+            scope.child("environment").error("invalid-value", f"{name!r} is no variable name")
     if response.workdir is not None:
         try:
             safe_join(scope.loading.directory, response.workdir)
         except ValueError as error:
-            scope.child("workdir").error(str(error))
+            scope.child("workdir").error("outside-path", str(error))
     _check_output(scope, response)
     _check_sequence(scope, response.sequence or (), _COMMAND_OUTPUT)
     for i, step in enumerate(response.sequence or ()):
@@ -165,26 +167,26 @@ def _check_output(scope: Scope, output: CommandOutput) -> None:
     if output.fixture is None:
         return
     if output.stdout is not None:
-        scope.error("has both 'stdout' and 'fixture'", "keep one")
+        scope.error("conflicting-keys", "has both 'stdout' and 'fixture'", "keep one")
     where = scope.child("fixture")
     try:
         file = safe_join(scope.loading.directory, output.fixture)
     except ValueError as error:
-        where.error(str(error))
+        where.error("outside-path", str(error))
         return
     if not file.is_file():
         missing = f"there is no file {output.fixture!r} beside the suite"
         hooks = scope.loading.hooks_may_create
-        where.report(missing, _HOOK if hooks else "", warning=hooks)
+        where.report("missing-file", missing, _HOOK if hooks else "", warning=hooks)
     elif not os.access(file, os.R_OK):
-        where.error(f"{output.fixture!r} cannot be read", "give yourself the right to")
+        where.error("unreadable-file", f"{output.fixture!r} cannot be read", "give yourself the right to")
 
 
 def _check_pattern(scope: Scope, pattern: str) -> None:
     try:
         compile_pattern(pattern)
     except PatternError as error:
-        scope.error(str(error))
+        scope.error("invalid-value", str(error))
 
 
 def _check_sequence(scope: Scope, steps: Sequence[object], outputs: Sequence[str]) -> None:
@@ -193,12 +195,16 @@ def _check_sequence(scope: Scope, steps: Sequence[object], outputs: Sequence[str
         return
     where = scope.child("sequence")
     if not scope.loading.version.scenario:
-        where.error("'sequence' needs a scenario suite", "declare scenario: and schemaVersion: '2.0'")
+        where.error(
+            "version", "'sequence' needs a scenario suite", "declare scenario: and schemaVersion: '2.0'"
+        )
     if not steps:
-        where.error("has no step")
+        where.error("missing-key", "has no step")
     for key in outputs:
         if key in scope.keys:
-            scope.child(key).error(f"{key!r} stands beside 'sequence'", "move it into the steps")
+            scope.child(key).error(
+                "conflicting-keys", f"{key!r} stands beside 'sequence'", "move it into the steps"
+            )
     for i in range(len(steps)):
         _check_step(where.child(i), outputs)
 
@@ -206,8 +212,8 @@ def _check_sequence(scope: Scope, steps: Sequence[object], outputs: Sequence[str
 def _check_step(scope: Scope, outputs: Sequence[str]) -> None:
     keys = scope.keys
     if not any(key in keys for key in outputs):
-        scope.error(f"needs one of: {', '.join(outputs)}")
+        scope.error("missing-key", f"needs one of: {', '.join(outputs)}")
     for key in _NOT_EMPTY:
         node = keys.get(key)
         if isinstance(node, yaml.Scalar) and node.value is None:
-            scope.child(key).error("must not be empty")
+            scope.child(key).error("invalid-value", "must not be empty")

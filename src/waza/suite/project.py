@@ -46,7 +46,9 @@ def _read(directory: Path) -> Project:
     storage = keys.storage if keys and keys.storage and keys.storage.enabled else None
     if storage and storage.provider and not storage.accountName:
         hint = "enabled: false switches the section off"
-        decoder.complain(at(document, "storage"), ("storage",), "'accountName' is missing", hint)
+        decoder.complain(
+            "missing-key", at(document, "storage"), ("storage",), "'accountName' is missing", hint
+        )
     errors = [problem for problem in decoder.problems if problem.severity == "error"]
     if keys is None and not errors:
         keys = ProjectFile()  # an empty file
@@ -56,7 +58,9 @@ def _read(directory: Path) -> Project:
     if storage:
         why = "this version of waza has no storage yet" if storage.provider else "'provider' is missing"
         message, hint = f"results are not uploaded: {why}", "enabled: false switches the section off"
-        warnings.append(document.problem(at(document, "storage"), ("storage",), message, hint, "warning"))
+        warnings.append(
+            document.problem("no-effect", at(document, "storage"), ("storage",), message, hint, "warning")
+        )
     return Project(directory=directory, keys=_without_zeros(keys), found=True, warnings=tuple(warnings))
 
 

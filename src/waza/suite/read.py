@@ -21,7 +21,7 @@ from waza.model.mocks import CommandMock, McpMock
 from waza.model.suite import GraderEntry, SuiteFile
 from waza.model.task import TaskFile
 from waza.plugins import load_class as load_plugin
-from waza.problem import Problem, display_path
+from waza.problem import Code, Problem, display_path
 
 MAX_FILE = 20 * 1024 * 1024  # bytes of a YAML file
 
@@ -59,16 +59,26 @@ def read_document(path: Path, what: str) -> Document | Problem:
     try:
         status = path.stat()
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-            return Problem(file=file, message=f"is no regular file, so no {what} file")
+            return Problem(
+                code="unreadable-file", file=file, message=f"is no regular file, so no {what} file"
+            )
         if stat.S_ISREG(status.st_mode) and status.st_size > MAX_FILE:
-            return Problem(file=file, message=f"this {what} file is larger than {MAX_FILE // 2**20} MB")
+            return Problem(
+                code="unreadable-file",
+                file=file,
+                message=f"this {what} file is larger than {MAX_FILE // 2**20} MB",
+            )
         data = path.read_bytes()
     except (OSError, ValueError) as error:
-        return Problem(file=file, message=_unreadable(path, what, error))
+        return Problem(code=_code(error), file=file, message=_unreadable(path, what, error))
     try:
         return Document(file, yaml.load(data))
     except yaml.YamlError as error:
-        return Problem(file=file, line=error.line, column=error.column, message=error.message)
+        return error.in_file(file)
+
+
+def _code(error: OSError | ValueError) -> Code:
+    return "missing-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
 
 
 def _unreadable(path: Path, what: str, error: OSError | ValueError) -> str:

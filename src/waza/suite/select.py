@@ -33,7 +33,9 @@ def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
     disabled = [source.name for source in loading.sources if _is_meant_and_disabled(source, request.tasks)]
     if tasks and disabled:
         reason += f"; {', '.join(disabled)} {'is' if len(disabled) == 1 else 'are'} disabled (enabled: false)"
-    loading.problems.append(Problem(file=loading.document.file, message=f"0 tasks selected: {reason}"))
+    loading.problems.append(
+        Problem(code="no-task", file=loading.document.file, message=f"0 tasks selected: {reason}")
+    )
     return kept
 
 
@@ -59,11 +61,13 @@ def _matching(
         try:
             found = {task.id for task in tasks if any(_fits(pattern, word) for word in words(task))}
         except ValueError as error:
-            loading.problems.append(Problem(file=flag, message=str(error)))
+            loading.problems.append(Problem(code="invalid-value", file=flag, message=str(error)))
             continue
         if not found:
             message = f"{pattern!r} matches no task"
-            unmatched.append(Problem(file=flag, message=message, severity="warning"))
+            unmatched.append(
+                Problem(code="unmatched-pattern", file=flag, message=message, severity="warning")
+            )
         kept |= found
     return [task for task in tasks if task.id in kept]
 

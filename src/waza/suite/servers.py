@@ -67,11 +67,11 @@ def _unknown(struct: type, key: str, _path: Place) -> UnknownKeyAdvice:
 
 def _checked(scope: Scope, server: Server, raw: Mapping[str, Any]) -> dict[str, Any]:
     if not (server.command or server.url):
-        scope.error("has neither command nor url", "name the program, or the address")
+        scope.error("missing-key", "has neither command nor url", "name the program, or the address")
     elif server.remote and not server.url:
-        scope.error(f"a server of type {server.type!r} needs a url")
+        scope.error("missing-key", f"a server of type {server.type!r} needs a url")
     elif not server.remote and not server.command:
-        scope.error(f"a server of type {server.type!r} needs a command")
+        scope.error("missing-key", f"a server of type {server.type!r} needs a command")
     elif server.remote:
         _check_address(scope.child("url"), server.url)
     else:
@@ -87,7 +87,7 @@ def _check_address(scope: Scope, url: str) -> None:
         good = False
     if not good:
         message = f"{url!r} is not the address of a server"
-        scope.error(message, "write it as https://host/path")
+        scope.error("invalid-value", message, "write it as https://host/path")
 
 
 def _placed(scope: Scope, server: Server) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _placed(scope: Scope, server: Server) -> dict[str, Any]:
         if live and script and args[i] == arg and not Path(arg).is_absolute():
             message = f"there is no file {arg!r} beside the suite"
             hint = "the server starts in a workspace, and may not find it there"
-            scope.child("args", i).warn(message, hint)
+            scope.child("args", i).warn("missing-file", message, hint)
     placed: dict[str, Any] = {"command": command or server.command}
     return placed | ({"args": args} if args else {}) | ({"env": server.env} if server.env else {})
 
@@ -123,4 +123,4 @@ def _found(loading: Loading, name: str) -> str:
 
 def _missing(scope: Scope, message: str, hint: str) -> None:
     to_come = scope.loading.hooks_may_create
-    scope.report(message, _HOOK if to_come else hint, warning=to_come)
+    scope.report("missing-file", message, _HOOK if to_come else hint, warning=to_come)

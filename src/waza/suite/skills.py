@@ -111,10 +111,10 @@ def check_directories(scope: Scope, directories: Sequence[str]) -> None:
         missing = entry != NONE and not located(scope.loading.directory, entry).is_dir()
         if missing and "\0" not in entry and not scope.loading.hooks_may_create:
             hint = "paths are relative to the suite's directory"
-            scope.child(i).warn(f"there is no directory {entry!r}", hint)
+            scope.child(i).warn("missing-file", f"there is no directory {entry!r}", hint)
         elif not missing and entry != NONE and _is_vast(located(scope.loading.directory, entry)):
             message = f"{entry!r} holds more than {MOST_FILES:,} files, all of which would be digested"
-            scope.child(i).error(message, "name the directory that holds the skills")
+            scope.child(i).error("invalid-value", message, "name the directory that holds the skills")
 
 
 def _is_vast(directory: Path) -> bool:
@@ -131,11 +131,11 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
     where = loading.at("config", "required_skills")
     if loading.version.scenario and not loading.file.skill and not config.skill_directories:
         message = "a scenario without a skill needs config.skill_directories to look in"
-        where.error(message)
+        where.error("missing-key", message)
         return
     if not paths:
         if not loading.document.faulty("config", "skill_directories"):
-            where.error("needs config.skill_directories to look in")
+            where.error("missing-key", "needs config.skill_directories to look in")
         return
     report = required_skills(config.required_skills, paths, disabled(loading))
     loading.problems.extend(report.problems)
@@ -145,7 +145,7 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
         found = f"did you mean {', '.join(meant)}?" if meant else f"found {', '.join(report.found) or 'none'}"
         message = f"required skills are missing: {', '.join(report.missing)}"
         hint = f"{found}; searched {searched}, and the directories directly below"
-        where.report(message, hint, warning=loading.hooks_may_create)
+        where.report("skill-not-found", message, hint, warning=loading.hooks_may_create)
 
 
 def located(base: Path, entry: str) -> Path:

@@ -42,14 +42,14 @@ def target_of(loading: Loading, directories: Sequence[str] = ()) -> Target | Non
             f"the executor {config.executor!r} hands no skill to its agent, so {wanted!r} is not under test"
         )
         hint = "set config.skill_required: false if the agent has it of its own"
-        loading.at("skill").warn(message, hint)
+        loading.at("skill").warn("capability", message, hint)
     if found is not None and found.tools is not None:
         if not able.scripted:
             hint = "drop 'tools' from the agent's frontmatter"
             loading.at("skill").require("tool_policy", hint)
         if (able.scripted or able.tool_policy) and not able.tool_calls:
             message = f"the tools of {found.name!r} are not checked: no tool calls are reported"
-            loading.at("skill").warn(message)
+            loading.at("skill").warn("not-checked", message)
     return found
 
 
@@ -67,7 +67,7 @@ def sought(scope: Scope, wanted: str, directories: Sequence[str] = ()) -> Target
     if len(search.found) > 1:
         files = " and ".join(display_path(one.target.path) for one in search.found)
         hint = "rename one of them, or write the path of the one that is meant"
-        scope.error(f"{wanted!r} is defined twice in one place: {files}", hint)
+        scope.error("ambiguous-skill", f"{wanted!r} is defined twice in one place: {files}", hint)
         return None
     return _used(scope.loading, search.found[0])
 
@@ -162,10 +162,10 @@ def _say_missing(scope: Scope, message: str, hint: str) -> None:
     warning = able.scripted or not able.skills
     message += ", so none is under test" if warning else ""
     hint += "; where the name is only a label, set config.skill_required: false"
-    scope.report(message, hint, warning=warning)
+    scope.report("skill-not-found", message, hint, warning=warning)
 
 
 def _say_disabled(scope: Scope, wanted: str) -> None:
     message = f"{wanted!r} is under test, and config.disabled_skills switches it off"
     hint = "remove one of the two; --no-skills and disabled_skills: ['*'] run without any skill"
-    scope.error(message, hint)
+    scope.error("disabled-skill", message, hint)

@@ -42,13 +42,13 @@ def file_tasks(loading: Loading, base: Task) -> list[Task]:
         try:
             found = expand(loading.directory, pattern)
         except ValueError as error:
-            loading.at("tasks", i).error(str(error))
+            loading.at("tasks", i).error("invalid-value", str(error))
             continue
         for own in (loading.path, loading.directory / TRIGGER_TESTS):
             if own in found:
                 found.remove(own)
                 message = f"{own.name!r} is no task, and is left out"
-                loading.at("tasks", i).warn(message)
+                loading.at("tasks", i).warn("no-effect", message)
         if not found:
             empty[i] = pattern
         for path in found:
@@ -66,7 +66,7 @@ def note_disabled(loading: Loading) -> None:
     if names:
         what = "1 task is disabled" if len(names) == 1 else f"{len(names)} tasks are disabled"
         message, hint = f"{what}: {listed(names)}", "remove enabled: false to run what it is in"
-        loading.at("tasks").warn(message, hint)
+        loading.at("tasks").warn("disabled-task", message, hint)
 
 
 def _note_empty(loading: Loading, empty: dict[int, str], *, nothing: bool) -> None:
@@ -74,14 +74,14 @@ def _note_empty(loading: Loading, empty: dict[int, str], *, nothing: bool) -> No
     hint = "patterns are relative to the suite's directory"
     if nothing and empty:
         message = f"0 tasks selected: no file matches {', '.join(empty.values())}"
-        loading.at("tasks").error(message, hint)
+        loading.at("tasks").error("unmatched-pattern", message, hint)
     elif nothing and not loading.file.tasks:
         if not (loading.document.faulty("tasks") or loading.document.faulty("tasks_from")):
             message = "0 tasks selected: the suite names none"
-            loading.at("tasks").error(message, "add tasks: ['tasks/*.yaml']")
+            loading.at("tasks").error("missing-key", message, "add tasks: ['tasks/*.yaml']")
     else:
         for i, pattern in empty.items():
-            loading.at("tasks", i).warn(f"no file matches {pattern!r}", hint)
+            loading.at("tasks", i).warn("unmatched-pattern", f"no file matches {pattern!r}", hint)
 
 
 def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
@@ -105,7 +105,7 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
     for task in tasks:
         if task.id in loading.ids:
             message = f"the task id {task.id!r} stands in {loading.ids[task.id]} too"
-            scope.child("id").error(message, "give each task its own id")
+            scope.child("id").error("duplicate-name", message, "give each task its own id")
         loading.ids.setdefault(task.id, f"{document.file}:{at(document, 'id').line}")
     loading.sources.append(TaskSource(path=path, document=document, file=file, tasks=tuple(tasks)))
     return tasks
@@ -123,14 +123,16 @@ def _plain_form(scope: Scope, path: Path, file: TaskFile) -> TaskFile:
     inputs = file.inputs
     if file.triggers:
         if inputs.prompt or inputs.prompt_file:
-            scope.child("triggers").error("stands beside a prompt", "keep either triggers or inputs.prompt")
+            scope.child("triggers").error(
+                "conflicting-keys", "stands beside a prompt", "keep either triggers or inputs.prompt"
+            )
         inputs = msgspec.structs.replace(inputs, prompt=file.triggers[0])
     if file.fixtures:
         files = [*inputs.files, *(InputFile(path=fixture) for fixture in file.fixtures)]
         inputs = msgspec.structs.replace(inputs, files=files)
     inputs = _with_prompt_file(scope, path, inputs)
     if not inputs.prompt.strip():
-        scope.child("inputs").warn("the prompt is empty", "write inputs.prompt")
+        scope.child("inputs").warn("missing-key", "the prompt is empty", "write inputs.prompt")
     return msgspec.structs.replace(file, id=file.id or name, name=name, inputs=inputs)
 
 
@@ -139,19 +141,19 @@ def _with_prompt_file(scope: Scope, path: Path, inputs: Inputs) -> Inputs:
         return inputs
     where = scope.child("inputs", "prompt_file")
     if inputs.prompt:
-        where.error("stands beside 'prompt'", "keep one of them")
+        where.error("conflicting-keys", "stands beside 'prompt'", "keep one of them")
         return inputs
     try:
         text = read_rooted(path.parent, inputs.prompt_file).decode("utf-8-sig")
     except FileNotFoundError:
         hint = "paths are relative to the task file"
-        where.error(f"there is no file {inputs.prompt_file!r}", hint)
+        where.error("missing-file", f"there is no file {inputs.prompt_file!r}", hint)
     except UnicodeDecodeError:
-        where.error(f"{inputs.prompt_file!r} is not UTF-8 text", "save it as UTF-8")
+        where.error("unreadable-file", f"{inputs.prompt_file!r} is not UTF-8 text", "save it as UTF-8")
     except ValueError as error:
-        where.error(str(error))
+        where.error("outside-path", str(error))
     except OSError as error:
-        where.error(f"{inputs.prompt_file!r} cannot be read ({error.strerror})")
+        where.error("unreadable-file", f"{inputs.prompt_file!r} cannot be read ({error.strerror})")
     else:
         return msgspec.structs.replace(inputs, prompt=text)
     return inputs
@@ -272,7 +274,7 @@ def _fixtures(scope: Scope, file: TaskFile) -> Path:
     chosen = fixtures_of(scope.loading, file)
     if file.context_dir and not chosen.is_dir() and not scope.loading.hooks_may_create:
         hint = "paths are relative to the current directory, or else to the suite's"
-        scope.child("context_dir").error(f"there is no directory {file.context_dir!r}", hint)
+        scope.child("context_dir").error("missing-file", f"there is no directory {file.context_dir!r}", hint)
     return chosen
 
 
@@ -294,7 +296,9 @@ def _check(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> None:
         scope.child("inputs", "responder").require("judge", "use follow_up_prompts")
     if file.inputs.responder and file.inputs.follow_up_prompts:
         message = "stands beside follow_up_prompts"
-        scope.child("inputs", "responder").error(message, "keep one way to go on with the conversation")
+        scope.child("inputs", "responder").error(
+            "conflicting-keys", message, "keep one way to go on with the conversation"
+        )
 
 
 def _check_expected(scope: Scope, file: TaskFile, target: Target | None) -> None:
@@ -302,11 +306,11 @@ def _check_expected(scope: Scope, file: TaskFile, target: Target | None) -> None
     expected, config = file.expected, scope.loading.file.config
     if expected.should_trigger and target and target.why_it_never_fires:
         message = f"{target.name!r} can never be invoked: {target.why_it_never_fires}"
-        scope.child("expected", "should_trigger").warn(message, "drop the key")
+        scope.child("expected", "should_trigger").warn("never-invoked", message, "drop the key")
     if expected.should_trigger is not None and config.enforce_expected and config.inject_skill_body:
         message = "is not checked: the body of the skill is injected, so it need not be invoked"
         hint = "set config.inject_skill_body: false, or drop the key"
-        scope.child("expected", "should_trigger").warn(message, hint)
+        scope.child("expected", "should_trigger").warn("not-checked", message, hint)
     if not config.enforce_expected:
         return
     if limits := expected.behavior:
@@ -328,11 +332,15 @@ def _checkpoints(scope: Scope, file: TaskFile) -> tuple[Checkpoint, ...]:
     for i, entry in enumerate(file.checkpoints):
         place = scope.child("checkpoints", i)
         if entry.after_turn in turns:
-            place.child("after_turn").error(f"turn {entry.after_turn} has a checkpoint already")
+            place.child("after_turn").error(
+                "duplicate-name", f"turn {entry.after_turn} has a checkpoint already"
+            )
         if last is not None and entry.after_turn > last:
             turns_there = "1 turn" if last == 1 else f"{last} turns"
             message = f"is {entry.after_turn}, but the task has only {turns_there}"
-            place.child("after_turn").error(message, "add follow_up_prompts, or name an earlier turn")
+            place.child("after_turn").error(
+                "invalid-value", message, "add follow_up_prompts, or name an earlier turn"
+            )
         turns.add(entry.after_turn)
         graders = build_graders(place.child("graders"), entry.graders)
         check_names(place.child("graders"), entry.graders)

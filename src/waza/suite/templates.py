@@ -62,7 +62,7 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
     check_templates(config, built.spec.config, variables)
     if len(loading.errors()) == found:
         for finding in built.grader.check_variables():
-            config.child(*finding.path).error(finding.message, finding.hint)
+            config.child(*finding.path).error("template", finding.message, finding.hint)
     if len(loading.errors()) > found:
         loading.templates[id(built)] = None  # so that it is not said for each task
         return None
@@ -74,7 +74,7 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
     for finding in findings:
         usable = usable and finding.warning
         message = _message(task, finding, built.spec.config)
-        config.child(*finding.path).report(message, finding.hint, warning=finding.warning)
+        config.child(*finding.path).report(finding.code, message, finding.hint, warning=finding.warning)
     return BuiltGrader(built.spec, grader.resolve_paths(template.around)) if usable else None
 
 
@@ -90,7 +90,7 @@ def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMist
         ]
         if empty:
             hint = "give it a value; a check of nothing may always pass"
-            yield ConfigMistake(path=path, message=f"{empty[0]} is empty", hint=hint)
+            yield ConfigMistake(code="template", path=path, message=f"{empty[0]} is empty", hint=hint)
 
 
 def _message(task: Task, finding: ConfigMistake, value: Any) -> str:

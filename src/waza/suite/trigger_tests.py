@@ -28,7 +28,7 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
                 f"there is no {FILE} beside the suite",
                 "write its prompts there, or remove the key",
             )
-            loading.at("mock", "triggers").error(message, hint)
+            loading.at("mock", "triggers").error("missing-file", message, hint)
         return None, None
     document = read_document(loading.directory / FILE, "trigger test")
     if isinstance(document, Problem):
@@ -41,7 +41,9 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
         return None, None
     scope = Scope(loading, document)
     if not (tests.should_trigger_prompts or tests.should_not_trigger_prompts):
-        scope.error("has no prompt", "add should_trigger_prompts or should_not_trigger_prompts")
+        scope.error(
+            "missing-key", "has no prompt", "add should_trigger_prompts or should_not_trigger_prompts"
+        )
     if not loading.capabilities.scripted:
         for capability in ("skills", "tool_calls"):
             scope.require(capability, "move the file away")
@@ -51,7 +53,7 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
     target = None if loading.skills_off else sought(scope.child("skill"), tests.skill.strip())
     if target and target.why_it_never_fires and tests.should_trigger_prompts:
         message = f"{target.name!r} can never be invoked: {target.why_it_never_fires}"
-        scope.child("skill").warn(message, "remove should_trigger_prompts")
+        scope.child("skill").warn("never-invoked", message, "remove should_trigger_prompts")
     return tests, target
 
 
@@ -60,7 +62,7 @@ def _check_skill(scope: Scope, tests: TriggerTests) -> None:
     suite = scope.loading.file.skill.strip()
     if suite and not names_a_file(suite) and not names_a_file(tests.skill) and tests.skill.strip() != suite:
         message = f"names {tests.skill.strip()!r}, but the suite tests {suite!r}"
-        scope.child("skill").error(message, "name the same skill in both")
+        scope.child("skill").error("trigger-tests", message, "name the same skill in both")
 
 
 def _is_scripted(scope: Scope, tests: TriggerTests) -> bool:
@@ -69,17 +71,19 @@ def _is_scripted(scope: Scope, tests: TriggerTests) -> bool:
     if script is None:
         message = "not measured: no script says on which prompts the skill is invoked"
         hint = "write mock.triggers in the suite, with true or false for each prompt"
-        scope.warn(message, hint)
+        scope.warn("not-checked", message, hint)
         return False
     prompts = [one.prompt for one in (*tests.should_trigger_prompts, *tests.should_not_trigger_prompts)]
     for prompt in (prompt for prompt in script if prompt not in prompts):
         meant = nearest(prompt, prompts)
         hint = f"did you mean {meant!r}?" if meant else f"prompts are written as in {FILE}"
-        scope.loading.at("mock", "triggers", prompt).error(f"is no prompt of {FILE}", hint)
+        scope.loading.at("mock", "triggers", prompt).error("trigger-tests", f"is no prompt of {FILE}", hint)
     left = [prompt for prompt in prompts if prompt not in script]
     if left:
         message = f"says nothing of {len(left)} of {len(prompts)} prompts, such as {left[0]!r}"
-        scope.loading.at("mock", "triggers").error(message, "add each prompt with true or false")
+        scope.loading.at("mock", "triggers").error(
+            "trigger-tests", message, "add each prompt with true or false"
+        )
     return True
 
 

@@ -41,7 +41,7 @@ def suite_version(document: Document) -> tuple[Version, list[Problem]]:
     problems: list[Problem] = []
 
     def error(key: str, message: str, hint: str = "") -> None:
-        problems.append(document.problem(at(document, key), (key,), message, hint))
+        problems.append(document.problem("version", at(document, key), (key,), message, hint))
 
     scenario = child(document.root, "scenario")
     is_scenario = scenario is not None and not (isinstance(scenario, yaml.Scalar) and scenario.value is None)
@@ -74,5 +74,5 @@ def suite_version(document: Document) -> tuple[Version, list[Problem]]:
         message = f"{declared} is newer than what this version of waza reads in full"
         hint = "unknown keys are ignored"
         place = at(document, "schemaVersion")
-        problems.append(document.problem(place, ("schemaVersion",), message, hint, "warning"))
+        problems.append(document.problem("version", place, ("schemaVersion",), message, hint, "warning"))
     return version, problems

@@ -121,11 +121,17 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _unreadable(name: str, error: OSError | ValueError) -> Problem:
     if isinstance(error, json.JSONDecodeError):
         return Problem(
-            file=name, line=error.lineno, column=error.colno, message=f"not valid JSON: {error.msg}"
+            code="syntax",
+            file=name,
+            line=error.lineno,
+            column=error.colno,
+            message=f"not valid JSON: {error.msg}",
         )
     if isinstance(error, OSError):
-        return Problem(file=name, message=f"cannot be read ({error.strerror or error})")
-    return Problem(file=name, message=str(error))
+        return Problem(
+            code="unreadable-file", file=name, message=f"cannot be read ({error.strerror or error})"
+        )
+    return Problem(code="syntax", file=name, message=str(error))
 
 
 def _is_bundle(root: yaml.Node) -> bool:

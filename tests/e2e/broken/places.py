@@ -181,6 +181,12 @@ CASES: list[Case] = [
         files={"a.csv": "id,prompt\n"},
     ),
     case(
+        "csv: nothing but a ragged row",
+        "a.csv:2:1: row 1 has 1 field, and the header has 2; a field with a comma in it stands in quotes",
+        suite=rows(),
+        files={"a.csv": "id,prompt\na\n"},
+    ),
+    case(
         "csv: ragged",
         "a.csv:4:1: row 2 has 3 fields, and the header has 2; a field with a comma in it stands in quotes",
         suite=rows(),

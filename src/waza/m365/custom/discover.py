@@ -85,17 +85,25 @@ def _misnamed(folder: Path, name: str, present: set[str]) -> Misnamed | None:
     if name not in present:
         message = f"Unknown evaluator '{name}'"
         return Misnamed(
-            name=name, file=display_path(folder), message=message, hint=_advice(folder, name, present)
+            code="evaluator",
+            name=name,
+            file=display_path(folder),
+            message=message,
+            hint=_advice(folder, name, present),
         )
     if not _NAME.fullmatch(name):
         message = f"Custom evaluator {name!r} has no valid name"
         hint = "start with a letter, go on with letters, digits and underscores"
-        return Misnamed(name=name, file=display_path(folder / name), message=message, hint=hint)
+        return Misnamed(
+            code="evaluator", name=name, file=display_path(folder / name), message=message, hint=hint
+        )
     built_in = next((reserved for reserved in RESERVED if reserved.lower() == name.lower()), None)
     if built_in:
         message = f"Custom evaluator '{name}' has the name of the built-in evaluator {built_in}"
         hint = f"name it domain_{name}, for example"
-        return Misnamed(name=name, file=display_path(folder / name), message=message, hint=hint)
+        return Misnamed(
+            code="evaluator", name=name, file=display_path(folder / name), message=message, hint=hint
+        )
     return None
 
 
@@ -115,7 +123,9 @@ def _read(folder: Path, name: str, found: Discovery) -> None:
     if wrapper.name not in files:
         message = f"Custom evaluator '{name}' is missing required file '{name}.py'"
         hint = "the file and the folder must have the same name, in the same spelling"
-        found.problems.append(Problem(file=display_path(folder), message=message, hint=hint))
+        found.problems.append(
+            Problem(code="evaluator", file=display_path(folder), message=message, hint=hint)
+        )
         return
     tree = _parsed(wrapper, name)
     if isinstance(tree, Problem):
@@ -125,7 +135,9 @@ def _read(folder: Path, name: str, found: Discovery) -> None:
     if not classes:
         message = f"Custom evaluator '{name}' has no class"
         hint = "write a class with the methods __init__ and __call__"
-        found.problems.append(Problem(file=display_path(wrapper), message=message, hint=hint))
+        found.problems.append(
+            Problem(code="evaluator", file=display_path(wrapper), message=message, hint=hint)
+        )
         return
     kind: CustomKind = "judge" if f"{name}.prompty" in files else "code"
     found.evaluators.append(CustomEvaluator(name=name, kind=kind, wrapper=wrapper, classes=classes))
@@ -153,7 +165,7 @@ def import_failure(
 
 def _import_failure(name: str, file: Path, text: str, line: int = 0, column: int = 0) -> Problem:
     message = f"Custom evaluator '{name}' failed to import: {text}"
-    return Problem(file=display_path(file), message=message, line=line, column=column)
+    return Problem(code="evaluator", file=display_path(file), message=message, line=line, column=column)
 
 
 def _parsed(wrapper: Path, name: str) -> ast.Module | Problem:
@@ -208,14 +220,14 @@ def _warnings(evaluator: CustomEvaluator, tree: ast.Module) -> Iterator[Problem]
             hint = (
                 f"it has no __call__; put '{meant[0]}' before it, or move '{first}' into a module beside it"
             )
-        yield Problem(file=file, message=message, hint=hint, severity="warning")
+        yield Problem(code="evaluator", file=file, message=message, hint=hint, severity="warning")
     words = _machinery(tree)
     if evaluator.kind == "judge" and _LOADER in words:
         yield from _of_prompt(name, evaluator.wrapper.with_suffix(".prompty"))
     elif evaluator.kind == "code" and words:
         message = f"Custom evaluator '{name}' is code-only but refers to {', '.join(words)}"
         hint = f"was the file '{name}.prompty' forgotten?"
-        yield Problem(file=file, message=message, hint=hint, severity="warning")
+        yield Problem(code="evaluator", file=file, message=message, hint=hint, severity="warning")
 
 
 def _of_prompt(name: str, file: Path) -> Iterator[Problem]:
@@ -224,7 +236,7 @@ def _of_prompt(name: str, file: Path) -> Iterator[Problem]:
         blanks = Prompty(file, {}).blanks()
     except PromptyError as error:
         message = f"Custom evaluator '{name}' will not work: {error}"
-        yield Problem(file=display_path(file), message=message, severity="warning")
+        yield Problem(code="evaluator", file=display_path(file), message=message, severity="warning")
         return
     if blanks:
         yield _blanks(name, file, blanks)
@@ -238,6 +250,7 @@ def _blanks(name: str, file: Path, blanks: Mapping[str, int]) -> Problem:
         hint = "list them there; 'prompt' is reserved, so call it user_prompt"
     without = "without an entry in 'inputs:', variables of the prompt render empty"
     return Problem(
+        code="evaluator",
         file=display_path(file),
         line=min(blanks.values()),
         column=1,

@@ -12,7 +12,7 @@ import msgspec
 from waza.kit import yaml
 from waza.kit.decode import Document, KeyPath, fields_of, nearest
 from waza.m365.document.objects import DocumentObject
-from waza.problem import Problem, Severity
+from waza.problem import Code, Problem, Severity
 
 Rule: TypeAlias = Callable[[Any, yaml.Node, KeyPath], bool]
 """Checks a value of a type, given without its mark, at a path; tells whether it is right."""
@@ -33,10 +33,17 @@ class Checker:
         self.problems: list[Problem] = []
 
     def say(
-        self, node: yaml.Node, path: KeyPath, message: str, hint: str = "", severity: Severity = "error"
+        self,
+        node: yaml.Node,
+        path: KeyPath,
+        message: str,
+        hint: str = "",
+        severity: Severity = "error",
+        *,
+        code: Code = "invalid-value",
     ) -> bool:
         """Note a mistake at a node."""
-        self.problems.append(self.document.problem(node, path, message, hint, severity))
+        self.problems.append(self.document.problem(code, node, path, message, hint, severity))
         return severity == "warning"
 
     def value(self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None = None) -> bool:
@@ -74,7 +81,7 @@ class Checker:
             meant = nearest(key, strange, SIMILAR)
             if not meant or wanted.more:
                 hint = f"{meant!r} is probably meant to be it" if meant else ""
-                self.say(node, path, f"{key!r} is missing", hint)
+                self.say(node, path, f"{key!r} is missing", hint, code="missing-key")
         if strange and not wanted.more:
             right = False
             for key in strange:
@@ -90,13 +97,13 @@ class Checker:
         meant = nearest(key, known, SIMILAR)
         other = f"did you mean {meant!r}?" if meant else wanted.otherwise or f"known: {', '.join(known)}"
         hint = wanted.advice.get(key, other)
-        return self.say(node.keys[key], (*path, key), f"unknown key {key!r}", hint)
+        return self.say(node.keys[key], (*path, key), f"unknown key {key!r}", hint, code="unknown-key")
 
     def mismatch(self, node: yaml.Node, path: KeyPath, wanted: str, hint: str = "") -> bool:
         """Note a value of another type than the wanted one."""
         if isinstance(node, yaml.Scalar) and node.value is None and path and isinstance(path[-1], str):
             hint = hint or "leave the key out"
-        return self.say(node, path, f"is {found(node)}, but must be {wanted}", hint)
+        return self.say(node, path, f"is {found(node)}, but must be {wanted}", hint, code="wrong-type")
 
     def _annotated(self, inner: Any, meta: msgspec.Meta, node: yaml.Node, path: KeyPath) -> bool:
         name = (meta.extra or {}).get("rule")

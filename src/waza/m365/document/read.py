@@ -21,7 +21,7 @@ from waza.m365.document.objects import typed
 from waza.m365.document.options import Evaluators
 from waza.m365.document.upgrade import upgrade
 from waza.m365.document.validate import validate
-from waza.problem import Problem, display_path
+from waza.problem import Code, Problem, display_path
 
 NAMES = ("prompts.json", "evals.json", "tests.json")
 FOLDER = "evals"
@@ -72,7 +72,9 @@ def read_document(path: Path) -> EvalDocument:
     if any(problem.severity == "error" for problem in found):
         raise SuiteError([problem for problem in found if problem.severity == "error"])
     moved = [change for change in upgraded.changes if change.kind == "moved"]
-    warnings = [document.problem(one.node, one.path, one.message, severity="warning") for one in moved]
+    warnings = [
+        document.problem("version", one.node, one.path, one.message, severity="warning") for one in moved
+    ]
     return of_nodes(document, path.stem, (*warnings, *found))
 
 
@@ -131,13 +133,14 @@ def read_nodes(path: Path) -> tuple[str, Document]:
         before = data[: error.start]
         line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
         message, hint = "the file is not UTF-8 text", "save it as UTF-8"
-        problem = Problem(file=file, line=line, column=column, message=message, hint=hint)
+        problem = Problem(
+            code="unreadable-file", file=file, line=line, column=column, message=message, hint=hint
+        )
         raise SuiteError([problem]) from None
     try:
         return text, Document(file, load(data))
     except JsonError as error:
-        problem = Problem(file=file, line=error.line, column=error.column, message=error.message)
-        raise SuiteError([problem]) from None
+        raise SuiteError([error.in_file(file)]) from None
 
 
 def _data(path: Path) -> bytes:
@@ -156,14 +159,14 @@ def _data(path: Path) -> bytes:
     except FileNotFoundError:
         meant = _near(path)
         hint = f"did you mean {display_path(meant)}?" if meant else ""
-        raise _refused(path, "there is no such file", hint) from None
+        raise _refused(path, "there is no such file", hint, "missing-file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _refused(path, f"cannot be read ({reason})") from None
 
 
-def _refused(path: Path, message: str, hint: str = "") -> SuiteError:
-    return SuiteError([Problem(file=display_path(path), message=message, hint=hint)])
+def _refused(path: Path, message: str, hint: str = "", code: Code = "unreadable-file") -> SuiteError:
+    return SuiteError([Problem(code=code, file=display_path(path), message=message, hint=hint)])
 
 
 def _near(path: Path) -> Path | None:

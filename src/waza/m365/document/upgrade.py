@@ -89,13 +89,13 @@ def _uneven(document: Document) -> list[Problem]:
     prompts, expected = root.entries["prompts"], root.entries.get("expected_responses")
     for name, node in (("prompts", prompts), ("expected_responses", expected)):
         if node is not None and not isinstance(node, yaml.Sequence):
-            return [document.problem(node, (name,), "must be a list")]
+            return [document.problem("wrong-type", node, (name,), "must be a list")]
     if isinstance(prompts, yaml.Sequence) and isinstance(expected, yaml.Sequence):
         counts = len(prompts.items), len(expected.items)
         if counts[0] != counts[1]:
             message = f"its length is {counts[1]}, that of 'prompts' {counts[0]}"
             hint = "give each prompt one, or null where nothing is expected"
-            return [document.problem(expected, ("expected_responses",), message, hint)]
+            return [document.problem("invalid-value", expected, ("expected_responses",), message, hint)]
     return []
 
 

@@ -59,11 +59,11 @@ class _Validator(Checker):
         if isinstance(node, yaml.Sequence) and not self._are_objects(node):
             return
         if form := older_form(node):
-            self.say(node, (), f"this is {form}, an older form of the document", upgrade)
+            self.say(node, (), f"this is {form}, an older form of the document", upgrade, code="version")
         elif isinstance(node, yaml.Mapping) and "schemaVersion" not in node.entries:
             meant = nearest("schemaVersion", node.entries.keys() - {"$schema"}, SIMILAR)
             advice = f'write "schemaVersion": "{SCHEMA_VERSION}"' if meant else upgrade
-            self.say(node, (), "'schemaVersion' is missing", advice)
+            self.say(node, (), "'schemaVersion' is missing", advice, code="missing-key")
             versioned = yaml.Mapping(_VERSIONED | node.entries, node.keys, node.line, node.column)
             self.part(DocumentFile, versioned, ())
         else:
@@ -94,14 +94,21 @@ class _Validator(Checker):
             surely = meant and (meant in node.entries or meant not in missing)
             hint = DocumentFile.advice.get(key) or (f"did you mean {meant!r}?" if surely else "")
             if hint:
-                self.say(node.keys[key], (key,), f"unknown key {key!r}, ignored", hint, "warning")
+                self.say(
+                    node.keys[key],
+                    (key,),
+                    f"unknown key {key!r}, ignored",
+                    hint,
+                    "warning",
+                    code="unknown-key",
+                )
 
     def _version(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         del wanted
         if not (isinstance(node, yaml.Scalar) and isinstance(node.value, str)):
             return self.mismatch(node, path, f'a text such as "{SCHEMA_VERSION}"')
         why = refused(node.value)
-        return self.say(node, path, *why) if why else True
+        return self.say(node, path, *why, code="version") if why else True
 
     def _date(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         if not self.value(wanted, node, path):
@@ -119,13 +126,13 @@ class _Validator(Checker):
             return self.mismatch(node, path, "an object with 'prompt' or 'turns'")
         if "prompt" in node.entries and "turns" in node.entries:
             advice = "keep 'prompt' for a single question, 'turns' for a conversation"
-            return self.say(node, path, "has both 'prompt' and 'turns'", advice)
+            return self.say(node, path, "has both 'prompt' and 'turns'", advice, code="conflicting-keys")
         if is_thread(node):
             return self.part(Thread, node, path)
         if nearest("prompt", node.entries, SIMILAR):
             return self.part(DocumentTurn, node, path)
         advice = "write 'prompt' for a single question, 'turns' for a conversation"
-        return self.say(node, path, "has neither 'prompt' nor 'turns'", advice)
+        return self.say(node, path, "has neither 'prompt' nor 'turns'", advice, code="missing-key")
 
     def _evaluators(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         del wanted
@@ -137,16 +144,22 @@ class _Validator(Checker):
         key, options = node.keys[name], node.entries[name]
         if not _EVALUATOR_NAME.fullmatch(name):
             advice = "it starts with a letter; letters, digits and underscores follow"
-            return self.say(key, path, f"{name!r} cannot be the name of an evaluator", advice)
+            return self.say(
+                key, path, f"{name!r} cannot be the name of an evaluator", advice, code="evaluator"
+            )
         if not isinstance(options, yaml.Mapping):
             return self.mismatch(options, path, "an object", "{} stands for the defaults")
         if taken := taken_name(name):
-            self.say(key, path, taken.message, taken.hint, "warning")
+            self.say(key, path, taken.message, taken.hint, "warning", code="evaluator")
         right = self.part(BUILT_IN.get(name, CustomOptions), options, path)
         checks = {"expected_items", "min_expected_count"}
         if right and name == "RetrievalResult" and not checks & options.entries.keys():
             return self.say(
-                options, path, "checks nothing", "set 'expected_items', 'min_expected_count' or both"
+                options,
+                path,
+                "checks nothing",
+                "set 'expected_items', 'min_expected_count' or both",
+                code="empty-check",
             )
         return right
 

@@ -121,4 +121,4 @@ def _starved(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) 
 
 
 def _problem(document: EvalDocument, place: KeyPath, message: str, hint: str) -> Problem:
-    return document.source.problem(at(document.source, *place), place, message, hint)
+    return document.source.problem("evaluator", at(document.source, *place), place, message, hint)
