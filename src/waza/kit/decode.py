@@ -12,7 +12,7 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -400,7 +400,8 @@ def _fits(wanted: Any, node: yaml.Node) -> bool:
     return wanted is Any or (isinstance(wanted, type) and isinstance(node.value, wanted))
 
 
-def struct_keys(struct: type, skip: frozenset[type] = frozenset()) -> dict[str, tuple[str, ...]]:
+@cache
+def struct_keys(struct: type, skip: frozenset[type] = frozenset()) -> Mapping[str, tuple[str, ...]]:
     """Return every key in a struct and its nested structs, with the dotted levels where it is known.
 
     A level of `""` is the struct itself; structs in `skip` are left out. Used to say where a key at the

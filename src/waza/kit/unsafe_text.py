@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 # Control characters besides tab and newline, separators of lines, halves of surrogate pairs, marks of annotations,
 # and code points that are no characters.
@@ -39,7 +40,11 @@ _COMMAND = re.compile(
     r"^[^\S\n]*+:(?=:)|#(?=#\w*+\[)|^(?:-(?=--[^\S\n])|\+(?=\+\+[^\S\n])|~(?=~~[^\S\n])|\^(?=\^\^[^\S\n]++\+\+\+))",
     re.MULTILINE,
 )
-_STEERING_IN_JSON = re.compile(rf"{_UNSEEN.pattern}|#(?=#\w*+\[)")
+
+
+@cache
+def _steering_in_json() -> re.Pattern[str]:  # it takes long to compile, and few runs print JSON
+    return re.compile(rf"{_UNSEEN.pattern}|#(?=#\w*+\[)")
 
 
 def escape_unsafe(text: str) -> str:
@@ -53,7 +58,7 @@ def escape_unsafe(text: str) -> str:
 
 def escape_unsafe_json(document: str) -> str:
     r"""Return a JSON document that holds the same data, with such characters as JSON escapes (`\u001b`)."""
-    return _STEERING_IN_JSON.sub(_json_escape, document)
+    return _steering_in_json().sub(_json_escape, document)
 
 
 def _with_blank(match: re.Match[str]) -> str:

@@ -147,10 +147,7 @@ class _Elsewhere:
     """Where keys of a document are known, at its other levels and in the other kind of file."""
 
     def __init__(self, document: Document, root: type) -> None:
-        self.document = document
-        self.places = struct_keys(root, skip=_OWN_WORLDS)
-        other, self.other_name = _OTHER.get(root, (None, ""))
-        self.other = struct_keys(other, skip=_OWN_WORLDS) if other else {}
+        self.document, self.root = document, root
 
     def belongs(self, struct: type, key: str, path: tuple[str | int, ...]) -> str:
         """Say where a key belongs that is known elsewhere, or nothing."""
@@ -163,12 +160,14 @@ class _Elsewhere:
         entry_keys = {field.key for field in fields_of(GraderEntry)}
         if len(path) > 2 and path[-2] == "config" and key in entry_keys:
             return "it belongs one level up, beside 'config:'"
-        own, others = self.places.get(key, ()), self.other.get(key, ())
+        own = struct_keys(self.root, skip=_OWN_WORLDS).get(key, ())
+        other, other_name = _OTHER.get(self.root, (None, ""))
+        others = struct_keys(other, skip=_OWN_WORLDS).get(key, ()) if other else ()
         plain = [level for level in own if not _in_grader(level)]
         if plain or (own and all(map(_in_grader, others))):
             return f"it belongs {_under(plain or own)}"
         plain = [level for level in others if not _in_grader(level)]
-        return f"it belongs in {self.other_name}, {_under(plain or others)}" if others else ""
+        return f"it belongs in {other_name}, {_under(plain or others)}" if others else ""
 
 
 _OTHER: dict[type, tuple[type, str]] = {
