@@ -217,7 +217,7 @@ def test_names_and_numbers_have_room(view, tmp_path):
     names = ("partialMatch", "professional_tone", "mentions_policy_document")
     item = {"prompt": "p", "response": "r", "status": "fail", "scores": dict.fromkeys(names, score)}
     file = tmp_path / "report.html"
-    file.write_text(html_report.document({"schemaVersion": "1.7.0", "items": [item]}), encoding="utf-8")
+    file.write_text(html_report.to_html({"schemaVersion": "1.7.0", "items": [item]}), encoding="utf-8")
     page: Page = view(file, viewport={"width": 1200, "height": 800})
     lines, (space,) = page.evaluate(ROOM)
     assert lines == [1] * 6

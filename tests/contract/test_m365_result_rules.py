@@ -99,7 +99,7 @@ def test_ce_43_an_errored_entry_has_two_keys(tmp_path):
 def test_ce_45_what_is_no_dict(tmp_path):
     found = results(tmp_path, None, "1", "None", "[('score', 1)]", "'{}'", "__import__('asyncio').sleep(0)")
     assert all(broken.error.startswith("Evaluator failed: it returned ") for broken in found[:4])
-    assert found[4].error == "Evaluator failed: __call__ returned a coroutine but is no async function"
+    assert found[4].error == "Evaluator failed: __call__ returned a coroutine, but is not an async function"
 
 
 def test_ce_45_an_async_call_is_awaited(tmp_path):

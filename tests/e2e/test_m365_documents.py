@@ -42,7 +42,7 @@ def test_valid_documents_are_0_and_warnings_do_not_count(tmp_path: Path) -> None
         "✓ good.json: valid",
         (
             "odd.json:1:69: items[0].evaluators.relevance: warning: there is no evaluator 'relevance';"
-            " names are case-sensitive, and this one is reserved; write 'Relevance', or name an evaluator of your own domain_relevance"
+            " names are case-sensitive, and this one is reserved; write 'Relevance', or name your custom evaluator domain_relevance"
         ),
         "✓ odd.json: valid",
     ]
@@ -127,7 +127,7 @@ def test_an_older_form_is_rewritten_and_kept_beside(tmp_path: Path) -> None:
     assert ended.out.splitlines() == [
         f"old.json was upgraded; as it was before, it is kept in {backup.name}",
         "  turned a bare list of prompts into items",
-        "  items[0].testId: is no key of the format, moved under 'extensions'",
+        "  items[0].testId: is not a key of the format, moved under 'extensions'",
     ]
     assert strict_json((tmp_path / "old.json").read_bytes()) == {
         "schemaVersion": "1.7.0",

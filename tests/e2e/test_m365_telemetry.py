@@ -69,7 +69,7 @@ def test_telemetry_of_another_shape_is_said_and_not_kept(tmp_path: Path):
     (item,) = result["items"]
     assert (ended.code, item["status"], "citations" in item) == (1, "partial", False)
     assert set(item["diagnostics"]["unreadable"]) == {"citations", "diagnostics"}
-    assert "what is known of the agent's searches cannot be read" in ended.err
+    assert "the diagnostics of the agent's searches are not valid" in ended.err
 
 
 def test_programs_of_suites_can_tell_their_searches_too(tmp_path: Path):

@@ -16,15 +16,15 @@ from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.decode import format_path
 from waza.kit.files import write_atomic
 from waza.kit.text import pluralize
-from waza.m365.document.read import EvalDocument, find_document, of_nodes, read_nodes
+from waza.m365.document.read import EvalDocument, document_from_nodes, find_document, read_nodes
 from waza.m365.document.starter import DOCUMENT, starter_files
-from waza.m365.document.upgrade import rewritten
+from waza.m365.document.upgrade import rewrite
 from waza.m365.document.upgrade import upgrade as upgraded_from
 from waza.m365.document.validate import validate
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
 from waza.m365.evaluators.resolve import resolve
 from waza.m365.evaluators.start import has_errors, start_evaluators
-from waza.m365.judges.choose import judge_for
+from waza.m365.judges.choose import require_judge
 from waza.m365.judges.judge_model import JudgeError
 from waza.problem import Problem, display_path
 from waza.report.words import FAILED, PASSED
@@ -75,7 +75,7 @@ def upgrade_file(file: Path) -> int:
         say(f"{display_path(file)} is current; nothing was changed")
         return EXIT_OK
     backup = _backed_up(file)
-    write_atomic(file, rewritten(text, upgraded).encode())
+    write_atomic(file, rewrite(text, upgraded).encode())
     say(f"{display_path(file)} was upgraded; as it was before, it is kept in {display_path(backup)}")
     for change in upgraded.changes:
         say(f"  {format_path(change.path)}: {change.message}" if change.path else f"  {change.message}")
@@ -98,20 +98,20 @@ def write_starter(directory: Path) -> int:
     return EXIT_OK
 
 
-async def _all_checked(files: Sequence[Path], panels: EvaluatorSets | None) -> list[Checked]:
+async def _all_checked(files: Sequence[Path], evaluator_sets: EvaluatorSets | None) -> list[Checked]:
     try:
-        return [await _checked(file, panels) for file in files]
+        return [await _checked(file, evaluator_sets) for file in files]
     finally:
-        if panels is not None:
-            await panels.aclose()
+        if evaluator_sets is not None:
+            await evaluator_sets.aclose()
 
 
-async def _checked(file: Path, panels: EvaluatorSets | None) -> Checked:
+async def _checked(file: Path, evaluator_sets: EvaluatorSets | None) -> Checked:
     try:
         nodes = read_nodes(file)[1]
         problems = validate(nodes)
-        if panels is not None and not has_errors(problems):
-            found = await _of_evaluators(of_nodes(nodes, file.stem), panels)
+        if evaluator_sets is not None and not has_errors(problems):
+            found = await _of_evaluators(document_from_nodes(nodes, file.stem), evaluator_sets)
             told = {(problem.line, problem.column) for problem in found}
             problems = [*(one for one in problems if (one.line, one.column) not in told), *found]
     except SuiteError as error:
@@ -119,14 +119,14 @@ async def _checked(file: Path, panels: EvaluatorSets | None) -> Checked:
     return Checked(display_path(file), not has_errors(problems), problems)
 
 
-async def _of_evaluators(document: EvalDocument, panels: EvaluatorSets) -> list[Problem]:
+async def _of_evaluators(document: EvalDocument, evaluator_sets: EvaluatorSets) -> list[Problem]:
     """Return what a run would refuse or warn of. A judge is only warned of: a run may name another one."""
-    resolved, panel = resolve(document), panels.at(Path.cwd())
-    problems = await start_evaluators(document, resolved, panel)
+    resolved, evaluator_set = resolve(document), evaluator_sets.for_directory(Path.cwd())
+    problems = await start_evaluators(document, resolved, evaluator_set)
     used = list(itertools.chain(*resolved.items))
     try:
-        if asking := panel.judges(used):
-            panel.check_judge(judge_for(asking, "", os.environ), used)
+        if asking := evaluator_set.names_asking_judge(used):
+            evaluator_set.check_judge(require_judge(asking, "", os.environ), used)
     except JudgeError as error:
         message = f"a run needs --judge here: {error}"
         problems.append(

@@ -30,15 +30,15 @@ from waza.m365.custom.pool import TIMEOUT as TIMEOUT_OF_EVALUATORS
 from waza.m365.custom.promptflow_shim import Runtime
 from waza.m365.document.read import EvalDocument, find_document, read_document
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
-from waza.m365.evaluators.resolve import Resolved, resolve
+from waza.m365.evaluators.resolve import ResolvedEvaluators, resolve
 from waza.m365.evaluators.start import start_evaluators
-from waza.m365.judges.choose import is_configured, judge_for
+from waza.m365.judges.choose import is_configured, require_judge
 from waza.m365.judges.judge_model import LIMIT, JudgeModel
-from waza.m365.results.console import Lines, summarise
-from waza.m365.results.outcomes import outcomes_of
+from waza.m365.results.console import TurnLines, write_summary
+from waza.m365.results.outcomes import item_outcomes
 from waza.m365.results.output import RunFacts, check_format, result_document, write_result
 from waza.m365.results.status import status_of
-from waza.m365.suite import RECORDED, Agent, agent_named, suite_of
+from waza.m365.suite import RECORDED, Agent, make_suite, parse_agent
 from waza.model.event import RunEvent, Warned
 from waza.model.loaded import Suite
 from waza.model.verdict import SharedResources
@@ -116,7 +116,9 @@ def start_logging(level: str) -> None:
 class _Run:
     """One call of the command."""
 
-    def __init__(self, arguments: DocumentRunArguments, document: EvalDocument, resolved: Resolved) -> None:
+    def __init__(
+        self, arguments: DocumentRunArguments, document: EvalDocument, resolved: ResolvedEvaluators
+    ) -> None:
         self.arguments, self.document, self.resolved = arguments, document, resolved
         self.project = find_project(Path.cwd())
         for warning in self.project.warnings:
@@ -125,7 +127,7 @@ class _Run:
         self.control = Cancellation()
         self.resumable = ResumeHint()
         self.timeout = arguments.timeout or _positive(TIMEOUT, 300)
-        self.panels = EvaluatorSets(
+        self.evaluator_sets = EvaluatorSets(
             timeout=arguments.evaluator_timeout,
             runtime=arguments.load_flow,
             entailment=arguments.judge_retrieval,
@@ -134,13 +136,13 @@ class _Run:
 
     async def go(self) -> int:
         """Run the document."""
-        shared = SharedResources(self.panels)
+        shared = SharedResources(self.evaluator_sets)
         try:
             agent = self._agent()
             await self._prepare()
-            judge = self.panels.judge.name if self.panels.judge else ""
-            agent = msgspec.structs.replace(agent, judge=judge, entailment=self.panels.entailment)
-            run = await self._run(suite_of(self.document, self.resolved.items, agent), shared)
+            judge = self.evaluator_sets.judge.name if self.evaluator_sets.judge else ""
+            agent = msgspec.structs.replace(agent, judge=judge, entailment=self.evaluator_sets.entailment)
+            run = await self._run(make_suite(self.document, self.resolved.items, agent), shared)
         finally:
             await shared.aclose()
         try:
@@ -150,7 +152,7 @@ class _Run:
 
     def _agent(self) -> Agent:
         given, defaults = self.arguments, self.project.keys.defaults
-        executor, options = agent_named(given.agent or defaults.engine)
+        executor, options = parse_agent(given.agent or defaults.engine)
         for flag, asked, users in _OF_AGENTS:
             if getattr(given, asked) and executor not in users:
                 raise UsageError(
@@ -170,27 +172,30 @@ class _Run:
 
     async def _prepare(self) -> None:
         """Get the evaluators ready, and the judge. Raises SuiteError, JudgeError before anybody is asked."""
-        panel, used = self.panels.at(Path.cwd()), list(itertools.chain(*self.resolved.items))
-        started = await start_evaluators(self.document, self.resolved, panel)
+        evaluator_set, used = (
+            self.evaluator_sets.for_directory(Path.cwd()),
+            list(itertools.chain(*self.resolved.items)),
+        )
+        started = await start_evaluators(self.document, self.resolved, evaluator_set)
         stop_at([*self.document.warnings, *started])
-        asking = panel.judges(used)
-        self.panels.judge = self._judge(asking)
+        asking = evaluator_set.names_asking_judge(used)
+        self.evaluator_sets.judge = self._judge(asking)
         if asking:
-            await self.panels.check_judge()
-        panel.check_judge(self.panels.judge, used)
+            await self.evaluator_sets.check_judge()
+        evaluator_set.check_judge(self.evaluator_sets.judge, used)
 
     def _judge(self, asking: Sequence[str]) -> JudgeModel | None:
         """Return the judge that some evaluators ask, or that the command line names; None: nobody asks."""
         if not (asking or self.arguments.judge):
             return None
-        return judge_for(asking, self.arguments.judge, os.environ, self.arguments.judge_timeout)
+        return require_judge(asking, self.arguments.judge, os.environ, self.arguments.judge_timeout)
 
     async def _run(self, suite: Suite, shared: SharedResources) -> FinishedRun:
         given = self.arguments
         options = RunOptions(
             project=self.project, save=not given.no_save, resume=given.resume, shared=shared, repeat="errors"
         )
-        lines = Lines(self.document, self.resolved.items, self.redactor.text)
+        lines = TurnLines(self.document, self.resolved.items, self.redactor.text)
         progress = Progress(
             sys.stderr,
             live=is_live(sys.stderr, os.environ),
@@ -215,11 +220,11 @@ class _Run:
             item.id: own for item, own in zip(self.document.items, self.resolved.items, strict=True)
         }
         found = {  # a record has more than its outcome, and may be large
-            task.test_id: outcomes_of(evaluators[task.test_id], task.runs[0])
+            task.test_id: item_outcomes(evaluators[task.test_id], task.runs[0])
             for task in run.outcome.tasks()
             if task.runs
         }
-        outcomes = [found.get(name) or outcomes_of(own, None) for name, own in evaluators.items()]
+        outcomes = [found.get(name) or item_outcomes(own, None) for name, own in evaluators.items()]
         now = datetime.now(UTC)
         card = next((turn.agent for item in outcomes for turn in item if turn.agent), "")
         facts = RunFacts(
@@ -233,7 +238,7 @@ class _Run:
         if self.arguments.as_json:
             self.out.json([dump(result).encode()])
         else:
-            summarise(self.out.line, self.document, outcomes, could_judge=self._could_judge_retrieval())
+            write_summary(self.out.line, self.document, outcomes, could_judge=self._could_judge_retrieval())
         trouble = self._write(paths, result)
         if not came_to_its_end(run.outcome.head):
             self.resumable.tell_again()

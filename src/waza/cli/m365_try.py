@@ -17,14 +17,14 @@ from waza.kit import yaml
 from waza.kit.decode import Document
 from waza.kit.json_nodes import JsonError, dump, load
 from waza.kit.redact import Redactor
-from waza.m365.custom.custom_result import off_scale
+from waza.m365.custom.custom_result import threshold_problem
 from waza.m365.custom.pool import TIMEOUT
 from waza.m365.custom.promptflow_shim import Runtime
-from waza.m365.document.options import BUILT_IN, NEEDS, OF_SEARCHES, taken_name
+from waza.m365.document.options import BUILT_IN, NEEDS, OF_SEARCHES, name_conflict
 from waza.m365.document.validate import validate_evaluators
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
 from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
-from waza.m365.judges.choose import judge_for
+from waza.m365.judges.choose import require_judge
 from waza.m365.judges.judge_model import LIMIT
 from waza.m365.results.status import entry_of, is_error
 from waza.problem import Problem
@@ -67,7 +67,7 @@ def try_evaluator(trial: TryArguments) -> int:
 
 def _entry(trial: TryArguments) -> dict[str, Any]:
     """Return the options as a document has them. Raises UsageError, SuiteError: the evaluator does not have such."""
-    if taken := taken_name(trial.name):
+    if taken := name_conflict(trial.name):
         raise UsageError(f"{taken.message}; {taken.hint}")
     given = _given(trial.options)
     own = given if trial.name in BUILT_IN else {"options": given} if given else {}
@@ -107,18 +107,18 @@ def _check_material(trial: TryArguments) -> None:
 
 
 async def _asked(trial: TryArguments, entry: dict[str, Any]) -> EvaluatorResult:
-    panels = EvaluatorSets(timeout=trial.evaluator_timeout, runtime=trial.load_flow)
+    evaluator_sets = EvaluatorSets(timeout=trial.evaluator_timeout, runtime=trial.load_flow)
     try:
-        panel, used = panels.at(Path.cwd()), [{trial.name: entry}]
-        stop_at(panel.find([trial.name]))
-        if panel.is_judge(trial.name) and (wrong := off_scale(entry)):
+        evaluator_set, used = evaluator_sets.for_directory(Path.cwd()), [{trial.name: entry}]
+        stop_at(evaluator_set.find([trial.name]))
+        if evaluator_set.is_judge(trial.name) and (wrong := threshold_problem(entry)):
             raise UsageError(f"--threshold: {wrong}")
-        stop_at(await panel.start([trial.name]))
-        if asking := panel.judges(used):
-            panels.judge = judge_for(asking, trial.judge, os.environ, trial.judge_timeout)
-            await panels.check_judge()
-        panel.check_judge(panels.judge, used)
-        evaluator = panel.make(trial.name, entry, panels.judge)
+        stop_at(await evaluator_set.start([trial.name]))
+        if asking := evaluator_set.names_asking_judge(used):
+            evaluator_sets.judge = require_judge(asking, trial.judge, os.environ, trial.judge_timeout)
+            await evaluator_sets.check_judge()
+        evaluator_set.check_judge(evaluator_sets.judge, used)
+        evaluator = evaluator_set.make(trial.name, entry, evaluator_sets.judge)
         return await evaluator(
             EvaluatorInput(
                 prompt=trial.prompt,
@@ -128,7 +128,7 @@ async def _asked(trial: TryArguments, entry: dict[str, Any]) -> EvaluatorResult:
             )
         )
     finally:
-        await panels.aclose()
+        await evaluator_sets.aclose()
 
 
 def _line(result: EvaluatorResult) -> str:

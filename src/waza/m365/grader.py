@@ -16,17 +16,17 @@ from waza.errors import GraderError
 from waza.graders._ask_judge import time_limit
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.decode import did_you_mean, fields_of
-from waza.m365.custom.custom_result import off_scale
+from waza.m365.custom.custom_result import threshold_problem
 from waza.m365.custom.discover import FOLDER, discover
 from waza.m365.document.model import DocumentTurn
-from waza.m365.document.options import BUILT_IN, options_of, taken_name
+from waza.m365.document.options import BUILT_IN, convert_options, name_conflict
 from waza.m365.document.scores import RetrievalExecution
 from waza.m365.evaluators.builtin import asks_judge
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
 from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
-from waza.m365.judges.choose import KEYS, is_configured, judge_named, judge_of
+from waza.m365.judges.choose import KEYS, describe_judge, is_configured, make_judge
 from waza.m365.judges.executor_judge import ExecutorJudgeModel
-from waza.m365.judges.judge_model import JudgeError, JudgeModel, NoJudge
+from waza.m365.judges.judge_model import JudgeError, JudgeModel, NoJudgeError
 from waza.m365.results.status import entry_of, is_error, scale_of, unit_score
 from waza.model.agent import JudgeQuestion
 from waza.model.base import NonBlank
@@ -38,12 +38,12 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     """An evaluator of Microsoft 365 evaluation documents, built-in or custom, as a grader.
 
     Custom evaluators are folders in `custom-evaluators` of the current directory, else beside the suite.
-    `options` are the evaluator's own; its threshold may stand beside them. The prompt is the one that the output
-    answers, and `expected_response` what the task expects of the output, unless one is given. Judges are those
-    that the environment configures, else the executor's own for built-in evaluators.
+    `options` are those of the evaluator; its threshold can be set beside them. The prompt is the one that the output
+    answers, and `expected_response` defaults to what the task expects. The judge is the one that the environment
+    configures; built-in evaluators otherwise use the executor's.
 
     Score: judges (raw - 1) / 4, shares as they are, everything else 1 or 0; passed as the threshold says.
-    `details` hold the raw score, its scale, the threshold and the reason.
+    `details` contain the raw score, its scale, the threshold and the reason.
     """
 
     needs_answer: ClassVar[bool] = True
@@ -62,8 +62,8 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     _root: Path | None = None  # the directory with custom-evaluators
     _entry: dict[str, Any] | None = None  # the options as a document has them, where there is one
-    _judged: bool = False  # a judge has a part in the verdict; known once it is placed in a suite
-    _digest: str = ""  # of what its verdicts hang on besides its options
+    _judged: bool = False  # the verdict depends on a judge; known once it is placed in a suite
+    _digest: str = ""  # of what its verdicts depend on besides its options
 
     @classmethod
     def of_document(
@@ -80,8 +80,8 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
         )
 
     def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
-        """Refuse names of no evaluator, options that it does not have, and custom evaluators that cannot be."""
-        taken = taken_name(self.name)
+        """Yield unknown evaluators, unknown options, and mistakes in custom evaluators."""
+        taken = name_conflict(self.name)
         if taken:
             yield ConfigMistake(path=("name",), message=taken.message, hint=taken.hint)
             return
@@ -93,12 +93,12 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
                 yield ConfigMistake(
                     path=("name",), message=problem.message, hint=problem.hint, warning=warning
                 )
-            if wrong := off_scale(self._options) if self._is_custom_judge(_root(location)) else "":
+            if wrong := threshold_problem(self._options) if self._is_custom_judge(_root(location)) else "":
                 yield ConfigMistake(path=("threshold",), message=wrong)
         if self._asks_judge(_root(location)) and not (
             is_configured(os.environ) or (location.judge and self.name in BUILT_IN)
         ):
-            message = f"{self.name} asks a judge, and none is configured, so it will reach no verdict"
+            message = f"{self.name} asks a judge, and none is configured, so it will not reach a verdict"
             hint = "set OPENAI_API_KEY or AZURE_AI_OPENAI_ENDPOINT, and what belongs to it"
             yield ConfigMistake(path=("name",), message=message, hint=hint, warning=True)
 
@@ -111,15 +111,15 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
                     path=path, message=f"{self.name} has no option {key!r}", hint=did_you_mean(key, known)
                 )
         try:
-            options_of(self.name, self._options)
+            convert_options(self.name, self._options)
         except msgspec.ValidationError as error:
             yield ConfigMistake(path=("options",), message=f"these options do not fit {self.name}: {error}")
 
     def resolve_paths(self, location: GraderLocation) -> EvaluatorGrader:
-        """Note where custom evaluators are, and what they are now."""
+        """Return the grader with the directory of custom evaluators, and the digest of their files."""
         root = _root(location)
         judged = self._asks_judge(root)
-        own = [evaluator_digest(root, self.name), judge_named(os.environ) if judged else ""]
+        own = [evaluator_digest(root, self.name), describe_judge(os.environ) if judged else ""]
         return msgspec.structs.replace(self, _root=root, _judged=judged, _digest=" ".join(own))
 
     @property
@@ -133,7 +133,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     @property
     def repeatable(self) -> bool:
-        """Whether no judge has a part in the verdict."""
+        """Whether the verdict does not depend on a judge."""
         return not self._judged
 
     def _asks_judge(self, root: Path) -> bool:
@@ -154,20 +154,27 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Ask the evaluator."""
-        panels = helpers.shared.get(EvaluatorSets)
-        panel, used = panels.at(self._root or Path.cwd()), [{self.name: self._options}]
-        problems = [*panel.find([self.name]), *await panel.start([self.name])]
+        evaluator_sets = helpers.shared.get(EvaluatorSets)
+        evaluator_set, used = (
+            evaluator_sets.for_directory(self._root or Path.cwd()),
+            [{self.name: self._options}],
+        )
+        problems = [*evaluator_set.find([self.name]), *await evaluator_set.start([self.name])]
         if any(problem.severity == "error" for problem in problems):
             raise GraderError("; ".join(problem.message for problem in problems))
         try:
-            judge = await self._judge(panels, helpers) if panel.judges(used) else None
-            panel.check_judge(judge, used)
-            result = await panel.make(self.name, self._options, judge)(self._case(observation))
+            judge = (
+                await self._judge(evaluator_sets, helpers) if evaluator_set.names_asking_judge(used) else None
+            )
+            evaluator_set.check_judge(judge, used)
+            result = await evaluator_set.make(self.name, self._options, judge)(
+                self._evaluator_input(observation)
+            )
         except JudgeError as error:
             raise GraderError(str(error)) from error
         return _verdict(result)
 
-    def _case(self, observation: Observation) -> EvaluatorInput:
+    def _evaluator_input(self, observation: Observation) -> EvaluatorInput:
         searches = observation.diagnostics.get("retrieval_executions")
         try:
             known = (
@@ -176,7 +183,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
                 else msgspec.convert(searches, tuple[RetrievalExecution, ...], strict=False)
             )
         except msgspec.ValidationError as error:
-            raise GraderError(f"what is known of the agent's searches cannot be read: {error}") from error
+            raise GraderError(f"the diagnostics of the agent's searches are not valid: {error}") from error
         return EvaluatorInput(
             prompt=observation.question,
             response=observation.output,
@@ -186,15 +193,15 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
             retrieval=known,
         )
 
-    async def _judge(self, panels: EvaluatorSets, helpers: Helpers) -> JudgeModel:
+    async def _judge(self, evaluator_sets: EvaluatorSets, helpers: Helpers) -> JudgeModel:
         """Return the judge that the environment configures, else the executor's, which custom judges cannot use.
 
-        JudgeError: there is none, or it cannot be asked.
+        Raises JudgeError without a judge, or if it cannot be asked.
         """
-        if panels.judge is None:
+        if evaluator_sets.judge is None:
             try:
-                panels.judge = judge_of("", os.environ)
-            except NoJudge:
+                evaluator_sets.judge = make_judge("", os.environ)
+            except NoJudgeError:
                 if self.name not in BUILT_IN or helpers.judge is None:
                     raise
                 question = JudgeQuestion(
@@ -205,8 +212,8 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
                     timeout=time_limit(helpers),
                 )
                 return ExecutorJudgeModel(helpers.judge, question)
-        await panels.check_judge()
-        return panels.judge
+        await evaluator_sets.check_judge()
+        return evaluator_sets.judge
 
 
 def _verdict(result: EvaluatorResult) -> Verdict:

@@ -32,11 +32,11 @@ AGENTS = ("mock", RECORDED, "command:CMD", "a2a:URL", "copilot-sdk")
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is asked, and how: an executor of suites, or `recorded`, which answers as the document says.
+    """The agent that is asked: an executor of suites, or `recorded`, which repeats the responses of the document.
 
     `options` are those of the executor. `model` and `target`, a skill or custom agent, are for real agents.
-    `timeout` is in seconds a prompt, `concurrency` the number of items at the same time. Results hang on the name
-    of the `judge`, too, and on `entailment`, which is that of `built_in`.
+    `timeout` is in seconds a prompt, `concurrency` the number of items at the same time. Results also
+    depend on the name of the `judge`, and on `entailment`, which is that of `make_built_in`.
     """
 
     executor: str
@@ -49,27 +49,27 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     entailment: bool = False
 
 
-def agent_named(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the executor, or `recorded`, that `--agent` names, with its options. UsageError: there is none.
+def parse_agent(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the executor, or `recorded`, that `--agent` names, with its options. Raises UsageError for an unknown one.
 
     Programs run in the current directory, where people who write `python bot.py` have their bot.
     """
     executor, options = parse_executor(text)
     if (executor not in TYPES and executor != RECORDED) or (executor in SHORT and not options):
-        raise UsageError(f"there is no agent {text!r}; {_meant(text)}known: {', '.join(AGENTS)}")
+        raise UsageError(f"there is no agent {text!r}; {_suggest_agent(text)}known: {', '.join(AGENTS)}")
     if executor in CAPABILITIES and CAPABILITIES[executor].local_program:
         options |= {"directory": "current", "answer": "json"}
     return executor, options
 
 
-def _meant(text: str) -> str:
+def _suggest_agent(text: str) -> str:
     """Return which agent is probably meant, for messages."""
     option = "url" if text.startswith(("http://", "https://")) else "command" if " " in text.strip() else ""
     kinds = [name for name, key in SHORT.items() if key == option]
     return f"did you mean {kinds[0]}:{text}? " if kinds else ""
 
 
-def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]], agent: Agent) -> Suite:
+def make_suite(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]], agent: Agent) -> Suite:
     """Return the suite that runs a document; `evaluators` are those of every turn of every item.
 
     Custom evaluators are those of the current directory.
@@ -88,7 +88,7 @@ def suite_of(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]],
         workers=agent.concurrency,
         stop_after_errors=0
         if CAPABILITIES[executor].scripted
-        else 5,  # recorded errors say nothing of a server
+        else 5,  # recorded errors do not mean that a server is down
     )
     suite = Suite(
         path=here / document.source.file,
@@ -112,7 +112,7 @@ def _task(
     agent: Agent,
     digests: Mapping[str, str],
 ) -> Task:
-    """Return an item as a task. The evaluators of the last turn are its graders, others stand at checkpoints."""
+    """Return an item as a task. The evaluators of the last turn are its graders, those of others are at checkpoints."""
     graders = [
         tuple(_grader(name, options, turn, agent, digests) for name, options in own.items())
         for turn, own in zip(item.turns, evaluators, strict=True)
@@ -151,13 +151,13 @@ def _grader(
 
 
 def _recording(item: DocumentItem, data: Mapping[str, Any]) -> MockScript:
-    """Return the script of an item; `data` is the item as it stands in the document."""
+    """Return the script of an item; `data` is the item in the document."""
     turns = zip(item.turns, data["turns"] if item.thread else [data], strict=True)
     return MockScript(turns=tuple(_recorded(turn, own) for turn, own in turns))
 
 
 def _recorded(turn: DocumentTurn, data: Mapping[str, Any]) -> MockTurn:
-    """Return what the agent said, and what was known of it, when the document was written."""
+    """Return the agent's response and diagnostics that the document records."""
     error = turn.error
     if not isinstance(error, UnsetType) and error.code != EVALUATORS_FAILED:
         cause = error.message.removeprefix(REQUEST_FAILED).removeprefix(AS_RECORDED)

@@ -50,7 +50,7 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         {"schemaVersion": "1.7", "items": [TURN]},
-        "schemaVersion: '1.7' is no version; write one such as \"1.7.0\"",
+        "schemaVersion: '1.7' is not a version; write one such as \"1.7.0\"",
     ),
     (
         {"schemaVersion": "1.8.0", "items": [TURN]},
@@ -87,7 +87,7 @@ CASES: list[tuple[Any, str]] = [
     (document(TURN, metadata={"tags": "a"}), "metadata.tags: is the text 'a', but must be a list"),
     (
         document(TURN, metadata={"createdAt": "yesterday"}),
-        "metadata.createdAt: warning: 'yesterday' is no date of ISO 8601, such as 2026-01-20T10:00:00Z",
+        "metadata.createdAt: warning: 'yesterday' is not a date of ISO 8601, such as 2026-01-20T10:00:00Z",
     ),
     (document(TURN, **{"$schema": 1}), "$schema: is the number 1, but must be a text; put it in quotes"),
     (
@@ -121,11 +121,11 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         document({"prompt": "p", "priority": 1}),
-        "items[0].priority: unknown key 'priority'; keys of your own belong under 'extensions'",
+        "items[0].priority: unknown key 'priority'; custom keys belong under 'extensions'",
     ),
     (
         document({"prompt": "p", "assertions": []}),
-        "items[0].assertions: unknown key 'assertions'; keys of your own belong under 'extensions'",
+        "items[0].assertions: unknown key 'assertions'; custom keys belong under 'extensions'",
     ),
     (
         document({"prompt": "p", "testId": "1"}),
@@ -164,7 +164,7 @@ CASES: list[tuple[Any, str]] = [
     (thread(*[TURN] * 21), "items[0].turns: has 21 entries, but may have at most 20"),
     (
         thread({**TURN, "turns": []}),
-        "items[0].turns[0].turns: unknown key 'turns'; keys of your own belong under 'extensions'",
+        "items[0].turns[0].turns: unknown key 'turns'; custom keys belong under 'extensions'",
     ),
     (thread(TURN, evaluators={}), "items[0].evaluators: unknown key 'evaluators'; it belongs into a turn"),
     (
@@ -192,11 +192,11 @@ CASES: list[tuple[Any, str]] = [
     # evaluators
     (
         evaluated(Relevance=None),
-        "items[0].evaluators.Relevance: is null, but must be an object; {} stands for the defaults",
+        "items[0].evaluators.Relevance: is null, but must be an object; write {} for the defaults",
     ),
     (
         evaluated(Relevance=4),
-        "items[0].evaluators.Relevance: is the number 4, but must be an object; {} stands for the defaults",
+        "items[0].evaluators.Relevance: is the number 4, but must be an object; write {} for the defaults",
     ),
     (
         document({"prompt": "p", "evaluators": ["Relevance"]}),
@@ -228,7 +228,7 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         evaluated(Citations={"citation_format": "inline"}),
-        "items[0].evaluators.Citations.citation_format: warning: 'inline' is no known format and counts as 'oai_unicode'; known: oai_unicode, bracket, markdown, mixed",
+        "items[0].evaluators.Citations.citation_format: warning: 'inline' is not a known format, and is read as 'oai_unicode'; known: oai_unicode, bracket, markdown, mixed",
     ),
     (
         evaluated(ExactMatch={"threshold": 1}),
@@ -293,7 +293,7 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         evaluated(relevance={}),
-        "items[0].evaluators.relevance: warning: there is no evaluator 'relevance'; names are case-sensitive, and this one is reserved; write 'Relevance', or name an evaluator of your own domain_relevance",
+        "items[0].evaluators.relevance: warning: there is no evaluator 'relevance'; names are case-sensitive, and this one is reserved; write 'Relevance', or name your custom evaluator domain_relevance",
     ),
     (
         evaluated(ToolCallAccuracy={}),

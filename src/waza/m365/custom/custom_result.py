@@ -1,7 +1,7 @@
-"""What a custom evaluator may return, and what becomes of it. Pure: values in, values out.
+"""What a custom evaluator may return, and the result made of it. Pure: values in, values out.
 
 A *judge* (it has a `.prompty`) scores with an integer from 1 to 5, a *code-only* evaluator with any
-finite number. What breaks these rules is an error, never a guess: `"4"` is no 4.
+finite number. What breaks these rules is an error, never a guess: `"4"` is not 4.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Number: TypeAlias = int | float
 
 DEFAULT_THRESHOLD: Mapping[CustomKind, int] = {"judge": 3, "code": 1}
 
-_LOWEST, _HIGHEST = 1, 5  # what a judge may say
+_LOWEST, _HIGHEST = 1, 5  # the scores that a judge may give
 _LONGEST = 200  # characters of a wrong value that a message shows
 
 
@@ -35,17 +35,17 @@ class CustomResult(msgspec.Struct, frozen=True):
     traceback: str = ""
 
 
-def failed(text: str, place: str = "", traceback: str = "") -> CustomResult:
-    """Return the outcome of an evaluator that broke down; `text` says how, and `place` where."""
+def failed_result(text: str, place: str = "", traceback: str = "") -> CustomResult:
+    """Return the result of an evaluator that failed; `text` is the reason, and `place` where it happened."""
     return CustomResult(
         error=f"Evaluator failed: {text}{f' ({place})' if place else ''}", traceback=traceback
     )
 
 
 def custom_result(kind: CustomKind, returned: Mapping[str, object]) -> CustomResult:
-    """Judge the dict that an evaluator returned.
+    """Return the result for the dict that an evaluator returned.
 
-    With an `error` it is that error, whatever else stands in it (None stands for no error). Else its
+    With an `error` that is not None, the result is that error, whatever else is in the dict. Else its
     `score` must be a number that the kind may give; `reason` is kept as text. All other keys are ignored.
     """
     error = returned.get("error")
@@ -53,20 +53,20 @@ def custom_result(kind: CustomKind, returned: Mapping[str, object]) -> CustomRes
         return CustomResult(error=_text(error) or "the evaluator returned an error without a text")
     if "score" not in returned:
         return CustomResult(error="could not parse score: the evaluator returned no 'score'")
-    score = _number(kind, returned["score"])
+    score = _read_score(kind, returned["score"])
     if isinstance(score, str):
         return CustomResult(error=score)
-    return CustomResult(score=score, reason=reason_of(returned))
+    return CustomResult(score=score, reason=read_reason(returned))
 
 
-def reason_of(returned: Mapping[str, object]) -> str:
-    """Return the `reason` as text, empty where there is none."""
+def read_reason(returned: Mapping[str, object]) -> str:
+    """Return the `reason` as text, empty without one."""
     reason = returned.get("reason")
     return "" if reason is None else _text(reason)
 
 
-def off_scale(options: Mapping[str, Any]) -> str:
-    """Return what is wrong with the threshold of a judge, which scores from 1 to 5; empty where nothing is."""
+def threshold_problem(options: Mapping[str, Any]) -> str:
+    """Return what is wrong with the threshold of a judge, which scores from 1 to 5; empty if it is on the scale."""
     threshold = options.get("threshold", DEFAULT_THRESHOLD["judge"])
     if _LOWEST <= threshold <= _HIGHEST:
         return ""
@@ -74,20 +74,18 @@ def off_scale(options: Mapping[str, Any]) -> str:
     return f"the threshold is {threshold:g}, but a judge scores from {_LOWEST} to {_HIGHEST}, so it would {always} pass"
 
 
-def _number(kind: CustomKind, score: object) -> Number | str:
+def _read_score(kind: CustomKind, score: object) -> Number | str:
     """Return the score as the kind may give it, else what is wrong with it."""
     if isinstance(score, bool) and kind == "code":
         return int(score)
     if isinstance(score, bool) or not isinstance(score, int | float):
-        return f"could not parse score: {_shown(score)} is not a number"
+        return f"could not parse score: {_short_repr(score)} is not a number"
     if not _is_finite(score):
-        return f"could not parse score: {_shown(score)} is not a finite number"
+        return f"could not parse score: {_short_repr(score)} is not a finite number"
     if kind == "code":
         return score
     if score != int(score) or not _LOWEST <= score <= _HIGHEST:
-        return (
-            f"the score {_shown(score)} is not an integer from {_LOWEST} to {_HIGHEST}, as a judge must give"
-        )
+        return f"the score {_short_repr(score)} is not an integer from {_LOWEST} to {_HIGHEST}, as a judge must give"
     return int(score)
 
 
@@ -98,7 +96,7 @@ def _is_finite(number: Number) -> bool:
         return False
 
 
-def _shown(value: object) -> str:
+def _short_repr(value: object) -> str:
     return _text(value, repr)[:_LONGEST]
 
 

@@ -32,15 +32,15 @@ FOLDER = "custom-evaluators"
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _LOADER = "load_flow"
-_MACHINERY = (_LOADER, "promptflow", "model_config", ".prompty")  # what only judges have use for
+_JUDGE_WORDS = (_LOADER, "promptflow", "model_config", ".prompty")  # only judges need these
 
 
 class CustomEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """A custom evaluator that can be started.
 
-    `wrapper` is the absolute path of its Python file. `classes` are the names of the classes stated there,
-    in the order of the file; the first is the evaluator. Where none is stated, they are the names that may be
-    classes: those from a module beside it, and results of calls, such as of `type`.
+    `wrapper` is the absolute path of its Python file. `classes` are the names of the classes defined there,
+    in the order of the file; the first is the evaluator. If none is defined, they are the names that may be classes:
+    those from a module in the same folder, and results of calls, such as of `type`.
     """
 
     name: str
@@ -56,8 +56,8 @@ class Discovery(msgspec.Struct, kw_only=True):
     problems: list[Problem] = []
 
 
-class Misnamed(Problem, frozen=True, kw_only=True):
-    """A name that stands for no evaluator; who knows where the name is written can say so."""
+class EvaluatorNameProblem(Problem, frozen=True, kw_only=True):
+    """A name that no evaluator has; callers that know where it is written can report that place."""
 
     name: str
 
@@ -72,42 +72,42 @@ def discover(root: Path, names: Iterable[str]) -> Discovery:
     folder = root.absolute() / FOLDER
     present = _entries(folder, directories=True)
     for name in dict.fromkeys(names):
-        problem = _misnamed(folder, name, present)
+        problem = _check_name(folder, name, present)
         if problem:
             found.problems.append(problem)
         else:
-            _read(folder / name, name, found)
+            _read_folder(folder / name, name, found)
     return found
 
 
-def _misnamed(folder: Path, name: str, present: set[str]) -> Misnamed | None:
-    """Return what is wrong with a name that stands for no evaluator."""
+def _check_name(folder: Path, name: str, present: set[str]) -> EvaluatorNameProblem | None:
+    """Return what is wrong with a name; None if an evaluator has it."""
     if name not in present:
         message = f"Unknown evaluator '{name}'"
-        return Misnamed(
+        return EvaluatorNameProblem(
             code="evaluator",
             name=name,
             file=display_path(folder),
             message=message,
-            hint=_advice(folder, name, present),
+            hint=_suggest(folder, name, present),
         )
     if not _NAME.fullmatch(name):
         message = f"Custom evaluator {name!r} has no valid name"
         hint = "start with a letter, go on with letters, digits and underscores"
-        return Misnamed(
+        return EvaluatorNameProblem(
             code="evaluator", name=name, file=display_path(folder / name), message=message, hint=hint
         )
     built_in = next((reserved for reserved in RESERVED if reserved.lower() == name.lower()), None)
     if built_in:
         message = f"Custom evaluator '{name}' has the name of the built-in evaluator {built_in}"
         hint = f"name it domain_{name}, for example"
-        return Misnamed(
+        return EvaluatorNameProblem(
             code="evaluator", name=name, file=display_path(folder / name), message=message, hint=hint
         )
     return None
 
 
-def _advice(folder: Path, name: str, present: set[str]) -> str:
+def _suggest(folder: Path, name: str, present: set[str]) -> str:
     meant = nearest(name, (*BUILT_IN, *sorted(present)), SIMILAR)
     if meant:
         return f"did you mean '{meant}'?"
@@ -116,7 +116,7 @@ def _advice(folder: Path, name: str, present: set[str]) -> str:
     return f"write it as {display_path(folder / name / name)}.py"
 
 
-def _read(folder: Path, name: str, found: Discovery) -> None:
+def _read_folder(folder: Path, name: str, found: Discovery) -> None:
     """Read one evaluator's folder into `found`."""
     files = _entries(folder, directories=False)
     wrapper = folder / f"{name}.py"
@@ -127,11 +127,13 @@ def _read(folder: Path, name: str, found: Discovery) -> None:
             Problem(code="evaluator", file=display_path(folder), message=message, hint=hint)
         )
         return
-    tree = _parsed(wrapper, name)
+    tree = _parse(wrapper, name)
     if isinstance(tree, Problem):
         found.problems.append(tree)
         return
-    classes = tuple(dict.fromkeys(_class_names(tree))) or tuple(dict.fromkeys(_made_elsewhere(tree, folder)))
+    classes = tuple(dict.fromkeys(_class_names(tree))) or tuple(
+        dict.fromkeys(_possible_class_names(tree, folder))
+    )
     if not classes:
         message = f"Custom evaluator '{name}' has no class"
         hint = "write a class with the methods __init__ and __call__"
@@ -148,7 +150,7 @@ def _entries(folder: Path, *, directories: bool) -> set[str]:
     """Return the names in a folder as they are spelled on disk: its directories, or its files."""
     try:
         return {path.name for path in folder.iterdir() if (path.is_dir() if directories else path.is_file())}
-    except OSError:  # it is not there, or closed to us
+    except OSError:  # it does not exist, or cannot be read
         return set()
 
 
@@ -168,7 +170,7 @@ def _import_failure(name: str, file: Path, text: str, line: int = 0, column: int
     return Problem(code="evaluator", file=display_path(file), message=message, line=line, column=column)
 
 
-def _parsed(wrapper: Path, name: str) -> ast.Module | Problem:
+def _parse(wrapper: Path, name: str) -> ast.Module | Problem:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the user's code, which is not run here
@@ -181,7 +183,7 @@ def _parsed(wrapper: Path, name: str) -> ast.Module | Problem:
 
 
 def _class_names(node: ast.AST) -> Iterator[str]:
-    """Yield the classes that a module states, also within `if` and `try`, in the order of the file."""
+    """Yield the classes that a module defines, also within `if` and `try`, in the order of the file."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef):
             yield child.name
@@ -189,8 +191,8 @@ def _class_names(node: ast.AST) -> Iterator[str]:
             yield from _class_names(child)
 
 
-def _made_elsewhere(tree: ast.Module, folder: Path) -> Iterator[str]:
-    """Yield the names of a module that may be classes, though it states none, in the order of the file."""
+def _possible_class_names(tree: ast.Module, folder: Path) -> Iterator[str]:
+    """Yield the names that may be classes in a module that defines none, in the order of the file."""
     beside = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in beside:
@@ -199,12 +201,12 @@ def _made_elsewhere(tree: ast.Module, folder: Path) -> Iterator[str]:
             yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
 
-def _calls(tree: ast.Module) -> set[str]:
-    """Return the classes of a module that surely can be called or may be, since they have bases."""
-    stated = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+def _callable_classes(tree: ast.Module) -> set[str]:
+    """Return the classes of a module that can be called, or may be, since they have bases."""
+    defined = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     return {
         node.name
-        for node in stated
+        for node in defined
         if node.bases or any(isinstance(one, _FUNCTION) and one.name == "__call__" for one in node.body)
     }
 
@@ -215,34 +217,34 @@ def _warnings(evaluator: CustomEvaluator, tree: ast.Module) -> Iterator[Problem]
         first, *others = evaluator.classes
         message = f"Custom evaluator '{name}' has several classes; '{first}', the first, is the evaluator"
         hint = f"move the others ({', '.join(others)}) into a module beside it"
-        able = _calls(tree)
+        able = _callable_classes(tree)
         if first not in able and (meant := [other for other in others if other in able]):
             hint = (
                 f"it has no __call__; put '{meant[0]}' before it, or move '{first}' into a module beside it"
             )
         yield Problem(code="evaluator", file=file, message=message, hint=hint, severity="warning")
-    words = _machinery(tree)
+    words = _judge_words(tree)
     if evaluator.kind == "judge" and _LOADER in words:
-        yield from _of_prompt(name, evaluator.wrapper.with_suffix(".prompty"))
+        yield from _check_prompty(name, evaluator.wrapper.with_suffix(".prompty"))
     elif evaluator.kind == "code" and words:
         message = f"Custom evaluator '{name}' is code-only but refers to {', '.join(words)}"
         hint = f"was the file '{name}.prompty' forgotten?"
         yield Problem(code="evaluator", file=file, message=message, hint=hint, severity="warning")
 
 
-def _of_prompt(name: str, file: Path) -> Iterator[Problem]:
-    """Yield what is wrong with a judge's prompt; a run would show it late, and blanks perhaps never."""
+def _check_prompty(name: str, file: Path) -> Iterator[Problem]:
+    """Yield what is wrong with a judge's prompt; a run would show it late, and empty variables perhaps never."""
     try:
-        blanks = Prompty(file, {}).blanks()
+        blanks = Prompty(file, {}).undeclared_variables()
     except PromptyError as error:
         message = f"Custom evaluator '{name}' will not work: {error}"
         yield Problem(code="evaluator", file=display_path(file), message=message, severity="warning")
         return
     if blanks:
-        yield _blanks(name, file, blanks)
+        yield _undeclared_problem(name, file, blanks)
 
 
-def _blanks(name: str, file: Path, blanks: Mapping[str, int]) -> Problem:
+def _undeclared_problem(name: str, file: Path, blanks: Mapping[str, int]) -> Problem:
     """Return the warning of variables, with their lines, that no input fills."""
     example = next(iter(blanks))
     hint = f"list them there, such as {example}: {{type: string}}"
@@ -260,14 +262,14 @@ def _blanks(name: str, file: Path, blanks: Mapping[str, int]) -> Problem:
     )
 
 
-def _machinery(tree: ast.Module) -> list[str]:
-    """Return the words of a judge's machinery that the code uses; comments and docstrings are not code."""
-    spoken = list(_spoken(tree))
-    return [word for word in _MACHINERY if any(word in text for text in spoken)]
+def _judge_words(tree: ast.Module) -> list[str]:
+    """Return the words that only judges need and the code uses; comments and docstrings are not code."""
+    texts = list(_code_texts(tree))
+    return [word for word in _JUDGE_WORDS if any(word in text for text in texts)]
 
 
-def _spoken(tree: ast.Module) -> Iterator[str]:
-    """Yield all names and string constants of the code, but no string that stands alone."""
+def _code_texts(tree: ast.Module) -> Iterator[str]:
+    """Yield all names and string constants of the code, except strings that are statements."""
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if id(node) not in alone:

@@ -1,11 +1,11 @@
 """Calls custom evaluators, each in child processes of its own.
 
-A wrapper may hang, exit, print, eat memory, or bring a `helpers.py` that another one has too: none of
-it touches waza, other evaluators, or the next call. It is no sandbox: wrappers have all rights of waza.
+A wrapper may hang, exit, print, use up memory, or have a `helpers.py` like another one: none of this affects
+waza, other evaluators, or the next call. It is not a sandbox: wrappers have all rights of waza.
 
-    async with EvaluatorHost() as host:
-        problems = await host.start(discover(Path.cwd(), ["forbidden_terms"]).evaluators)
-        outcome = await host.call("forbidden_terms", threshold=1, options={}, ...)
+    async with CustomPool() as pool:
+        problems = await pool.start(discover(Path.cwd(), ["forbidden_terms"]).evaluators)
+        outcome = await pool.call("forbidden_terms", threshold=1, options={}, ...)
 """
 
 from __future__ import annotations
@@ -18,11 +18,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from waza.m365.custom.custom_result import DEFAULT_THRESHOLD, CustomResult, Number, custom_result, failed
+from waza.m365.custom.custom_result import (
+    DEFAULT_THRESHOLD,
+    CustomResult,
+    Number,
+    custom_result,
+    failed_result,
+)
 from waza.m365.custom.discover import CustomEvaluator, import_failure
 from waza.m365.custom.promptflow_shim import Runtime
 from waza.m365.custom.prompty import RETRY_WAITS
-from waza.m365.custom.workers import CallFailed, CustomWorkers, ImportFailed
+from waza.m365.custom.workers import CallFailedError, CustomWorkers, ImportFailedError
 from waza.problem import Problem
 
 TIMEOUT = 300.0  # seconds for one call, and for the import of an evaluator
@@ -36,7 +42,7 @@ class CustomPool:
 
     `timeout`: seconds for one call, and for an import. `children`: how many calls of one evaluator run at
     the same time, each in a process of its own. `runtime`: what `from promptflow.client import load_flow`
-    gives, see `standin`. `retry_waits`: seconds before each new try of a judge's question to its model.
+    gives, see `promptflow_shim`. `retry_waits`: seconds before each new try of a judge's question to its model.
     """
 
     def __init__(
@@ -69,11 +75,11 @@ class CustomPool:
             self._started.update(started)
             cores = asyncio.Semaphore(os.cpu_count() or 1)
 
-            async def warmed(children: CustomWorkers) -> Problem | None:
+            async def start_one(children: CustomWorkers) -> Problem | None:
                 async with cores:
-                    return await _warmed(children)
+                    return await _start_worker(children)
 
-            found = await asyncio.gather(*map(warmed, started.values()))
+            found = await asyncio.gather(*map(start_one, started.values()))
             self._broken.update(
                 {name: problem for name, problem in zip(started, found, strict=True) if problem}
             )
@@ -92,11 +98,11 @@ class CustomPool:
         expected_response: str = "",
         context: str = "",
     ) -> CustomResult:
-        """Make a new instance of a started evaluator, call it, and judge what it returns.
+        """Make a new instance of a started evaluator, call it, and check what it returns.
 
         A missing threshold is that of the kind, missing options are `{}`. `model_config`, without a key
-        `type`, reaches judges only. `key` names the item or turn in debug messages. Every mistake and
-        breakdown of the evaluator is an Outcome with an error.
+        `type`, reaches judges only. `key` names the item or turn in debug messages. Every failure of the evaluator is a
+        CustomResult with an error.
         """
         children = self._started[name]
         kind = children.evaluator.kind
@@ -106,7 +112,7 @@ class CustomPool:
         }
         if kind == "judge":
             if model_config is None:
-                return failed("it is a judge, and no model is configured for judges")
+                return failed_result("it is a judge, and no model is configured for judges")
             settings["model_config"] = dict(model_config)
         arguments = {
             "prompt": prompt,
@@ -117,13 +123,13 @@ class CustomPool:
         debug = _log.isEnabledFor(logging.DEBUG)
         try:
             answer = await children.ask(settings=settings, arguments=arguments, debug=debug)
-        except ImportFailed as error:
+        except ImportFailedError as error:
             return CustomResult(
                 error=_import_failure(children.evaluator, error).message,
                 traceback=error.answer.traceback if error.answer else "",
             )
-        except CallFailed as error:
-            return failed(str(error))
+        except CallFailedError as error:
+            return failed_result(str(error))
         _log.debug(
             "%s, %s: made with %s; load_flow: %s; returned %s",
             *(key, name, ", ".join(settings), answer.runtime or "none", answer.raw or answer.failed),
@@ -132,14 +138,14 @@ class CustomPool:
             return custom_result(kind, answer.returned)
         if answer.traceback:
             _log.debug("%s, %s: %s", key, name, answer.traceback.rstrip())
-        return failed(answer.failed, answer.place, answer.traceback)
+        return failed_result(answer.failed, answer.place, answer.traceback)
 
     async def aclose(self) -> None:
-        """End all children. Call it when no call is under way."""
+        """End all children. No call may be running."""
         await asyncio.gather(*(children.aclose() for children in self._started.values()))
 
     async def __aenter__(self) -> Self:
-        """Return the host itself."""
+        """Return the pool itself."""
         return self
 
     async def __aexit__(
@@ -149,7 +155,7 @@ class CustomPool:
         await self.aclose()
 
 
-def _import_failure(evaluator: CustomEvaluator, error: ImportFailed) -> Problem:
+def _import_failure(evaluator: CustomEvaluator, error: ImportFailedError) -> Problem:
     """Return the problem of an evaluator that cannot be imported, at the line that raised the exception."""
     where = error.answer
     if where is None or not where.file:
@@ -157,11 +163,11 @@ def _import_failure(evaluator: CustomEvaluator, error: ImportFailed) -> Problem:
     return import_failure(evaluator, str(error), (Path(where.file), where.line, where.column))
 
 
-async def _warmed(children: CustomWorkers) -> Problem | None:
+async def _start_worker(children: CustomWorkers) -> Problem | None:
     evaluator = children.evaluator
     try:
         loaded = await children.warm()
-    except ImportFailed as error:
+    except ImportFailedError as error:
         if error.answer and error.answer.traceback:
             _log.debug("%s: %s", evaluator.name, error.answer.traceback.rstrip())
         return _import_failure(evaluator, error)

@@ -1,8 +1,8 @@
-"""A stand-in for promptflow: wrappers say `from promptflow.client import load_flow` without having it.
+"""A stand-in for promptflow: wrappers can `from promptflow.client import load_flow` without it.
 
-An import hook supplies `promptflow`, `promptflow.client` and `promptflow.core`. In mode "auto" it stands
-behind all others, so that a real promptflow wins where there is one, and of a real `promptflow-core` only
-the missing `promptflow.client` is supplied. "builtin" puts it before all others, "promptflow" leaves it out.
+An import hook supplies `promptflow`, `promptflow.client` and `promptflow.core`. In mode "auto" it comes
+after all others, so that an installed promptflow is used, and of an installed `promptflow-core` only the missing
+`promptflow.client` is supplied. "builtin" puts it before all others, "promptflow" leaves it out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HOME_VARIABLE = "PF_HOME_DIRECTORY"
 """The environment variable that says where a real promptflow keeps its files, else `~/.promptflow`."""
 
 QUIET: Mapping[str, str] = {"APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED": "true"}
-"""What the environment must hold before a real promptflow is imported, or else it phones home."""
+"""What the environment must hold before a real promptflow is imported, so that it sends no telemetry."""
 
 _OFFERED: Mapping[str, Sequence[str]] = {
     "promptflow": (),
@@ -42,7 +42,7 @@ def install(runtime: Runtime, retry_waits: Sequence[float] | None = None) -> Non
         sys.meta_path.append(_Finder(retry_waits))
 
 
-def in_use() -> str:
+def runtime_in_use() -> str:
     """Return which `load_flow` was imported in this process: "builtin", "promptflow", or "" for none."""
     module = sys.modules.get("promptflow.client") or sys.modules.get("promptflow.core")
     if module is None:
@@ -73,8 +73,8 @@ class _Loader(Loader):
         self._retry_waits = retry_waits
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module what it offers, and a clear word about what it does not."""
-        vars(module)["__getattr__"] = lambda name: _missing(module.__name__, name)
+        """Give the module what it offers, and a clear error for what it does not."""
+        vars(module)["__getattr__"] = lambda name: _reject_name(module.__name__, name)
         offered = _OFFERED[module.__name__]
         if not offered:
             return
@@ -89,10 +89,10 @@ class _Loader(Loader):
         vars(module).update({name: parts[name] for name in offered})
 
 
-def _missing(module: str, name: str) -> Any:
+def _reject_name(module: str, name: str) -> Any:
     if name.startswith("__") or f"{module}.{name}" in _OFFERED:
         raise AttributeError(name)
     raise ImportError(
-        f"waza stands in for {module} and has no {name!r} there; "
+        f"waza's stand-in for {module} has no {name!r}; "
         "install promptflow-core and promptflow-devkit for the whole of it"
     )

@@ -54,7 +54,7 @@ RETRY_WAITS = (3.0, 4.0, 6.0, 10.0, 18.0, 34.0)
 
 
 class PromptyError(Exception):
-    """A prompty that cannot be read or asked, or an answer that is not what it wants."""
+    """A prompty that cannot be read or asked, or an answer without what it needs."""
 
 
 class MissingRequiredInputError(PromptyError):
@@ -64,7 +64,7 @@ class MissingRequiredInputError(PromptyError):
 def load_flow(source: str | os.PathLike[str], **overrides: Any) -> Prompty:
     """Load a `.prompty` file. The overrides, above all `model=`, are laid over its frontmatter, key by key.
 
-    Raises PromptyError, with the name of the file, for anything that is no prompty.
+    Raises PromptyError, with the name of the file, for anything that is not a prompty.
     """
     return Prompty(Path(source), overrides)
 
@@ -77,7 +77,7 @@ class Prompty:
     def __init__(self, path: Path, overrides: Mapping[str, Any]) -> None:
         self._name = path.name
         meta, self._template, self._first_line = _read(path)
-        meta = _resolved(_merged(meta, overrides), path.parent)
+        meta = _resolve_references(_merge(meta, overrides), path.parent)
         model = self._mapping(meta, "model")
         self._configuration = self._mapping(model, "configuration")
         self._parameters = self._mapping(model, "parameters")
@@ -96,49 +96,49 @@ class Prompty:
         """Ask the model. Only declared inputs reach the prompt; `timeout`, in seconds, limits each try.
 
         Returned is the text of the answer, for `response_format: {type: json_object}` the value it holds,
-        for `response: all` the whole response. Raises PromptyError when there is no such thing, and
-        JudgeError when there is no answer.
+        for `response: all` the whole response. Raises PromptyError if the answer has no such value, and
+        JudgeError if there is no answer.
         """
         from waza.m365.custom import prompty_model  # needs httpx, which reading a prompty does not
 
         if args:
             raise PromptyError("Prompty can only be called with keyword arguments.")
-        parameters = self._checked_parameters()
+        parameters = self._request_parameters()
         response = prompty_model.ask(
             self._configuration,
             "chat/completions" if self._is_chat else "completions",
-            self._question(self._values(given)) | parameters,
+            self._question(self._input_values(given)) | parameters,
             timeout=timeout or self._parameters.get("timeout"),
             waits=self.retry_waits,
         )
-        return _object(response) if self._whole else self._answer(response)
+        return _to_object(response) if self._whole else self._answer(response)
 
-    def blanks(self) -> dict[str, int]:
+    def undeclared_variables(self) -> dict[str, int]:
         """Return the variables of the prompt that no declared input fills, each with a line of the file.
 
         They render empty. Raises PromptyError for a prompt that cannot be rendered at all.
         """
         try:
-            used = prompty_messages.variables(self._template)
+            used = prompty_messages.find_variables(self._template)
         except prompty_messages.PromptTemplateError as error:
             raise self._error(str(error)) from None
-        first, declared = self._first_line, self._declared()
+        first, declared = self._first_line, self._declared_inputs()
         return {name: first + line - 1 for name, line in sorted(used.items()) if name not in declared}
 
     def _question(self, values: Mapping[str, object]) -> dict[str, Any]:
         try:
             if self._is_chat:
-                return {"messages": prompty_messages.messages(self._template, values)}
-            return {"prompt": prompty_messages.text(self._template, values)}
+                return {"messages": prompty_messages.render_messages(self._template, values)}
+            return {"prompt": prompty_messages.render_text(self._template, values)}
         except prompty_messages.PromptTemplateError as error:
             raise self._error(str(error)) from None
 
-    def _values(self, given: Mapping[str, object]) -> dict[str, object]:
+    def _input_values(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return the values of the declared inputs; what is not declared is dropped."""
         if not given and self._sample is not None:
-            given = self._samples()
+            given = self._sample_values()
         values, missing = {}, []
-        for name, declared in self._declared().items():
+        for name, declared in self._declared_inputs().items():
             if not isinstance(declared, dict):
                 raise self._error(f"the input {name!r} must be a mapping, such as {{type: string}}")
             if name in given:
@@ -153,17 +153,17 @@ class Prompty:
             raise self._error("the input name 'prompt' is reserved; use another one, such as 'user_prompt'")
         return values
 
-    def _declared(self) -> Mapping[str, object]:
+    def _declared_inputs(self) -> Mapping[str, object]:
         if self._inputs is not None:
             return self._inputs
-        return {} if self._sample is None else {name: {} for name in self._samples()}
+        return {} if self._sample is None else {name: {} for name in self._sample_values()}
 
-    def _samples(self) -> Mapping[str, object]:
+    def _sample_values(self) -> Mapping[str, object]:
         if not isinstance(self._sample, dict):
             raise self._error("'sample' must be a mapping of input names to values, or ${file:NAME.json}")
         return self._sample
 
-    def _checked_parameters(self) -> dict[str, Any]:
+    def _request_parameters(self) -> dict[str, Any]:
         """Return the parameters for the body of the request: those of the file, and nothing else."""
         known = _CHAT if self._is_chat else _COMPLETION
         for name, value in self._parameters.items():
@@ -183,25 +183,25 @@ class Prompty:
         """Return what the first choice of the response says."""
         try:
             choice = response["choices"][0]
-            said = choice["message"]["content"] if self._is_chat else choice["text"]
+            content = choice["message"]["content"] if self._is_chat else choice["text"]
         except (KeyError, IndexError, TypeError):
             raise self._error(f"the model's answer has no choice: {str(response)[:200]}") from None
         refusal = choice["message"].get("refusal") if self._is_chat else None
-        if refusal and not said:
+        if refusal and not content:
             raise self._error(f"the model declined to judge: {str(refusal)[:200]}")
         wanted = self._parameters.get("response_format")
         if not isinstance(wanted, dict) or wanted.get("type") != "json_object":
-            return said
+            return content
         try:
-            value = json.loads(said)
+            value = json.loads(content)
         except (TypeError, ValueError, RecursionError):
             cut = "; it was cut off, so raise max_tokens" if choice.get("finish_reason") == "length" else ""
             raise PromptyError(
-                f"could not parse score: the model did not answer well-formed JSON but {str(said)[:200]!r}{cut}"
+                f"could not parse score: the model did not answer well-formed JSON but {str(content)[:200]!r}{cut}"
             ) from None
-        return self._declared_outputs(value)
+        return self._select_outputs(value)
 
-    def _declared_outputs(self, value: Any) -> Any:
+    def _select_outputs(self, value: Any) -> Any:
         if not self._outputs:
             return value
         if not isinstance(value, dict):
@@ -226,7 +226,7 @@ class Prompty:
 def _read(path: Path) -> tuple[dict[str, Any], str, int]:
     """Return the frontmatter and the template of a file, and the line where the template starts."""
     if path.suffix != ".prompty":
-        raise PromptyError(f"{path.name} is no .prompty file; flows of other kinds are not supported")
+        raise PromptyError(f"{path.name} is not a .prompty file; flows of other kinds are not supported")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
@@ -247,30 +247,30 @@ def _read(path: Path) -> tuple[dict[str, Any], str, int]:
     return meta, text[closing.end() :], text.count("\n", 0, closing.end()) + 1
 
 
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Lay one mapping over another, mapping by mapping."""
     merged = dict(below)
     for key, given in above.items():
         value = as_mapping(given)
         under = merged.get(key)
         both = isinstance(under, Mapping) and isinstance(value, Mapping)
-        merged[key] = _merged(under, value) if both else value  # type: ignore[arg-type]  # `both` says so
+        merged[key] = _merge(under, value) if both else value  # type: ignore[arg-type]  # `both` says so
     return merged
 
 
-def _resolved(value: Any, folder: Path) -> Any:
+def _resolve_references(value: Any, folder: Path) -> Any:
     """Replace `${env:NAME}` and `${file:NAME}` where they are a whole value; a variable that is not set stays."""
     if isinstance(value, Mapping):
-        return {key: _resolved(item, folder) for key, item in value.items()}
+        return {key: _resolve_references(item, folder) for key, item in value.items()}
     if isinstance(value, list):
-        return [_resolved(item, folder) for item in value]
+        return [_resolve_references(item, folder) for item in value]
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
     if not match:
         return value
-    return os.environ.get(match[2], value) if match[1] == "env" else _content(folder / match[2])
+    return os.environ.get(match[2], value) if match[1] == "env" else _read_reference(folder / match[2])
 
 
-def _content(path: Path) -> Any:
+def _read_reference(path: Path) -> Any:
     """Return the content of a file that a prompty refers to: decoded if it is JSON or YAML, else its text."""
     try:
         data = path.read_bytes()
@@ -283,8 +283,8 @@ def _content(path: Path) -> Any:
         raise PromptyError(f"the reference file {path.name} cannot be read: {error}") from None
 
 
-def _object(value: Any) -> Any:
+def _to_object(value: Any) -> Any:
     """Return JSON as objects with attributes, as client libraries have it."""
     if isinstance(value, dict):
-        return SimpleNamespace(**{key: _object(item) for key, item in value.items()})
-    return [_object(item) for item in value] if isinstance(value, list) else value
+        return SimpleNamespace(**{key: _to_object(item) for key, item in value.items()})
+    return [_to_object(item) for item in value] if isinstance(value, list) else value

@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 ROLES = ("system", "user", "assistant")
 _UNSUPPORTED = ("function", "tool")
 
-# Nobody who writes a value can know the marks; without letters, filters such as `upper` leave them alone.
+# The author of a value cannot know the marks; without letters, filters such as `upper` leave them alone.
 _SECRET = f"{secrets.randbelow(10**18):018}"
 _OPEN, _CLOSE = f"\ufdd0{_SECRET}\ufdd1", f"\ufdd1{_SECRET}\ufdd0"
 _MARK = re.compile(f"{_OPEN}|{_CLOSE}")
 
 _ROLE_LINE = re.compile(rf"\s*#?\s*({'|'.join(ROLES + _UNSUPPORTED)})\s*:[^\S\n]*\n", re.IGNORECASE)
-_IMAGE = re.compile(r"!\[\s*image\s*\]\(\s*\{\{")  # any other reference is text for promptflow, too
+_IMAGE = re.compile(r"!\[\s*image\s*\]\(\s*\{\{")  # promptflow takes any other reference for text, too
 
 
 class PromptTemplateError(Exception):
-    """A template that cannot be rendered, or is no chat."""
+    """A template that cannot be rendered, or is not a chat."""
 
 
-def text(template: str, values: Mapping[str, object]) -> str:
-    """Render a template to plain text. Raises TemplateError."""
-    return _MARK.sub("", _marked(template, values))
+def render_text(template: str, values: Mapping[str, object]) -> str:
+    """Render a template to plain text. Raises PromptTemplateError."""
+    return _MARK.sub("", _render_marked(template, values))
 
 
-def messages(template: str, values: Mapping[str, object]) -> list[dict[str, str]]:
-    """Render a template to messages, each with `role` and `content`. Raises TemplateError."""
+def render_messages(template: str, values: Mapping[str, object]) -> list[dict[str, str]]:
+    """Render a template to messages, each with `role` and `content`. Raises PromptTemplateError."""
     found: list[tuple[str, list[str]]] = []
-    depth = 0  # of values; macros and filters may mark a value twice
-    for line in StringIO(_marked(template, values)):
-        role = _role(line) if depth == 0 else None
+    depth = 0  # of values; macros and filters may mark a marked value
+    for line in StringIO(_render_marked(template, values)):
+        role = _read_role(line) if depth == 0 else None
         depth += line.count(_OPEN) - line.count(_CLOSE)
         if role:
             found.append((role, []))
@@ -52,7 +52,7 @@ def messages(template: str, values: Mapping[str, object]) -> list[dict[str, str]
             found[-1][1].append(line)
         elif line.strip():
             raise PromptTemplateError(
-                f"the text {_MARK.sub('', line.strip())[:80]!r} stands before the first message; "
+                f"the text {_MARK.sub('', line.strip())[:80]!r} comes before the first message; "
                 "begin each with a line of its own: 'system:', 'user:' or 'assistant:'"
             )
     if not found:
@@ -62,10 +62,10 @@ def messages(template: str, values: Mapping[str, object]) -> list[dict[str, str]
     return [{"role": role, "content": _MARK.sub("", "".join(part)).strip()} for role, part in found]
 
 
-def variables(template: str) -> dict[str, int]:
-    """Return the variables that values fill, each with the line (from 1) of its first use. Raises TemplateError.
+def find_variables(template: str) -> dict[str, int]:
+    """Return the variables that values fill, each with the line (from 1) of its first use. Raises PromptTemplateError.
 
-    Without jinja2 there are none.
+    Without jinja2 the result is empty.
     """
     try:
         from jinja2 import TemplateError as BadTemplate
@@ -76,12 +76,12 @@ def variables(template: str) -> dict[str, int]:
         tree = _environment().parse(template)
         free = meta.find_undeclared_variables(tree) - _environment().globals.keys()
     except BadTemplate as error:
-        raise _unrenderable(error) from error
+        raise _template_error(error) from error
     used = [(name.lineno, name.name) for name in tree.find_all(nodes.Name) if name.name in free]
     return {name: line for line, name in sorted(used, reverse=True)}
 
 
-def _role(line: str) -> str | None:
+def _read_role(line: str) -> str | None:
     match = _ROLE_LINE.fullmatch(line)
     role = match[1].lower() if match else None
     if role in _UNSUPPORTED:
@@ -89,16 +89,16 @@ def _role(line: str) -> str | None:
     return role
 
 
-def _marked(template: str, values: Mapping[str, object]) -> str:
+def _render_marked(template: str, values: Mapping[str, object]) -> str:
     if _IMAGE.search(template):
         raise PromptTemplateError("images are not supported")
     try:
         return _environment().from_string(template).render(dict(values))
     except Exception as error:
-        raise _unrenderable(error) from error
+        raise _template_error(error) from error
 
 
-def _unrenderable(error: Exception) -> PromptTemplateError:
+def _template_error(error: Exception) -> PromptTemplateError:
     return PromptTemplateError(f"the template cannot be rendered: {type(error).__name__}: {error}")
 
 
@@ -110,11 +110,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - a prompt is plain text for a model; escaping would change it
-        finalize=_finalize,
+        finalize=_mark_value,
     )
 
 
-def _finalize(value: object) -> str:
+def _mark_value(value: object) -> str:
     """Return a value as text between marks."""
-    said = str(value)
-    return said if not said or said.lower() in ROLES else f"{_OPEN}{said}{_CLOSE}"
+    text = str(value)
+    return text if not text or text.lower() in ROLES else f"{_OPEN}{text}{_CLOSE}"

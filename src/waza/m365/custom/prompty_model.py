@@ -51,7 +51,7 @@ def ask(
         outcome = _send(endpoint, request.body, timeout or _TIMEOUT)
         wait = request.next_wait(outcome)
         if wait is None and isinstance(outcome, httpx.Response):
-            return _decoded(model, outcome)
+            return _decode(model, outcome)
         time.sleep(wait or 0)
 
 
@@ -77,7 +77,7 @@ def _client() -> httpx.Client:
     return httpx.Client(headers=http.UNCOMPRESSED, event_hooks={"response": [http.limit_body]})
 
 
-def _decoded(model: ChatModel, response: httpx.Response) -> Any:
+def _decode(model: ChatModel, response: httpx.Response) -> Any:
     try:
         return response.json()
     except ValueError:
@@ -99,32 +99,32 @@ def _endpoint(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
 def _openai(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
     base = configuration.get("base_url") or os.environ.get("OPENAI_BASE_URL") or _OPENAI
     if base == _OPENAI:
-        _required(configuration, "api_key")  # a server of one's own may want none
-    key, organization = _header(configuration, "api_key"), _header(configuration, "organization")
+        _require(configuration, "api_key")  # another server may not need one
+    key, organization = _header_value(configuration, "api_key"), _header_value(configuration, "organization")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     if organization:
         headers["OpenAI-Organization"] = organization
-    return _Endpoint(f"{str(base).rstrip('/')}/{operation}", headers, _required(configuration, "model"))
+    return _Endpoint(f"{str(base).rstrip('/')}/{operation}", headers, _require(configuration, "model"))
 
 
 def _azure(configuration: Mapping[str, Any], operation: str) -> _Endpoint:
-    base = _required(configuration, "azure_endpoint").rstrip("/")
-    deployment = _required(configuration, "azure_deployment")
+    base = _require(configuration, "azure_endpoint").rstrip("/")
+    deployment = _require(configuration, "azure_deployment")
     version = configuration.get("api_version") or _AZURE_VERSION
-    key = _header(configuration, "api_key")
+    key = _header_value(configuration, "api_key")
     headers = {"api-key": key} if key else {"Authorization": f"Bearer {_azure_token()}"}
     url = azure_address(base, deployment, operation, version)
     return _Endpoint(url, headers, deployment)
 
 
-def _required(configuration: Mapping[str, Any], name: str) -> str:
+def _require(configuration: Mapping[str, Any], name: str) -> str:
     value = configuration.get(name)
     if not value:
         raise JudgeError(f"the model's configuration has no {name!r}")
     return str(value)
 
 
-def _header(configuration: Mapping[str, Any], name: str) -> str:
+def _header_value(configuration: Mapping[str, Any], name: str) -> str:
     """Return a value that goes into a header, "" for none; no message shows it."""
     value = str(configuration.get(name) or "").strip()
     if not (value.isascii() and value.isprintable()):

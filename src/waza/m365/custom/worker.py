@@ -1,4 +1,4 @@
-"""Stand-alone child of `host`: imports one custom evaluator and calls it, one JSON line in, one out.
+"""Stand-alone child of `workers`: imports one custom evaluator and calls it, one JSON line in, one out.
 
 Run as `python -P worker.py`. The first line says what to import, every further one is a call; the answer
 to either holds `loaded`, `returned` or `failed`. People's code has all rights of this process. What it
@@ -40,30 +40,32 @@ def main() -> None:
         try:
             if evaluator is None:
                 folder = str(Path(question["wrapper"]).parent)
-                evaluator = load(question)
-                answer = encoded(question, {"loaded": evaluator.__name__})
+                evaluator = load_class(question)
+                answer = encode_answer(question, {"loaded": evaluator.__name__})
             else:
-                answer = encoded(question, called(evaluator, question))
+                answer = encode_answer(question, call_evaluator(evaluator, question))
         except BaseException as error:  # noqa: BLE001 - also SystemExit is an answer, and not the end of this child
-            said = described(error, with_class=evaluator is None)
+            text = describe_error(error, with_class=evaluator is None)
             if isinstance(error, json.JSONDecodeError) and "model_config" in question.get("settings", {}):
-                said = f"could not parse score: the model did not answer well-formed JSON: {said}"
-            failed = {"failed": said, **traced(error, folder)}
-            answer = encoded(question, failed)
+                text = f"could not parse score: the model did not answer well-formed JSON: {text}"
+            failed = {"failed": text, **describe_traceback(error, folder)}
+            answer = encode_answer(question, failed)
         for stream in (
             sys.stdout,
             sys.stderr,
-        ):  # before the answer, so that it is told before what came of it
+        ):  # before the answer, so that its output is shown first
             with contextlib.suppress(Exception):
                 stream.flush()
         answers.write(answer)
         answers.flush()
 
 
-def encoded(question: dict[str, Any], answer: dict[str, object]) -> bytes:
+def encode_answer(question: dict[str, Any], answer: dict[str, object]) -> bytes:
     """Return an answer as a line of ASCII, in which lone surrogates survive."""
     return (
-        json.dumps({"id": question["id"], "runtime": promptflow_shim.in_use(), **answer}).encode("ascii")
+        json.dumps({"id": question["id"], "runtime": promptflow_shim.runtime_in_use(), **answer}).encode(
+            "ascii"
+        )
         + b"\n"
     )
 
@@ -74,19 +76,19 @@ def take_streams() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # whatever the system's encoding is, printing is no error
+        if isinstance(stream, io.TextIOWrapper):  # printing must not fail for the system's encoding
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     return questions, answers
 
 
-def load(question: dict[str, Any]) -> type:
+def load_class(question: dict[str, Any]) -> type:
     """Import the wrapper and return the first of the named classes that it has."""
     wrapper = Path(question["wrapper"])
     sys.dont_write_bytecode = True  # people's folders stay as they are
     promptflow_shim.install(question["runtime"], question["retry_waits"])
-    sys.meta_path.insert(0, Beside(wrapper))
+    sys.meta_path.insert(0, WrapperModuleFinder(wrapper))
     sys.path.append(str(wrapper.parent))
-    module = imported(wrapper)
+    module = import_wrapper(wrapper)
     for name in question["classes"]:
         found = getattr(module, name, None)
         if isinstance(found, type):
@@ -96,7 +98,7 @@ def load(question: dict[str, Any]) -> type:
 
 
 def check_callable(evaluator: type, others: Sequence[object]) -> None:
-    """Raise AttributeError for a class without `__call__` that stands before one that has it."""
+    """Raise AttributeError for a class without `__call__` that comes before one that has it."""
     able = [one.__name__ for one in others if isinstance(one, type) and is_callable(one)]
     if able and not is_callable(evaluator):
         name = evaluator.__name__
@@ -109,7 +111,7 @@ def is_callable(kind: type) -> bool:
     return any("__call__" in vars(base) for base in kind.__mro__)
 
 
-def imported(wrapper: Path) -> ModuleType:
+def import_wrapper(wrapper: Path) -> ModuleType:
     """Import a file under a name of its own: an evaluator may be named like a package that it uses."""
     name = f"custom_evaluator_{wrapper.stem}"
     loader = SourceFileLoader(name, str(wrapper))
@@ -120,7 +122,7 @@ def imported(wrapper: Path) -> ModuleType:
     return module
 
 
-class Beside:
+class WrapperModuleFinder:
     """Finds modules beside the wrapper before installed ones of the same name.
 
     It leaves the standard library alone, and the wrapper's own name, which may be that of a package.
@@ -133,36 +135,36 @@ class Beside:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a top-level module beside the wrapper is; a plain folder is none."""
+        """Return where a top-level module beside the wrapper is; a plain folder is not a module."""
         if path is not None or fullname in self._not_ours:
             return None
         spec = PathFinder.find_spec(fullname, [self._folder], target)
         return spec if spec and spec.loader else None
 
 
-def called(evaluator: type, question: dict[str, Any]) -> dict[str, object]:
-    """Make an instance, call it, and return what is passed on of its answer."""
+def call_evaluator(evaluator: type, question: dict[str, Any]) -> dict[str, object]:
+    """Make an instance, call it, and return the part of its answer that is used."""
     instance: Any = evaluator(**question["settings"])
     returned = instance(**question["arguments"])
     if inspect.iscoroutine(returned):
         if not inspect.iscoroutinefunction(instance.__call__):
             returned.close()
-            raise TypeError("__call__ returned a coroutine but is no async function")
+            raise TypeError("__call__ returned a coroutine, but is not an async function")
         returned = asyncio.run(returned)
-    raw = {"raw": text_of(returned, repr)} if question["debug"] else {}
-    return {"returned": portable(returned), **raw}
+    raw = {"raw": short_text(returned, repr)} if question["debug"] else {}
+    return {"returned": select_result(returned), **raw}
 
 
-def portable(returned: object) -> dict[str, object]:
+def select_result(returned: object) -> dict[str, object]:
     """Return the three keys that matter, with values that JSON can carry."""
     if not isinstance(returned, dict):
         name = type(returned).__name__
         raise TypeError(f'it returned {name} instead of a dict {{"score": ..., "reason": ...}}')
-    return {key: scalar(returned[key]) for key in RESULT_KEYS if key in returned}
+    return {key: to_scalar(returned[key]) for key in RESULT_KEYS if key in returned}
 
 
-def scalar(value: Any) -> object:
-    """Return a number of any kind as int or float; text, bool and None as they are; else the repr."""
+def to_scalar(value: Any) -> object:
+    """Return a number of any kind as int or float; text, bool and None unchanged; anything else as its repr."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, numbers.Integral):
@@ -171,14 +173,14 @@ def scalar(value: Any) -> object:
         return float(value)
     try:
         plain = value.item()  # numpy's bool, and arrays and tensors of one value
-    except Exception:  # noqa: BLE001 - it is no such thing
+    except Exception:  # noqa: BLE001 - people's classes may raise anything
         plain = None
-    return plain if isinstance(plain, bool | int | float) else text_of(value, repr)
+    return plain if isinstance(plain, bool | int | float) else short_text(value, repr)
 
 
-def described(error: BaseException, *, with_class: bool) -> str:
-    """Return the text of an exception, with the name of its class where the text alone says too little."""
-    name, text = type(error).__name__, text_of(error, str)
+def describe_error(error: BaseException, *, with_class: bool) -> str:
+    """Return the text of an exception, with the name of its class if the text alone is unclear."""
+    name, text = type(error).__name__, short_text(error, str)
     if isinstance(error, SystemExit):
         return f"it called sys.exit({text})"
     if not text:
@@ -186,8 +188,8 @@ def described(error: BaseException, *, with_class: bool) -> str:
     return f"{name}: {text}" if with_class or isinstance(error, KeyError) else text
 
 
-def traced(error: BaseException, folder: str) -> dict[str, object]:
-    """Return where people's code raised an exception, and its traceback; nothing where none of it is theirs."""
+def describe_traceback(error: BaseException, folder: str) -> dict[str, object]:
+    """Return where the evaluator's code raised an exception, and the traceback; empty if it was not in that code."""
     try:
         fault = describe_exception(error, folder)
     except Exception:  # noqa: BLE001 - the stack or the memory may be used up
@@ -204,7 +206,7 @@ def traced(error: BaseException, folder: str) -> dict[str, object]:
     }
 
 
-def text_of(value: object, conversion: Callable[[object], str]) -> str:
+def short_text(value: object, conversion: Callable[[object], str]) -> str:
     """Return the start of a value as text, also of one whose conversion fails."""
     try:
         return conversion(value)[:LONGEST]

@@ -1,6 +1,6 @@
 """The child processes of one custom evaluator: started when needed, used again and again.
 
-Each serves one call at a time. After a crash or a time limit it is dead, and the next call gets a new one.
+Each serves one call at a time. After a crash or a time limit it ends, and the next call gets a new one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ARGV = (sys.executable, "-P", str(Path(__file__).with_name("worker.py")))
 
 
 class WorkerAnswer(msgspec.Struct):
-    """What a child says: `failed` is the text of an exception, `returned` what is kept of the result.
+    """The answer of a child: `failed` is the text of an exception, `returned` what is kept of the result.
 
     An exception has a `traceback`, and the last place of the evaluator's own files in it, with the `code` there.
     """
@@ -54,22 +54,22 @@ class WorkerAnswer(msgspec.Struct):
         return f"{where}: {self.code}" if where and self.code else where
 
 
-class ImportFailed(Exception):  # noqa: N818 - a statement of fact reads better than ImportFailedError
-    """The wrapper cannot be imported; the text is the exception's, `answer` what the child says of it."""
+class ImportFailedError(Exception):
+    """The wrapper cannot be imported; the text is the exception's, `answer` that of the child."""
 
     def __init__(self, text: str, answer: WorkerAnswer | None = None) -> None:
         super().__init__(text)
         self.answer = answer
 
 
-class CallFailed(Exception):  # noqa: N818 - as above
+class CallFailedError(Exception):
     """A child gave no answer to a call; the text says why."""
 
 
 class CustomWorkers:
     """At most `limit` children of an evaluator. `timeout`, in seconds, limits each import and each call.
 
-    `setup` is what a child must know to import, besides what it is: the keys `runtime` and `retry_waits`.
+    `setup` has the keys `runtime` and `retry_waits`, which a child needs to import the evaluator.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class CustomWorkers:
         self.evaluator = evaluator
         self._setup = {**setup, "wrapper": str(evaluator.wrapper), "classes": evaluator.classes}
         self._timeout = timeout
-        self._pool = ProcessPool(limit, self._imported)
+        self._pool = ProcessPool(limit, self._start_child)
         self._loaded = ""
         self._ids = itertools.count(1)
 
@@ -88,37 +88,37 @@ class CustomWorkers:
             return self._loaded
 
     async def ask(self, **question: object) -> WorkerAnswer:
-        """Have a call answered. Raises ImportFailed or CallFailed; the child is dead then."""
+        """Have a call answered. Raises ImportFailed or CallFailed; the child has ended then."""
         async with self._pool.child() as child:
             try:
-                return await self._asked(child, question)
+                return await self._ask_child(child, question)
             except TimeoutError:
-                said = f"; it last wrote: {child.last_words}" if child.last_words else ""
-                raise CallFailed(f"it gave no result within {self._timeout:g} s{said}") from None
+                note = f"; it last wrote: {child.last_words}" if child.last_words else ""
+                raise CallFailedError(f"it gave no result within {self._timeout:g} s{note}") from None
             except ProcessDiedError as error:
-                raise CallFailed(str(error)) from None
+                raise CallFailedError(str(error)) from None
 
     async def aclose(self) -> None:
         """End the idle children."""
         await self._pool.aclose()
 
-    async def _imported(self) -> LineProcess:
+    async def _start_child(self) -> LineProcess:
         """Return a new child that has imported the evaluator."""
-        child = LineProcess(_ARGV, env=_environment(), overhear=_Overheard(self.evaluator.name))
+        child = LineProcess(_ARGV, env=_environment(), overhear=_OutputLog(self.evaluator.name))
         try:
             await child.start()
-            answer = await self._asked(child, self._setup)
+            answer = await self._ask_child(child, self._setup)
         except TimeoutError:
-            raise ImportFailed(f"it did not end within {self._timeout:g} s") from None
+            raise ImportFailedError(f"it did not end within {self._timeout:g} s") from None
         except ProcessDiedError as error:
-            raise ImportFailed(str(error)) from None
+            raise ImportFailedError(str(error)) from None
         if answer.failed is not None:
             await child.aclose()
-            raise ImportFailed(answer.failed, answer)
+            raise ImportFailedError(answer.failed, answer)
         self._loaded = answer.loaded
         return child
 
-    async def _asked(self, child: LineProcess, question: Mapping[str, object]) -> WorkerAnswer:
+    async def _ask_child(self, child: LineProcess, question: Mapping[str, object]) -> WorkerAnswer:
         number = next(self._ids)
         # ASCII, in which lone surrogates survive.
         line = json.dumps({"id": number, **question}).encode("ascii")
@@ -126,22 +126,22 @@ class CustomWorkers:
         if answer is None or answer.id != number:
             await child.aclose()
             raise ProcessDiedError(
-                "its process answered nonsense; does it write to the descriptors of others?"
+                "its process wrote something that is not an answer; does it write to file descriptors that it did not open?"
             )
         return answer
 
 
-class _Overheard:
+class _OutputLog:
     """Logs what the code of an evaluator writes to stdout and stderr, a message a line."""
 
     def __init__(self, name: str) -> None:
-        self._name, self._begun = name, b""
+        self._name, self._line = name, b""
 
     def __call__(self, data: bytes) -> None:
         """Log the lines that end here; no data ends the last one."""
-        *lines, self._begun = (self._begun + (data or b"\n")).split(b"\n")
-        if len(self._begun) > _LONGEST_LINE:
-            lines, self._begun = [*lines, self._begun], b""
+        *lines, self._line = (self._line + (data or b"\n")).split(b"\n")
+        if len(self._line) > _LONGEST_LINE:
+            lines, self._line = [*lines, self._line], b""
         for line in lines:
             if (line or data) and _log.isEnabledFor(logging.DEBUG):
                 _log.debug("%s: %s", self._name, line.decode("utf-8", "replace").rstrip("\r"))

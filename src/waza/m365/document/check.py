@@ -1,4 +1,4 @@
-"""Checking nodes of JSON against parts: every mistake once, at its place, and what to do about it."""
+"""Checking nodes of JSON against structs: every mistake once, with its place and what to do."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from waza.m365.document.objects import DocumentObject
 from waza.problem import Code, Problem, Severity
 
 Rule: TypeAlias = Callable[[Any, yaml.Node, KeyPath], bool]
-"""Checks a value of a type, given without its mark, at a path; tells whether it is right."""
+"""Checks the value at a path against a type, and returns whether it is valid."""
 
-SIMILAR = 0.75  # how alike names are that people take for one another, from 0 to 1
+SIMILAR = 0.75  # how alike two names must be to be taken for one another, from 0 to 1
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class Checker:
     """Checks the nodes of one document and collects Problems. `rules` are those that parts mark by name.
 
-    Nothing is converted: a text is a text, null is none, and 2.0 is a whole number. Every method tells
-    whether the value is right.
+    Nothing is converted: only a text is a text, null is not a text, and 2.0 is a whole number. Every method
+    returns whether the value is valid.
     """
 
     def __init__(self, document: Document, rules: Mapping[str, Rule]) -> None:
         self.document, self.rules = document, rules
         self.problems: list[Problem] = []
 
-    def say(
+    def report(
         self,
         node: yaml.Node,
         path: KeyPath,
@@ -42,19 +42,23 @@ class Checker:
         *,
         code: Code = "invalid-value",
     ) -> bool:
-        """Note a mistake at a node."""
+        """Add a problem at a node; return whether the node is valid all the same."""
         self.problems.append(self.document.problem(code, node, path, message, hint, severity))
         return severity == "warning"
 
-    def value(self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None = None) -> bool:
-        """Check a value of any type that parts have."""
+    def check_value(
+        self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None = None
+    ) -> bool:
+        """Check a value of any type that fields have."""
         origin, args = get_origin(wanted), get_args(wanted)
         if origin is Annotated:
             return self._annotated(args[0], args[1], node, path)
         if origin in (Union, UnionType):
             if NoneType in args and isinstance(node, yaml.Scalar) and node.value is None:
                 return True
-            return self.value(args[0], node, path, meta)  # the others stand for null and for no key
+            return self.check_value(
+                args[0], node, path, meta
+            )  # the other types are for null and for a missing key
         if origin is Literal:
             return self._choice(args, node, path)
         if origin is list:
@@ -64,15 +68,15 @@ class Checker:
         if wanted is Any:
             return True
         return (
-            self.part(wanted, node, path)
+            self.check_object(wanted, node, path)
             if issubclass(wanted, DocumentObject)
             else self._scalar(wanted, node, path, meta)
         )
 
-    def part(self, wanted: type[DocumentObject], node: yaml.Node, path: KeyPath) -> bool:
-        """Check an object: its keys, and what they hold."""
+    def check_object(self, wanted: type[DocumentObject], node: yaml.Node, path: KeyPath) -> bool:
+        """Check an object: its keys and their values."""
         if not isinstance(node, yaml.Mapping):
-            return self.mismatch(node, path, "an object")
+            return self.report_mismatch(node, path, "an object")
         fields = {field.key: field for field in fields_of(wanted)}
         strange = [key for key in node.entries if key not in fields]
         missing = [key for key, field in fields.items() if field.required and key not in node.entries]
@@ -81,77 +85,83 @@ class Checker:
             meant = nearest(key, strange, SIMILAR)
             if not meant or wanted.more:
                 hint = f"{meant!r} is probably meant to be it" if meant else ""
-                self.say(node, path, f"{key!r} is missing", hint, code="missing-key")
+                self.report(node, path, f"{key!r} is missing", hint, code="missing-key")
         if strange and not wanted.more:
             right = False
             for key in strange:
-                self.unknown(wanted, node, key, path)
+                self.report_unknown_key(wanted, node, key, path)
         for key, child in node.entries.items():
             if key in fields:
-                right &= self.value(fields[key].type, child, (*path, key))
+                right &= self.check_value(fields[key].type, child, (*path, key))
         return right
 
-    def unknown(self, wanted: type[DocumentObject], node: yaml.Mapping, key: str, path: KeyPath) -> bool:
-        """Note a key that a part does not have."""
+    def report_unknown_key(
+        self, wanted: type[DocumentObject], node: yaml.Mapping, key: str, path: KeyPath
+    ) -> bool:
+        """Report an unknown key of an object."""
         known = sorted(field.key for field in fields_of(wanted))
         meant = nearest(key, known, SIMILAR)
         other = f"did you mean {meant!r}?" if meant else wanted.otherwise or f"known: {', '.join(known)}"
         hint = wanted.advice.get(key, other)
-        return self.say(node.keys[key], (*path, key), f"unknown key {key!r}", hint, code="unknown-key")
+        return self.report(node.keys[key], (*path, key), f"unknown key {key!r}", hint, code="unknown-key")
 
-    def mismatch(self, node: yaml.Node, path: KeyPath, wanted: str, hint: str = "") -> bool:
-        """Note a value of another type than the wanted one."""
+    def report_mismatch(self, node: yaml.Node, path: KeyPath, wanted: str, hint: str = "") -> bool:
+        """Report a value of another type than the wanted one."""
         if isinstance(node, yaml.Scalar) and node.value is None and path and isinstance(path[-1], str):
             hint = hint or "leave the key out"
-        return self.say(node, path, f"is {found(node)}, but must be {wanted}", hint, code="wrong-type")
+        return self.report(
+            node, path, f"is {describe_node(node)}, but must be {wanted}", hint, code="wrong-type"
+        )
 
     def _annotated(self, inner: Any, meta: msgspec.Meta, node: yaml.Node, path: KeyPath) -> bool:
         name = (meta.extra or {}).get("rule")
-        return self.rules[name](inner, node, path) if name else self.value(inner, node, path, meta)
+        return self.rules[name](inner, node, path) if name else self.check_value(inner, node, path, meta)
 
     def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: KeyPath) -> bool:
         if isinstance(node, yaml.Scalar) and node.value in choices:
             return True
-        return self.mismatch(
+        return self.report_mismatch(
             node, path, f"one of: {', '.join(choices)}" if len(choices) > 1 else f"{choices[0]!r}"
         )
 
     def _list(self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None) -> bool:
         if not isinstance(node, yaml.Sequence):
-            return self.mismatch(node, path, "a list")
+            return self.report_mismatch(node, path, "a list")
         size, least, most = len(node.items), meta and meta.min_length, meta and meta.max_length
         if least is not None and size < least:
-            return self.say(node, path, "is empty, but must have at least one entry")
+            return self.report(node, path, "is empty, but must have at least one entry")
         if most is not None and size > most:
-            return self.say(node, path, f"has {size} entries, but may have at most {most}")
-        return every(self.value(wanted, item, (*path, i)) for i, item in enumerate(node.items))
+            return self.report(node, path, f"has {size} entries, but may have at most {most}")
+        return check_all(self.check_value(wanted, item, (*path, i)) for i, item in enumerate(node.items))
 
     def _mapping(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
         if not isinstance(node, yaml.Mapping):
-            return self.mismatch(node, path, "an object")
-        return every(self.value(wanted, child, (*path, key)) for key, child in node.entries.items())
+            return self.report_mismatch(node, path, "an object")
+        return check_all(self.check_value(wanted, child, (*path, key)) for key, child in node.entries.items())
 
     def _scalar(self, wanted: type, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None) -> bool:
         value: Any = node.value if isinstance(node, yaml.Scalar) else None
-        if not _is(wanted, value):
-            return self.mismatch(node, path, _NAMES[wanted], _quotes(wanted, value))
+        if not _is_type(wanted, value):
+            return self.report_mismatch(node, path, _NAMES[wanted], _quoting_hint(wanted, value))
         if meta is None:
             return True
         if meta.min_length and not value:
-            return self.say(node, path, "must not be empty")
+            return self.report(node, path, "must not be empty")
         for limit, words, broken in ((meta.ge, "at least", operator.lt), (meta.le, "at most", operator.gt)):
             if limit is not None and broken(value, limit):
-                return self.say(node, path, f"is {found(node, kind=False)}, but must be {words} {limit:g}")
+                return self.report(
+                    node, path, f"is {describe_node(node, kind=False)}, but must be {words} {limit:g}"
+                )
         return True
 
 
-def every(checks: Iterable[bool]) -> bool:
-    """Go through all checks, those behind a failed one as well; tell whether all are right."""
+def check_all(checks: Iterable[bool]) -> bool:
+    """Run all checks, even after one failed, and return whether all passed."""
     return all(list(checks))
 
 
-def found(node: yaml.Node, *, kind: bool = True) -> str:
-    """Return what stands at a node, in words; without `kind` a number as it stands."""
+def describe_node(node: yaml.Node, *, kind: bool = True) -> str:
+    """Describe the value of a node; without `kind`, a number is as written."""
     if isinstance(node, yaml.Mapping):
         return "an object"
     if isinstance(node, yaml.Sequence):
@@ -159,10 +169,10 @@ def found(node: yaml.Node, *, kind: bool = True) -> str:
     text = node.text if len(node.text) <= 60 else node.text[:57] + "..."
     if isinstance(node.value, str):
         return f"the text {text!r}"
-    return f"the number {text}" if kind and _is(float, node.value) else text
+    return f"the number {text}" if kind and _is_type(float, node.value) else text
 
 
-def _is(wanted: type, value: object) -> bool:
+def _is_type(wanted: type, value: object) -> bool:
     if wanted is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if wanted is int:
@@ -171,8 +181,8 @@ def _is(wanted: type, value: object) -> bool:
     return isinstance(value, wanted)
 
 
-def _quotes(wanted: type, value: object) -> str:
-    """Return the advice for a value that has quotes too many or lacks them."""
+def _quoting_hint(wanted: type, value: object) -> str:
+    """Return the hint for a value with missing or unwanted quotes."""
     if isinstance(value, str) and wanted is not str:
         return "write it without quotes"
     return "put it in quotes" if wanted is str and value is not None else ""

@@ -1,4 +1,4 @@
-"""An evaluation document, schema 1.7, as it is written; the names of its keys are those of the format."""
+"""An evaluation document, schema 1.7, as structs; the names of their fields are the keys of the format."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ErrorObject(DocumentObject, frozen=True, kw_only=True):
 
 
 class DocumentTurn(DocumentObject, frozen=True, kw_only=True):
-    """One prompt and what came of it: an item of its own, or a turn of a conversation."""
+    """One prompt and its results: a single item, or a turn of a conversation."""
 
-    otherwise: ClassVar = "keys of your own belong under 'extensions'"
+    otherwise: ClassVar = "custom keys belong under 'extensions'"
     advice: ClassVar = {
         **dict.fromkeys(DOCUMENTED, _MOVE),
         **dict.fromkeys(
@@ -87,7 +87,7 @@ class Thread(DocumentObject, frozen=True, kw_only=True):
 
 
 class Metadata(DocumentObject, frozen=True, kw_only=True):
-    """What is known of the document as a whole."""
+    """Facts about the document as a whole."""
 
     more: ClassVar = True
     name: str = ""

@@ -1,4 +1,4 @@
-"""What the objects of an evaluation document are made of: structs whose types and limits are the rules."""
+"""The base of the objects of an evaluation document: structs whose types and limits are the rules."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Open: TypeAlias = dict[str, Any]
 class DocumentObject(msgspec.Struct, frozen=True, kw_only=True):
     """An object of the document. Its fields are its keys, and it has no others unless `more` is set.
 
-    `advice` says what to do about a key that people write here though it is none; `otherwise` is said of
-    every other unknown key that resembles none of ours.
+    `advice` are hints for keys that people write here by mistake; `otherwise` is the hint for any other unknown
+    key that does not resemble a known one.
     """
 
     more: ClassVar[bool] = False
@@ -30,8 +30,8 @@ class DocumentObject(msgspec.Struct, frozen=True, kw_only=True):
 P = TypeVar("P", bound=DocumentObject)
 
 
-def typed(kind: type[P], data: Open) -> P:
-    """Return plain data that was checked as a part."""
+def convert_object(kind: type[P], data: Open) -> P:
+    """Return plain data, which was checked, as a struct."""
     return msgspec.convert(data, kind, strict=False)  # not strict, since 2.0 is a whole number in JSON
 
 

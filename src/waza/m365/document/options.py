@@ -7,7 +7,16 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from waza.m365.document.objects import DocumentObject, NonEmpty, Open, Positive, Scale, Share, rule, typed
+from waza.m365.document.objects import (
+    DocumentObject,
+    NonEmpty,
+    Open,
+    Positive,
+    Scale,
+    Share,
+    convert_object,
+    rule,
+)
 
 Evaluators: TypeAlias = dict[str, dict[str, Any]]
 """Evaluator names to their options, in order."""
@@ -99,20 +108,20 @@ NEEDS = {
 OF_SEARCHES = ("RetrievalQuery", "RetrievalResult")
 """Built-in evaluators that look at the agent's searches, not at its response."""
 
-RETIRED = "ToolCallAccuracy"  # once a built-in evaluator; nobody else may have the name
+RETIRED = "ToolCallAccuracy"  # once a built-in evaluator; no custom evaluator may have the name
 RESERVED = (*BUILT_IN, RETIRED)
 CITATION_FORMATS = ("oai_unicode", "bracket", "markdown", "mixed")  # the first one is the default
 
 
-class Taken(msgspec.Struct, frozen=True):
+class NameConflict(msgspec.Struct, frozen=True):
     """Why a name cannot be used, and what to do."""
 
     message: str
     hint: str
 
 
-def taken_name(name: str) -> Taken | None:
-    """Return why neither a built-in nor a custom evaluator can have this name; None: one can.
+def name_conflict(name: str) -> NameConflict | None:
+    """Return why no evaluator can have this name; None if one can.
 
     Names differ by case, but no custom evaluator may have a name that differs from a reserved one by case only.
     """
@@ -121,18 +130,18 @@ def taken_name(name: str) -> Taken | None:
     reserved = next((known for known in RESERVED if known.lower() == name.lower()), "")
     if reserved == RETIRED:
         hint = "in a suite, the graders tool_calls and tool_constraint look at tool calls"
-        return Taken(f"the evaluator {RETIRED} is not available in this program", hint)
+        return NameConflict(f"the evaluator {RETIRED} is not available in this program", hint)
     if reserved:
         message = f"there is no evaluator {name!r}; names are case-sensitive, and this one is reserved"
-        return Taken(message, f"write {reserved!r}, or name an evaluator of your own domain_{name}")
+        return NameConflict(message, f"write {reserved!r}, or name your custom evaluator domain_{name}")
     return None
 
 
-def options_of(name: str, options: Open) -> DocumentObject:
+def convert_options(name: str, options: Open) -> DocumentObject:
     """Return the valid options of an evaluator as its struct, with the defaults filled in."""
-    return typed(BUILT_IN.get(name, CustomOptions), options)
+    return convert_object(BUILT_IN.get(name, CustomOptions), options)
 
 
-def written(number: float) -> int | float:
-    """Return a number as people write it: 4, not 4.0."""
+def plain_number(number: float) -> int | float:
+    """Return a whole number as an int: 4, not 4.0."""
     return int(number) if float(number).is_integer() else number

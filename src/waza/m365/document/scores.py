@@ -1,4 +1,4 @@
-"""What evaluators say, as a document keeps it; and what is known of how the agent came to its response."""
+"""Scores and diagnostics in a document: the results of evaluators, and the searches of the agent."""
 
 from __future__ import annotations
 
@@ -130,10 +130,10 @@ SCORES: dict[str, type[DocumentObject]] = {
 
 
 UNREADABLE = "unreadable"
-"""Key of ours in `diagnostics`: why citations or diagnostics of the agent could not be kept."""
+"""Key of waza in `diagnostics`: why citations or diagnostics of the agent could not be kept."""
 
 TRACEBACKS = "evaluator_tracebacks"
-"""Key of ours in `diagnostics`: tracebacks of evaluators that raised an exception, by their names."""
+"""Key of waza in `diagnostics`: tracebacks of evaluators that raised an exception, by their names."""
 
 
 class Query(DocumentObject, frozen=True, kw_only=True):
@@ -172,7 +172,7 @@ class RetrievalExecution(DocumentObject, frozen=True, kw_only=True):
 
 
 class Diagnostics(DocumentObject, frozen=True, kw_only=True):
-    """What is known of how the agent came to its response."""
+    """How the agent came to its response."""
 
     more: ClassVar = True
     retrieval_executions: list[RetrievalExecution] | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""What `waza m365 init` writes: a document, an evaluator of one's own in plain Python, and a word about both."""
+"""What `waza m365 init` writes: a document, a custom evaluator in plain Python, and a readme."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MaxWords:
 
 _README = f"""\
 `waza m365 run {DOCUMENT}`, from the folder above, asks the agent every prompt of the document and gives each
-response to the evaluators that it names. `{EVALUATOR}` is ours, in `custom-evaluators/{EVALUATOR}/`; Relevance,
+response to the evaluators that it names. `{EVALUATOR}` is a custom one, in `custom-evaluators/{EVALUATOR}/`; Relevance,
 Coherence and other built-in ones, some of which need a judge model, can be named beside it.
 """
 

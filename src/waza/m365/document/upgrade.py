@@ -17,13 +17,13 @@ from waza.m365.document.version import SCHEMA_VERSION, is_older
 from waza.problem import Problem
 
 Kind = Literal["form", "added", "version", "moved"]
-_MOVED = "is no key of the format, moved under 'extensions'"
+_MOVED = "is not a key of the format, moved under 'extensions'"
 _VERSION = re.compile(r'("schemaVersion"\s*:\s*)"[^"]*"')
 _START = re.compile(r"\s*\{(\s*)")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What was changed: at the node that stood there before, on a path of the document as it is now."""
+    """A change: the node before it, and its path in the upgraded document."""
 
     kind: Kind
     message: str
@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True):
     path: KeyPath = ()
 
 
-class Upgraded(msgspec.Struct, frozen=True):
+class UpgradeResult(msgspec.Struct, frozen=True):
     """A document in its current form, whose nodes keep their places, and what had to be changed for it."""
 
     document: Document
@@ -39,7 +39,7 @@ class Upgraded(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-def upgrade(document: Document) -> Upgraded:
+def upgrade(document: Document) -> UpgradeResult:
     """Return the document in the current form; it need not be valid, before or after.
 
     A bare list of prompts, two lists of prompts and expected responses, a missing or an older version are
@@ -47,18 +47,18 @@ def upgrade(document: Document) -> Upgraded:
     as far as these do not have them yet.
     """
     changes: list[Change] = []
-    problems = list(_uneven(document))
+    problems = list(_check_lengths(document))
     root = document.root
     if not problems and (form := older_form(root)):
         changes.append(Change("form", f"turned {form} into items", root))
-        root = _items_of(root)
+        root = _convert_prompts(root)
     if isinstance(root, yaml.Mapping) and not problems:
-        root = _versioned(root, changes)
-        root = _with_items(root, changes)
-    return Upgraded(Document(document.file, root), tuple(changes), tuple(problems))
+        root = _set_version(root, changes)
+        root = _upgrade_items(root, changes)
+    return UpgradeResult(Document(document.file, root), tuple(changes), tuple(problems))
 
 
-def rewritten(text: str, upgraded: Upgraded) -> str:
+def rewrite(text: str, upgraded: UpgradeResult) -> str:
     """Return the text of the document in its current form; its layout stays if only the version changes."""
     wanted = yaml.to_plain(upgraded.document.root)
     kinds = {change.kind for change in upgraded.changes}
@@ -66,22 +66,22 @@ def rewritten(text: str, upgraded: Upgraded) -> str:
     if kinds == {"version"}:
         edited = _VERSION.sub(rf'\g<1>"{SCHEMA_VERSION}"', text, count=1)
     elif kinds == {"added"}:
-        edited = _START.sub(_with_version, text, count=1)
-    return edited if _reads_as(edited, wanted) else dump(wanted)
+        edited = _START.sub(_insert_version, text, count=1)
+    return edited if _parses_to(edited, wanted) else dump(wanted)
 
 
-def _with_version(start: re.Match[str]) -> str:
+def _insert_version(start: re.Match[str]) -> str:
     return f'{start.group()}"schemaVersion": "{SCHEMA_VERSION}",{start.group(1) or " "}'
 
 
-def _reads_as(text: str, wanted: object) -> bool:
+def _parses_to(text: str, wanted: object) -> bool:
     try:
         return yaml.to_plain(load(text.encode())) == wanted
     except JsonError:
         return False
 
 
-def _uneven(document: Document) -> list[Problem]:
+def _check_lengths(document: Document) -> list[Problem]:
     """Return what keeps two lists from becoming items."""
     root = document.root
     if not (isinstance(root, yaml.Mapping) and older_form(root)):
@@ -99,12 +99,12 @@ def _uneven(document: Document) -> list[Problem]:
     return []
 
 
-def _items_of(root: yaml.Node) -> yaml.Mapping:
-    """Return the document with `items` that an older form stands for."""
+def _convert_prompts(root: yaml.Node) -> yaml.Mapping:
+    """Return the document of an older form with `items`."""
     if isinstance(root, yaml.Sequence):
         return _mapping(root, {"items": root})
     if not isinstance(root, yaml.Mapping):
-        raise TypeError(root)  # older_form told otherwise
+        raise TypeError(root)  # older_form excludes it
     prompts, expected = root.entries["prompts"], root.entries.get("expected_responses")
     answers = expected.items if isinstance(expected, yaml.Sequence) else []
     items: list[yaml.Node] = []
@@ -117,7 +117,7 @@ def _items_of(root: yaml.Node) -> yaml.Mapping:
     return _mapping(root, {**others, "items": yaml.Sequence(items, prompts.line, prompts.column)})
 
 
-def _versioned(root: yaml.Mapping, changes: list[Change]) -> yaml.Mapping:
+def _set_version(root: yaml.Mapping, changes: list[Change]) -> yaml.Mapping:
     node = root.entries.get("schemaVersion")
     current = yaml.Scalar(SCHEMA_VERSION, SCHEMA_VERSION, root.line, root.column)
     if node is None:
@@ -130,30 +130,30 @@ def _versioned(root: yaml.Mapping, changes: list[Change]) -> yaml.Mapping:
     return root
 
 
-def _with_items(root: yaml.Mapping, changes: list[Change]) -> yaml.Mapping:
+def _upgrade_items(root: yaml.Mapping, changes: list[Change]) -> yaml.Mapping:
     items = root.entries.get("items")
     if not isinstance(items, yaml.Sequence):
         return root
-    moved = [_item(item, ("items", i), changes) for i, item in enumerate(items.items)]
+    moved = [_upgrade_item(item, ("items", i), changes) for i, item in enumerate(items.items)]
     return _mapping(root, {**root.entries, "items": yaml.Sequence(moved, items.line, items.column)})
 
 
-def _item(item: yaml.Node, path: KeyPath, changes: list[Change]) -> yaml.Node:
+def _upgrade_item(item: yaml.Node, path: KeyPath, changes: list[Change]) -> yaml.Node:
     if not isinstance(item, yaml.Mapping):
         return item
     thread = is_thread(item)
-    item = _moved(item, path, changes, [key for key in DOCUMENTED if not (thread and key == "name")])
+    item = _move_keys(item, path, changes, [key for key in DOCUMENTED if not (thread and key == "name")])
     turns = item.entries.get("turns")
     if not isinstance(turns, yaml.Sequence):
         return item
     moved = [
-        _moved(turn, (*path, "turns", i), changes, DOCUMENTED) if isinstance(turn, yaml.Mapping) else turn
+        _move_keys(turn, (*path, "turns", i), changes, DOCUMENTED) if isinstance(turn, yaml.Mapping) else turn
         for i, turn in enumerate(turns.items)
     ]
     return _mapping(item, {**item.entries, "turns": yaml.Sequence(moved, turns.line, turns.column)})
 
 
-def _moved(part: yaml.Mapping, path: KeyPath, changes: list[Change], keys: Sequence[str]) -> yaml.Mapping:
+def _move_keys(part: yaml.Mapping, path: KeyPath, changes: list[Change], keys: Sequence[str]) -> yaml.Mapping:
     """Return an item or turn whose keys of these names are under its extensions."""
     extensions = part.entries.get("extensions", yaml.Mapping({}, {}, part.line, part.column))
     if not isinstance(extensions, yaml.Mapping):
@@ -173,7 +173,7 @@ def _moved(part: yaml.Mapping, path: KeyPath, changes: list[Change], keys: Seque
 
 
 def _mapping(place: yaml.Node, entries: dict[str, yaml.Node]) -> yaml.Mapping:
-    """Return an object at the place of a node; keys that the node does not have stand there, too."""
+    """Return an object at the place of a node; keys that the node does not have get its place, too."""
     known = place.keys if isinstance(place, yaml.Mapping) else {}
     keys = {key: known.get(key, yaml.Scalar(key, key, place.line, place.column)) for key in entries}
     return yaml.Mapping(entries, keys, place.line, place.column)

@@ -15,8 +15,8 @@ def is_older(text: str) -> bool:
     return match is not None and current is not None and _numbers(match) < _numbers(current)
 
 
-def refused(text: str) -> tuple[str, str] | None:
-    """Return why a document of this version is not read, and what to do; None: it is read."""
+def version_problem(text: str) -> tuple[str, str] | None:
+    """Return why a document of this version is refused, and what to do; None if it is read."""
     if text == SCHEMA_VERSION or is_older(text):
         return None
     if _PATTERN.fullmatch(text):
@@ -24,7 +24,7 @@ def refused(text: str) -> tuple[str, str] | None:
         return f"version {text} is newer than {SCHEMA_VERSION}, the newest known here", hint
     if _OTHER.fullmatch(text):
         return f"version {text} is not readable here", f"versions 1.x are, up to {SCHEMA_VERSION}"
-    return f"{text[:60]!r} is no version", f'write one such as "{SCHEMA_VERSION}"'
+    return f"{text[:60]!r} is not a version", f'write one such as "{SCHEMA_VERSION}"'
 
 
 def _numbers(match: re.Match[str]) -> tuple[int, ...]:

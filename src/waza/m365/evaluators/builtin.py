@@ -12,7 +12,7 @@ from waza.m365.document.options import (
     PartialMatchOptions,
     RetrievalQueryOptions,
     RetrievalResultOptions,
-    options_of,
+    convert_options,
 )
 from waza.m365.evaluators.protocols import Evaluator
 from waza.m365.evaluators.retrieval import RetrievalQuery, RetrievalResult
@@ -29,19 +29,19 @@ def asks_judge(name: str, options: Mapping[str, Any], *, entailment: bool = Fals
     return name in JUDGED or (entailment and name == "RetrievalResult" and "expected_items" in options)
 
 
-def built_in(
+def make_built_in(
     name: str, options: Mapping[str, Any], judge: JudgeModel | None, *, entailment: bool = False
 ) -> Evaluator:
     """Return the built-in evaluator of a name with its options, which are valid.
 
-    `entailment` lets the judge say which of the `expected_items` the extracts of RetrievalResult support.
+    `entailment` lets the judge decide which of the `expected_items` the extracts of RetrievalResult support.
 
-    JudgeError: it needs a judge, and there is none. KeyError: no built-in evaluator has the name.
+    Raises JudgeError if it needs a judge and has no judge, KeyError if no built-in evaluator has the name.
     """
     asks = asks_judge(name, options, entailment=entailment)
     if asks and judge is None:
         raise JudgeError(f"the evaluator {name} needs a judge, and none is configured")
-    match options_of(name, dict(options)):
+    match convert_options(name, dict(options)):
         case JudgedOptions() as own if judge is not None:
             return RubricEvaluator(name, own, judge)
         case CitationsOptions() as own:

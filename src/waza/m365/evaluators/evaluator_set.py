@@ -1,4 +1,4 @@
-"""The evaluators of a run, ready to be called: all mistakes in them can be known before the first prompt."""
+"""The evaluators of a run, ready to be called: all mistakes in them are found before the first prompt."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from waza.m365.custom.custom_result import DEFAULT_THRESHOLD
 from waza.m365.custom.discover import CustomEvaluator, discover
 from waza.m365.custom.pool import TIMEOUT, CustomPool
 from waza.m365.custom.promptflow_shim import Runtime
-from waza.m365.document.options import BUILT_IN, CustomOptions, Evaluators, options_of, written
-from waza.m365.evaluators.builtin import asks_judge, built_in
+from waza.m365.document.options import BUILT_IN, CustomOptions, Evaluators, convert_options, plain_number
+from waza.m365.evaluators.builtin import asks_judge, make_built_in
 from waza.m365.evaluators.protocols import Evaluator, EvaluatorInput, EvaluatorResult, result_from
 from waza.m365.judges.judge_model import JudgeError, JudgeModel
 from waza.problem import Problem
@@ -23,8 +23,8 @@ from waza.problem import Problem
 class EvaluatorSets:
     """The evaluators of a run, wherever their directories are; ended with the run.
 
-    `timeout` and `runtime` are those of `CustomPool`, `entailment` is that of `built_in`. `judge` serves all
-    evaluators that ask a model; None: nobody has chosen one yet.
+    `timeout` and `runtime` are those of `CustomPool`, `entailment` is that of `make_built_in`. `judge` serves all
+    evaluators that ask a model; None until one is chosen.
     """
 
     def __init__(
@@ -36,14 +36,14 @@ class EvaluatorSets:
         self._checking = asyncio.Lock()
         self._checked: JudgeModel | None = None
         self._fault: JudgeError | None = None
-        self._panels: dict[Path, EvaluatorSet] = {}
+        self._sets: dict[Path, EvaluatorSet] = {}
 
-    def at(self, root: Path) -> EvaluatorSet:
+    def for_directory(self, root: Path) -> EvaluatorSet:
         """Return the evaluators that can be used where `root` has the directory `custom-evaluators`."""
-        if root not in self._panels:
-            host = CustomPool(timeout=self._timeout, runtime=self._runtime)
-            self._panels[root] = EvaluatorSet(root, host, entailment=self.entailment)
-        return self._panels[root]
+        if root not in self._sets:
+            pool = CustomPool(timeout=self._timeout, runtime=self._runtime)
+            self._sets[root] = EvaluatorSet(root, pool, entailment=self.entailment)
+        return self._sets[root]
 
     async def check_judge(self) -> None:
         """Find out whether the judge can be asked, once. Raises JudgeError."""
@@ -59,17 +59,17 @@ class EvaluatorSets:
 
     async def aclose(self) -> None:
         """End the child processes and the judge."""
-        for panel in self._panels.values():
-            await panel.host.aclose()
+        for one in self._sets.values():
+            await one.pool.aclose()
         if self.judge is not None:
             await self.judge.aclose()
 
 
 class EvaluatorSet:
-    """Custom evaluators below a directory, which `host` runs, and built-in ones."""
+    """Custom evaluators below a directory, which `pool` runs, and built-in ones."""
 
-    def __init__(self, root: Path, host: CustomPool, *, entailment: bool = False) -> None:
-        self.root, self.host, self.entailment = root, host, entailment
+    def __init__(self, root: Path, pool: CustomPool, *, entailment: bool = False) -> None:
+        self.root, self.pool, self.entailment = root, pool, entailment
         self._found: dict[str, CustomEvaluator] = {}
         self._looked_for: dict[str, list[Problem]] = {}
 
@@ -83,8 +83,8 @@ class EvaluatorSet:
                 self._found.update({one.name: one for one in found.evaluators})
         return [problem for name in names for problem in self._looked_for[name]]
 
-    def judges(self, used: Iterable[Evaluators]) -> list[str]:
-        """Return which of these evaluators, which were looked for, ask a language model."""
+    def names_asking_judge(self, used: Iterable[Evaluators]) -> list[str]:
+        """Return which of these evaluators ask a language model; `find` must have looked for them."""
         found = {
             name: None
             for evaluators in used
@@ -94,7 +94,7 @@ class EvaluatorSet:
         return list(found)
 
     def check_judge(self, judge: JudgeModel | None, used: Iterable[Evaluators]) -> None:
-        """Raise JudgeError where a custom judge could not ask anybody: it has a model client of its own."""
+        """Raise JudgeError if a custom judge could not ask a model, since it uses its own client."""
         judges = sorted({name for evaluators in used for name in evaluators if self.is_judge(name)})
         if judges and (judge is None or not judge.model_config):
             raise JudgeError(
@@ -103,21 +103,21 @@ class EvaluatorSet:
 
     async def start(self, names: Iterable[str]) -> list[Problem]:
         """Import custom evaluators that were found, each once; return a problem for each that cannot be."""
-        return await self.host.start(
+        return await self.pool.start(
             [self._found[name] for name in dict.fromkeys(names) if name in self._found]
         )
 
     def make(self, name: str, options: Mapping[str, Any], judge: JudgeModel | None) -> Evaluator:
         """Return an evaluator of one response; custom ones must have been started."""
         if name not in self._found:
-            return built_in(name, options, judge, entailment=self.entailment)
-        own = options_of(name, dict(options))
+            return make_built_in(name, options, judge, entailment=self.entailment)
+        own = convert_options(name, dict(options))
         if not isinstance(own, CustomOptions):
             raise TypeError(own)
-        return _Custom(self._found[name], own, self.host, judge)
+        return _Custom(self._found[name], own, self.pool, judge)
 
     def is_judge(self, name: str) -> bool:
-        """Tell whether a custom evaluator, which was looked for, is a judge."""
+        """Tell whether a custom evaluator is a judge; `find` must have looked for it."""
         return name in self._found and self._found[name].kind == "judge"
 
 
@@ -125,14 +125,14 @@ class _Custom:
     """A custom evaluator with its options."""
 
     def __init__(
-        self, evaluator: CustomEvaluator, options: CustomOptions, host: CustomPool, judge: JudgeModel | None
+        self, evaluator: CustomEvaluator, options: CustomOptions, pool: CustomPool, judge: JudgeModel | None
     ) -> None:
-        self.evaluator, self.options, self.host, self.judge = evaluator, options, host, judge
+        self.evaluator, self.options, self.pool, self.judge = evaluator, options, pool, judge
 
     async def __call__(self, case: EvaluatorInput) -> EvaluatorResult:
         given, name, kind = self.options.threshold, self.evaluator.name, self.evaluator.kind
-        threshold = DEFAULT_THRESHOLD[kind] if isinstance(given, msgspec.UnsetType) else written(given)
-        outcome = await self.host.call(
+        threshold = DEFAULT_THRESHOLD[kind] if isinstance(given, msgspec.UnsetType) else plain_number(given)
+        outcome = await self.pool.call(
             name,
             threshold=threshold,
             options=self.options.options,

@@ -15,7 +15,7 @@ Kind: TypeAlias = Literal["built-in", "judge", "code"]
 
 
 class EvaluatorInput(msgspec.Struct, frozen=True, kw_only=True):
-    """One response and what belongs to it. `retrieval` is None where nothing is known of the agent's searches."""
+    """One response and what belongs to it. `retrieval`: the agent's searches; None if they are unknown."""
 
     prompt: str
     response: str
@@ -25,7 +25,7 @@ class EvaluatorInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator said of one response. With an `error` it said nothing, and the rest does not count.
+    """The result of one evaluator for one response. With an `error`, the rest does not count.
 
     `score` is on the evaluator's own scale: 1 to 5 for those that judge, the count of Citations, 1 or 0 for
     ExactMatch, anything for code. `extra` are further keys of its entry; RetrievalQuery and RetrievalResult
@@ -44,7 +44,7 @@ class EvaluatorResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def result_from(found: CustomResult, threshold: Number, name: str, kind: Kind) -> EvaluatorResult:
-    """Return a score, or why there is none, as the result of an evaluator; it passes from the threshold on."""
+    """Return a score, or the reason why it is missing, as the result of an evaluator; it passes from the threshold on."""
     if found.score is None:
         return EvaluatorResult(name=name, kind=kind, error=found.error, traceback=found.traceback)
     return EvaluatorResult(

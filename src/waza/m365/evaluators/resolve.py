@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from waza.kit.decode import KeyPath
-from waza.m365.custom.custom_result import off_scale
-from waza.m365.custom.discover import Misnamed
+from waza.m365.custom.custom_result import threshold_problem
+from waza.m365.custom.discover import EvaluatorNameProblem
 from waza.m365.document.model import DocumentTurn
-from waza.m365.document.options import BUILT_IN, NEEDS, Evaluators, taken_name
+from waza.m365.document.options import BUILT_IN, NEEDS, Evaluators, name_conflict
 from waza.m365.document.read import EvalDocument
 from waza.problem import Problem
 from waza.suite.read import at
@@ -20,7 +20,7 @@ SYSTEM_DEFAULTS: Evaluators = {"Relevance": {}, "Coherence": {}}
 """What runs where neither the document nor an item names evaluators."""
 
 
-class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+class ResolvedEvaluators(msgspec.Struct, frozen=True, kw_only=True):
     """The evaluators of a document: for each item and each of its turns, names to options, in order.
 
     `custom` are the names that are not built in, each with the place that names it first; whether there
@@ -32,48 +32,48 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
 
 
-def resolve(document: EvalDocument) -> Resolved:
+def resolve(document: EvalDocument) -> ResolvedEvaluators:
     """Return the evaluators of every turn.
 
     The base are the document's defaults, or else ours. A turn's own evaluators extend it, with their
-    options over those of the base, key by key; or they replace it. A name that nobody may use is an error,
+    options over those of the base, key by key; or they replace it. A reserved name is an error,
     and so is a turn that replaces the base by nothing; a base of nothing that is not extended is a warning, and
     so is an evaluator whose turns lack what it needs.
     """
     base = SYSTEM_DEFAULTS if document.default_evaluators is None else document.default_evaluators
-    items = tuple(tuple(_of(turn, base) for turn in item.turns) for item in document.items)
+    items = tuple(tuple(_resolve_turn(turn, base) for turn in item.turns) for item in document.items)
     custom, problems = dict[str, KeyPath](), list[Problem]()
     for name, place, _ in _entries(document):
-        taken = taken_name(name)
+        taken = name_conflict(name)
         if taken:
             problems.append(_problem(document, place, taken.message, taken.hint))
         elif name not in BUILT_IN:
             custom.setdefault(name, place)
-    problems += [*_idle(document, items), *_starved(document, items)]
-    return Resolved(items=items, custom=custom, problems=tuple(problems))
+    problems += [*_check_empty(document, items), *_check_needs(document, items)]
+    return ResolvedEvaluators(items=items, custom=custom, problems=tuple(problems))
 
 
-def located_problems(
-    document: EvalDocument, resolved: Resolved, problems: Iterable[Problem]
+def locate_problems(
+    document: EvalDocument, resolved: ResolvedEvaluators, problems: Iterable[Problem]
 ) -> list[Problem]:
-    """Return problems of the custom evaluators; those of names stand where the document first has the name."""
+    """Return problems of the custom evaluators; those of names are placed where the document first has the name."""
     return [
         _problem(document, resolved.custom[problem.name], problem.message, problem.hint)
-        if isinstance(problem, Misnamed)
+        if isinstance(problem, EvaluatorNameProblem)
         else problem
         for problem in problems
     ]
 
 
-def off_scales(document: EvalDocument, judges: Container[str]) -> Iterator[Problem]:
+def check_thresholds(document: EvalDocument, judges: Container[str]) -> Iterator[Problem]:
     """Yield an error for each threshold of a custom judge that is not on its scale; `judges` are their names."""
     for name, place, options in _entries(document):
-        if name in judges and (wrong := off_scale(options)):
+        if name in judges and (wrong := threshold_problem(options)):
             path = (*place, "threshold")
             yield _problem(document, path, wrong, "")
 
 
-def _of(turn: DocumentTurn, base: Evaluators) -> Evaluators:
+def _resolve_turn(turn: DocumentTurn, base: Evaluators) -> Evaluators:
     own = turn.evaluators
     if isinstance(own, msgspec.UnsetType):
         return base
@@ -93,8 +93,8 @@ def _entries(document: EvalDocument) -> Iterator[tuple[str, KeyPath, dict[str, A
                 yield name, (*place, "evaluators", name), options
 
 
-def _idle(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> Iterator[Problem]:
-    """Yield what there is to say of turns on which nothing runs."""
+def _check_empty(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> Iterator[Problem]:
+    """Yield errors and warnings for turns without evaluators."""
     found = (evaluators for item in items for evaluators in item)
     for (turn, place), evaluators in zip(document.turns(), found, strict=True):
         if evaluators:
@@ -108,7 +108,7 @@ def _idle(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> 
             yield msgspec.structs.replace(problem, severity="warning")
 
 
-def _starved(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> Iterator[Problem]:
+def _check_needs(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ...]) -> Iterator[Problem]:
     """Yield a warning for each evaluator that will give no result, at the first turn that lacks what it needs."""
     turns = list(zip(document.turns(), (own for item in items for own in item), strict=True))
     for name, key in NEEDS.items():

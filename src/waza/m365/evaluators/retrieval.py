@@ -1,7 +1,7 @@
 """Evaluators of the agent's searches: RetrievalQuery and RetrievalResult.
 
-What counts is what the agent's platform recorded. Where nothing is known of its searches there is no
-result; that it searched for nothing is a result.
+They use what the agent's platform recorded. Without a record there is no result; no searches in a record are a
+result.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from msgspec import UNSET
 
 from waza.m365.document.options import RetrievalQueryOptions, RetrievalResultOptions
 from waza.m365.document.scores import RetrievalExecution
-from waza.m365.evaluators.entailment import ClaimResult, SearchHit, entailed, held, holds
+from waza.m365.evaluators.entailment import ClaimResult, SearchHit, contains, find_text, judge_support
 from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
 from waza.m365.judges.judge_model import JudgeModel
-from waza.m365.judges.judge_prompt import NoJudgement
+from waza.m365.judges.judge_prompt import NoJudgementError
 
-NO_TELEMETRY = (
-    "nothing is known of the agent's searches: the response came without diagnostics.retrieval_executions"
-)
+NO_TELEMETRY = "the agent's searches are unknown: the response came without diagnostics.retrieval_executions"
 THRESHOLD = 1.0
 
 
@@ -40,14 +38,14 @@ class RetrievalQuery:
     def _result(self, executions: Sequence[RetrievalExecution], tried: int) -> EvaluatorResult:
         options = self.options
         if not executions:
-            reason = _none_succeeded(options.capability, tried)
+            reason = _no_search_reason(options.capability, tried)
             return _query_result("retrieval_failure", reason)
         queries = [query.queryString or "" for execution in executions for query in execution.queries]
-        matched = [query for query in queries if holds(query, options.selector)]
+        matched = [query for query in queries if contains(query, options.selector)]
         if not matched:
             return _query_result("no_matching_query", f"no query holds {options.selector!r}")
-        missing = [term for term in options.includes if not _held(matched, term)]
-        unwanted = [term for term in options.excludes if _held(matched, term)]
+        missing = [term for term in options.includes if not _any_contains(matched, term)]
+        unwanted = [term for term in options.excludes if _any_contains(matched, term)]
         codes = {
             (False, False): "pass",
             (True, False): "required_terms_missing",
@@ -98,11 +96,11 @@ class RetrievalResult:
         known = _of_capability(case.retrieval, self.options.capability)
         succeeded = [one for one in known if not _failed(one)]
         if known and not succeeded:
-            return self._broken(_none_succeeded(self.options.capability, len(known)))
+            return self._failed_result(_no_search_reason(self.options.capability, len(known)))
         hits = self._hits(succeeded)
         try:
-            return self._result(hits, [await self._look(claim, hits) for claim in self._claims()])
-        except NoJudgement as error:
+            return self._result(hits, [await self._check_claim(claim, hits) for claim in self._claims()])
+        except NoJudgementError as error:
             return EvaluatorResult(name="RetrievalResult", error=str(error))
 
     def _hits(self, executions: Sequence[RetrievalExecution]) -> list[SearchHit]:
@@ -117,9 +115,9 @@ class RetrievalResult:
         ]
         return [hit for hit in found if hit.rank <= self.options.max_rank]
 
-    def _broken(self, reason: str) -> EvaluatorResult:
+    def _failed_result(self, reason: str) -> EvaluatorResult:
         """Return the result where every search failed: nothing was found, and nothing is known of what there is."""
-        missing = [ClaimResult(claim, reason).item() for claim in self._claims()]
+        missing = [ClaimResult(claim, reason).to_document() for claim in self._claims()]
         extra = {
             "diagnostic_code": "error",
             "results_evaluated": 0,
@@ -132,13 +130,13 @@ class RetrievalResult:
         expected = self.options.expected_items
         return [] if expected is UNSET else [item.retrievalExtract_contains for item in expected]
 
-    async def _look(self, claim: str, hits: Sequence[SearchHit]) -> ClaimResult:
-        return await entailed(claim, hits, self.judge) if self.judge else held(claim, hits)
+    async def _check_claim(self, claim: str, hits: Sequence[SearchHit]) -> ClaimResult:
+        return await judge_support(claim, hits, self.judge) if self.judge else find_text(claim, hits)
 
     def _result(self, hits: Sequence[SearchHit], findings: Sequence[ClaimResult]) -> EvaluatorResult:
         least = 0 if self.options.min_expected_count is UNSET else self.options.min_expected_count
-        matched = [finding.item() for finding in findings if finding.hit]
-        missing = [finding.item() for finding in findings if not finding.hit]
+        matched = [finding.to_document() for finding in findings if finding.hit]
+        missing = [finding.to_document() for finding in findings if not finding.hit]
         enough = len(hits) >= least
         extra = {
             "diagnostic_code": "count_below_minimum"
@@ -174,14 +172,14 @@ def _failed(execution: RetrievalExecution) -> bool:
     return (execution.status or "").casefold() in ("failure", "failed", "error")
 
 
-def _none_succeeded(capability: str, tried: int) -> str:
+def _no_search_reason(capability: str, tried: int) -> str:
     if not tried:
         return f"the agent ran no search with {capability}"
     return f"every search with {capability} failed: {tried} of {tried}"
 
 
-def _held(texts: Iterable[str], term: str) -> bool:
-    return any(holds(text, term) for text in texts)
+def _any_contains(texts: Iterable[str], term: str) -> bool:
+    return any(contains(text, term) for text in texts)
 
 
 def _result(name: str, score: float, *, passed: bool, reason: str, extra: dict[str, Any]) -> EvaluatorResult:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from waza.m365.custom.custom_result import custom_result
-from waza.m365.document.options import NEEDS, JudgedOptions, written
+from waza.m365.document.options import NEEDS, JudgedOptions, plain_number
 from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult, result_from
 from waza.m365.judges.judge_model import JudgeModel
-from waza.m365.judges.judge_prompt import NoJudgement, ask, judge_prompt
+from waza.m365.judges.judge_prompt import NoJudgementError, ask_judge, judge_prompt
 
 MATERIAL: Mapping[str, Sequence[str]] = {
     "Relevance": ("prompt", "response"),
@@ -39,14 +39,14 @@ class RubricEvaluator:
             return self._errored("the response is blank; there is nothing to judge")
         needed = NEEDS.get(self.name)
         if needed and not texts[needed].strip():
-            return self._errored(f"{self.name} needs {needed}, and there is none; write one")
+            return self._errored(f"{self.name} needs {needed}, which is missing; write one")
         material = [(_TITLES[field], text) for field, text in texts.items() if text.strip()]
         messages = judge_prompt([self.name.lower(), "material", "reply"], material, "response")
         try:
-            found = custom_result("judge", await ask(self.judge, messages, "score"))
-        except NoJudgement as error:
+            found = custom_result("judge", await ask_judge(self.judge, messages, "score"))
+        except NoJudgementError as error:
             return self._errored(str(error))
-        return result_from(found, written(self.options.threshold), self.name, "built-in")
+        return result_from(found, plain_number(self.options.threshold), self.name, "built-in")
 
     def _errored(self, text: str) -> EvaluatorResult:
         return EvaluatorResult(name=self.name, error=text)

@@ -14,7 +14,7 @@ from waza.m365.document.options import (
     CitationsOptions,
     ExactMatchOptions,
     PartialMatchOptions,
-    written,
+    plain_number,
 )
 from waza.m365.document.scores import Citation
 from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
@@ -77,20 +77,20 @@ class PartialMatch:
         if not case.expected_response.strip():
             return EvaluatorResult(name="PartialMatch", error=NO_EXPECTATION)
         threshold = self.options.threshold
-        score = overlap(case.response, case.expected_response, case_sensitive=self.options.case_sensitive)
+        score = word_f1(case.response, case.expected_response, case_sensitive=self.options.case_sensitive)
         return EvaluatorResult(
             name="PartialMatch",
             score=score,
-            threshold=written(threshold),
+            threshold=plain_number(threshold),
             passed=reaches(score, threshold),
             reason=f"Match score: {decimal(score, 3)}",
         )
 
 
-def overlap(response: str, expected: str, *, case_sensitive: bool = False) -> float:
+def word_f1(response: str, expected: str, *, case_sensitive: bool = False) -> float:
     """Return the F1 score of the words of two texts, from 0 to 1.
 
-    Words are maximal runs of letters and digits; one that occurs twice has to be matched twice. With the
+    Words are maximal runs of letters and digits; each occurrence has to be matched. With the
     share of common words in the response p and in the expected response r, F1 is 2pr / (p + r). Two texts
     without any word score 1.
     """
@@ -110,7 +110,7 @@ class Citations:
         """Count the citations."""
         known = self.options.citation_format in CITATION_FORMATS
         style = self.options.citation_format if known else CITATION_FORMATS[0]
-        found = citations(case.response, style)
+        found = find_citations(case.response, style)
         threshold = self.options.threshold
         return EvaluatorResult(
             name="Citations",
@@ -121,7 +121,7 @@ class Citations:
         )
 
 
-def citations(text: str, style: str) -> list[Citation]:
+def find_citations(text: str, style: str) -> list[Citation]:
     """Return the different citations of a text in the order in which they first occur.
 
     The formats:

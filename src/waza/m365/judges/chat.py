@@ -81,10 +81,10 @@ class ChatRequest:
 
     def __init__(self, model: ChatModel, question: Mapping[str, Any]) -> None:
         self._model, self._question, self._retries = model, question, 0
-        self.body = model.refusals.fitted(question)
+        self.body = model.refusals.fit(question)
 
     def next_wait(self, outcome: Outcome) -> float | None:
-        """Return the seconds until `body` is to be sent again; None: the outcome is a response of success.
+        """Return the seconds until `body` is to be sent again; None for a successful response.
 
         A parameter that the model refuses is left out of `body` at once. Raises JudgeError after the last try.
         """
@@ -120,7 +120,7 @@ class ChatRequest:
         refused = self._model.refusals.learn(self.body, answer)
         if refused:
             _log.info("%s does not accept %r; it is asked again without", self._model.name, refused)
-            self.body = self._model.refusals.fitted(self._question)
+            self.body = self._model.refusals.fit(self._question)
         return bool(refused)
 
     def _limit(self, outcome: Outcome) -> int:

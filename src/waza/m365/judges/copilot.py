@@ -25,7 +25,7 @@ class CopilotJudgeModel:
     """Asks a model of GitHub Copilot, or of the server that COPILOT_BASE_URL names. Starts with the first question."""
 
     def __init__(self, model: str, env: Mapping[str, str], limit: float = LIMIT) -> None:
-        """Prepare; `limit` is for one judgement, in seconds. JudgeError: the SDK is not installed."""
+        """Prepare; `limit` is for one judgement, in seconds. Raises JudgeError if the SDK is not installed."""
         self.model, self.limit = model, limit
         self.name = f"{model} of GitHub Copilot"
         self.model_config: Mapping[str, str] = {}
@@ -33,14 +33,14 @@ class CopilotJudgeModel:
         self._started = False
 
     async def check(self) -> None:
-        """Start the runtime. JudgeError: it does not start, or nobody is signed in."""
+        """Start the runtime. Raises JudgeError if it does not start, or no user is signed in."""
         try:
             await self._start()
         except WazaError as error:
             raise JudgeError(f"GitHub Copilot cannot judge: {error}") from error
 
     async def complete(self, messages: Sequence[Message]) -> str:
-        """Return the reply to the messages as one text. JudgeError: there is none, and why."""
+        """Return the reply to the messages as one text. Raises JudgeError with the reason if that fails."""
         try:
             async with asyncio.timeout(self.limit):
                 await self._start()
@@ -57,7 +57,7 @@ class CopilotJudgeModel:
             raise JudgeError(f"{NO_REPLY}{error}") from error
 
     async def aclose(self) -> None:
-        """Stop the runtime; nothing of it stays."""
+        """Stop the runtime and remove its files."""
         await self._executor.aclose()
         self._started = False
 

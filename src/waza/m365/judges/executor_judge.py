@@ -27,7 +27,7 @@ class ExecutorJudgeModel:
         """Do nothing; the executor was started."""
 
     async def complete(self, messages: Sequence[Message]) -> str:
-        """Return the reply to the messages as one text. JudgeError: there is none, and why."""
+        """Return the reply to the messages as one text. Raises JudgeError with the reason if that fails."""
         text = "\n\n".join(message.content for message in messages)
         try:
             interview = await self._judge.open(None)

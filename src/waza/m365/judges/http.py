@@ -1,4 +1,4 @@
-"""Judges behind HTTP: Azure OpenAI, OpenAI, and servers that speak like it. Needs httpx.
+"""Judges behind HTTP: Azure OpenAI, OpenAI, and compatible servers. Needs httpx.
 
 One judgement is one chat completion; `waza.m365.judges.chat` says what is tried again.
 """
@@ -47,7 +47,7 @@ class HttpJudge:
         )
 
     async def complete(self, messages: Sequence[Message]) -> str:
-        """Return the text of the reply. JudgeError: there is none, and why."""
+        """Return the text of the reply. Raises JudgeError with the reason that it has no text."""
         try:
             async with asyncio.timeout(self.limit):
                 response = await self._answer(ChatRequest(self._model, _body(self.service.model, messages)))
@@ -56,9 +56,9 @@ class HttpJudge:
         return self._text(response)
 
     async def check(self) -> None:
-        """Ask for the list of models, which costs nothing. JudgeError: nobody is there, or we are refused.
+        """Ask for the list of models, which costs nothing. Raises JudgeError if there is no answer or no access.
 
-        A server without such a list is there, and that is all that can be known of it.
+        A server that has no such list passes the check.
         """
         try:
             async with asyncio.timeout(CHECK_LIMIT):
@@ -70,7 +70,7 @@ class HttpJudge:
             raise self._model.failure(error) from None
         if response.status_code in http.DENIED:
             raise self._model.failure(response)
-        listed = _listed(response)
+        listed = _model_names(response)
         if self.service.lists_all and listed and self.service.model not in listed:
             known = ", ".join(listed[:5]) + (", ..." if len(listed) > 5 else "")
             _log.warning("%s: its server does not list this model; it lists %s", self._model.name, known)
@@ -82,7 +82,7 @@ class HttpJudge:
             await client.aclose()
 
     async def _answer(self, request: ChatRequest) -> httpx.Response:
-        """Return a response of success. JudgeError: there is none after all tries."""
+        """Return a successful response. Raises JudgeError after the last try."""
         while True:
             outcome: httpx.Response | httpx.HTTPError
             try:
@@ -123,8 +123,8 @@ class HttpJudge:
         elif why == "content_filter":
             ending = "gave no reply: the content filter of its service stopped it ('content_filter')"
         else:
-            said = f"; it ended by {why!r}" if why else f": {' '.join(response.text.split())}"
-            ending = f"answered without a text{said}"
+            detail = f"; it ended by {why!r}" if why else f": {' '.join(response.text.split())}"
+            ending = f"answered without a text{detail}"
         raise self._model.error(ending)
 
 
@@ -143,7 +143,7 @@ def _body(model: str, messages: Sequence[Message]) -> dict[str, Any]:
 
 
 def _is_cut(text: str) -> bool:
-    """Tell whether a reply that used up its tokens is not whole."""
+    """Tell whether a reply that used up its tokens is incomplete."""
     try:
         json.loads(text)
     except ValueError:
@@ -151,8 +151,8 @@ def _is_cut(text: str) -> bool:
     return False
 
 
-def _listed(response: httpx.Response) -> list[str]:
-    """Return the names of the models in a list; none where the response is no such list."""
+def _model_names(response: httpx.Response) -> list[str]:
+    """Return the names of the models in a list; empty if the response is not such a list."""
     try:
         return [str(one["id"]) for one in response.json()["data"]] if response.is_success else []
     except _NO_SUCH_JSON:

@@ -16,7 +16,7 @@ class JudgeError(WazaError):
     """A judge is not configured or could not answer. The text holds no key."""
 
 
-class NoJudge(JudgeError):  # noqa: N818 - a statement of fact reads better than NoJudgeError
+class NoJudgeError(JudgeError):
     """The environment names no judge."""
 
 

@@ -18,14 +18,14 @@ _SHOWN = 200  # characters of a reply that a message repeats
 _DECODER = json.JSONDecoder()
 
 
-class NoJudgement(Exception):  # noqa: N818  # it is an answer that an evaluator has to expect
-    """A judge gave no judgement; the text is that of the evaluator's error."""
+class NoJudgementError(Exception):
+    """A judge gave no judgement; the text becomes the error of the evaluator."""
 
 
 def judge_prompt(prompts: Sequence[str], material: Sequence[tuple[str, str]], subject: str) -> list[Message]:
-    """Return what a judge is told: prompts by their names, and titled texts in fences that none of them can close.
+    """Return the messages to a judge: the named prompts, and titled texts in fences that no text can close.
 
-    `subject` is what it assesses, in a word.
+    `subject` is a word for what the judge assesses.
     """
     _, sections = fence_sections(material)
     closing = f"Assess the {subject} now. Reply with the JSON object only."
@@ -35,26 +35,28 @@ def judge_prompt(prompts: Sequence[str], material: Sequence[tuple[str, str]], su
     ]
 
 
-async def ask(judge: JudgeModel, messages: Sequence[Message], key: str) -> dict[str, object]:
+async def ask_judge(judge: JudgeModel, messages: Sequence[Message], key: str) -> dict[str, object]:
     """Return the reply: one JSON object with the key, with or without a fence or prose around it.
 
-    NoJudgement: the judge broke down, or replied something else.
+    Raises NoJudgementError if the judge fails, or replies something else.
     """
     try:
         reply = await judge.complete(messages)
     except WazaError as error:
-        raise NoJudgement(f"Evaluator failed: {error}") from error
+        raise NoJudgementError(f"Evaluator failed: {error}") from error
     objects = _objects(reply)
     if len(objects) != 1:
         found = "several JSON objects" if objects else "no JSON object"
-        raise NoJudgement(f"could not parse the judge's reply: it holds {found}: {_shown(reply)}")
+        raise NoJudgementError(
+            f"could not parse the judge's reply: it contains {found}: {_short_repr(reply)}"
+        )
     if key not in objects[0]:
-        raise NoJudgement(f"could not parse the judge's reply: it has no '{key}': {_shown(reply)}")
+        raise NoJudgementError(f"could not parse the judge's reply: it has no '{key}': {_short_repr(reply)}")
     return objects[0]
 
 
 def _objects(text: str) -> list[dict[str, object]]:
-    """Return the JSON objects in a text that stand in no other one."""
+    """Return the outermost JSON objects in a text."""
     found: list[dict[str, object]] = []
     at = text.find("{")
     while at >= 0:
@@ -68,7 +70,7 @@ def _objects(text: str) -> list[dict[str, object]]:
     return found
 
 
-def _shown(reply: str) -> str:
+def _short_repr(reply: str) -> str:
     text = " ".join(reply.split())
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
 

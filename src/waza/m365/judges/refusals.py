@@ -1,6 +1,6 @@
 """Parameters that a model refuses: reasoning models take no sampling, and call the limit of tokens otherwise.
 
-The name of a deployment need not tell what model it is. So whoever refuses a parameter is asked again without it.
+The name of a deployment need not say which model it is, so a model that refuses a parameter is asked again without it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Refusals:
     def __init__(self) -> None:
         self._names: set[str] = set()
 
-    def fitted(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def fit(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of a question without what was refused; a limit of tokens gets its other name.
 
         Under that name what the model thinks counts as well, so that the limit is at least 8000.
@@ -43,16 +43,16 @@ class Refusals:
     def learn(self, body: Mapping[str, Any], answer: bytes) -> str:
         """Return the parameter of a body that an answer of failure refuses, which is left out from now on.
 
-        Empty where it refuses none, or none that could be left out.
+        Empty if it refuses none, or one that is required.
         """
-        name = _refused(answer)
+        name = _refused_parameter(answer)
         if name not in body or name in _NEEDED:
             return ""
         self._names.add(name)
         return name
 
 
-def _refused(answer: bytes) -> str:
+def _refused_parameter(answer: bytes) -> str:
     try:
         error = json.loads(answer)["error"]
         if error.get("code") not in _CODES:

@@ -1,4 +1,4 @@
-"""The judge that follows a script, for trying things out and for tests: no model is asked."""
+"""The judge that replies from a file, for trying evaluators out without a model."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptedJudgeModel:
-    """Replies as a file says: a list of `{match: text, reply: object or text}` in JSON or YAML.
+    """Replies from a file, a list of `{match: text, reply: object or text}` in JSON or YAML.
 
     The first entry whose `match` is in the user message counts; one without `match` fits all messages. Custom judges,
     which have clients of their own, reach it by an address of this machine.
     """
 
     def __init__(self, file: Path) -> None:
-        """Read the file. JudgeError: it is not there, or not such a list."""
-        self.file, self.script = file, _script(file)
+        """Read the file. Raises JudgeError if it cannot be read, or is not such a list."""
+        self.file, self.script = file, _read_script(file)
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         self.name = f"{MOCK}{file.name} ({content[:8]})"
         self.model_config: Mapping[str, str] = {}
@@ -46,7 +46,7 @@ class ScriptedJudgeModel:
             self.model_config = await self._endpoint.start()
 
     async def complete(self, messages: Sequence[Message]) -> str:
-        """Return the reply. JudgeError: no entry fits."""
+        """Return the reply. Raises JudgeError if no entry fits."""
         asked = "\n".join(message.content for message in messages if message.role == "user")
         for entry in self.script:
             if entry.match in asked:
@@ -60,7 +60,7 @@ class ScriptedJudgeModel:
             await endpoint.aclose()
 
 
-def _script(file: Path) -> list[ScriptedReply]:
+def _read_script(file: Path) -> list[ScriptedReply]:
     try:
         data = file.read_bytes()
         node = json_nodes.load(data) if file.suffix == ".json" else yaml.load(data)

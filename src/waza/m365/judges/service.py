@@ -30,7 +30,7 @@ AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
 NO_IDENTITY = """\
 {what}, and signing in to Azure without a key needs the package azure-identity.
 Install it: pip install azure-identity{otherwise}"""
-_OF_PROJECT = "/api/projects/"  # what stands behind the address of the resource
+_OF_PROJECT = "/api/projects/"  # follows the address of the resource
 
 Headers = Callable[[], Awaitable[Mapping[str, str]]]
 
@@ -39,7 +39,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     """A chat completion service: the address of the call, the model, and `config` for custom evaluators.
 
     `models` is the address of the list of models, and `lists_all` tells whether every model that can be asked is in
-    it. `address_variable` and `key_variable` are what to check where it is not there or refuses us.
+    it. `address_variable` and `key_variable` are what to check if it cannot be reached, or denies access.
     """
 
     url: str
@@ -57,9 +57,9 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def azure_service(env: Mapping[str, str]) -> Service:
-    """Return what the AZURE_* variables describe. JudgeError: something is missing or no good.
+    """Return what the AZURE_* variables describe. Raises JudgeError if something is missing or not valid.
 
-    The endpoint of a project stands for its resource, which has the same interface as Azure OpenAI.
+    The endpoint of a project is replaced by its resource, which has the same interface as Azure OpenAI.
     """
     variable = next((name for name in AZURE_ENDPOINTS if name in env), "")
     if not variable:
@@ -70,20 +70,20 @@ def azure_service(env: Mapping[str, str]) -> Service:
         if is_project
         else "https://name.openai.azure.com"
     )
-    endpoint = _address(env, variable, example)
+    endpoint = _read_address(env, variable, example)
     if is_project:
         endpoint = endpoint.partition(_OF_PROJECT)[0]
     key_variable = AZURE_KEYS.get(variable, "")
-    key = _key(env, key_variable) if key_variable else ""
+    key = _read_key(env, key_variable) if key_variable else ""
     otherwise = DEFAULT_OF_PROJECT if is_project else DEFAULT_MODEL
-    model = _first(env, "AZURE_AI_MODEL_NAME", "AZURE_OPENAI_DEPLOYMENT") or otherwise
-    version = _first(env, "AZURE_AI_API_VERSION", "OPENAI_API_VERSION") or AZURE_VERSION
+    model = _first_value(env, "AZURE_AI_MODEL_NAME", "AZURE_OPENAI_DEPLOYMENT") or otherwise
+    version = _first_value(env, "AZURE_AI_API_VERSION", "OPENAI_API_VERSION") or AZURE_VERSION
     config = {"azure_endpoint": endpoint, "azure_deployment": model, "api_version": version}
     return Service(
         url=azure_address(endpoint, model, "chat/completions", version),
         models=f"{endpoint}/openai/models?api-version={quote(version, safe='')}",
         model=model,
-        headers=_fixed({"api-key": key}) if key else _signed_in(variable, key_variable),
+        headers=_fixed_headers({"api-key": key}) if key else _sign_in_headers(variable, key_variable),
         config=config | ({"api_key": key} if key else {}),
         address_variable=variable,
         key_variable=key_variable or "the role of who is signed in to Azure",
@@ -91,20 +91,20 @@ def azure_service(env: Mapping[str, str]) -> Service:
 
 
 def openai_service(env: Mapping[str, str]) -> Service:
-    """Return what the OPENAI_* variables describe. JudgeError: something is missing or no good."""
-    if not _first(env, "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+    """Return what the OPENAI_* variables describe. Raises JudgeError if something is missing or not valid."""
+    if not _first_value(env, "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         raise JudgeError(
             "the judge openai needs a key, or a server of your own; set OPENAI_API_KEY or OPENAI_BASE_URL"
         )
-    key = _key(env, "OPENAI_API_KEY")
+    key = _read_key(env, "OPENAI_API_KEY")
     env = {"OPENAI_BASE_URL": "https://api.openai.com/v1", **env}
-    url = _address(env, "OPENAI_BASE_URL", "http://127.0.0.1:8080/v1")
+    url = _read_address(env, "OPENAI_BASE_URL", "http://127.0.0.1:8080/v1")
     model = env.get("OPENAI_MODEL", DEFAULT_MODEL)
     return Service(
         url=f"{url}/chat/completions",
         models=f"{url}/models",
         model=model,
-        headers=_fixed({"authorization": f"Bearer {key}"} if key else {}),
+        headers=_fixed_headers({"authorization": f"Bearer {key}"} if key else {}),
         config={"base_url": url, "model": model, "api_key": key},
         address_variable="OPENAI_BASE_URL",
         key_variable="OPENAI_API_KEY",
@@ -123,15 +123,15 @@ def azure_credential() -> Any:
     return import_module("azure.identity").DefaultAzureCredential()
 
 
-def _fixed(headers: Mapping[str, str]) -> Headers:
+def _fixed_headers(headers: Mapping[str, str]) -> Headers:
     async def get() -> Mapping[str, str]:
         return headers
 
     return get
 
 
-def _signed_in(endpoint: str, key: str) -> Headers:
-    """Return what signs in to Azure as whoever is signed in here. JudgeError: azure-identity is missing."""
+def _sign_in_headers(endpoint: str, key: str) -> Headers:
+    """Return headers of a user who is signed in to Azure. Raises JudgeError if azure-identity is missing."""
     try:
         credential = azure_credential()
     except ModuleNotFoundError as error:
@@ -151,11 +151,11 @@ def _signed_in(endpoint: str, key: str) -> Headers:
     return get
 
 
-def _address(env: Mapping[str, str], variable: str, example: str) -> str:
+def _read_address(env: Mapping[str, str], variable: str, example: str) -> str:
     """Return the address of a server; the message of a bad one does not repeat it, since it may hold a key."""
     url = env[variable]
     if not _is_address(url):
-        raise JudgeError(f"{variable} is no address of a server; write {example} or the like")
+        raise JudgeError(f"{variable} is not an address of a server; write one such as {example}")
     return url.rstrip("/")
 
 
@@ -168,12 +168,12 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
 
 
-def _key(env: Mapping[str, str], variable: str) -> str:
+def _read_key(env: Mapping[str, str], variable: str) -> str:
     key = env.get(variable, "")
     if not (key.isascii() and key.isprintable()):
-        raise JudgeError(f"{variable} holds characters that no key has; set it anew")
+        raise JudgeError(f"{variable} contains characters that are not allowed in keys; set it again")
     return key
 
 
-def _first(env: Mapping[str, str], *names: str) -> str:
+def _first_value(env: Mapping[str, str], *names: str) -> str:
     return next((env[name] for name in names if name in env), "")

@@ -1,4 +1,4 @@
-"""What is told of a run of a document: a line a turn as it goes on, and a summary at its end."""
+"""The output of a run of a document: a line for each turn while it runs, and a summary at the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from waza.kit.text import pluralize
 from waza.m365.document.options import Evaluators
 from waza.m365.document.read import DocumentItem, EvalDocument
 from waza.m365.evaluators.protocols import EvaluatorResult
-from waza.m365.results.outcomes import ItemOutcome, answered, outcomes_of
+from waza.m365.results.outcomes import ItemOutcome, item_outcomes, turn_outcome
 from waza.m365.results.status import RUN_INTERRUPTED, TurnOutcome, entry_of, error_of, is_error, status_of
 from waza.model.event import CheckpointGraded, RunEvent, SuiteStarted, TrialFinished, Warned
 from waza.report.words import ERROR, FAILED, PASSED, Write, indented, one_line
@@ -17,10 +17,10 @@ COMPARES = "ExactMatch"  # it has neither score nor threshold
 _MARKS = {"pass": PASSED, "fail": FAILED, "partial": ERROR, "error": ERROR}
 
 
-class Lines:
-    """The lines of events, a turn each, as soon as its evaluators have spoken.
+class TurnLines:
+    """The lines of events, one for each turn, as soon as its evaluators are done.
 
-    `evaluators` are those of every turn of every item; `clean` takes secrets out of a text.
+    `evaluators` are those of every turn of every item; `clean` removes secrets from a text.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Lines:
         self._items = {item.id: item for item in document.items}
         self._evaluators = {item.id: own for item, own in zip(document.items, evaluators, strict=True)}
         self._clean = clean
-        self._told: set[tuple[str, int]] = set()
+        self._shown: set[tuple[str, int]] = set()
 
     def of(self, event: RunEvent) -> Iterator[str]:
         """Yield the lines of an event."""
@@ -41,19 +41,19 @@ class Lines:
                 yield f"Resumed: {event.run_id}, {pluralize(event.resumed, 'finished item')} kept"
             case CheckpointGraded():
                 point, own = event.checkpoint, self._evaluators[event.task_id]
-                outcome = answered(None, own[point.after_turn - 1], point.validations)
+                outcome = turn_outcome(None, own[point.after_turn - 1], point.validations)
                 yield from self._turn(event.task_id, point.after_turn, outcome)
             case TrialFinished():
                 for number, outcome in enumerate(
-                    outcomes_of(self._evaluators[event.task_id], event.result), 1
+                    item_outcomes(self._evaluators[event.task_id], event.result), 1
                 ):
-                    if (event.task_id, number) not in self._told:
+                    if (event.task_id, number) not in self._shown:
                         yield from self._turn(event.task_id, number, outcome)
             case Warned():
                 yield f"{ERROR} {indented(self._clean(event.message), '  ')}"
 
     def _turn(self, item_id: str, number: int, outcome: TurnOutcome) -> Iterator[str]:
-        self._told.add((item_id, number))
+        self._shown.add((item_id, number))
         yield from map(self._clean, _lines(self._items[item_id], number, outcome))
 
 
@@ -61,32 +61,32 @@ def _lines(item: DocumentItem, number: int, outcome: TurnOutcome) -> Iterator[st
     """Yield the status of a turn with what passed, and a line for each evaluator that did not."""
     status, error = status_of(outcome), error_of(outcome)
     where = f"{item.id}, turn {number}" if item.thread else item.id
-    said = [_named(one) for one in outcome.results if one.passed and not is_error(one)]
+    details = [_score_text(one) for one in outcome.results if one.passed and not is_error(one)]
     if error and not outcome.results:
-        said = [error["message"]]
-    yield f"{_MARKS[status]} {one_line(where)}: {status}{'; ' if said else ''}{one_line(', '.join(said))}"
+        details = [error["message"]]
+    yield f"{_MARKS[status]} {one_line(where)}: {status}{'; ' if details else ''}{one_line(', '.join(details))}"
     for one in outcome.results:
         if is_error(one):
             yield f"    {ERROR} {one.name}: {one_line(entry_of(one)['error'])}"
         elif not one.passed:
             needed = "" if one.name == COMPARES else f", {one.threshold:.4g} is needed"
             reason = f": {one_line(one.reason)}" if one.reason else ""
-            yield f"    {FAILED} {_named(one)}{needed}{reason}"
+            yield f"    {FAILED} {_score_text(one)}{needed}{reason}"
 
 
-def _named(one: EvaluatorResult) -> str:
+def _score_text(one: EvaluatorResult) -> str:
     return one.name if one.name == COMPARES else f"{one.name} {one.score:.4g}"
 
 
-def summarise(
+def write_summary(
     say: Write, document: EvalDocument, outcomes: Sequence[ItemOutcome], *, could_judge: bool = False
 ) -> None:
-    """Say how many turns ended how, what each evaluator said of all of them, and what may be done about it.
+    """Write the counts of turns by status, the counts of each evaluator, and advice.
 
-    `could_judge`: there is a judge that could say whether search results support what is expected.
+    `could_judge`: there is a judge that could decide whether search results support what is expected.
     """
     every = [outcome for item in outcomes for outcome in item]
-    turns = [outcome for outcome in every if not _is_unasked(outcome)]
+    turns = [outcome for outcome in every if not _was_not_asked(outcome)]
     statuses = [status_of(outcome) for outcome in turns]
     counts = [f"{statuses.count(status)} {status}" for status in _MARKS if status in statuses]
     if len(turns) < len(every):
@@ -105,7 +105,7 @@ def summarise(
 
 
 def _notes(turns: Sequence[TurnOutcome], *, could_judge: bool) -> Iterator[str]:
-    """Yield what is true of the document as a whole."""
+    """Yield notes about the document as a whole."""
     errors = [[one for one in turn.results if is_error(one)] for turn in turns]
     reasons = {(one.name, entry_of(one)["error"]) for found in errors for one in found}
     if len(turns) > 1 and all(errors) and len(reasons) == 1:
@@ -116,10 +116,10 @@ def _notes(turns: Sequence[TurnOutcome], *, could_judge: bool) -> Iterator[str]:
     )
     if could_judge and missed:
         yield (
-            "RetrievalResult looked for texts as they stand; with --judge-retrieval, the judge says whether results "
+            "RetrievalResult looked for the exact texts; with --judge-retrieval, the judge says whether results "
             "support them"
         )
 
 
-def _is_unasked(outcome: TurnOutcome) -> bool:
+def _was_not_asked(outcome: TurnOutcome) -> bool:
     return outcome.failure is not None and outcome.failure.code == RUN_INTERRUPTED

@@ -1,4 +1,4 @@
-"""Results as CSV, for spreadsheets: what is known of the run, totals, single questions, conversations."""
+"""Results as CSV, for spreadsheets: facts about the run, totals, single questions, conversations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
-from waza.m365.results.overview import ItemRow, Overview, Score, TurnRow, overview
+from waza.m365.results.overview import ItemRow, Overview, Score, TurnRow, make_overview
 
 _BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets take UTF-8 for an older encoding
 _FORMULA = ("=", "+", "-", "@", "\t")  # a cell that begins so would be computed
@@ -17,23 +17,23 @@ _FORMULA = ("=", "+", "-", "@", "\t")  # a cell that begins so would be computed
 _TURN = ("status", "prompt", "response", "expected_response", "context", "error")
 
 
-def document(result: dict[str, Any], title: str = "") -> str:
+def to_csv(result: dict[str, Any], title: str = "") -> str:
     """Return a result document as CSV: lines that begin with `#`, then up to three tables with heads of their own.
 
     Besides the `scores` as JSON, every evaluator has a column with its value. A cell that a spreadsheet
     would compute begins with an apostrophe. Texts are made harmless.
     """
-    seen = overview(result, title)
-    names = [total.evaluator for total in seen.totals]
-    singles = [item for item in seen.items if not item.thread]
-    threads = [item for item in seen.items if item.thread]
+    report = make_overview(result, title)
+    names = [total.evaluator for total in report.totals]
+    singles = [item for item in report.items if not item.thread]
+    threads = [item for item in report.items if item.thread]
     file = io.StringIO(newline="")
     file.write(_BYTE_ORDER_MARK)
-    for line in _facts(seen):
+    for line in _facts(report):
         file.write(f"# {line}\r\n")
     writer = csv.writer(file)
-    if seen.totals:
-        _table(writer, ["evaluator", "evaluated", "passed", "failed", "errors", "mean"], _totals(seen))
+    if report.totals:
+        _table(writer, ["evaluator", "evaluated", "passed", "failed", "errors", "mean"], _totals(report))
     if singles:
         _table(writer, ["item", "id", *_TURN, *names, "scores"], _singles(singles, names))
     if threads:
@@ -49,16 +49,16 @@ def _table(writer: Any, head: list[str], rows: Iterable[list[str]]) -> None:
     writer.writerows([_cell(value) for value in row] for row in rows)
 
 
-def _facts(seen: Overview) -> Iterator[str]:
-    counts = ", ".join(f"{count} {status}" for status, count in seen.counts.items())
-    facts = [("Name", seen.name), ("Description", seen.description), *seen.facts]
-    for label, value in [*facts, ("Items", f"{len(seen.items)} ({counts})"), ("Turns", str(seen.turns))]:
+def _facts(report: Overview) -> Iterator[str]:
+    counts = ", ".join(f"{count} {status}" for status, count in report.counts.items())
+    facts = [("Name", report.name), ("Description", report.description), *report.facts]
+    for label, value in [*facts, ("Items", f"{len(report.items)} ({counts})"), ("Turns", str(report.turns))]:
         if value:
             yield escape_unsafe(f"{label}: {' '.join(value.split())}")
 
 
-def _totals(seen: Overview) -> Iterator[list[str]]:
-    for total in seen.totals:
+def _totals(report: Overview) -> Iterator[list[str]]:
+    for total in report.totals:
         mean = "" if total.mean is None else f"{total.mean:.4g}"
         counts = (total.count, total.passed, total.failed, total.errors)
         yield [total.evaluator, *map(str, counts), mean]

@@ -1,4 +1,4 @@
-"""What a run of a document's suite says of its items: which turns were answered, and what evaluators said."""
+"""From the trials of a document's suite to the outcomes of its items: answers, and results of evaluators."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from waza.model.result import TrialResult, Validation
 ItemOutcome: TypeAlias = tuple[TurnOutcome, ...]
 
 
-def outcomes_of(evaluators: Sequence[Evaluators], run: TrialResult | None) -> ItemOutcome:
-    """Return what happened on each turn of an item; `evaluators` are those of its turns.
+def item_outcomes(evaluators: Sequence[Evaluators], run: TrialResult | None) -> ItemOutcome:
+    """Return the outcome of each turn of an item; `evaluators` are those of its turns.
 
     A turn without an answer failed, and no later one was tried. None for the run: it was interrupted.
     """
     if run is None:
         return (TurnOutcome(failure=Failure("", RUN_INTERRUPTED)),) * len(evaluators)
     answers = [event for event in run.transcript if event.type == ANSWER]
-    said = {point.after_turn: point.validations for point in run.checkpoints}
-    said[len(evaluators)] = run.validations or {}
+    validations = {point.after_turn: point.validations for point in run.checkpoints}
+    validations[len(evaluators)] = run.validations or {}
     outcomes = [
-        answered(event, own, said.get(number, {}))
+        turn_outcome(event, own, validations.get(number, {}))
         for number, (event, own) in enumerate(zip(answers, evaluators, strict=False), 1)
     ]
     if len(outcomes) < len(evaluators):
@@ -43,12 +43,12 @@ def outcomes_of(evaluators: Sequence[Evaluators], run: TrialResult | None) -> It
     return (*outcomes, *[skipped] * (len(evaluators) - len(outcomes)))
 
 
-def answered(event: Event | None, own: Evaluators, said: Mapping[str, Validation]) -> TurnOutcome:
+def turn_outcome(event: Event | None, own: Evaluators, validations: Mapping[str, Validation]) -> TurnOutcome:
     """Return the outcome of a turn with an answer, the results in the order of its evaluators."""
     about: dict[str, Any] = event.message if event else {}
     return TurnOutcome(
         response=str(event.content) if event else "",
-        results=tuple(result_of(name, said[name]) for name in own if name in said),
+        results=tuple(evaluator_result(name, validations[name]) for name in own if name in validations),
         session_id=about.get("session_id", ""),
         agent=about.get("agent", ""),
         **_telemetry(about),
@@ -56,7 +56,7 @@ def answered(event: Event | None, own: Evaluators, said: Mapping[str, Validation
 
 
 def _telemetry(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the citations and diagnostics of an answer. What a document cannot hold is said instead."""
+    """Return the citations and diagnostics of an answer. What a document cannot contain is replaced by the reason."""
     citations, diagnostics = about.get("citations", []), about.get("diagnostics", {})
     unreadable = {}
     try:
@@ -73,11 +73,11 @@ def _telemetry(about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def result_of(name: str, said: Validation) -> EvaluatorResult:
-    """Return what an evaluator said, from the verdict of the grader `evaluator`."""
-    details = said.details
+def evaluator_result(name: str, validation: Validation) -> EvaluatorResult:
+    """Return the result of an evaluator from the verdict of the grader `evaluator`."""
+    details = validation.details
     if "raw_score" not in details:
-        error, trace = details.get("error") or said.feedback, details.get("traceback", "")
+        error, trace = details.get("error") or validation.feedback, details.get("traceback", "")
         return EvaluatorResult(name=name, error=error, traceback=trace)
     own = ("evaluator", "kind", "raw_score", "scale", "threshold", "reason")
     return EvaluatorResult(
@@ -85,7 +85,7 @@ def result_of(name: str, said: Validation) -> EvaluatorResult:
         kind=details["kind"],
         score=details["raw_score"],
         threshold=details["threshold"],
-        passed=said.passed,
+        passed=validation.passed,
         reason=details["reason"],
         extra={key: value for key, value in details.items() if key not in own},
     )

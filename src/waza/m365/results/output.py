@@ -1,4 +1,4 @@
-"""The result document: the input with what came of it. It is valid, and an input again."""
+"""The result document: the input with its results. It is valid, and can be an input again."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _OF_TURN = frozenset({"response", "citations", "scores", "diagnostics", "status"
 
 _FORMATS: Mapping[str, Callable[[dict[str, Any], str], str]] = {
     ".json": lambda result, _: dump(result),
-    ".csv": csv_report.document,
-    ".html": html_report.document,
+    ".csv": csv_report.to_csv,
+    ".html": html_report.to_html,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from waza.m365.document.ids import item_id, own_id
+from waza.m365.document.ids import declared_id, item_id
 from waza.m365.document.model import Status
 from waza.m365.document.scores import (
     SCORES,
@@ -37,7 +37,7 @@ _OF_SHARES = (PartialMatchScore, RetrievalQueryScore, RetrievalResultScore)
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator said: `value` in words, and `number`, not rounded, where it is one.
+    """The score of one evaluator: `value` as text, and `number`, not rounded, where it is one.
 
     Where its scale has ends, `share` and `mark` are the places of number and threshold on it, from 0 to 1.
     """
@@ -82,7 +82,7 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """What one evaluator said of all turns. `mean` is None where it gives no numbers."""
+    """The totals of one evaluator over all turns. `mean`: None if its scores are not numbers."""
 
     evaluator: str
     passed: int
@@ -97,7 +97,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """A result document: what is known of it, its items, and counts of items by status."""
+    """A result document: facts about it, its items, and counts of items by status."""
 
     name: str
     description: str
@@ -112,7 +112,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
         return sum(len(item.turns) for item in self.items)
 
 
-def overview(result: Mapping[str, Any], title: str = "") -> Overview:
+def make_overview(result: Mapping[str, Any], title: str = "") -> Overview:
     """Return the overview of a valid document with results; `title` is its name if it has none of its own."""
     metadata = result.get("metadata", {})
     taken = set[str]()
@@ -135,7 +135,7 @@ def _item(number: int, item: Mapping[str, Any], taken: set[str]) -> ItemRow:
     name = item.get("name") or turns[0].data["prompt"]
     return ItemRow(
         id=item_id(number, item, taken),
-        named=bool(own_id(item)),
+        named=bool(declared_id(item)),
         number=number,
         name=name,
         status=status,
@@ -165,7 +165,7 @@ def _score(name: str, entry: object, traceback: str) -> Score:
     number = found.get("score", found.get("count"))
     if not isinstance(number, int | float) or isinstance(number, bool):
         number = None
-    value = "" if number is None else digits(number)
+    value = "" if number is None else format_number(number)
     if "match" in found:
         value = "equal" if found["match"] else "different"
     threshold = found.get("threshold")
@@ -178,14 +178,14 @@ def _score(name: str, entry: object, traceback: str) -> Score:
         number=number,
         share=_share(name, number),
         mark=_share(name, threshold),
-        threshold="" if threshold is None else digits(threshold),
+        threshold="" if threshold is None else format_number(threshold),
         reason=str(found.get("error") or found.get("reason") or ""),
         traceback=traceback,
     )
 
 
-def digits(number: float) -> str:
-    """Return a number as people read it: four digits that count, more only where it is large."""
+def format_number(number: float) -> str:
+    """Return a number with four significant digits, or more if it is large."""
     return f"{number:.0f}" if 1000 <= abs(number) < 1e12 else f"{number:.4g}"
 
 

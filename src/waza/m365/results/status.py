@@ -1,4 +1,4 @@
-"""From what happened to statuses, errors, score entries and summaries. Pure: values in, values out."""
+"""From outcomes to statuses, errors, score entries and summaries. Pure: values in, values out."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from waza.m365.evaluators.protocols import EvaluatorResult
 
 AGENT_REQUEST_FAILED = "agentRequestFailed"
 REQUEST_FAILED = "Agent request failed: "  # how the message of that error begins
-AGENT_THROTTLED = "agentThrottled"  # ours: the agent refuses further requests for now
+AGENT_THROTTLED = "agentThrottled"  # of waza: the agent refuses further requests for now
 TURN_SKIPPED = "turnSkipped"
-RUN_INTERRUPTED = "runInterrupted"  # ours: nobody was asked, since the run was stopped before
+RUN_INTERRUPTED = "runInterrupted"  # of waza: the agent was not asked, since the run was stopped before
 EVALUATORS_FAILED = "evaluatorsFailed"
 
 
@@ -33,7 +33,7 @@ class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     `failure` or `skipped` (an earlier turn of the thread failed): there is no response, and nothing was
     evaluated. Both `citations` and `diagnostics` have the shape of the document; empty ones are left out.
-    `session_id` is the agent's own name of the conversation, `agent` that of itself, where they are known.
+    `session_id` is the agent's name of the conversation, and `agent` of itself, if they are known.
     """
 
     response: str = ""
@@ -86,7 +86,10 @@ def scores_of(outcome: TurnOutcome) -> dict[str, dict[str, Any]]:
 def entry_of(result: EvaluatorResult) -> dict[str, Any]:
     """Return the entry of one evaluator under `scores`."""
     if is_error(result):
-        return {"result": "error", "error": result.error or "Evaluator failed: its score is no finite number"}
+        return {
+            "result": "error",
+            "error": result.error or "Evaluator failed: its score is not a finite number",
+        }
     verdict = "pass" if result.passed else "fail"
     if result.kind != "built-in":
         return _scored(result, verdict) | {"reason": result.reason}
@@ -107,7 +110,7 @@ def tracebacks_of(outcome: TurnOutcome) -> dict[str, str]:
 
 
 def is_error(result: EvaluatorResult) -> bool:
-    """Tell whether an evaluator gave no result; a score that is no finite number is none."""
+    """Tell whether an evaluator gave no result; a score that is not a finite number does not count."""
     return bool(result.error) or not (math.isfinite(result.score) and math.isfinite(result.threshold))
 
 

@@ -71,7 +71,7 @@ def test_an_exception_is_an_error_and_the_next_call_is_fine(tmp_path, statement,
         ("__import__('ctypes').string_at(0)", "the process gave no answer (killed by SIGSEGV)"),
         (
             "[os.write(d, FORGED) for d in range(3, 9) if is_pipe(d)]",
-            "its process answered nonsense",
+            "its process wrote something that is not an answer",
         ),
     ],
 )

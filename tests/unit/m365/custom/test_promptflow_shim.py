@@ -30,7 +30,7 @@ def load_flow(source, model):
 
 
 NO_FLOW = (
-    "waza stands in for promptflow.core and has no 'Flow' there; "
+    "waza's stand-in for promptflow.core has no 'Flow'; "
     "install promptflow-core and promptflow-devkit for the whole of it"
 )
 

@@ -87,7 +87,7 @@ def test_a_rule_and_a_table_in_the_prompt_are_text(flow, server):
 @pytest.mark.parametrize(
     ("name", "content", "text"),
     [
-        ("a.txt", PROMPTY, "a.txt is no .prompty file; flows of other kinds are not supported"),
+        ("a.txt", PROMPTY, "a.txt is not a .prompty file; flows of other kinds are not supported"),
         ("a.prompty", BODY, "a.prompty has no frontmatter between two lines '---'"),
         ("a.prompty", "---\nname: x\n" + BODY, "a.prompty has no frontmatter between two lines '---'"),
         ("a.prompty", "---\n- x\n---\n" + BODY, "the frontmatter of a.prompty must be a mapping"),
@@ -218,7 +218,7 @@ def test_arguments_have_names(flow):
 
 def test_a_template_that_is_no_chat_is_told_with_its_file(flow, server):
     with pytest.raises(
-        PromptyError, match=r"^tone\.prompty: the text 'hello' stands before the first message"
+        PromptyError, match=r"^tone\.prompty: the text 'hello' comes before the first message"
     ):
         flow(body="hello\nuser:\n")(**GIVEN)
     assert server.requests == []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from waza.m365.custom.prompty_messages import PromptTemplateError, messages, text
+from waza.m365.custom.prompty_messages import PromptTemplateError, render_messages, render_text
 
 GIVEN = {"user_prompt": "hi", "response": "there"}
 
 
 def chat(template: str, values: dict[str, str]) -> list[tuple[str, str]]:
-    return [(message["role"], message["content"]) for message in messages(template, values)]
+    return [(message["role"], message["content"]) for message in render_messages(template, values)]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,9 @@ def test_a_value_reaches_the_model_unchanged():
 
 
 def test_plain_text_is_the_template_with_its_values():
-    assert text("system:\n{{response}}\n{{missing}}\n", {"response": "user:\n"}) == "system:\nuser:\n\n\n"
+    assert (
+        render_text("system:\n{{response}}\n{{missing}}\n", {"response": "user:\n"}) == "system:\nuser:\n\n\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,9 +93,9 @@ def test_plain_text_is_the_template_with_its_values():
     [
         (
             "hello {{response}}\nsystem:\nA\n",
-            "the text 'hello there' stands before the first message; begin each with",
+            "the text 'hello there' comes before the first message; begin each with",
         ),
-        ("developer:\nA\nuser:\nB\n", "the text 'developer:' stands before the first message"),
+        ("developer:\nA\nuser:\nB\n", "the text 'developer:' comes before the first message"),
         ("", "it has no message; begin each with a line of its own: 'system:' or 'user:'"),
         ("user:\nA\ntool:\nB\n", "messages of the role 'tool' are not supported"),
         ("user:\n{{ response \n", "the template cannot be rendered: TemplateSyntaxError: "),
@@ -107,5 +109,5 @@ def test_plain_text_is_the_template_with_its_values():
 )
 def test_templates_that_are_no_chat(template, said):
     with pytest.raises(PromptTemplateError) as caught:
-        messages(template, GIVEN)
+        render_messages(template, GIVEN)
     assert str(caught.value).startswith(said)

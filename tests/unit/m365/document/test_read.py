@@ -58,10 +58,10 @@ def test_reports_are_no_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     for name in ("r.json", "r.csv", "r.HTML", "s.html"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
-    assert refusal(Path("r.csv")) == ["r.csv: is no document, since documents are JSON; name r.json"]
-    assert refusal(Path("r.HTML")) == ["r.HTML: is no document, since documents are JSON; name r.json"]
+    assert refusal(Path("r.csv")) == ["r.csv: is not a document, since documents are JSON; name r.json"]
+    assert refusal(Path("r.HTML")) == ["r.HTML: is not a document, since documents are JSON; name r.json"]
     assert refusal(Path("s.html")) == [
-        "s.html: is no document, since documents are JSON; name the .json file"
+        "s.html: is not a document, since documents are JSON; name the .json file"
     ]
 
 
@@ -84,7 +84,7 @@ def test_every_document_of_the_corpus_is_read(path: Path) -> None:
     assert len(found.items) == len(items)
     assert len({item.id for item in found.items}) == len(items)
     assert found.data["schemaVersion"] == "1.7.0"
-    formats = [problem for problem in found.warnings if "is no known format" in problem.message]
+    formats = [problem for problem in found.warnings if "is not a known format" in problem.message]
     assert list(found.warnings) == formats
     assert len(formats) == path.read_text(encoding="utf-8").count('"inline"')
 
@@ -111,7 +111,7 @@ def test_an_item_is_known_by_its_own_id_or_its_name_or_its_number(tmp_path: Path
     assert (turn.prompt, turn.context, turn.expected_response, turn.response) == ("p", "c", "e", "r")
     assert single.thread is None
     assert [turn.response for turn in thread.turns] == [UNSET, ""]
-    assert (single.place(0), thread.place(1)) == (("items", 1), ("items", 2, "turns", 1))
+    assert (single.turn_path(0), thread.turn_path(1)) == (("items", 1), ("items", 2, "turns", 1))
     assert [place for _, place in found.turns()][2:4] == [("items", 2, "turns", 0), ("items", 2, "turns", 1)]
 
 
@@ -139,8 +139,8 @@ def test_keys_of_other_documentation_are_kept_with_a_warning(tmp_path: Path) -> 
     found = read(tmp_path, document(item))
     assert found.data["items"] == [{"prompt": "p", "extensions": {"testId": "T-1", "notes": "n"}}]
     assert [(w.path, w.message, w.severity) for w in found.warnings] == [
-        ("items[0].testId", "is no key of the format, moved under 'extensions'", "warning"),
-        ("items[0].notes", "is no key of the format, moved under 'extensions'", "warning"),
+        ("items[0].testId", "is not a key of the format, moved under 'extensions'", "warning"),
+        ("items[0].notes", "is not a key of the format, moved under 'extensions'", "warning"),
     ]
 
 

@@ -12,7 +12,7 @@ from tests.unit.m365.documents import SAMPLES, VALID, document, mistakes, needs_
 from waza.errors import SuiteError
 from waza.kit.decode import format_path
 from waza.kit.yaml import to_plain
-from waza.m365.document.upgrade import rewritten, upgrade
+from waza.m365.document.upgrade import rewrite, upgrade
 from waza.m365.document.validate import validate
 
 
@@ -24,8 +24,8 @@ def upgraded(data: Any) -> tuple[Any, list[str]]:
     return to_plain(result.document.root), said
 
 
-def rewrite(text: str) -> str:
-    return rewritten(text, upgrade(nodes(text)))
+def upgraded_text(text: str) -> str:
+    return rewrite(text, upgrade(nodes(text)))
 
 
 PAIR = [{"prompt": "a", "expected_response": "x"}, {"prompt": "b"}]
@@ -77,7 +77,7 @@ def test_keys_of_other_documentation_move_under_extensions() -> None:
         },
         {"prompt": "p", "extensions": 5, "notes": "n"},
     ]
-    moved = "is no key of the format, moved under 'extensions'"
+    moved = "is not a key of the format, moved under 'extensions'"
     assert said == [
         f"items[0].name: {moved}",
         f"items[1].testId: {moved}",
@@ -115,20 +115,23 @@ def test_mistakes_in_an_older_form_are_placed_in_its_own_file() -> None:
 
 def test_the_layout_stays_where_only_the_version_changes() -> None:
     text = '{\r\n\t"a": {"schemaVersion" : "x"},\r\n\t"items": [ {"prompt": "é \\u00e9"} ]\r\n}'
-    assert rewrite(text) == text.replace("{\r\n\t", '{\r\n\t"schemaVersion": "1.7.0",\r\n\t', 1)
+    assert upgraded_text(text) == text.replace("{\r\n\t", '{\r\n\t"schemaVersion": "1.7.0",\r\n\t', 1)
     old = '{ "items" : [ {"prompt":"p"} ],  "schemaVersion" :"1.0.0" }'
-    assert rewrite(old) == old.replace("1.0.0", "1.7.0")
-    assert rewrite('{"items": [{"prompt": "p"}]}') == '{"schemaVersion": "1.7.0", "items": [{"prompt": "p"}]}'
+    assert upgraded_text(old) == old.replace("1.0.0", "1.7.0")
+    assert (
+        upgraded_text('{"items": [{"prompt": "p"}]}')
+        == '{"schemaVersion": "1.7.0", "items": [{"prompt": "p"}]}'
+    )
 
 
 def test_where_the_layout_cannot_stay_the_document_is_written_anew() -> None:
     nested = '{"extensions": {"schemaVersion": "1.2.0"}, "schemaVersion": "1.2.0", "items": []}'
-    assert json.loads(rewrite(nested)) == {
+    assert json.loads(upgraded_text(nested)) == {
         "extensions": {"schemaVersion": "1.2.0"},
         "schemaVersion": "1.7.0",
         "items": [],
     }
-    assert rewrite('[{"prompt": "😀"}]').splitlines()[:4] == [
+    assert upgraded_text('[{"prompt": "😀"}]').splitlines()[:4] == [
         "{",
         '  "schemaVersion": "1.7.0",',
         '  "items": [',
@@ -141,7 +144,7 @@ def test_where_the_layout_cannot_stay_the_document_is_written_anew() -> None:
 def test_upgraded_documents_are_valid_and_current(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     result = upgrade(nodes(text))
-    new = rewritten(text, result)
+    new = rewrite(text, result)
     assert [said for said in mistakes(new) if "warning: " not in said] == []
     assert oracle().is_valid(json.loads(new))
     assert upgrade(nodes(new)).changes == ()

@@ -33,7 +33,7 @@ FAULTS = {
     "empty-items": "items: is empty, but must have at least one entry",
     "error-result-with-score": "items[0].scores.relevance: has the result 'error' and yet 'score', 'threshold';"
     " keep 'result' and 'error' only, or write a result of pass or fail",
-    "invalid-semver": "schemaVersion: 'version-one' is no version; write one such as \"1.7.0\"",
+    "invalid-semver": "schemaVersion: 'version-one' is not a version; write one such as \"1.7.0\"",
     "missing-error-on-error": "items[0].scores.relevance: 'error' is missing",
     "missing-schema-version": f"'schemaVersion' is missing; {UPGRADE}",
     "multi-turn-empty-turns": "items[0].turns: is empty, but must have at least one entry",

@@ -11,9 +11,9 @@ from tests.support.evaluators import code_only, write_evaluator
 from tests.unit.m365.documents import SAMPLES, VALID, document, needs_corpus, read
 
 from waza.m365.custom.discover import discover
-from waza.m365.document.options import CitationsOptions, CustomOptions, JudgedOptions, options_of
+from waza.m365.document.options import CitationsOptions, CustomOptions, JudgedOptions, convert_options
 from waza.m365.document.read import read_document
-from waza.m365.evaluators.resolve import Resolved, located_problems, resolve
+from waza.m365.evaluators.resolve import ResolvedEvaluators, locate_problems, resolve
 
 DEFAULTS = {"Relevance": {"threshold": 2}, "own_check": {"threshold": 1, "options": {"a": 1}}}
 
@@ -24,7 +24,7 @@ RETIRED = (
 )
 
 
-def resolved(tmp_path: Path, *items: Any, **keys: Any) -> Resolved:
+def resolved(tmp_path: Path, *items: Any, **keys: Any) -> ResolvedEvaluators:
     return resolve(read(tmp_path, document(*items, **keys)))
 
 
@@ -126,14 +126,14 @@ def test_nothing_to_run(tmp_path: Path) -> None:
             "relevance",
             (
                 "there is no evaluator 'relevance'; names are case-sensitive, and this one is reserved; write 'Relevance', or "
-                "name an evaluator of your own domain_relevance"
+                "name your custom evaluator domain_relevance"
             ),
         ),
         (
             "EXACTMATCH",
             (
                 "there is no evaluator 'EXACTMATCH'; names are case-sensitive, and this one is reserved; write 'ExactMatch', or "
-                "name an evaluator of your own domain_EXACTMATCH"
+                "name your custom evaluator domain_EXACTMATCH"
             ),
         ),
         (
@@ -164,9 +164,9 @@ def test_any_other_name_may_be_a_custom_evaluator(tmp_path: Path, name: str) -> 
 
 
 def test_options_come_with_their_defaults() -> None:
-    assert options_of("Citations", {"threshold": 2.0}) == CitationsOptions(threshold=2)
-    assert options_of("Relevance", {}) == JudgedOptions(threshold=3)
-    assert options_of("mine", {"options": {"a": 1}}) == CustomOptions(options={"a": 1})
+    assert convert_options("Citations", {"threshold": 2.0}) == CitationsOptions(threshold=2)
+    assert convert_options("Relevance", {}) == JudgedOptions(threshold=3)
+    assert convert_options("mine", {"options": {"a": 1}}) == CustomOptions(options={"a": 1})
 
 
 @needs_corpus
@@ -192,7 +192,7 @@ def test_names_of_no_evaluator_are_told_where_the_document_first_has_them(tmp_pa
     turns = [{"prompt": "p", "evaluators": evaluators} for evaluators in own]
     source = read(tmp_path, document({"prompt": "p"}, {"turns": turns}, default_evaluators={"lost": {}}))
     found = resolve(source)
-    problems = located_problems(source, found, discover(tmp_path, found.custom).problems)
+    problems = locate_problems(source, found, discover(tmp_path, found.custom).problems)
     lines = (tmp_path / Path(source.source.file).name).read_text(encoding="utf-8").splitlines()
     told = {problem.message: problem for problem in problems}
     lost, mine = told["Unknown evaluator 'lost'"], told["Unknown evaluator 'mine'"]

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from tests.unit.m365.scripted_judges import FENCE, ScriptedJudge
 
-from waza.m365.document.objects import typed
+from waza.m365.document.objects import convert_object
 from waza.m365.document.options import Evaluators
 from waza.m365.document.scores import SCORE_KEYS, SCORES, RetrievalExecution
-from waza.m365.evaluators.builtin import asks_judge, built_in
+from waza.m365.evaluators.builtin import asks_judge, make_built_in
 from waza.m365.evaluators.evaluator_set import EvaluatorSets
 from waza.m365.evaluators.protocols import EvaluatorInput
 from waza.m365.judges.judge_model import JudgeError
@@ -38,12 +38,16 @@ def score(
     judge: ScriptedJudge | None = None,
 ) -> dict[str, Any]:
     """Return the entry of an evaluator; a judge is given where it shall decide."""
-    known = None if searches is None else tuple(typed(RetrievalExecution, search) for search in searches)
+    known = (
+        None if searches is None else tuple(convert_object(RetrievalExecution, search) for search in searches)
+    )
     case = EvaluatorInput(prompt="Which form?", response="T-2", retrieval=known)
-    evaluator = built_in(name, {"capability": "WebSearch", **options}, judge, entailment=judge is not None)
+    evaluator = make_built_in(
+        name, {"capability": "WebSearch", **options}, judge, entailment=judge is not None
+    )
     entry = entry_of(asyncio.run(evaluator(case)))
     if entry["result"] != "error":
-        typed(SCORES[SCORE_KEYS[name]], entry)
+        convert_object(SCORES[SCORE_KEYS[name]], entry)
     return entry
 
 
@@ -267,18 +271,18 @@ def test_a_judge_is_needed_only_where_it_is_asked_for_and_has_claims(tmp_path: P
         wanted = entailment and options is claims
         assert asks_judge("RetrievalResult", options, entailment=entailment) is wanted
         used: list[Evaluators] = [{"ExactMatch": {}}, {"RetrievalResult": options}]
-        panel = EvaluatorSets(entailment=entailment).at(tmp_path)
-        assert bool(panel.judges(used)) is wanted
+        evaluator_set = EvaluatorSets(entailment=entailment).for_directory(tmp_path)
+        assert bool(evaluator_set.names_asking_judge(used)) is wanted
         if wanted:
             with pytest.raises(JudgeError, match="RetrievalResult needs a judge"):
-                panel.make("RetrievalResult", options, None)
+                evaluator_set.make("RetrievalResult", options, None)
         else:
-            panel.make("RetrievalResult", options, None)
+            evaluator_set.make("RetrievalResult", options, None)
 
 
 def test_a_judge_is_not_asked_without_being_asked_for():
     judge = ScriptedJudge(reply(1))
-    search = typed(RetrievalExecution, SEARCH)
+    search = convert_object(RetrievalExecution, SEARCH)
     case = EvaluatorInput(prompt="Which form?", response="T-2", retrieval=(search,))
-    evaluator = built_in("RetrievalResult", {"capability": "WebSearch", **items("hotels")}, judge)
+    evaluator = make_built_in("RetrievalResult", {"capability": "WebSearch", **items("hotels")}, judge)
     assert (asyncio.run(evaluator(case)).passed, judge.asked) == (False, [])

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from tests.unit.m365.scripted_judges import FENCE, ScriptedJudge
 
-from waza.m365.document.objects import typed
+from waza.m365.document.objects import convert_object
 from waza.m365.document.options import BUILT_IN
 from waza.m365.document.scores import JudgedScore
-from waza.m365.evaluators.builtin import JUDGED, built_in
+from waza.m365.evaluators.builtin import JUDGED, make_built_in
 from waza.m365.evaluators.protocols import EvaluatorInput
 from waza.m365.judges.judge_model import JudgeError
 from waza.m365.results.status import entry_of
@@ -22,7 +22,7 @@ CASE = EvaluatorInput(
 def ask(
     judge: ScriptedJudge, name: str = "Relevance", case: EvaluatorInput = CASE, **options: Any
 ) -> dict[str, Any]:
-    return entry_of(asyncio.run(built_in(name, options, judge)(case)))
+    return entry_of(asyncio.run(make_built_in(name, options, judge)(case)))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_reply_is_a_whole_number_from_1_to_5_or_an_error(reply, score):
         assert entry["result"] == "error"
         assert len(entry["error"]) < 400
     else:
-        typed(JudgedScore, entry)
+        convert_object(JudgedScore, entry)
         assert entry == {
             "score": score,
             "result": "pass" if score >= 3 else "fail",
@@ -150,11 +150,11 @@ def test_what_needs_a_judge_is_known():
         "RetrievalResult": {"capability": "a", "min_expected_count": 1},
     }
     for name in BUILT_IN:
-        built_in(name, minimal.get(name, {}), judge)
+        make_built_in(name, minimal.get(name, {}), judge)
         if name in JUDGED:
             with pytest.raises(JudgeError, match=name):
-                built_in(name, {}, None)
+                make_built_in(name, {}, None)
         else:
-            built_in(name, minimal.get(name, {}), None)
+            make_built_in(name, minimal.get(name, {}), None)
     with pytest.raises(KeyError):
-        built_in("tone", {}, judge)
+        make_built_in("tone", {}, judge)

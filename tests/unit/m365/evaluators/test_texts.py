@@ -4,12 +4,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from waza.m365.document.objects import typed
+from waza.m365.document.objects import convert_object
 from waza.m365.document.options import BUILT_IN
 from waza.m365.document.scores import SCORE_KEYS, SCORES
-from waza.m365.evaluators.builtin import built_in
+from waza.m365.evaluators.builtin import make_built_in
 from waza.m365.evaluators.protocols import EvaluatorInput
-from waza.m365.evaluators.texts import citations, overlap
+from waza.m365.evaluators.texts import find_citations, word_f1
 from waza.m365.results.status import entry_of
 
 CITE = "\ue200cite\ue202turn0search1\ue201"
@@ -19,9 +19,9 @@ def score(name: str, options: dict[str, Any], **texts: str) -> dict[str, Any]:
     """Return the entry of a built-in evaluator without a judge; it has the shape of its kind."""
     assert name in BUILT_IN
     case = msgspec.structs.replace(EvaluatorInput(prompt="Which form?", response="Form T-2"), **texts)
-    entry = entry_of(asyncio.run(built_in(name, options, None)(case)))
+    entry = entry_of(asyncio.run(make_built_in(name, options, None)(case)))
     if entry["result"] != "error":
-        typed(SCORES[SCORE_KEYS[name]], entry)
+        convert_object(SCORES[SCORE_KEYS[name]], entry)
     return entry
 
 
@@ -65,8 +65,8 @@ def test_without_an_expected_response_there_is_no_result(name):
     ],
 )
 def test_a_partial_match_is_the_f1_score_of_words(response, expected, wanted):
-    assert overlap(response, expected) == pytest.approx(wanted)
-    assert overlap(expected, response) == overlap(response, expected)
+    assert word_f1(response, expected) == pytest.approx(wanted)
+    assert word_f1(expected, response) == word_f1(response, expected)
 
 
 def test_a_score_at_the_threshold_passes():
@@ -99,7 +99,7 @@ def test_a_score_at_the_threshold_passes():
     ],
 )
 def test_citations_are_counted_once_per_index(style, text, indices):
-    assert [citation.index for citation in citations(text, style)] == indices
+    assert [citation.index for citation in find_citations(text, style)] == indices
 
 
 def test_the_count_decides():

@@ -1,6 +1,6 @@
 import pytest
 
-from waza.m365.judges.choose import judge_of
+from waza.m365.judges.choose import make_judge
 from waza.m365.judges.judge_model import JudgeError
 
 KEY = "sk-secret-0123456789"
@@ -14,25 +14,25 @@ KEY = "sk-secret-0123456789"
         ("azure", {"OPENAI_API_KEY": KEY}, "AZURE_AI_OPENAI_ENDPOINT"),
         ("openai", {}, "OPENAI_API_KEY"),
         ("claude", {}, "'claude'"),
-        ("", {"OPENAI_BASE_URL": f"ftp://{KEY}@a"}, "OPENAI_BASE_URL is no address"),
-        ("", {"OPENAI_BASE_URL": "http://a:b:c"}, "OPENAI_BASE_URL is no address"),
+        ("", {"OPENAI_BASE_URL": f"ftp://{KEY}@a"}, "OPENAI_BASE_URL is not an address"),
+        ("", {"OPENAI_BASE_URL": "http://a:b:c"}, "OPENAI_BASE_URL is not an address"),
         (
             "",
             {"OPENAI_BASE_URL": "127.0.0.1:8791/v1"},
-            "OPENAI_BASE_URL is no address of a server; write http://127.0.0.1:8080/v1 or the like",
+            "OPENAI_BASE_URL is not an address of a server; write one such as http://127.0.0.1:8080/v1",
         ),
         (
             "",
             {"AZURE_OPENAI_ENDPOINT": "a.openai.azure.com"},
-            "AZURE_OPENAI_ENDPOINT is no address of a server; write https://name.openai.azure.com or the like",
+            "AZURE_OPENAI_ENDPOINT is not an address of a server; write one such as https://name.openai.azure.com",
         ),
-        ("", {"OPENAI_API_KEY": f"{KEY}\n{KEY}"}, "OPENAI_API_KEY holds characters"),
-        ("", {"OPENAI_API_KEY": f"{KEY}…"}, "OPENAI_API_KEY holds characters"),
+        ("", {"OPENAI_API_KEY": f"{KEY}\n{KEY}"}, "OPENAI_API_KEY contains characters"),
+        ("", {"OPENAI_API_KEY": f"{KEY}…"}, "OPENAI_API_KEY contains characters"),
     ],
 )
 def test_what_is_missing_is_named(backend, env, said):
     with pytest.raises(JudgeError) as caught:
-        judge_of(backend, env)
+        make_judge(backend, env)
     assert said in str(caught.value)
     assert KEY not in str(caught.value)
 
@@ -44,6 +44,6 @@ def test_a_script_without_its_prefix_is_recognised(tmp_path, monkeypatch):
         ("judge.json", "did you mean 'mock:judge.json'?"),
     ):
         with pytest.raises(JudgeError) as caught:
-            judge_of(judge, {})
+            make_judge(judge, {})
         assert str(caught.value) == f"there is no judge 'judge.json'; {hint}"
         (tmp_path / "judge.json").write_text("[]", encoding="utf-8")

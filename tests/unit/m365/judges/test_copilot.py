@@ -9,16 +9,16 @@ from tests.support.model_server import ModelServer, Reply
 from tests.support.runtime import copilot_environment
 
 from waza.errors import ExecutorError
-from waza.m365.judges.choose import judge_of
+from waza.m365.judges.choose import make_judge
 from waza.m365.judges.judge_model import JudgeError, Message
 
 ASK_COPILOT = """
 import asyncio, os
 from waza.m365.judges.judge_model import Message
-from waza.m365.judges.choose import judge_of
+from waza.m365.judges.choose import make_judge
 
 async def whole():
-    judge = judge_of("github-copilot", os.environ)
+    judge = make_judge("github-copilot", os.environ)
     try:
         return await judge.complete([Message("system", "Judge."), Message("user", "Is it good? \\ud800")])
     finally:
@@ -54,7 +54,7 @@ def test_copilot_needs_its_sdk(monkeypatch, backend, env):
 
     monkeypatch.setattr("waza.m365.judges.copilot.load_plugin", load)
     with pytest.raises(JudgeError, match=r"pip install 'waza\[copilot\]'"):
-        judge_of(backend, env)
+        make_judge(backend, env)
 
 
 def test_copilot_without_a_login_is_an_error(monkeypatch):
@@ -69,6 +69,6 @@ def test_copilot_without_a_login_is_an_error(monkeypatch):
             pass
 
     monkeypatch.setattr("waza.m365.judges.copilot.load_plugin", lambda *_: Away)
-    judge = judge_of("", {"GITHUB_COPILOT_JUDGE_MODEL": "gpt-x"})
+    judge = make_judge("", {"GITHUB_COPILOT_JUDGE_MODEL": "gpt-x"})
     with pytest.raises(JudgeError, match=r"^GitHub Copilot gave no judgement: not logged in$"):
         asyncio.run(judge.complete([Message("user", "Is it good?")]))

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from waza.m365.judges.chat import RetryPolicy
-from waza.m365.judges.choose import judge_of
+from waza.m365.judges.choose import make_judge
 from waza.m365.judges.http import HttpJudge
 from waza.m365.judges.judge_model import LIMIT, JudgeError, JudgeModel, Message
 from waza.m365.judges.service import azure_service, openai_service
@@ -104,7 +104,7 @@ def test_azure_is_asked_for_a_deployment(backend):
             "AZURE_AI_API_KEY": KEY + "\n",
             "OPENAI_API_KEY": "no",
         }
-        judge = judge_of(backend, env)
+        judge = make_judge(backend, env)
         assert ask(judge) == '{"score": 4}'
     assert judge.model_config == {
         "azure_endpoint": service.url,
@@ -136,7 +136,7 @@ def test_azure_has_other_variables_too():
             "AZURE_OPENAI_DEPLOYMENT": "my judge/2",
             "AZURE_AI_API_VERSION": "2025-01-01",
         }
-        ask(judge_of("", env))
+        ask(make_judge("", env))
     assert service.requests[0]["path"].startswith("/openai/deployments/my%20judge%2F2/chat/completions?")
     assert service.requests[0]["path"].endswith("?api-version=2025-01-01")
     assert service.requests[0]["headers"]["api-key"] == KEY
@@ -151,7 +151,7 @@ def test_openai_is_asked_for_a_model(backend):
             "OPENAI_MODEL": "o1pro",
             "X": "",
         }
-        judge = judge_of(backend, env)
+        judge = make_judge(backend, env)
         assert ask(judge) == '{"score": 4}'
     assert judge.model_config == {"base_url": f"{service.url}/v1", "model": "o1pro", "api_key": KEY}
     (request,) = service.requests
@@ -164,7 +164,7 @@ def test_openai_is_asked_for_a_model(backend):
 
 def test_a_server_of_ones_own_needs_no_key():
     with serving(GOOD) as service:
-        ask(judge_of("", {"OPENAI_BASE_URL": service.url}))
+        ask(make_judge("", {"OPENAI_BASE_URL": service.url}))
     assert "authorization" not in service.requests[0]["headers"]
 
 
@@ -298,7 +298,7 @@ def test_azure_without_a_key_needs_azure_identity(monkeypatch):
     monkeypatch.setitem(sys.modules, "azure", None)
     monkeypatch.setitem(sys.modules, "azure.identity", None)
     with pytest.raises(JudgeError, match=r"(?s)AZURE_OPENAI_API_KEY is not set.*pip install azure-identity"):
-        judge_of("", {"AZURE_OPENAI_ENDPOINT": "https://a.example"})
+        make_judge("", {"AZURE_OPENAI_ENDPOINT": "https://a.example"})
 
 
 def test_azure_without_a_key_signs_in(tmp_path, monkeypatch):
@@ -342,4 +342,4 @@ def test_without_httpx_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.delattr("waza.m365.judges.http", raising=False)
     with pytest.raises(JudgeError, match=r"pip install 'waza\[m365\]'"):
-        judge_of("openai", {"OPENAI_API_KEY": KEY})
+        make_judge("openai", {"OPENAI_API_KEY": KEY})

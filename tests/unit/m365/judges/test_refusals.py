@@ -118,4 +118,4 @@ def test_the_refused_parameter_is_read_from_the_answer(answer: bytes, name: str)
     body: dict[str, Any] = {"max_tokens": 9000, "messages": []}
     refusals = Refusals()
     assert refusals.learn(body, answer) == name
-    assert refusals.fitted(body).get("max_completion_tokens") == (9000 if name else None)
+    assert refusals.fit(body).get("max_completion_tokens") == (9000 if name else None)

@@ -204,7 +204,7 @@ def tables(text: str) -> tuple[list[str], list[list[dict[str, str]]]]:
 
 
 def test_csv_has_facts_totals_questions_and_conversations(result: dict[str, Any]) -> None:
-    comments, (totals, singles, threads) = tables(csv_report.document(result))
+    comments, (totals, singles, threads) = tables(csv_report.to_csv(result))
     assert comments == [
         "# Name: travel desk",
         "# Evaluated: 2026-01-20T10:00:00Z",
@@ -255,13 +255,13 @@ def test_csv_has_facts_totals_questions_and_conversations(result: dict[str, Any]
     ],
 )
 def test_a_spreadsheet_computes_nothing(text: str, cell: str) -> None:
-    _, (rows,) = tables(csv_report.document(document({"prompt": text, "status": "pass"})))
+    _, (rows,) = tables(csv_report.to_csv(document({"prompt": text, "status": "pass"})))
     assert rows[0]["prompt"] == cell
 
 
 def test_csv_steers_no_terminal_and_its_scores_stay_json() -> None:
     scores = {"own\x1b": {"score": 2 / 3, "reason": "\x1b\x7f\x9b\u202e é\r\n"}}
-    text = csv_report.document(
+    text = csv_report.to_csv(
         document({"prompt": "p", "status": "pass", "scores": scores}, metadata={"name": "a\x1b[31mb"})
     )
     assert set(re.findall("[\x00-\x1f\x7f-\x9f\u202e]", text)) == {"\r", "\n"}
@@ -303,7 +303,7 @@ class Page(HTMLParser):
 
 
 def test_html_is_one_page_that_loads_and_runs_nothing_of_others(result: dict[str, Any]) -> None:
-    page = Page(html_report.document(result))
+    page = Page(html_report.to_html(result))
     assert page.open == []
     assert page.all("script") == [{}]
     (script,) = page.text["script"]
@@ -320,7 +320,7 @@ def test_html_is_one_page_that_loads_and_runs_nothing_of_others(result: dict[str
 
 
 def test_html_shows_what_was_said_as_text(result: dict[str, Any]) -> None:
-    page = Page(html_report.document(result))
+    page = Page(html_report.to_html(result))
     seen = EVIL.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")
     assert page.text["dd"].count(seen) == 2  # the response and what was expected
     assert page.text["td"].count(seen) == 2  # an error and a reason
@@ -329,7 +329,7 @@ def test_html_shows_what_was_said_as_text(result: dict[str, Any]) -> None:
 
 
 def test_html_has_counts_items_and_scales(result: dict[str, Any]) -> None:
-    page = Page(html_report.document(result))
+    page = Page(html_report.to_html(result))
     assert page.text["title"] == ["travel\ndesk"]
     assert page.text["b"][-5:] == ["25%", "1", "1", "1", "1"]
     assert "2026-01-20 10:00 UTC" in page.text["b"]
@@ -346,7 +346,7 @@ def test_html_has_counts_items_and_scales(result: dict[str, Any]) -> None:
 
 def test_html_rounds_numbers_and_lets_names_break_between_words() -> None:
     score = {"score": 2 / 3, "threshold": 1 / 3, "result": "pass"}
-    text = html_report.document(document({"prompt": "p", "status": "pass", "scores": {"own_<Ab": score}}))
+    text = html_report.to_html(document({"prompt": "p", "status": "pass", "scores": {"own_<Ab": score}}))
     page = Page(text)
     assert "0.6667" in page.text["span"]
     assert "0.3333" in page.text["td"]
@@ -355,9 +355,9 @@ def test_html_rounds_numbers_and_lets_names_break_between_words() -> None:
 
 def test_html_folds_items_when_many_failed_and_rounds_no_failure_away() -> None:
     failed, passed = {"prompt": "p", "status": "fail"}, {"prompt": "p", "status": "pass"}
-    page = Page(html_report.document(document(*[failed] * 6, passed)))
+    page = Page(html_report.to_html(document(*[failed] * 6, passed)))
     assert not any("open" in one for one in page.all("details"))
-    page = Page(html_report.document(document(failed, *[passed] * 299)))
+    page = Page(html_report.to_html(document(failed, *[passed] * 299)))
     assert "99%" in page.text["b"]
     assert sum("open" in one for one in page.all("details")) == 1
 
@@ -366,7 +366,7 @@ def test_html_folds_items_when_many_failed_and_rounds_no_failure_away() -> None:
 @pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
 def test_results_of_other_programs_become_reports(path: Path) -> None:
     data = read_document(path).data
-    page, (_, found) = Page(html_report.document(data)), tables(csv_report.document(data))
+    page, (_, found) = Page(html_report.to_html(data)), tables(csv_report.to_csv(data))
     assert page.open == []
     assert len(page.all("details")) == len(data["items"])
     turns = sum(len(item.get("turns", [item])) for item in data["items"])

@@ -8,21 +8,21 @@ import pytest
 from tests.unit.m365.documents import document
 
 from waza.m365.results import csv_report, html_report
-from waza.m365.results.overview import digits, overview
+from waza.m365.results.overview import format_number, make_overview
 
 
 @pytest.mark.parametrize(("judge", "shown"), [("gpt-4o at host", "gpt-4o at host"), (["a", 1], "['a', 1]")])
 def test_the_judge_stands_behind_the_agent(judge: Any, shown: str) -> None:
     metadata = {"judge": judge, "agentName": "desk", "agentId": "T_1", "cliVersion": "1"}
     data = document({"prompt": "p", "status": "pass"}, metadata=metadata)
-    assert overview(data).facts == (
+    assert make_overview(data).facts == (
         ("Agent", "desk"),
         ("Agent id", "T_1"),
         ("Judge", shown),
         ("Program", "1"),
     )
-    assert f"Judge <b>{html_report.text(shown)}</b>" in html_report.document(data)
-    assert f"# Judge: {shown}\r\n" in csv_report.document(data)
+    assert f"Judge <b>{html_report.escape_text(shown)}</b>" in html_report.to_html(data)
+    assert f"# Judge: {shown}\r\n" in csv_report.to_csv(data)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def test_the_judge_stands_behind_the_agent(judge: Any, shown: str) -> None:
     ],
 )
 def test_four_digits_count(number: float, shown: str) -> None:
-    assert digits(number) == shown
+    assert format_number(number) == shown
 
 
 def test_older_results_without_statuses_are_understood() -> None:
     scores = {"relevance": {"score": 2, "result": "fail", "threshold": 3}, "own": "free"}
     broken = {"relevance": {"result": "error", "error": "gone"}}
-    seen = overview(
+    seen = make_overview(
         document(
             {"prompt": "a", "scores": scores},
             {"turns": [{"prompt": "b", "scores": broken}, {"prompt": "c", "status": "pass"}]},

@@ -157,7 +157,10 @@ def test_entries_and_scores_between_0_and_1(
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
 def test_a_score_that_is_no_number_is_an_error_and_never_a_pass(odd: float) -> None:
     result = EvaluatorResult(name="words", kind="code", score=odd, passed=True)
-    assert entry_of(result) == {"result": "error", "error": "Evaluator failed: its score is no finite number"}
+    assert entry_of(result) == {
+        "result": "error",
+        "error": "Evaluator failed: its score is not a finite number",
+    }
     assert status_of(answered(result)) == "partial"
     assert unit_score(result) == 0
 
