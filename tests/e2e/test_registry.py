@@ -14,7 +14,7 @@ from tests.support.program import command, environment, strict_json, write_tree
 from tests.unit.registry._place import MODULE, PROGRAMS, REF, Place
 from tests.unit.registry._upstream import Upstream, manifest
 
-from waza.registry.cache import digest_of
+from waza.registry.cache import digest_module
 from waza.suite.load import load
 
 MOCK = "mock: {turns: [{output: 'first done'}, {output: 'It is done: {\"x\": 1}'}], judge: {judge: [{pass: kind}]}}"
@@ -69,7 +69,7 @@ def test_refs_from_get_to_grade(place: Place):
     )
     got = place.waza("get")
     assert f"4 graders pinned in {place.root / 'waza.lock'}" in got.out
-    commit, digest = place.upstream.git("rev-parse", "v1"), digest_of(place.module)
+    commit, digest = place.upstream.git("rev-parse", "v1"), digest_module(place.module)
     assert f"{REF}#judge@v1: commit {commit[:12]}, {digest}" in got.out
     names = ["#judge", "#shape", "#words", "/presets/plain"]
     assert [(one.ref, one.commit, one.digest, one.url, one.trusted) for one in place.lock.graders] == [
@@ -203,7 +203,9 @@ def test_a_manifest_that_leads_out_is_refused_also_where_lock_and_cache_agree(pl
     commit = "c" * 40
     module = write_tree(place.cache / REF / commit, {"waza.registry.yaml": manifest(evil=path)})
     write_tree(place.root, {"evil.yaml": "{type: text, config: {contains: [done]}}"})
-    entry = f"{{ref: {REF}#evil@v1, commit: {commit}, digest: '{digest_of(module)}', url: u, trusted: true}}"
+    entry = (
+        f"{{ref: {REF}#evil@v1, commit: {commit}, digest: '{digest_module(module)}', url: u, trusted: true}}"
+    )
     write_tree(place.root, {"waza.lock": f"graders: [{entry}]"})
     place.suite(f"graders: [{{ref: {REF}#evil@v1}}]")
     (mistake,) = place.mistakes()

@@ -10,7 +10,7 @@ from tests.support.program import command, environment
 from tests.unit.registry._place import MODULE, PROGRAMS, REF, Place
 from tests.unit.registry._upstream import Upstream, manifest
 
-from waza.registry.cache import digest_of, tree_of
+from waza.registry.cache import digest_module, git_tree_id
 
 HARMLESS = b"#!/bin/sh\nexit 0\n"
 PRESET = "{type: program, name: check, config: {command: ./check.sh}}"
@@ -40,7 +40,7 @@ def test_other_files_with_the_same_digest_are_refused(place: Place):
     (module,) = place.cache.glob(f"*/acme/graders/{place.lock.graders[0].commit}/check.sh")
     module.write_bytes(harm + b"\0check.sh\0" + HARMLESS)  # and in the cache
     module.with_name("a.bin").write_bytes(b"data")
-    assert digest_of(module.parent) == place.lock.graders[0].digest
+    assert digest_module(module.parent) == place.lock.graders[0].digest
     assert "are not those of waza.lock" in place.waza("run", "eval.yaml", code=2).err
     assert not (place.root / "ran").exists()
 
@@ -63,7 +63,7 @@ def test_a_lock_without_a_tree_gets_it_from_its_commit(place: Place):
 
 def test_the_tree_of_a_module_is_that_of_git(place: Place):
     (module,) = place.cache.glob("*/acme/graders/*")
-    assert tree_of(module) == place.upstream.git("rev-parse", "v1^{tree}") == place.lock.graders[0].tree
+    assert git_tree_id(module) == place.upstream.git("rev-parse", "v1^{tree}") == place.lock.graders[0].tree
 
 
 def test_calls_at_the_same_time_lose_nothing(tmp_path: Path):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from waza.errors import UsageError
 from waza.kit import yaml
-from waza.registry.edit import with_grader
+from waza.registry.edit import insert_grader
 from waza.registry.preset import deep_merge
 from waza.registry.ref import RefError, parse_ref
-from waza.registry.scalar import scalar
+from waza.registry.scalar import format_scalar
 
 REF_CHARACTERS = st.sampled_from([*"abz.-_/#@:\\ \n\0~?%", "..", "é", "日", "\u2028", "\udc80", "v1", "//"])
 PART = st.text(st.sampled_from("abcXYZ019.-_é日~+"), min_size=1, max_size=8).filter(
@@ -50,7 +50,7 @@ SUITES = st.builds(
 
 
 def node(value: dict[str, Any]) -> yaml.Mapping:
-    found = yaml.load(scalar(value).encode())
+    found = yaml.load(format_scalar(value).encode())
     assert isinstance(found, yaml.Mapping)
     return found
 
@@ -110,7 +110,7 @@ def test_merging(below: dict[str, Any], above: dict[str, Any]) -> None:
 @settings(deadline=None)
 @given(VALUES)
 def test_a_value_is_written_on_one_line_and_read_back(value: Any) -> None:
-    text = scalar(value)
+    text = format_scalar(value)
     assert not set(text) & set("\n\r\x85\u2028\u2029")
     assert yaml.to_plain(yaml.load(text.encode())) == value
     assert yaml.to_plain(yaml.load(f"k:\n  - a: {text} # c\n".encode())) == {"k": [{"a": value}]}
@@ -120,7 +120,7 @@ def test_a_value_is_written_on_one_line_and_read_back(value: Any) -> None:
 @given(SUITES | MAPPINGS.map(json.dumps) | st.text(max_size=30), ENTRIES)
 def test_a_suite_gets_one_more_grader_or_stays_as_it_is(text: str, entry: dict[str, Any]) -> None:
     try:
-        edited = with_grader(text, entry)
+        edited = insert_grader(text, entry)
     except UsageError:
         return
     before: Any = yaml.to_plain(yaml.load(text.encode()))

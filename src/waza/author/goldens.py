@@ -23,9 +23,9 @@ from waza.model.observation import CommandInvocation, Observation, ToolEvent, Wr
 from waza.model.verdict import Helpers, SharedResources, Verdict
 from waza.model.wgp import Command, ToolCall
 from waza.problem import Problem
-from waza.registry.build import read_preset, surroundings
+from waza.registry.build import preset_location, read_preset
 from waza.registry.cache import ModuleError
-from waza.registry.preset import Preset, deep_merge, exports, preset_of
+from waza.registry.preset import Preset, deep_merge, read_exports, read_preset_file
 from waza.suite.read import at, child
 
 FOLDER = "goldens"
@@ -84,7 +84,7 @@ class Golden(Keys, frozen=True, kw_only=True):
     files: dict[str, str] = {}
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class GoldenResult(msgspec.Struct, frozen=True, kw_only=True):
     """A golden that was tried: what the grader said, and why that is wrong, if it is."""
 
     golden: str
@@ -94,7 +94,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
 
 
-async def try_goldens(module: Path) -> list[Tried]:
+async def try_goldens(module: Path) -> list[GoldenResult]:
     """Ask the graders of a module for their verdicts on all of its goldens, `goldens/*.json`.
 
     Raises UsageError for a module that is not laid out so that they can be asked, and SuiteError with all
@@ -152,19 +152,19 @@ def _grader(module: Path, document: Document, golden: Golden) -> tuple[str, Grad
     faults = [_fault(finding, document, preset) for finding in findings if not finding.warning]
     if grader is None or faults:
         raise SuiteError(faults)
-    return preset.name, grader.resolve_paths(surroundings(whole, Path()))
+    return preset.name, grader.resolve_paths(preset_location(whole, Path()))
 
 
 def _preset(module: Path, document: Document, export: str) -> Preset:
     try:
-        known = sorted(exports(module))
+        known = sorted(read_exports(module))
         if export not in known and (export or len(known) > 1):
             message = "say which of the module's graders it is for"
             node = at(document, "grader")
             raise SuiteError(
                 [document.problem("unknown-grader", node, ("grader",), message, ", ".join(known))]
             )
-        return preset_of(module, export=export)
+        return read_preset_file(module, export=export)
     except ModuleError as error:  # it names the file of the module
         raise UsageError(str(error)) from error
 
@@ -186,20 +186,22 @@ def _name(preset: Preset) -> str:
     return preset.file.relative_to(preset.module).as_posix()
 
 
-async def _try(name: str, golden: Golden, grader: tuple[str, Grader], shared: SharedResources) -> Tried:
+async def _try(
+    name: str, golden: Golden, grader: tuple[str, Grader], shared: SharedResources
+) -> GoldenResult:
     helpers = Helpers(name=grader[0], shared=shared)
     with tempfile.TemporaryDirectory(prefix="waza-golden-") as workspace:
-        seen = _observation(golden, _written(Path(workspace), name, golden), workspace)
+        seen = _observation(golden, _write_files(Path(workspace), name, golden), workspace)
         try:
             answer = grader[1].grade(seen, helpers)
             verdict = await answer if inspect.isawaitable(answer) else answer
         except GraderError as error:
             verdict = Verdict.errored(str(error))
     why = _why(verdict, golden.expected)
-    return Tried(golden=name, grader=grader[0], passed=not why, why=why, verdict=verdict)
+    return GoldenResult(golden=name, grader=grader[0], passed=not why, why=why, verdict=verdict)
 
 
-def _written(workspace: Path, name: str, golden: Golden) -> list[WrittenFile]:
+def _write_files(workspace: Path, name: str, golden: Golden) -> list[WrittenFile]:
     """Write the files of a golden."""
     written = []
     for path, text in sorted(golden.files.items()):

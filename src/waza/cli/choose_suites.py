@@ -13,13 +13,13 @@ from waza.model.loaded import Project
 from waza.report.words import Write, status_mark
 from waza.suite.detect import (
     EVAL_FILE,
-    Found,
-    OwnSuite,
-    detect,
+    DetectedSkill,
+    DirectorySuite,
+    detect_skills,
     discover_tree,
-    eval_for,
+    find_suite,
     looks_like_path,
-    own_suite,
+    read_directory_suite,
 )
 
 
@@ -52,12 +52,12 @@ def choose_suites(
             return Choice([Chosen(found[0])])
     elif target and looks_like_path(target):
         return Choice([Chosen(Path(target))])
-    around = detect(Path.cwd(), project.directory / project.keys.paths.skills)
+    around = detect_skills(Path.cwd(), project.directory / project.keys.paths.skills)
     wanted = [found for found in around if target in (None, found.name)]
     if target and not wanted:  # anywhere below, as --discover finds it
         around += discover_tree(Path.cwd(), eval_file, project.keys.paths.evals)
         wanted = [found for found in around if target in (found.name, found.declared)][:1]
-    here = own_suite(Path.cwd(), eval_file)
+    here = read_directory_suite(Path.cwd(), eval_file)
     chosen, without = _with_suites(wanted, project, here)
     if here and not chosen and (target is None or target in here.names):
         chosen = [Chosen(here.path)]
@@ -75,7 +75,7 @@ def choose_suites(
     raise UsageError(f"{_nothing(target, around)}{other}")
 
 
-def _other(here: OwnSuite | None) -> str:
+def _other(here: DirectorySuite | None) -> str:
     """Return what the suite of the current directory is, which is not the one that was asked for."""
     if here is None:
         return ""
@@ -88,7 +88,7 @@ def _directory(target: str | None) -> Path | None:
     return Path(target) if target and os.path.isdir(target) else None  # noqa: PTH112  # see above
 
 
-def _nothing(target: str | None, around: list[Found]) -> str:
+def _nothing(target: str | None, around: list[DetectedSkill]) -> str:
     what = f"no skill or agent {target!r}" if target else "no skill or agent"
     if around:
         return f"there is {what} around here, only {', '.join(sorted({found.name for found in around}))}"
@@ -96,7 +96,7 @@ def _nothing(target: str | None, around: list[Found]) -> str:
 
 
 def _with_suites(
-    around: list[Found], project: Project, here: OwnSuite | None
+    around: list[DetectedSkill], project: Project, here: DirectorySuite | None
 ) -> tuple[list[Chosen], list[str]]:
     """Return what is to run of skills and agents, and the names of those without a suite.
 
@@ -104,7 +104,7 @@ def _with_suites(
     """
     keys, chosen, without = project.keys, list[Chosen](), list[str]()
     for found in around:
-        path = found.eval or eval_for(found, found.root, keys.paths.evals, keys.files.evalFile)
+        path = found.eval or find_suite(found, found.root, keys.paths.evals, keys.files.evalFile)
         if path is None and here and here.names & {found.name, found.declared}:
             path = here.path
         if path is None:

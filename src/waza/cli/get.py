@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from waza.registry.get import Got
+    from waza.registry.get import GetResult
 
 
 @click.command(epilog="Example: waza get evals/my-skill/eval.yaml")
@@ -38,7 +38,7 @@ def command(target: str) -> int:
     return EXIT_OK
 
 
-async def _get_suite(suite: Path) -> tuple[list[Got], int, Path]:
+async def _get_suite(suite: Path) -> tuple[list[GetResult], int, Path]:
     """Pin all refs of a suite in a fresh lock, which a broken one cannot prevent."""
     from waza.cli.streams import tell
     from waza.errors import SuiteError, UsageError
@@ -63,7 +63,7 @@ async def _get_suite(suite: Path) -> tuple[list[Got], int, Path]:
         return got, len(got), write_lock(suite.parent, [one.entry for one in got])
 
 
-async def _get_ref(ref: str) -> tuple[list[Got], int, Path]:
+async def _get_ref(ref: str) -> tuple[list[GetResult], int, Path]:
     """Pin one ref in the lock of the current directory."""
     from waza.kit.directory_lock import lock_directory
     from waza.registry.get import Getter
@@ -77,7 +77,7 @@ async def _get_ref(ref: str) -> tuple[list[Got], int, Path]:
         return [got], len(lock.graders), write_lock(Path.cwd(), lock.graders)
 
 
-def fetched_line(got: Got, suite: Path | None) -> list[str]:
+def fetched_line(got: GetResult, suite: Path | None) -> list[str]:
     """Return what to say of a ref that was fetched: what it is now, what it was, and what it still needs."""
     entry, before = got.entry, got.before
     lines = [f"{entry.ref}: commit {entry.commit[:12]}, {entry.digest}"]

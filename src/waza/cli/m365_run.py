@@ -47,7 +47,7 @@ from waza.problem import Problem
 from waza.report.progress import Progress
 from waza.report.terminal import has_colour, is_live
 from waza.results.ending import came_to_its_end
-from waza.suite.discover import target_at
+from waza.suite.discover import read_target
 from waza.suite.project import find_project
 
 FOLDER = ".evals"
@@ -165,7 +165,7 @@ class _Run:
             executor=executor,
             options=options,
             model=(given.model or defaults.model) if executor in executors_with("models") else "",
-            target=target_at(given.skill) if given.skill else None,
+            target=read_target(given.skill) if given.skill else None,
             timeout=self.timeout,
             concurrency=min(given.concurrency, MOST_AT_ONCE),
         )

@@ -22,12 +22,12 @@ from waza.kit.directory_lock import lock_directory
 from waza.kit.files import write_atomic
 from waza.model.suite import GraderEntry
 from waza.registry.build import read_preset
-from waza.registry.edit import with_grader
-from waza.registry.get import Getter, Got, suite_refs
+from waza.registry.edit import insert_grader
+from waza.registry.get import GetResult, Getter, suite_refs
 from waza.registry.lock import FILE, LockEntry, LockFile, read_lock, write_lock
-from waza.registry.names import taken_names
-from waza.registry.preset import Preset, merged
-from waza.registry.scalar import scalar
+from waza.registry.names import read_taken_names
+from waza.registry.preset import Preset, merge_preset
+from waza.registry.scalar import format_scalar
 from waza.suite.project import find_project
 
 _NEXT = re.compile(r",(?=[\w.-]+=)")  # what may stand between two settings
@@ -68,7 +68,7 @@ async def _add(addition: Addition, suite: Path, entry: dict[str, Any]) -> int:
     before, edited = _edited(suite, addition, entry)
     known = read_lock(suite.parent) or LockFile()
     got = await Getter(known, find_project(Path.cwd()).keys.hosts).get(addition.ref)
-    preset = got.preset if edited == before else _checked(got, entry, taken_names(suite, known))
+    preset = got.preset if edited == before else _checked(got, entry, read_taken_names(suite, known))
     if addition.dry_run:
         if edited != before:
             say(f"would add to {addition.suite}: {msgspec.json.encode(entry).decode()}")
@@ -91,18 +91,18 @@ def _edited(suite: Path, addition: Addition, entry: dict[str, Any]) -> tuple[byt
         text = before.decode()
     except UnicodeDecodeError:
         raise UsageError(f"{addition.suite} is not UTF-8 text; save it as UTF-8") from None
-    return before, with_grader(text, entry).encode()
+    return before, insert_grader(text, entry).encode()
 
 
-def _checked(got: Got, entry: dict[str, Any], taken: Mapping[str, str]) -> Preset:
+def _checked(got: GetResult, entry: dict[str, Any], taken: Mapping[str, str]) -> Preset:
     """Return the grader as it would be in the suite. Raises UsageError if it could not be used there.
 
     `taken` are the names of other graders, with their places.
     """
-    node = yaml.load(scalar(entry).encode())
+    node = yaml.load(format_scalar(entry).encode())
     if not isinstance(node, yaml.Mapping):
         raise TypeError("an entry is a mapping")
-    preset = merged(got.preset, GraderEntry(name=entry.get("name", "")), node)
+    preset = merge_preset(got.preset, GraderEntry(name=entry.get("name", "")), node)
     _, findings = read_preset(preset, Path())
     faults = [
         f"{got.entry.ref}: {format_path(('config', *finding.path))}: {finding.text}"

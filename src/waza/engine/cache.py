@@ -23,7 +23,7 @@ from waza.model.result import TrialResult
 from waza.model.task import Task
 from waza.model.trial import Arm
 from waza.model.verdict import BuiltGrader
-from waza.suite.digest import cache_key, digested, folder_digest
+from waza.suite.digest import cache_key, folder_digest, with_digest
 
 
 class StoredTrial(msgspec.Struct, frozen=True):
@@ -180,7 +180,7 @@ def _without_judges(task: Task) -> Task:
     """Return what the answer to a task and the verdicts that are kept hang on, with its digest."""
     if not rejudged_graders(task):
         return task
-    return digested(
+    return with_digest(
         msgspec.structs.replace(
             task,
             graders=tuple(built for built in task.graders if _repeats(built)),

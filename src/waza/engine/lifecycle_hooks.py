@@ -11,8 +11,8 @@ from waza.model.event import HookRan, Warned
 from waza.model.suite import Hook
 from waza.model.task import Task
 from waza.model.trial import Arm
-from waza.suite.discover import required_skills
-from waza.suite.skills import Disabled
+from waza.suite.discover import find_required_skills
+from waza.suite.skills import DisabledSkills
 from waza.workspace.hooks import run_hooks
 
 _LONGEST_LINE = 1000  # characters of a failed hook's last line; its end says most
@@ -72,7 +72,7 @@ class LifecycleHooks:
         names = suite.file.config.required_skills
         if arm != "main" or not names or suite.skills_off or not self.hooks.before_run:
             return
-        disabled = Disabled(suite.file.config.disabled_skills, suite.directory)
-        missing = required_skills(names, suite.skill_paths, disabled).missing
+        disabled = DisabledSkills(suite.file.config.disabled_skills, suite.directory)
+        missing = find_required_skills(names, suite.skill_paths, disabled).missing
         if missing:
             raise RunError(f"required skills are missing after the before_run hooks: {', '.join(missing)}")

@@ -11,7 +11,7 @@ from waza.kit.tree_digest import TreeTooLargeError, describe_changes, digest_tre
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader, Helpers
-from waza.suite.digest import brought, read_roots
+from waza.suite.digest import input_paths, read_roots
 
 Found = dict[Path, bytes]
 
@@ -41,7 +41,7 @@ class TamperCheck:
         """
         self._suite, self._ignored = suite, ignored
         self._recorded, self._unwatched = {}, {}
-        self._tasks = {task.id: brought(task) for task in suite.tasks}
+        self._tasks = {task.id: input_paths(task) for task in suite.tasks}
         self._graders = {
             id(built.grader): read_roots(built) for task in suite.tasks for built in task.all_graders
         }

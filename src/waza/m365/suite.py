@@ -24,7 +24,7 @@ from waza.model.skill import Target
 from waza.model.suite import Config, SuiteFile
 from waza.model.task import Checkpoint, Task
 from waza.model.verdict import BuiltGrader, GraderSpec
-from waza.suite.digest import digested, suite_digest
+from waza.suite.digest import suite_digest, with_digest
 
 RECORDED = "recorded"
 AS_RECORDED = "as recorded: "
@@ -96,7 +96,7 @@ def make_suite(document: EvalDocument, evaluators: Sequence[Sequence[Evaluators]
         fixtures=here,
         file=SuiteFile(name=document.name, skill=agent.target.name if agent.target else "", config=config),
         tasks=tuple(
-            digested(_task(item, data, own, agent, digests))
+            with_digest(_task(item, data, own, agent, digests))
             for item, data, own in zip(document.items, document.data["items"], evaluators, strict=True)
         ),
         models=(agent.model,),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from waza.model.loaded import Suite
 from waza.model.preflight import Capability, Dependency, Diagnostic, State, worst
-from waza.preflight.diagnosis import diagnostic
+from waza.preflight.diagnosis import make_diagnostic
 from waza.problem import Problem
 
 # What is to be said of capabilities, by name; nothing of those that the loader or a dependency tells of.
@@ -20,7 +20,7 @@ _SAID = {
 }
 
 
-def capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list[Capability]:
+def check_capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list[Capability]:
     """Return the four capabilities; one that the suite does not ask for is verified."""
     return [
         _execution(dependencies),
@@ -30,7 +30,7 @@ def capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list[Capab
     ]
 
 
-def shortcomings(found: Sequence[Capability], suite: Suite, file: str) -> Iterator[Diagnostic]:
+def report_capabilities(found: Sequence[Capability], suite: Suite, file: str) -> Iterator[Diagnostic]:
     """Yield what is to be said of capabilities; `file` is that of the suite.
 
     What an executor lacks is a mistake that the loader reports, except with a scripted one.
@@ -38,7 +38,7 @@ def shortcomings(found: Sequence[Capability], suite: Suite, file: str) -> Iterat
     for one in found:
         state, code, hint = _SAID.get(one.name, ("", "", ""))
         if one.state == state and suite.capabilities.scripted:
-            yield diagnostic(
+            yield make_diagnostic(
                 Problem(code="capability", file=file, message=one.meaning, hint=hint), code, one.state
             )
 

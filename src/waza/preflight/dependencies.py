@@ -11,11 +11,11 @@ from waza.model.preflight import Dependency, Diagnostic, Mode, State
 from waza.model.suite import GraderEntry
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
-from waza.preflight.diagnosis import Told, diagnostic
+from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
 from waza.problem import Problem
-from waza.suite.discover import required_skills
+from waza.suite.discover import find_required_skills
 from waza.suite.loading import Loading, TaskSource
-from waza.suite.skills import disabled, enabled_directories, suite_paths
+from waza.suite.skills import disabled_skills, enabled_directories, suite_paths
 
 Path = tuple[str | int, ...]
 
@@ -49,10 +49,10 @@ _UNCONFIRMED = {
 }
 
 
-class Needs:
+class Dependencies:
     """The dependencies of a suite that was examined. States are what the loader told at their places."""
 
-    def __init__(self, suite: Suite, loading: Loading, told: Told) -> None:
+    def __init__(self, suite: Suite, loading: Loading, told: LoaderDiagnostics) -> None:
         self._suite, self._loading, self._told = suite, loading, told
         self._file, self._document = loading.file, loading.document
 
@@ -151,7 +151,7 @@ class Needs:
                 state = "unresolved"  # a hook may make it
             yield Dependency(kind="skill_directory", name=entry, mode="local", state=state)
         roots = suite_paths(self._loading)
-        missing = required_skills(config.required_skills, roots, disabled(self._loading)).missing
+        missing = find_required_skills(config.required_skills, roots, disabled_skills(self._loading)).missing
         told = self._state(self._document, "config", "required_skills")
         for name in config.required_skills:
             state = told if name in missing else "verified"
@@ -223,7 +223,7 @@ def _programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dependen
             )
 
 
-def gaps(dependencies: Sequence[Dependency], loading: Loading) -> Iterator[Diagnostic]:
+def report_unconfirmed(dependencies: Sequence[Dependency], loading: Loading) -> Iterator[Diagnostic]:
     """Yield what is to be said of dependencies that nothing local can confirm."""
     files = {source.tasks[0].id: source.document.file for source in loading.sources if source.tasks}
     for one in dependencies:
@@ -231,4 +231,4 @@ def gaps(dependencies: Sequence[Dependency], loading: Loading) -> Iterator[Diagn
             code, message, hint = _UNCONFIRMED[one.kind]
             file = files.get(one.task_id, loading.document.file)
             problem = Problem(code="unconfirmed", file=file, message=message.format(one.name), hint=hint)
-            yield diagnostic(problem, code, "unresolved", one.task_id, severity="info")
+            yield make_diagnostic(problem, code, "unresolved", one.task_id, severity="info")

@@ -79,7 +79,7 @@ _REMEDIES = {
 }
 
 
-def diagnostic(
+def make_diagnostic(
     problem: Problem,
     code: str,
     state: State,
@@ -105,12 +105,12 @@ def diagnostic(
     )
 
 
-def unreadable(problem: Problem) -> Diagnostic:
+def diagnose_unreadable(problem: Problem) -> Diagnostic:
     """Return why nothing of a suite could be read."""
-    return diagnostic(problem, "eval.schema" if problem.line else "eval.read", "invalid")
+    return make_diagnostic(problem, "eval.schema" if problem.line else "eval.read", "invalid")
 
 
-class Told:
+class LoaderDiagnostics:
     """What the loader told of a suite."""
 
     def __init__(self, loading: Loading, problems: list[Problem]) -> None:
@@ -141,7 +141,7 @@ class Told:
         code = self._code(problem)
         source = self._documents.get(problem.file)
         task_id = source.tasks[0].id if source and source.tasks else ""
-        return diagnostic(problem, code, self._state(problem, code), task_id)
+        return make_diagnostic(problem, code, self._state(problem, code), task_id)
 
     @staticmethod
     def _state(problem: Problem, code: str) -> State:

@@ -11,14 +11,14 @@ from waza.errors import SuiteError
 from waza.model.loaded import Suite
 from waza.model.preflight import CheckedRequirement, Diagnostic, ListedTask, Preflight
 from waza.model.task import Task
-from waza.preflight.capabilities import capabilities, shortcomings
-from waza.preflight.dependencies import Needs, gaps
-from waza.preflight.diagnosis import Told, unreadable
-from waza.preflight.requirements import checked, collisions, declared_graders
+from waza.preflight.capabilities import check_capabilities, report_capabilities
+from waza.preflight.dependencies import Dependencies, report_unconfirmed
+from waza.preflight.diagnosis import LoaderDiagnostics, diagnose_unreadable
+from waza.preflight.requirements import check_requirements, declared_graders, find_collisions
 from waza.problem import display_path
-from waza.suite.load import examine, problems_in_order
+from waza.suite.load import examine, sort_problems
 from waza.suite.loading import Loading, LoadOptions, TaskSource
-from waza.suite.tasks import fixtures_of
+from waza.suite.tasks import fixtures_directory
 
 
 def inventory(path: Path, request: LoadOptions) -> Preflight:
@@ -30,12 +30,18 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
     try:
         suite, loading = examine(path, request)
     except SuiteError as error:
-        return Preflight(source=source, diagnostics=_sorted([unreadable(one) for one in error.problems]))
-    heard = Told(loading, problems_in_order(loading))
-    needs = Needs(suite, loading, heard).all()
-    offered = capabilities(suite, needs)
+        return Preflight(
+            source=source, diagnostics=_sorted([diagnose_unreadable(one) for one in error.problems])
+        )
+    heard = LoaderDiagnostics(loading, sort_problems(loading))
+    needs = Dependencies(suite, loading, heard).all()
+    offered = check_capabilities(suite, needs)
     tasks, said = _tasks(suite, loading)
-    said += [*heard.diagnostics(), *gaps(needs, loading), *shortcomings(offered, suite, source)]
+    said += [
+        *heard.diagnostics(),
+        *report_unconfirmed(needs, loading),
+        *report_capabilities(offered, suite, source),
+    ]
     report = Preflight(
         source=source,
         executor=loading.file.config.executor,
@@ -60,10 +66,10 @@ def _tasks(suite: Suite, loading: Loading) -> tuple[list[ListedTask], list[Diagn
     for source in loading.sources:
         declared = declared_graders(loading, source)
         task_id = source.tasks[0].id if source.tasks else ""
-        requirements, gaps_found = checked(source, declared, task_id)
+        requirements, gaps_found = check_requirements(source, declared, task_id)
         if source.tasks:
             tasks += [_listed(task, requirements) for task in source.tasks]
-            said += [*gaps_found, *collisions(source, declared, task_id)]
+            said += [*gaps_found, *find_collisions(source, declared, task_id)]
         else:
             tasks.append(_disabled(loading, source, requirements))
     return tasks, said
@@ -87,6 +93,6 @@ def _disabled(loading: Loading, source: TaskSource, requirements: list[CheckedRe
         name=name,
         source=source.document.file,
         enabled=False,
-        context_dir=display_path(fixtures_of(loading, source.file)),
+        context_dir=display_path(fixtures_directory(loading, source.file)),
         requirements=requirements,
     )

@@ -9,7 +9,7 @@ from waza.kit.decode import Document, did_you_mean
 from waza.model.preflight import CheckedRequirement, Diagnostic, PreflightCheck, State, worst
 from waza.model.suite import GraderEntry
 from waza.model.task import Requirement, RequirementCheck
-from waza.preflight.diagnosis import diagnostic
+from waza.preflight.diagnosis import make_diagnostic
 from waza.suite.loading import Loading, TaskSource
 from waza.suite.read import at
 
@@ -22,7 +22,7 @@ COLLISION = "grader.result_collision"
 Path = tuple[str | int, ...]
 
 
-class Declared(NamedTuple):
+class DeclaredGrader(NamedTuple):
     """A grader as a requirement can name it.
 
     `name` is empty where it is not known: it stands in a module that is not here, or has mistakes.
@@ -45,7 +45,7 @@ class Gap(NamedTuple):
     hint: str = ""
 
 
-def declared_graders(loading: Loading, source: TaskSource) -> list[Declared]:
+def declared_graders(loading: Loading, source: TaskSource) -> list[DeclaredGrader]:
     """Return the graders that requirements of a task can name: the suite's, the task's, its checkpoints'."""
     replaced = {entry.name for entry in source.file.graders if entry.override}
     suite = _of_list(loading, loading.document, loading.file.graders, ("eval", None), ("graders",))
@@ -55,7 +55,7 @@ def declared_graders(loading: Loading, source: TaskSource) -> list[Declared]:
         scope, path = ("checkpoint", point.after_turn), ("checkpoints", i, "graders")
         found += _of_list(loading, source.document, point.graders, scope, path)
     if source.document.faulty("checkpoints"):
-        found.append(Declared("checkpoint", None, "", ("checkpoints",)))
+        found.append(DeclaredGrader("checkpoint", None, "", ("checkpoints",)))
     return found
 
 
@@ -65,15 +65,17 @@ def _of_list(
     entries: Sequence[GraderEntry],
     scope: tuple[str, int | None],
     path: Path,
-) -> Iterator[Declared]:
+) -> Iterator[DeclaredGrader]:
     for i, entry in enumerate(entries):
         default = loading.ref_names.get(entry.ref, "") if entry.ref else entry.type
-        yield Declared(*scope, entry.name or default, (*path, i))
+        yield DeclaredGrader(*scope, entry.name or default, (*path, i))
     if document.faulty(*path):
-        yield Declared(*scope, "", path)  # what could not be read may be the one
+        yield DeclaredGrader(*scope, "", path)  # what could not be read may be the one
 
 
-def collisions(source: TaskSource, declared: Sequence[Declared], task_id: str) -> Iterator[Diagnostic]:
+def find_collisions(
+    source: TaskSource, declared: Sequence[DeclaredGrader], task_id: str
+) -> Iterator[Diagnostic]:
     """Yield the names that stand in two scopes of a task."""
     for name in dict.fromkeys(grader.name for grader in declared if grader.name):
         scopes = dict.fromkeys(grader.scope for grader in declared if grader.name == name)
@@ -84,11 +86,11 @@ def collisions(source: TaskSource, declared: Sequence[Declared], task_id: str) -
             problem = source.document.problem(
                 "duplicate-name", at(source.document, *path), path, message, hint
             )
-            yield diagnostic(problem, COLLISION, "unresolved", task_id)
+            yield make_diagnostic(problem, COLLISION, "unresolved", task_id)
 
 
-def checked(
-    source: TaskSource, declared: Sequence[Declared], task_id: str
+def check_requirements(
+    source: TaskSource, declared: Sequence[DeclaredGrader], task_id: str
 ) -> tuple[list[CheckedRequirement], list[Diagnostic]]:
     """Return the requirements of a task with their states, and what is to be said of them."""
     found, said = list[CheckedRequirement](), list[Diagnostic]()
@@ -96,15 +98,15 @@ def checked(
         twins = [other.id for other in source.file.requirements[:i]]
         path = ("requirements", i)
         if source.document.faulty(*path):
-            found.append(_reported(requirement, "invalid", "it has mistakes in its keys"))
+            found.append(_describe_requirement(requirement, "invalid", "it has mistakes in its keys"))
             continue
         gaps = [*_shape(requirement, twins, path), *_coverage(requirement, declared, path)]
         meaning = "; ".join(gap.message for gap in gaps) or _verified(requirement)
-        found.append(_reported(requirement, worst(gap.state for gap in gaps), meaning))
+        found.append(_describe_requirement(requirement, worst(gap.state for gap in gaps), meaning))
         for gap in gaps:
             place = at(source.document, *gap.path)
             problem = source.document.problem("requirement", place, gap.path, gap.message, gap.hint)
-            said.append(diagnostic(problem, gap.code, gap.state, task_id, requirement.id))
+            said.append(make_diagnostic(problem, gap.code, gap.state, task_id, requirement.id))
     return found, said
 
 
@@ -114,7 +116,7 @@ def _verified(requirement: Requirement) -> str:
     return f"each of its {len(requirement.checks)} checks names one grader"
 
 
-def _reported(requirement: Requirement, state: State, meaning: str) -> CheckedRequirement:
+def _describe_requirement(requirement: Requirement, state: State, meaning: str) -> CheckedRequirement:
     return CheckedRequirement(
         id=requirement.id,
         category=requirement.category,
@@ -145,7 +147,7 @@ def _shape(requirement: Requirement, twins: Sequence[str], path: Path) -> Iterat
         yield Gap(INVALID, "invalid", (*path, "description"), "the description is empty", hint)
 
 
-def _coverage(requirement: Requirement, declared: Sequence[Declared], path: Path) -> Iterator[Gap]:
+def _coverage(requirement: Requirement, declared: Sequence[DeclaredGrader], path: Path) -> Iterator[Gap]:
     """Yield what is wrong with the checks of a requirement."""
     if not requirement.checks:
         hint = "add checks: [{scope: task, grader: NAME}]; expected.outcomes is no check"
@@ -174,7 +176,7 @@ def _wrong_keys(check: RequirementCheck, path: Path) -> list[Gap]:
     return gaps
 
 
-def _wrong_reference(check: RequirementCheck, declared: Sequence[Declared], path: Path) -> list[Gap]:
+def _wrong_reference(check: RequirementCheck, declared: Sequence[DeclaredGrader], path: Path) -> list[Gap]:
     scope = [one for one in declared if (one.scope, one.after_turn) == (check.scope, check.after_turn)]
     where = f"scope {check.scope}" + (f" after turn {check.after_turn}" if check.after_turn else "")
     found = [one.name for one in scope].count(check.grader)
@@ -200,7 +202,7 @@ def _wrong_reference(check: RequirementCheck, declared: Sequence[Declared], path
     return [Gap(REFERENCES, "invalid", (*path, "grader"), message, hint)]
 
 
-def _names(scope: Sequence[Declared], wanted: str) -> str:
+def _names(scope: Sequence[DeclaredGrader], wanted: str) -> str:
     names = [one.name for one in scope]
     return did_you_mean(wanted, names) if names else "there is none at all; add one to 'graders'"
 

@@ -32,11 +32,11 @@ def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Con
         where = f"the files of this grader are sought in its module alone, from {preset.directory}"
         findings += [
             msgspec.structs.replace(finding, hint=f"{finding.hint}; {where}" if finding.hint else where)
-            for finding in grader.check(surroundings(preset, fixtures))
+            for finding in grader.check(preset_location(preset, fixtures))
         ]
     return grader, findings
 
 
-def surroundings(preset: Preset, fixtures: Path) -> GraderLocation:
+def preset_location(preset: Preset, fixtures: Path) -> GraderLocation:
     """Return where the grader of a preset looks for its files."""
     return GraderLocation(base=preset.directory, fixtures=fixtures, module=preset.module)

@@ -47,7 +47,7 @@ def module_directory(root: Path, ref: Ref, commit: str) -> Path:
     return root / ref.host / ref.owner / ref.repo / commit
 
 
-def digest_of(directory: Path) -> str:
+def digest_module(directory: Path) -> str:
     """Return the digest of a module: SHA-256 over path, NUL, content, NUL of each file, by the bytes of the path.
 
     Modes and empty directories do not count. Raises ModuleError for anything that is no regular file.
@@ -62,7 +62,7 @@ def digest_of(directory: Path) -> str:
     return f"sha256:{total.hexdigest()}"
 
 
-def tree_of(directory: Path) -> str:
+def git_tree_id(directory: Path) -> str:
     """Return the id that git gives to the tree of a directory's files, with their modes. Raises OSError.
 
     Unlike the digest it keeps names and contents apart. (Empty directories do not count.)
@@ -72,7 +72,7 @@ def tree_of(directory: Path) -> str:
         for entry in found:
             name = os.fsencode(entry.name)
             if entry.is_dir(follow_symlinks=False):
-                below = tree_of(Path(entry))
+                below = git_tree_id(Path(entry))
                 if below != _EMPTY_TREE:
                     entries.append((name + b"/", b"40000 " + name + b"\0" + bytes.fromhex(below)))
             else:
@@ -94,9 +94,9 @@ def is_intact(directory: Path, digest: str, tree: str) -> bool:
 
     Windows keeps no modes, which belong to a tree, so that only the digest counts there. Raises ModuleError.
     """
-    if digest_of(directory) != digest:
+    if digest_module(directory) != digest:
         return False
-    return not tree or sys.platform == "win32" or tree_of(directory) == tree
+    return not tree or sys.platform == "win32" or git_tree_id(directory) == tree
 
 
 def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:

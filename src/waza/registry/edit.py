@@ -8,7 +8,7 @@ from typing import Any
 
 from waza.errors import UsageError
 from waza.kit import yaml
-from waza.registry.scalar import scalar
+from waza.registry.scalar import format_scalar
 
 _BOM = "\ufeff"
 _INDENT = "  "
@@ -18,7 +18,7 @@ _LINE = re.compile("[^{0}]*(?:\r\n|[{0}])|[^{0}]+\\Z".format("".join(_ENDS)))
 _NOTHING = re.compile(r"\[[ \t]*\]|null|~", re.IGNORECASE)
 
 
-def with_grader(text: str, entry: dict[str, Any]) -> str:
+def insert_grader(text: str, entry: dict[str, Any]) -> str:
     """Return a suite's text with one more entry at the end of `graders`; all other lines stay as they are.
 
     The result is read again. Raises UsageError if the text is no suite, or is laid out so that the entry
@@ -30,7 +30,7 @@ def with_grader(text: str, entry: dict[str, Any]) -> str:
     graders = before.get("graders") or [] if before else None
     if not isinstance(root, yaml.Mapping) or not isinstance(graders, list):
         raise UsageError("the suite is no mapping of keys with a list of graders, so no grader can be added")
-    edited = "".join(_inserted(_LINE.findall(body), root, entry))
+    edited = "".join(_insert(_LINE.findall(body), root, entry))
     try:
         after = yaml.to_plain(_read(edited))
     except UsageError:
@@ -49,7 +49,7 @@ def _read(text: str) -> yaml.Node:
         raise UsageError(f"the suite cannot be read, line {error.line}: {error.message}") from error
 
 
-def _inserted(lines: list[str], root: yaml.Mapping, entry: dict[str, Any]) -> list[str]:
+def _insert(lines: list[str], root: yaml.Mapping, entry: dict[str, Any]) -> list[str]:
     """Return the lines with the entry in its place."""
     newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     key, base = root.keys.get("graders"), " " * (root.column - 1)
@@ -99,7 +99,7 @@ def _item(entry: dict[str, Any], indent: str) -> list[str]:
 def _keys(mapping: dict[str, Any]) -> Iterator[str]:
     for key, value in mapping.items():
         if isinstance(value, dict) and value:
-            yield f"{scalar(key)}:"
+            yield f"{format_scalar(key)}:"
             yield from (f"  {line}" for line in _keys(value))
         else:
-            yield f"{scalar(key)}: {scalar(value)}"
+            yield f"{format_scalar(key)}: {format_scalar(value)}"

@@ -13,7 +13,7 @@ import msgspec
 
 from waza.kit import git
 from waza.kit.files import safe_join
-from waza.registry.cache import MAX_BYTES, MAX_FILES, ModuleError, digest_of, is_intact, module_directory
+from waza.registry.cache import MAX_BYTES, MAX_FILES, ModuleError, digest_module, is_intact, module_directory
 from waza.registry.ref import Ref
 
 _REGULAR = ("100644", "100755")
@@ -48,7 +48,7 @@ async def fetch(ref: Ref, root: Path, hosts: Mapping[str, str]) -> Module:
         commit = await _clone(ref, f"{base}/{ref.owner}/{ref.repo}.git", repository)
         tree = await git.resolve_tree(repository, commit)
         await _export(repository, commit, files)
-        digest = digest_of(files)
+        digest = digest_module(files)
         target = module_directory(root, ref, commit)
         target.parent.mkdir(parents=True, exist_ok=True)
         _move(files, target)

@@ -19,7 +19,7 @@ from waza.registry.preset import Preset, load_preset
 from waza.registry.ref import RefError, parse_ref
 
 
-class Got(msgspec.Struct, frozen=True):
+class GetResult(msgspec.Struct, frozen=True):
     """A ref that was fetched: its entry for the lock, the one that it replaces, and its preset."""
 
     entry: LockEntry
@@ -34,7 +34,7 @@ class Getter:
         self._known, self._hosts = known or LockFile(), hosts
         self._fetched: dict[tuple[str, str], Module] = {}
 
-    async def get(self, text: str) -> Got:
+    async def get(self, text: str) -> GetResult:
         """Fetch the module of a ref, and see that it holds what the ref names. Raises ModuleError.
 
         Trust that the lock gave to the same commit is kept; any other has to be trusted anew. Other files
@@ -67,7 +67,7 @@ class Getter:
             trusted=trusted,
             trust_reason=before.trust_reason if before and trusted else "",
         )
-        return Got(entry, before, preset)
+        return GetResult(entry, before, preset)
 
 
 def suite_refs(suite: Path) -> list[str]:

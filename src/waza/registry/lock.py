@@ -14,7 +14,7 @@ from waza.kit.decode import Decoder, Document, UnknownKeyAdvice
 from waza.kit.files import write_atomic
 from waza.model.base import NonBlank
 from waza.problem import Problem, display_path
-from waza.registry.scalar import scalar
+from waza.registry.scalar import format_scalar
 
 FILE = "waza.lock"
 VERSION = 1
@@ -88,11 +88,11 @@ def write_lock(directory: Path, entries: Iterable[LockEntry]) -> Path:
     """Write the lock, sorted by ref; return its path."""
     lines = [f"schema_version: {VERSION}", "graders:"]
     for entry in sorted(entries, key=lambda entry: entry.ref):
-        lines += [f"  - ref: {scalar(entry.ref)}", f"    commit: {scalar(entry.commit)}"]
-        lines += [f"    tree: {scalar(entry.tree)}"] if entry.tree else []
-        lines += [f"    digest: {scalar(entry.digest)}", f"    url: {scalar(entry.url)}"]
+        lines += [f"  - ref: {format_scalar(entry.ref)}", f"    commit: {format_scalar(entry.commit)}"]
+        lines += [f"    tree: {format_scalar(entry.tree)}"] if entry.tree else []
+        lines += [f"    digest: {format_scalar(entry.digest)}", f"    url: {format_scalar(entry.url)}"]
         if entry.trusted:
-            lines += ["    trusted: true", f"    trust_reason: {scalar(entry.trust_reason)}"]
+            lines += ["    trusted: true", f"    trust_reason: {format_scalar(entry.trust_reason)}"]
     if len(lines) == 2:
         lines[1] = "graders: []"
     write_atomic(directory / FILE, ("\n".join(lines) + "\n").encode())

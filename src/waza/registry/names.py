@@ -15,7 +15,7 @@ from waza.registry.preset import load_preset
 from waza.registry.ref import RefError, parse_ref
 
 
-def taken_names(suite: Path, lock: LockFile) -> dict[str, str]:
+def read_taken_names(suite: Path, lock: LockFile) -> dict[str, str]:
     """Return the names of the graders of a suite and its tasks, each with its place (`file:line`).
 
     What cannot be read is left out: a run tells of it.

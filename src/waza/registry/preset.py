@@ -84,12 +84,12 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
 def load_preset(module: Path, ref: Ref) -> Preset:
     """Return the grader that a ref stands for. Raises ModuleError, which says what is wrong in the module."""
     try:
-        return preset_of(module, ref.path, ref.export)
+        return read_preset_file(module, ref.path, ref.export)
     except ModuleError as error:
         raise ModuleError(f"{ref}: {error}") from error
 
 
-def preset_of(module: Path, path: str = "", export: str = "") -> Preset:
+def read_preset_file(module: Path, path: str = "", export: str = "") -> Preset:
     """Return a grader of a module: the file at `path`, or an export of the manifest that is there.
 
     Without either it is the only export of the manifest in the root. Raises ModuleError.
@@ -117,7 +117,7 @@ def preset_of(module: Path, path: str = "", export: str = "") -> Preset:
 
 def _file_at(module: Path, path: str) -> Path:
     for ending in _ENDINGS if not Path(path).suffix else ("",):
-        place = _joined(module, module, f"{path}{ending}")
+        place = _join(module, module, f"{path}{ending}")
         if place.is_file():
             return place
     raise ModuleError(f"the module has no file {path!r}; name an export of it with '#'")
@@ -125,20 +125,20 @@ def _file_at(module: Path, path: str) -> Path:
 
 def _export(module: Path, path: str, export: str) -> tuple[Path, str]:
     """Return the file of an export, and its name."""
-    folder = _joined(module, module, path)
-    graders = exports(folder, path)
+    folder = _join(module, module, path)
+    graders = read_exports(folder, path)
     if not export and len(graders) > 1:
         raise ModuleError(f"say which grader, with '#': {', '.join(sorted(graders))}")
     name = export or next(iter(graders))
     if name not in graders:
         raise ModuleError(f"there is no export {name!r}; there are: {', '.join(sorted(graders))}")
-    place = _joined(module, folder, graders[name].path)
+    place = _join(module, folder, graders[name].path)
     if not place.is_file():
         raise ModuleError(f"the export {name!r} names {graders[name].path!r}, which is not there")
     return place, name
 
 
-def exports(folder: Path, shown: str = "") -> dict[str, Export]:
+def read_exports(folder: Path, shown: str = "") -> dict[str, Export]:
     """Return the graders that the manifest in a folder offers. Raises ModuleError. `shown` names the folder."""
     path = folder / MANIFEST
     if not path.is_file():
@@ -151,7 +151,7 @@ def exports(folder: Path, shown: str = "") -> dict[str, Export]:
     return manifest.exports.graders
 
 
-def _joined(module: Path, folder: Path, relative: str) -> Path:
+def _join(module: Path, folder: Path, relative: str) -> Path:
     """Return the path that a relative one means in a folder of the module."""
     path = Path(os.path.normpath(folder / relative))
     stays = path.is_relative_to(os.path.normpath(module)) and is_inside(module, path)
@@ -176,7 +176,7 @@ def _read(path: Path, wanted: type[T], unknown: UnknownKeyHandler) -> tuple[T, y
     return found, document.root
 
 
-def merged(preset: Preset, entry: GraderEntry, node: yaml.Mapping) -> Preset:
+def merge_preset(preset: Preset, entry: GraderEntry, node: yaml.Mapping) -> Preset:
     """Return the preset with what the suite says on top: maps deeply, everything else replaced.
 
     `node` is the suite's entry as it is written. Raises ModuleError when it names another type.

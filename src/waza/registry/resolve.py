@@ -11,7 +11,7 @@ from waza.kit import yaml
 from waza.model.suite import GraderEntry
 from waza.registry.cache import ModuleError, cache_root, is_intact, module_directory
 from waza.registry.lock import FILE, LockEntry, LockFile
-from waza.registry.preset import Preset, load_preset, merged
+from waza.registry.preset import Preset, load_preset, merge_preset
 from waza.registry.ref import Ref, RefError, parse_ref
 
 _GET = "run `waza get` with the suite's file"
@@ -37,7 +37,7 @@ class Modules:
         except RefError as error:
             raise ModuleError(f"{text!r} is no ref: {error}", "invalid-ref") from error
         pinned = self._pinned(text)
-        preset = merged(load_preset(self._module(text, ref, pinned), ref), entry, node)
+        preset = merge_preset(load_preset(self._module(text, ref, pinned), ref), entry, node)
         if preset.needs_trust and not pinned.trusted:
             raise ModuleError(
                 f"{text!r} runs a program, and {FILE} does not trust it; look at {preset.module}, then run "

@@ -15,7 +15,7 @@ _BOOLEANS = frozenset(("y", "n", "yes", "no", "on", "off"))
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-def scalar(value: Any) -> str:
+def format_scalar(value: Any) -> str:
     """Return a value as YAML on one line: a simple text as it is, everything else as JSON, which is YAML too."""
     simple = isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _BOOLEANS
     if simple and yaml.to_plain(yaml.load(value.encode())) == value:

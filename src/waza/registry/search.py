@@ -14,7 +14,7 @@ import msgspec
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, UnknownKeyAdvice
 from waza.model.loaded import RegistrySource
-from waza.registry.scalar import scalar
+from waza.registry.scalar import format_scalar
 
 LIMIT = 15.0  # seconds for one registry
 MAX_INDEX = 20 * 1024 * 1024
@@ -108,7 +108,7 @@ def _read(data: bytes) -> Index:
     if len(data) > MAX_INDEX:
         raise ValueError(f"the index is larger than {MAX_INDEX // 2**20} MB")
     if data.lstrip().startswith(b"{"):
-        data = scalar(json.loads(data)).encode()  # YAML knows no pairs of surrogates
+        data = format_scalar(json.loads(data)).encode()  # YAML knows no pairs of surrogates
     decoder = Decoder(
         Document("index", yaml.load(data)), lambda _struct, _key, _path: UnknownKeyAdvice("warning", "")
     )

@@ -15,7 +15,7 @@ from waza.model.result import SuiteResult
 from waza.model.suite import SCHEMA_VERSION
 from waza.problem import Problem, display_path
 from waza.results.lenient import Lenient
-from waza.suite.version import parse
+from waza.suite.version import parse_version
 
 _SIGNS = ("eval_id", "runId", "eval_name", "summary", "tasks")
 _BYTE = re.compile(r" \(byte (\d+)\)$")
@@ -90,10 +90,10 @@ def _check_version(data: dict[str, Any], file: str) -> None:
     if not isinstance(declared, str):
         _refuse(file, "must be a text such as '1.4'", "schemaVersion", "put quotes around it")
     try:
-        major, _ = parse(declared)
+        major, _ = parse_version(declared)
     except ValueError as error:
         _refuse(file, str(error), "schemaVersion")
-    if major != parse(SCHEMA_VERSION)[0]:
+    if major != parse_version(SCHEMA_VERSION)[0]:
         message = f"version {declared} is not readable here, which reads 1.x ({SCHEMA_VERSION})"
         _refuse(file, message, "schemaVersion", "use the version of waza that wrote it")
 

@@ -22,13 +22,13 @@ def check_agent_tools(loading: Loading, tasks: Iterable[Task]) -> None:
     for task in tasks:
         target = task.target
         if target is not None and target.kind == "agent" and target.tools:
-            mocked = dict(_mocked(task))
+            mocked = dict(_list_mocked_tools(task))
             servers = [server_prefix(name) for name in (*declared, *mocked)]
-            found = list(_problems(target, target.tools, mocked, servers))
+            found = list(_find_problems(target, target.tools, mocked, servers))
             loading.problems += [problem for problem in found if problem not in loading.problems]
 
 
-def _mocked(task: Task) -> Iterator[tuple[str, list[str]]]:
+def _list_mocked_tools(task: Task) -> Iterator[tuple[str, list[str]]]:
     """Yield the mocked servers of a task, and their tools as agents call them."""
     for mock in task.mcp_mocks:
         try:
@@ -38,7 +38,7 @@ def _mocked(task: Task) -> Iterator[tuple[str, list[str]]]:
         yield mock.name, [f"{server_prefix(mock.name)}{tool}" for tool in tools]
 
 
-def _problems(
+def _find_problems(
     target: Target, declared: Collection[str], mocked: Mapping[str, list[str]], servers: Iterable[str]
 ) -> Iterator[Problem]:
     known = {tool.lower(): tool for tools in mocked.values() for tool in tools}
@@ -56,7 +56,7 @@ def _problems(
         tool = lowered.removeprefix(_MCP)
         if known.get(tool) == name[len(_MCP) :]:
             continue
-        if guess := _near(tool, known.keys() - (granted - {tool})):
+        if guess := _find_similar(tool, known.keys() - (granted - {tool})):
             hint = f"did you mean {_MCP}{known[guess]}?"
             message = f"no server has the tool {name!r}"
             yield Problem(
@@ -69,7 +69,7 @@ def _problems(
             )
 
 
-def _near(tool: str, known: Collection[str]) -> str:
+def _find_similar(tool: str, known: Collection[str]) -> str:
     """Return the tool that was probably meant, or an empty text: one that is spelt alike, or lacks its server."""
     without_server = (one for one in sorted(known) if one.endswith(f"-{tool}"))
     alike = difflib.get_close_matches(tool, sorted(known), n=1, cutoff=_NEAR)

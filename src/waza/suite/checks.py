@@ -10,7 +10,7 @@ from waza.kit.decode import Document, did_you_mean
 from waza.model.suite import BEHAVIOURAL, METRICS, Metric
 from waza.model.task import Expected, ExpectedBehavior, Task
 from waza.registry.cache import MODULE_CODES
-from waza.suite.graders import names_of
+from waza.suite.graders import list_names
 from waza.suite.loading import Loading, Scope
 from waza.suite.policy import NAME as ALLOWED_TOOLS
 from waza.suite.read import child
@@ -38,22 +38,22 @@ def check_expected(scope: Scope, expected: Expected) -> None:
         behavior.child("max_tool_calls").warn("empty-check", *NO_LIMIT)
 
 
-def note_unchecked(loading: Loading, tasks: Iterable[Task]) -> None:
+def warn_unchecked_tasks(loading: Loading, tasks: Iterable[Task]) -> None:
     """Warn of tasks that pass whatever the agent does."""
-    names = [task.id for task in tasks if not _checked(loading, task)]
+    names = [task.id for task in tasks if not _has_check(loading, task)]
     if not names or loading.errors():
         return  # a check may be among the mistakes
     what = "1 task has" if len(names) == 1 else f"{len(names)} tasks have"
-    message = f"{what} no check: {listed(names)}; without one a task passes whatever the agent does"
+    message = f"{what} no check: {format_names(names)}; without one a task passes whatever the agent does"
     loading.at("graders").warn("unchecked-task", message, "add graders, or expected: to the task")
 
 
-def note_unscripted(scope: Scope, task: Task) -> None:
+def warn_unscripted_expectations(scope: Scope, task: Task) -> None:
     """Warn of expectations of an agent's behaviour that its script says nothing of, so that they are not checked."""
     config, expected = scope.loading.file.config, task.expected
     if not (config.enforce_expected and scope.loading.capabilities.scripted):
         return
-    acts, skills = _seen(scope.loading, task)
+    acts, skills = _find_observable(scope.loading, task)
     if expected.behavior is not None and expected.behavior.checks and not acts:
         message, hint = "is not checked: the script has no turn", "add turns to mock"
         scope.child("expected", "behavior").warn("not-checked", message, hint)
@@ -63,7 +63,7 @@ def note_unscripted(scope: Scope, task: Task) -> None:
         scope.child("expected", "should_trigger").warn("not-checked", message, hint)
 
 
-def _seen(loading: Loading, task: Task) -> tuple[bool, bool]:
+def _find_observable(loading: Loading, task: Task) -> tuple[bool, bool]:
     """Tell whether it is known what the agent of a task does, and which skills it invokes."""
     if not loading.capabilities.scripted:
         return True, loading.capabilities.tool_calls
@@ -72,9 +72,9 @@ def _seen(loading: Loading, task: Task) -> tuple[bool, bool]:
     return any(script.acts for script in scripts), any(script.says_skills for script in scripts)
 
 
-def _checked(loading: Loading, task: Task) -> bool:
+def _has_check(loading: Loading, task: Task) -> bool:
     config, expected = loading.file.config, task.expected
-    acts, skills = _seen(loading, task)
+    acts, skills = _find_observable(loading, task)
     enforced = config.enforce_expected and (
         (expected.behavior is not None and expected.behavior.checks and acts)
         or (expected.should_trigger is not None and not config.inject_skill_body and skills)
@@ -84,7 +84,7 @@ def _checked(loading: Loading, task: Task) -> bool:
     return bool(task.graders or task.checkpoints or texts or enforced or counted)
 
 
-def known_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) -> list[Metric]:
+def select_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) -> list[Metric]:
     """Return the metrics that can have data, and say of the others why they have none.
 
     `triggers`: there are trigger tests. A metric without data cannot gate, so that is an error where it should.
@@ -95,17 +95,17 @@ def known_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) ->
     for i, metric in enumerate(loading.file.metrics):
         if not metric.enabled:
             continue
-        why, hint = _no_data(metric.name, names, kinds, triggers=triggers)
+        why, hint = _explain_no_data(metric.name, names, kinds, triggers=triggers)
         if any(metric.name == other.name for other in known):
             why, hint = f"there is another metric {metric.name!r}, which counts", "keep one of them"
         if not why:
             known.append(metric)
-        elif not _may_be_hidden(loading, metric.name):
+        elif not _data_may_be_unread(loading, metric.name):
             loading.at("metrics", i, "name").report("metric", why, hint, warning=not metric.gate)
     return known
 
 
-def _may_be_hidden(loading: Loading, metric: str) -> bool:
+def _data_may_be_unread(loading: Loading, metric: str) -> bool:
     """Tell whether a mistake may keep what gives a metric its data from being known."""
     if metric in METRICS and metric != "behavior_quality":
         return False
@@ -128,7 +128,7 @@ def _hides_graders(document: Document) -> bool:
     ) or document.blank("graders")
 
 
-def _no_data(name: str, names: set[str], kinds: set[str], *, triggers: bool) -> tuple[str, str]:
+def _explain_no_data(name: str, names: set[str], kinds: set[str], *, triggers: bool) -> tuple[str, str]:
     """Return why a metric has no data, and what to do; two empty texts if it can have some."""
     if name not in METRICS and name not in names:
         return f"there is no metric {name!r}, so it is left out", did_you_mean(
@@ -144,7 +144,7 @@ def _no_data(name: str, names: set[str], kinds: set[str], *, triggers: bool) -> 
     return "", ""
 
 
-def listed(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """Return names for a message, the first of many."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
@@ -157,9 +157,9 @@ def _grader_types(loading: Loading, tasks: Iterable[Task]) -> Iterator[str]:
 
 
 def _grader_names(loading: Loading, tasks: Iterable[Task]) -> Iterator[str]:
-    yield from names_of(loading, loading.file.graders)
+    yield from list_names(loading, loading.file.graders)
     for source in loading.sources:
-        yield from names_of(loading, source.file.graders)
+        yield from list_names(loading, source.file.graders)
     for task in tasks:
         yield from (grader.spec.name for grader in task.graders)
         yield from (f"_{key}" for key in _EXPECTED if getattr(task.expected, key) not in (None, []))

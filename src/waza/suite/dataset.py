@@ -42,23 +42,23 @@ class DatasetRow(NamedTuple):
     cells: list[str]
 
 
-class _Mistake(Exception):  # noqa: N818  # it ends the reading of a file and becomes a Problem
+class _CsvError(Exception):  # it ends the reading of a file and becomes a Problem
     def __init__(self, line: int, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.line, self.message, self.hint = line, message, hint
 
 
-def csv_tasks(loading: Loading, base: Task) -> list[Task]:
+def read_csv_tasks(loading: Loading, base: Task) -> list[Task]:
     """Return a task for each selected row. Columns are the `.Vars` of the row, over the suite's inputs."""
-    path = _path(loading)
+    path = _find_file(loading)
     if path is None:
         return []
     file = display_path(path)
     try:
-        header, *rows = _records(_text(path))
+        header, *rows = _read_records(_read_text(path))
         header = DatasetRow(header.line, [name.strip() for name in header.cells])
-    except _Mistake as mistake:
-        _say(loading, file, mistake.line, "dataset", mistake.message, mistake.hint)
+    except _CsvError as mistake:
+        _report(loading, file, mistake.line, "dataset", mistake.message, mistake.hint)
         return []
     except OSError as error:
         loading.at("tasks_from").error(
@@ -67,16 +67,16 @@ def csv_tasks(loading: Loading, base: Task) -> list[Task]:
         return []
     if not _check_header(loading, file, header):
         return []
-    whole = _whole(loading, file, header, rows)
+    whole = _drop_malformed(loading, file, header, rows)
     if rows and not whole:
         return []  # each of them was reported
-    rows = _without_blank(loading, file, whole)
+    rows = _drop_blank(loading, file, whole)
     common = "" if loading.errors() else task_digest(base)
-    selected = _selected(loading, rows)
-    return [_task(loading, file, base, common, n, header, row) for n, row in enumerate(selected, 1)]
+    selected = _select_rows(loading, rows)
+    return [_build_task(loading, file, base, common, n, header, row) for n, row in enumerate(selected, 1)]
 
 
-def _path(loading: Loading) -> Path | None:
+def _find_file(loading: Loading) -> Path | None:
     name = loading.file.tasks_from
     path = Path(loading.directory, name.replace("\\", "/"))
     hint = "the path is relative to the suite's directory"
@@ -93,7 +93,7 @@ def _path(loading: Loading) -> Path | None:
     return None
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     data = path.read_bytes()
     utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
@@ -103,21 +103,21 @@ def _text(path: Path) -> str:
         what = (
             "is UTF-16 by its first bytes, but not all of it"
             if utf16
-            else f"is not UTF-8 text, but {_guess(data)}"
+            else f"is not UTF-8 text, but {_guess_encoding(data)}"
         )
-        raise _Mistake(line, f"the file {what}", "save it as UTF-8") from None
+        raise _CsvError(line, f"the file {what}", "save it as UTF-8") from None
     if "\0" in text:
-        if _guess(data) == _WIDE:
-            raise _Mistake(1, f"the file is not UTF-8 text, but {_WIDE}", "save it as UTF-8")
+        if _guess_encoding(data) == _WIDE:
+            raise _CsvError(1, f"the file is not UTF-8 text, but {_WIDE}", "save it as UTF-8")
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise _Mistake(line, "holds a NUL character", "remove it")
+        raise _CsvError(line, "holds a NUL character", "remove it")
     return text
 
 
 _WIDE = "probably UTF-16 without a byte order mark"
 
 
-def _guess(data: bytes) -> str:
+def _guess_encoding(data: bytes) -> str:
     """Return the likely encoding of text that is not UTF-8, as words."""
     if len(data) >= 4 and max(data[0::2].count(0), data[1::2].count(0)) * 4 > len(data):
         return _WIDE  # every other byte of Latin text is zero
@@ -125,13 +125,13 @@ def _guess(data: bytes) -> str:
     return f"probably {'Latin-1 (ISO 8859-1)' if printable else 'Windows-1252, or a code page of another system'}"
 
 
-def _records(text: str) -> list[DatasetRow]:
+def _read_records(text: str) -> list[DatasetRow]:
     """Return the header and the rows below it. Blank lines are left out."""
     head = text.lstrip().partition("\n")[0]
     for sign, name in _DELIMITERS.items():
         if sign in head and "," not in head:
             message = f"the columns are separated by {name}, not by commas"
-            raise _Mistake(1, message, "save the file with commas between its fields")
+            raise _CsvError(1, message, "save the file with commas between its fields")
     csv.field_size_limit(MAX_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     records: list[DatasetRow] = []
@@ -140,33 +140,37 @@ def _records(text: str) -> list[DatasetRow]:
         for cells in reader:
             if len(cells) > MAX_COLUMNS:
                 message = f"has {len(cells):,} fields; at most {MAX_COLUMNS:,} columns are read"
-                raise _Mistake(start, message, "leave out the columns that no template names")
+                raise _CsvError(start, message, "leave out the columns that no template names")
             if cells:
                 records.append(DatasetRow(start, [cell.replace("\r\n", "\n") for cell in cells]))
             start = reader.line_num + 1
     except csv.Error as error:
         said = next((words for part, words in _WORDINGS if part in str(error)), str(error))
-        raise _Mistake(start, f"row {len(records)} is not valid CSV: {said}") from None
+        raise _CsvError(start, f"row {len(records)} is not valid CSV: {said}") from None
     if not records:
-        raise _Mistake(1, "the file is empty", "its first row names the columns, one of them 'prompt'")
+        raise _CsvError(1, "the file is empty", "its first row names the columns, one of them 'prompt'")
     return records
 
 
-def _whole(loading: Loading, file: str, header: DatasetRow, rows: list[DatasetRow]) -> list[DatasetRow]:
+def _drop_malformed(
+    loading: Loading, file: str, header: DatasetRow, rows: list[DatasetRow]
+) -> list[DatasetRow]:
     """Return the rows that are as long as the header; others are mistakes."""
     for number, row in enumerate(rows, 1):
         if len(row.cells) != len(header.cells):
             message = f"row {number} has {pluralize(len(row.cells), 'field')}, and the header has {len(header.cells)}"
-            _say(loading, file, row.line, "dataset", message, "a field with a comma in it stands in quotes")
+            _report(
+                loading, file, row.line, "dataset", message, "a field with a comma in it stands in quotes"
+            )
     return [row for row in rows if len(row.cells) == len(header.cells)]
 
 
-def _without_blank(loading: Loading, file: str, rows: list[DatasetRow]) -> list[DatasetRow]:
+def _drop_blank(loading: Loading, file: str, rows: list[DatasetRow]) -> list[DatasetRow]:
     """Return the rows that hold anything, and count the others."""
     blank = [row for row in rows if not any(cell.strip() for cell in row.cells)]
     if blank:
         what = "1 row is" if len(blank) == 1 else f"{len(blank)} rows are"
-        _say(
+        _report(
             loading,
             file,
             blank[0].line,
@@ -181,16 +185,16 @@ def _check_header(loading: Loading, file: str, header: DatasetRow) -> bool:
     """Note what is wrong with the header; tell whether the rows below it can be read."""
     for name in sorted(name for name, count in Counter(header.cells).items() if count > 1):
         message = f"the column {name!r} stands twice, and the last one counts"
-        _say(loading, file, header.line, "duplicate-name", message, severity="warning")
+        _report(loading, file, header.line, "duplicate-name", message, severity="warning")
     if "prompt" in header.cells or loading.file.inputs.get("prompt", "").strip():
         return True
     hint = did_you_mean("prompt", header.cells)
     message = "there is no column 'prompt', and the suite has no inputs.prompt for all rows"
-    _say(loading, file, header.line, "dataset", message, hint)
+    _report(loading, file, header.line, "dataset", message, hint)
     return False
 
 
-def _selected(loading: Loading, rows: list[DatasetRow]) -> list[DatasetRow]:
+def _select_rows(loading: Loading, rows: list[DatasetRow]) -> list[DatasetRow]:
     name = loading.file.tasks_from
     if not rows:
         loading.at("tasks_from").error("dataset", f"0 tasks selected: {name!r} has no row below its header")
@@ -211,7 +215,7 @@ def _selected(loading: Loading, rows: list[DatasetRow]) -> list[DatasetRow]:
     return []
 
 
-def _task(
+def _build_task(
     loading: Loading, file: str, base: Task, common: str, n: int, header: DatasetRow, row: DatasetRow
 ) -> Task:
     columns = dict(zip(header.cells, row.cells, strict=True))
@@ -220,9 +224,9 @@ def _task(
     prompt = columns.get("prompt", base.variables.get("prompt", ""))
     if not prompt.strip():
         message, hint = "the prompt is empty", "write one, or remove the row"
-        _say(loading, file, row.line, "dataset", message, hint, path=f"row {n}, prompt")
+        _report(loading, file, row.line, "dataset", message, hint, path=f"row {n}, prompt")
     for mistake in find_mistakes(prompt, loading.variables(*columns)) if "{{" in prompt else ():
-        _say(
+        _report(
             loading,
             file,
             row.line,
@@ -233,7 +237,7 @@ def _task(
         )
     if task_id in loading.ids:
         message = f"the task id {task_id!r} stands in {loading.ids[task_id]} too"
-        _say(
+        _report(
             loading,
             file,
             row.line,
@@ -254,7 +258,7 @@ def _task(
     return msgspec.structs.replace(task, digest=row_digest(task, common))
 
 
-def _say(
+def _report(
     loading: Loading,
     file: str,
     line: int,

@@ -90,8 +90,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_definition(path: Path) -> Definition:
     """Read a `*.agent.md` file, or else a SKILL.md. Never raises: see the problems of the Definition."""
-    path = absolute(path)
-    data = _bytes(path)
+    path = make_absolute(path)
+    data = _read_bytes(path)
     if isinstance(data, Problem):
         return _unreadable(path, data)
     try:
@@ -99,11 +99,11 @@ def read_definition(path: Path) -> Definition:
     except yaml.YamlError as error:
         return _unreadable(path, error.in_file(display_path(path)))
     if is_agent(path):
-        return _agent(path, parts)
-    return _skill(path, parts)
+        return _read_agent(path, parts)
+    return _read_skill(path, parts)
 
 
-def fit(definition: Definition) -> Definition:
+def require_usable(definition: Definition) -> Definition:
     """Return a definition that can be the target of a suite. Raises SuiteError with the mistakes of one that cannot."""
     if not definition.is_fit:
         raise SuiteError(definition.problems)
@@ -120,26 +120,26 @@ def is_definition(path: Path) -> bool:
     return path.name == SKILL_FILE or is_agent(path)
 
 
-def absolute(path: Path) -> Path:
+def make_absolute(path: Path) -> Path:
     """Return the path from the root of the file system, with `..` worked out and links left as they are."""
     return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() follows links, which changes names
 
 
-def expanded(path: str) -> Path:
+def expand_home(path: str) -> Path:
     """Return the path with `~` as the home directory; as it is where there is no such home."""
     return Path(os.path.expanduser(path))  # noqa: PTH111  # Path.expanduser raises for an unknown user
 
 
-def _agent(path: Path, parts: frontmatter.Frontmatter) -> Definition:
-    keys, problems = _keys(AgentKeys, path, parts.meta)
+def _read_agent(path: Path, parts: frontmatter.Frontmatter) -> Definition:
+    keys, problems = _read_keys(AgentKeys, path, parts.meta)
     if isinstance(parts.meta, yaml.Mapping):
         document = Document(display_path(path), parts.meta)
-        problems += [*_tool_problems(document, parts.meta), *_unknown_keys(document, parts.meta)]
+        problems += [*_check_tools(document, parts.meta), *_check_unknown_keys(document, parts.meta)]
     tools = None if keys.tools is None else tuple(tool.strip() for tool in keys.tools)
-    return _definition(path, keys, parts, problems, tools)
+    return _build_definition(path, keys, parts, problems, tools)
 
 
-def _skill(path: Path, parts: frontmatter.Frontmatter) -> Definition:
+def _read_skill(path: Path, parts: frontmatter.Frontmatter) -> Definition:
     if parts.meta is None and not parts.body.strip():
         hint = "write its instructions, below a frontmatter with its name and description"
         return _unreadable(
@@ -148,11 +148,11 @@ def _skill(path: Path, parts: frontmatter.Frontmatter) -> Definition:
                 code="skill-definition", file=display_path(path), message="the skill is empty", hint=hint
             ),
         )
-    keys, problems = _keys(SkillKeys, path, parts.meta)
-    return _definition(path, keys, parts, problems)
+    keys, problems = _read_keys(SkillKeys, path, parts.meta)
+    return _build_definition(path, keys, parts, problems)
 
 
-def _definition(
+def _build_definition(
     path: Path,
     keys: SkillKeys | AgentKeys,
     parts: frontmatter.Frontmatter,
@@ -186,7 +186,7 @@ def _fallback_name(path: Path) -> str:
     return stem or path.parent.name
 
 
-def _keys(wanted: type[T], path: Path, meta: yaml.Node | None) -> tuple[T, list[Problem]]:
+def _read_keys(wanted: type[T], path: Path, meta: yaml.Node | None) -> tuple[T, list[Problem]]:
     """Read the keys that `wanted` has; one with a mistake has its default."""
     if meta is None or (isinstance(meta, yaml.Scalar) and meta.value is None):
         return wanted(), []
@@ -213,7 +213,7 @@ def _without_description(path: Path, meta: yaml.Node | None) -> Problem:
     )
 
 
-def _tool_problems(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
+def _check_tools(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
     """Yield what types cannot say about `tools`: nothing is not a list, and a number is not a name."""
     tools = meta.entries.get("tools")
     if isinstance(tools, yaml.Scalar) and tools.value is None:
@@ -235,7 +235,7 @@ def _tool_problems(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
             )
 
 
-def _unknown_keys(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
+def _check_unknown_keys(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
     """Yield the keys of an agent that nobody knows. One that may be meant to limit its tools is an error."""
     own = [field.key for field in fields_of(AgentKeys)]
     for key in (key for key in meta.entries if key not in (*own, *_OF_OTHERS)):
@@ -249,7 +249,7 @@ def _unknown_keys(document: Document, meta: yaml.Mapping) -> Iterator[Problem]:
             yield document.problem("unknown-key", meta.keys[key], (key,), message, hint, "warning")
 
 
-def _bytes(path: Path) -> bytes | Problem:
+def _read_bytes(path: Path) -> bytes | Problem:
     try:
         if path.exists() and not path.is_file():
             return Problem(code="unreadable-file", file=display_path(path), message="is not a file")

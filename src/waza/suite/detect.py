@@ -13,17 +13,17 @@ import msgspec
 from waza.errors import SuiteError
 from waza.kit import yaml
 from waza.problem import Problem
-from waza.suite.definition import SKILL_FILE, absolute, read_definition
-from waza.suite.discover import definitions, is_searched, subdirectories, target_at
+from waza.suite.definition import SKILL_FILE, make_absolute, read_definition
+from waza.suite.discover import is_searched, list_definitions, list_subdirectories, read_target
 from waza.suite.read import child, read_document
-from waza.suite.skills import located
-from waza.suite.target import names_a_file
+from waza.suite.skills import resolve_path
+from waza.suite.target import is_path
 
 EVAL_FILE = "eval.yaml"
 _PARENTS = 10
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class DetectedSkill(msgspec.Struct, frozen=True, kw_only=True):
     """A skill or agent of a workspace; all paths are absolute.
 
     `directory` holds its `definition`. `owner` is where its source lies: the same directory, except for a
@@ -46,28 +46,30 @@ def looks_like_path(arg: str) -> bool:
     return any(sign in arg for sign in "/\\.")
 
 
-def detect(start: Path, skills_dir: str | Path = "skills") -> list[Found]:
+def detect_skills(start: Path, skills_dir: str | Path = "skills") -> list[DetectedSkill]:
     """Return the skills and agents of the workspace around `start`; an empty list: no workspace.
 
     The first of these that has any: the directory itself, its parents (10 at most), the known places below
     it, its child directories. `skills_dir` is relative to `start` or absolute. A file that cannot be read
     is found all the same, under its fallback name: whoever uses it says what is wrong.
     """
-    start = absolute(start)
+    start = make_absolute(start)
     return _single(start) or _above(start) or _below(start, start / skills_dir)
 
 
-def eval_for(found: Found, root: Path, evals_dir: str | Path, eval_file: str) -> Path | None:
+def find_suite(found: DetectedSkill, root: Path, evals_dir: str | Path, eval_file: str) -> Path | None:
     """Return the suite of a skill or agent, or None.
 
     `evals_dir` is relative to `root`. In every place `eval_file`, the configured name, comes before
     `eval.yaml`. The places of `discover_tree` come last.
     """
     around = [place for base in (found.owner, found.directory) for place in (base / "evals", base)]
-    return _first_file([root / evals_dir / found.name, *around, *_beside(found.directory)], eval_file)
+    return _first_file(
+        [root / evals_dir / found.name, *around, *_suite_directories(found.directory)], eval_file
+    )
 
 
-class OwnSuite(msgspec.Struct, frozen=True):
+class DirectorySuite(msgspec.Struct, frozen=True):
     """A suite that stands in a directory itself, and what it tests: the text of its `skill:`, and names of that."""
 
     path: Path
@@ -75,7 +77,7 @@ class OwnSuite(msgspec.Struct, frozen=True):
     names: frozenset[str] = frozenset()
 
 
-def own_suite(directory: Path, eval_file: str) -> OwnSuite | None:
+def read_directory_suite(directory: Path, eval_file: str) -> DirectorySuite | None:
     """Return the suite of a directory; one that cannot be read tests nothing, and whoever runs it says why."""
     path = _first_file([directory], eval_file)
     if path is None:
@@ -83,17 +85,21 @@ def own_suite(directory: Path, eval_file: str) -> OwnSuite | None:
     document = read_document(path, "suite")
     node = None if isinstance(document, Problem) else child(document.root, "skill")
     skill = node.text.strip() if isinstance(node, yaml.Scalar) and node.value is not None else ""
-    return OwnSuite(path, skill, frozenset({skill, *_defined(directory, skill)}) if skill else frozenset())
+    return DirectorySuite(
+        path, skill, frozenset({skill, *_defined_name(directory, skill)}) if skill else frozenset()
+    )
 
 
-def _defined(directory: Path, skill: str) -> Iterator[str]:
+def _defined_name(directory: Path, skill: str) -> Iterator[str]:
     """Yield the name of the skill or agent that a suite names by its path."""
-    if names_a_file(skill):
+    if is_path(skill):
         with suppress(SuiteError):
-            yield target_at(located(directory, skill)).name
+            yield read_target(resolve_path(directory, skill)).name
 
 
-def discover_tree(root: Path, eval_file: str = EVAL_FILE, evals_dir: str | Path = "evals") -> list[Found]:
+def discover_tree(
+    root: Path, eval_file: str = EVAL_FILE, evals_dir: str | Path = "evals"
+) -> list[DetectedSkill]:
     """Return every skill in a tree, with its suite. The name is that of the directory; the first one keeps it.
 
     Of hidden directories only the root's own `.github/skills` is looked into, and first. `evals_dir` is relative to
@@ -101,59 +107,63 @@ def discover_tree(root: Path, eval_file: str = EVAL_FILE, evals_dir: str | Path 
     """
     root = Path(os.path.realpath(root))
     places = chain(_walk(root / ".github" / "skills"), _walk(root))
-    skills = (file for place in places for file in definitions(place) if file.name == SKILL_FILE)
-    return _first_of_each(
+    skills = (file for place in places for file in list_definitions(place) if file.name == SKILL_FILE)
+    return _unique_by_name(
         msgspec.structs.replace(
-            _found(file, root),
+            _describe(file, root),
             name=file.parent.name,
-            eval=_first_file([*_beside(file.parent), root / evals_dir / file.parent.name], eval_file),
+            eval=_first_file(
+                [*_suite_directories(file.parent), root / evals_dir / file.parent.name], eval_file
+            ),
         )
         for file in skills
     )
 
 
-def _single(directory: Path) -> list[Found]:
-    return [_found(file, directory) for file in definitions(directory)[:1]]
+def _single(directory: Path) -> list[DetectedSkill]:
+    return [_describe(file, directory) for file in list_definitions(directory)[:1]]
 
 
-def _above(start: Path) -> list[Found]:
+def _above(start: Path) -> list[DetectedSkill]:
     for parent in start.parents[:_PARENTS]:
-        found = _single(parent) or _first_of_each(_built(parent))
+        found = _single(parent) or _unique_by_name(_built(parent))
         if found:
             return found
     return []
 
 
-def _below(start: Path, skills: Path) -> list[Found]:
+def _below(start: Path, skills: Path) -> list[DetectedSkill]:
     trees = chain(_walk(skills, into_skills=False), _walk(start / ".github" / "skills", into_skills=False))
     builds = chain(_built_from_sources(start, skills), _built(start))
     found = [*_all_in(trees, start), *builds]
     # Agents have a directory of their own; without any skill it is just one of the children.
-    more = _walk(start / "agents", into_skills=False) if found else subdirectories(start)
-    return _first_of_each([*found, *_all_in(more, start)])
+    more = _walk(start / "agents", into_skills=False) if found else list_subdirectories(start)
+    return _unique_by_name([*found, *_all_in(more, start)])
 
 
-def _built(source: Path) -> list[Found]:
+def _built(source: Path) -> list[DetectedSkill]:
     """Return the skills that a build put below `.apm/skills` of their source directory."""
-    files = (file for place in subdirectories(source / ".apm" / "skills") for file in definitions(place))
-    return [_found(file, source, source) for file in files]
+    files = (
+        file for place in list_subdirectories(source / ".apm" / "skills") for file in list_definitions(place)
+    )
+    return [_describe(file, source, source) for file in files]
 
 
-def _built_from_sources(start: Path, skills: Path) -> Iterator[Found]:
+def _built_from_sources(start: Path, skills: Path) -> Iterator[DetectedSkill]:
     """Yield `<skills>/<name>/.apm/skills/<name>/SKILL.md` for every skill source directory."""
-    for source in subdirectories(skills):
-        for file in definitions(source / ".apm" / "skills" / source.name):
+    for source in list_subdirectories(skills):
+        for file in list_definitions(source / ".apm" / "skills" / source.name):
             if file.name == SKILL_FILE:
-                yield _found(file, start, source)
+                yield _describe(file, start, source)
 
 
-def _all_in(directories: Iterable[Path], root: Path) -> Iterator[Found]:
-    return (_found(file, root) for directory in directories for file in definitions(directory))
+def _all_in(directories: Iterable[Path], root: Path) -> Iterator[DetectedSkill]:
+    return (_describe(file, root) for directory in directories for file in list_definitions(directory))
 
 
-def _found(definition: Path, root: Path, owner: Path | None = None) -> Found:
+def _describe(definition: Path, root: Path, owner: Path | None = None) -> DetectedSkill:
     directory, name = definition.parent, read_definition(definition).target.name
-    return Found(
+    return DetectedSkill(
         name=name,
         declared=name,
         directory=directory,
@@ -163,8 +173,8 @@ def _found(definition: Path, root: Path, owner: Path | None = None) -> Found:
     )
 
 
-def _first_of_each(found: Iterable[Found]) -> list[Found]:
-    named: dict[str, Found] = {}
+def _unique_by_name(found: Iterable[DetectedSkill]) -> list[DetectedSkill]:
+    named: dict[str, DetectedSkill] = {}
     for one in found:
         named.setdefault(one.name, one)
     return list(named.values())
@@ -178,7 +188,7 @@ def _walk(top: Path, *, into_skills: bool = True) -> Iterator[Path]:
         yield Path(base)
 
 
-def _beside(skill: Path) -> list[Path]:
+def _suite_directories(skill: Path) -> list[Path]:
     """Return where the suite of a skill may stand, seen from its directory."""
     return [skill / "tests", skill / "evals", skill, skill.parent.parent / "evals" / skill.name]
 

@@ -46,7 +46,7 @@ def suite_digest(suite: Suite) -> str:
             suite.trigger_script,
         ],
     }
-    digest = hashlib.sha256(_encoded(head))
+    digest = hashlib.sha256(_encode(head))
     for task in suite.tasks:
         digest.update(task.digest.encode())
     return digest.hexdigest()
@@ -70,10 +70,10 @@ def cache_key(suite: Suite, task: Task, model: str, arm: str, inputs: Sequence[s
         list(inputs),
         task.digest,
     ]
-    return hashlib.sha256(_encoded(own)).hexdigest()
+    return hashlib.sha256(_encode(own)).hexdigest()
 
 
-def digested(task: Task) -> Task:
+def with_digest(task: Task) -> Task:
     """Return the task with its digest, if it has none yet."""
     return task if task.digest else msgspec.structs.replace(task, digest=task_digest(task))
 
@@ -91,18 +91,18 @@ def task_digest(task: Task) -> str:
 
 def row_digest(task: Task, common: str) -> str:
     """Return the digest of a CSV task: its columns, and `common`, the digest of all that rows share."""
-    own = _encoded([common, task.id, task.name, task.prompt, task.variables])
+    own = _encode([common, task.id, task.name, task.prompt, task.variables])
     return hashlib.sha256(own).hexdigest()
 
 
-def with_graders(digest: str, graders: Iterable[BuiltGrader]) -> str:
+def digest_with_graders(digest: str, graders: Iterable[BuiltGrader]) -> str:
     """Return the digest of a CSV task whose graders name other files than those of its neighbours."""
-    own = _encoded([digest, [_grader(grader) for grader in graders]])
+    own = _encode([digest, [_grader(grader) for grader in graders]])
     return hashlib.sha256(own).hexdigest()
 
 
 def _keys(task: Task) -> bytes:
-    return _encoded(
+    return _encode(
         {
             "task": [
                 task.id,
@@ -152,7 +152,7 @@ def _named_programs(command: str, base: Path, suite: Suite) -> Iterator[Path]:
             yield path
 
 
-def _encoded(value: Any) -> bytes:
+def _encode(value: Any) -> bytes:
     return msgspec.json.encode(value, enc_hook=str, order="sorted")
 
 
@@ -192,7 +192,7 @@ def read_roots(grader: BuiltGrader) -> list[Path]:
     return list(dict.fromkeys([*grader_files(grader), *reads(), *module]))
 
 
-def brought(task: Task) -> list[Path]:
+def input_paths(task: Task) -> list[Path]:
     """Return the files and folders that a task brings: into its workspaces, and for its mocks to answer with."""
     return list(dict.fromkeys([*_files(task), *_directories(task)]))
 

@@ -21,11 +21,11 @@ from waza.suite.definition import (
     AGENT_SUFFIX,
     SKILL_FILE,
     Definition,
-    absolute,
-    fit,
     is_agent,
     is_definition,
+    make_absolute,
     read_definition,
+    require_usable,
 )
 from waza.suite.project import FILE as PROJECT_FILE
 
@@ -71,15 +71,15 @@ class RequiredSkills(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
-def target_at(path: Path) -> Target:
+def read_target(path: Path) -> Target:
     """Return the skill or agent of a definition file, or of the directory that has one. Raises SuiteError."""
-    return fit(definition_at(path)).target
+    return require_usable(read_definition_at(path)).target
 
 
-def definition_at(path: Path) -> Definition:
+def read_definition_at(path: Path) -> Definition:
     """Return the definition in a file, or in the directory that has one. SuiteError: there is no such file."""
-    path = absolute(path)
-    files = definitions(path) if _is_directory(path) else [path]
+    path = make_absolute(path)
+    files = list_definitions(path) if _is_directory(path) else [path]
     if len(files) != 1:
         found = ", ".join(file.name for file in files) or "none"
         message = f"holds no single {SKILL_FILE} or *{AGENT_SUFFIX} (found: {found})"
@@ -102,7 +102,7 @@ def definition_at(path: Path) -> Definition:
     return read_definition(files[0])
 
 
-def find(name: str, places: Iterable[SearchDirectory], hides: Hides = lambda _: False) -> Search:
+def find_definition(name: str, places: Iterable[SearchDirectory], hides: Hides = lambda _: False) -> Search:
     """Look for the skill or agent of that name (in any case). The first place that has it wins.
 
     A SKILL.md of another name ends the search of its directory, and at the top of a place that of the whole
@@ -117,25 +117,25 @@ def find(name: str, places: Iterable[SearchDirectory], hides: Hides = lambda _: 
         for level in _levels(place):
             read = [read_definition(file) for file in level]
             met += read
-            named = [one for one in read if same_name(one.target.name, name)]
+            named = [one for one in read if is_same_name(one.target.name, name)]
             hidden += [one.target.path for one in named if hides(one.target)]
-            found = _distinct(one for one in named if not hides(one.target))
+            found = _without_links(one for one in named if not hides(one.target))
             if found:
                 return Search(
                     found=found,
                     searched=tuple(dict.fromkeys(searched)),
-                    problems=_neighbours(one for one in met if one not in found),
+                    problems=_collect_warnings(one for one in met if one not in found),
                 )
     names = dict.fromkeys(one.target.name for one in met if not hides(one.target))
     return Search(
         searched=tuple(dict.fromkeys(searched)),
         names=tuple(names),
         hidden=tuple(hidden),
-        problems=_neighbours(met),
+        problems=_collect_warnings(met),
     )
 
 
-def places_of(directory: Path) -> list[SearchDirectory]:
+def search_directories(directory: Path) -> list[SearchDirectory]:
     """Return where a directory keeps skills and agents: itself, the folders for them, any directory below it."""
     folders = [directory / folder for folder in _FOLDERS]
     for hidden in _HIDDEN_FOLDERS:
@@ -159,7 +159,7 @@ def project_directories(start: Path) -> list[Path]:
     return [start]
 
 
-def required_skills(
+def find_required_skills(
     names: Iterable[str], directories: Sequence[Path], hides: Hides = lambda _: False
 ) -> RequiredSkills:
     """Look for skills by their declared names, case-sensitively, in the directories and one level below."""
@@ -180,20 +180,20 @@ def required_skills(
     )
 
 
-def targets_in(directories: Iterable[Path]) -> Iterator[Target]:
+def iter_targets(directories: Iterable[Path]) -> Iterator[Target]:
     """Yield every skill and agent of directories, in them and one level below, whatever is wrong with it."""
     for directory in directories:
         for file in chain.from_iterable(_levels(SearchDirectory(directory))):
             yield read_definition(file).target
 
 
-def definitions(directory: Path) -> list[Path]:
+def list_definitions(directory: Path) -> list[Path]:
     """Return the definition files of a directory: its SKILL.md alone, else its agents by name."""
     files = [entry for entry in _entries(directory) if is_definition(entry) and not _is_directory(entry)]
     return [file for file in files if file.name == SKILL_FILE] or files
 
 
-def subdirectories(directory: Path) -> list[Path]:
+def list_subdirectories(directory: Path) -> list[Path]:
     """Return the directories directly below that may hold definitions, by name."""
     return [entry for entry in _entries(directory) if is_searched(entry.name) and _is_directory(entry)]
 
@@ -203,26 +203,26 @@ def is_searched(name: str) -> bool:
     return not name.startswith(".") and name not in _NOT_SEARCHED
 
 
-def same_name(one: str, other: str) -> bool:
+def is_same_name(one: str, other: str) -> bool:
     """Compare names in any case, and however their accents are encoded (file systems differ there)."""
-    return folded_name(one) == folded_name(other)
+    return fold_name(one) == fold_name(other)
 
 
-def folded_name(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return the form in which names are compared."""
     return unicodedata.normalize("NFC", name.strip()).casefold()
 
 
 def _levels(place: SearchDirectory) -> Iterator[list[Path]]:
     """Yield the definition files of a place itself, then those of all directories directly below it."""
-    own = definitions(place.path)
+    own = list_definitions(place.path)
     if place.itself:
         yield own
     if place.below and all(is_agent(file) for file in own):
-        yield [file for folder in subdirectories(place.path) for file in definitions(folder)]
+        yield [file for folder in list_subdirectories(place.path) for file in list_definitions(folder)]
 
 
-def _distinct(named: Iterable[Definition]) -> tuple[Definition, ...]:
+def _without_links(named: Iterable[Definition]) -> tuple[Definition, ...]:
     """Return definitions without those that are another one's file under a second path, as links make them."""
     files: dict[str, Definition] = {}
     for one in named:
@@ -230,7 +230,7 @@ def _distinct(named: Iterable[Definition]) -> tuple[Definition, ...]:
     return tuple(files.values())
 
 
-def _neighbours(definitions: Iterable[Definition]) -> tuple[Problem, ...]:
+def _collect_warnings(definitions: Iterable[Definition]) -> tuple[Problem, ...]:
     return tuple(chain.from_iterable(one.warnings for one in definitions))
 
 

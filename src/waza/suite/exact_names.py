@@ -9,7 +9,7 @@ from waza.errors import ExecutorError
 from waza.model.mock import MockTurn
 from waza.model.skill import ALIASES, server_prefix
 from waza.model.task import Task
-from waza.suite.discover import targets_in
+from waza.suite.discover import iter_targets
 from waza.suite.loading import Loading
 from waza.workspace.fixtures import load_tools
 
@@ -36,7 +36,7 @@ def _skills(loading: Loading, tasks: Sequence[Task]) -> Iterator[str]:
     """Yield the names of the skills that tasks have, and those that scripts invoke."""
     yield from (task.target.name for task in tasks if task.target)
     paths = dict.fromkeys(path for task in tasks for path in task.skill_paths)
-    yield from (target.name for target in targets_in(paths))
+    yield from (target.name for target in iter_targets(paths))
     for turn in _turns(loading, tasks):
         yield from (skill if isinstance(skill, str) else skill.name for skill in turn.skills or ())
 

@@ -16,7 +16,7 @@ from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader, GraderSpec
 from waza.plugins import list_names as plugin_names
 from waza.plugins import load_class as load_plugin
-from waza.registry.build import read_preset, surroundings
+from waza.registry.build import preset_location, read_preset
 from waza.registry.cache import ModuleError
 from waza.suite.loading import Loading, Scope, Template
 
@@ -40,14 +40,14 @@ def build_graders(scope: Scope, entries: Sequence[GraderEntry]) -> tuple[BuiltGr
 
 def build_spec(spec: GraderSpec, around: GraderLocation) -> BuiltGrader:
     """Build a grader from a spec that no person wrote, so that it has no mistakes."""
-    document = Document("", yaml.load(_as_yaml(spec.config)))
-    grader = Decoder(document).read(_class(spec.type))
+    document = Document("", yaml.load(_to_yaml(spec.config)))
+    grader = Decoder(document).read(_load_class(spec.type))
     if grader is None:
         raise ValueError(f"the grader {spec.name} cannot be built")
     return BuiltGrader(spec, grader.resolve_paths(around))
 
 
-def with_names(entries: Sequence[GraderEntry], inherited: Iterable[str] = ()) -> list[GraderEntry]:
+def fill_names(entries: Sequence[GraderEntry], inherited: Iterable[str] = ()) -> list[GraderEntry]:
     """Return grader entries with names for those that have none: the type, numbered from the second on.
 
     A ref has the name of its preset, which is not known yet.
@@ -66,7 +66,7 @@ def with_names(entries: Sequence[GraderEntry], inherited: Iterable[str] = ()) ->
     return found
 
 
-def names_of(loading: Loading, entries: Iterable[GraderEntry]) -> list[str]:
+def list_names(loading: Loading, entries: Iterable[GraderEntry]) -> list[str]:
     """Return the names of grader entries; a ref has the one of its preset, unless the entry gives another."""
     return [entry.name or loading.ref_names.get(entry.ref) or entry.type for entry in entries]
 
@@ -78,7 +78,7 @@ def check_names(scope: Scope, entries: Sequence[GraderEntry], inherited: Iterabl
     """
     suite = dict.fromkeys(inherited, "a grader of the suite")
     taken = dict(suite)
-    for i, name in enumerate(names_of(scope.loading, entries)):
+    for i, name in enumerate(list_names(scope.loading, entries)):
         if entries[i].override:
             if name not in suite:
                 message = f"there is no grader {name!r} of the suite to replace"
@@ -97,22 +97,22 @@ def check_names(scope: Scope, entries: Sequence[GraderEntry], inherited: Iterabl
 
 def _build(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
     if entry.ref:
-        return _remote(scope, entry)
-    kind = None if scope.child("type").is_blank else _known_class(scope, entry)
+        return _build_from_ref(scope, entry)
+    kind = None if scope.child("type").is_blank else _find_class(scope, entry)
     if kind is None or scope.child("config").is_blank:
         return None
     grader, decoded = _decode(scope, kind)
-    _note_exact_names(scope.child("config"), grader)
+    _collect_exact_names(scope.child("config"), grader)
     template = has_references(entry.config or {})
-    findings = [] if grader is None else [*_suite_findings(scope.loading, grader)]
+    findings = [] if grader is None else [*_check_against_suite(scope.loading, grader)]
     if grader is not None and not template:
-        findings = [*grader.check(_around(scope.loading)), *findings]
+        findings = [*grader.check(_location(scope.loading)), *findings]
     whole = not (scope.has_error or decoded.has_error)
     findings = [
         one for one in findings if whole or (one.path and not decoded.child("config", *one.path).has_error)
     ]
     usable = _report(decoded.child("config"), findings) and grader is not None and whole
-    _note_without_effect(scope, entry, warning=usable)
+    _warn_without_effect(scope, entry, warning=usable)
     if grader is None or not usable:
         return None
     if entry.weight <= 0:
@@ -124,7 +124,7 @@ def _build(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         weight=entry.weight if entry.weight > 0 else 1.0,
         config=entry.config or {},
     )
-    around = _around(scope.loading)
+    around = _location(scope.loading)
     if template:
         built = BuiltGrader(spec, grader)
         scope.loading.templates[id(built)] = Template(built=built, scope=scope, around=around)
@@ -132,14 +132,14 @@ def _build(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
     return BuiltGrader(spec, grader.resolve_paths(around))
 
 
-def _note_without_effect(scope: Scope, entry: GraderEntry, *, warning: bool) -> None:
+def _warn_without_effect(scope: Scope, entry: GraderEntry, *, warning: bool) -> None:
     for key in _WITHOUT_EFFECT:
         if getattr(entry, key):
             hint = "put it under 'config:'"
             scope.child(key).report("no-effect", f"{key!r} has no effect here", hint, warning=warning)
 
 
-def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
+def _build_from_ref(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
     """Build the grader that a ref stands for; all that is wrong with it is told at the ref."""
     node, modules = scope.node, scope.loading.modules()
     if modules is None or not isinstance(node, yaml.Mapping) or scope.child("ref").is_blank:
@@ -152,13 +152,13 @@ def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         return None
     if not entry.name:
         scope.loading.ref_names[entry.ref] = preset.name
-    _note_exact_names(scope.child("ref"), grader)
-    findings += _suite_findings(scope.loading, grader)
+    _collect_exact_names(scope.child("ref"), grader)
+    findings += _check_against_suite(scope.loading, grader)
     for finding in findings:
         message = f"{format_path(('config', *finding.path))}: {finding.message}"
         scope.child("ref").report(finding.code, message, finding.hint, warning=finding.warning)
     usable = all(finding.warning for finding in findings)
-    _note_without_effect(scope, entry, warning=usable)
+    _warn_without_effect(scope, entry, warning=usable)
     if grader is None or not usable:
         return None
     spec = GraderSpec(
@@ -169,11 +169,11 @@ def _remote(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         module=preset.digest,
     )
     return BuiltGrader(
-        spec, grader.resolve_paths(surroundings(preset, scope.loading.fixtures)), preset.module
+        spec, grader.resolve_paths(preset_location(preset, scope.loading.fixtures)), preset.module
     )
 
 
-def _known_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
+def _find_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
     if not entry.type:
         scope.error(
             "missing-key", "the grader has no 'type'", f"types: {', '.join(plugin_names('waza.graders'))}"
@@ -192,7 +192,7 @@ def _known_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
     return kind  # type: ignore[no-any-return]  # plugins are typed by their group
 
 
-def _class(name: str) -> type[Grader]:
+def _load_class(name: str) -> type[Grader]:
     return load_plugin("waza.graders", name)  # type: ignore[return-value]  # a name of our own table
 
 
@@ -217,7 +217,7 @@ def _report(config: Scope, findings: Sequence[ConfigMistake]) -> bool:
     return all(finding.warning for finding in findings)
 
 
-def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[ConfigMistake]:
+def _check_against_suite(loading: Loading, grader: Grader | None) -> Iterator[ConfigMistake]:
     """Yield what of a grader does not fit the rest of the suite."""
     for capability, key in grader.required_capabilities().items() if isinstance(grader, Grader) else ():
         if lack := loading.lack(capability, "another grader"):
@@ -230,17 +230,17 @@ def _suite_findings(loading: Loading, grader: Grader | None) -> Iterator[ConfigM
         )
 
 
-def _note_exact_names(scope: Scope, grader: Grader | None) -> None:
+def _collect_exact_names(scope: Scope, grader: Grader | None) -> None:
     """Note the names that a grader compares letter by letter; those of a ref stand at the ref."""
     for name in grader.exact_names() if isinstance(grader, Grader) else ():
         place = scope if scope.path[-1] == "ref" else scope.child(*name.path)
         place.compare_exactly(name)
 
 
-def _around(loading: Loading) -> GraderLocation:
+def _location(loading: Loading) -> GraderLocation:
     judge = loading.capabilities.judge
     return GraderLocation(base=loading.directory, fixtures=loading.fixtures, judge=judge)
 
 
-def _as_yaml(config: dict[str, Any]) -> bytes:
+def _to_yaml(config: dict[str, Any]) -> bytes:
     return msgspec.json.encode(config)  # JSON is YAML

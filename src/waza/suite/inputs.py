@@ -13,7 +13,7 @@ from waza.kit.files import is_inside, safe_join
 from waza.kit.template import find_mistakes
 from waza.model.task import Inputs, Repo, TaskFile
 from waza.problem import Code, display_path
-from waza.suite.definition import expanded
+from waza.suite.definition import expand_home
 from waza.suite.loading import RUN_VARIABLES, Place, Scope
 
 MAX_FIXTURE = 256 * 1024 * 1024  # bytes; a larger file is a mistake more often than an input
@@ -36,17 +36,17 @@ def check_inputs(scope: Scope, task: TaskFile, fixtures: Path) -> None:
         elif file.content is None:
             check_file(where, fixtures, file.path)
         else:
-            _stays_inside(where, file.path)
+            _check_inside(where, file.path)
     for i, repo in enumerate(inputs.repos):
         _check_repo(scope.child("inputs", "repos", i), repo)
-    _stays_inside(scope.child("inputs", "workdir"), inputs.workdir)
+    _check_inside(scope.child("inputs", "workdir"), inputs.workdir)
     for name, value in inputs.environment.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
             message = f"{name!r} cannot be set in an environment"
             hint = "a name is not empty and has no '='; neither name nor value has a NUL character"
             scope.child("inputs", "environment", name).error("invalid-value", message, hint)
     _check_context(scope, inputs)
-    _guard_prompt(scope, inputs)
+    _check_prompt_files(scope, inputs)
 
 
 def check_file(scope: Scope, root: Path, name: str) -> None:
@@ -56,7 +56,7 @@ def check_file(scope: Scope, root: Path, name: str) -> None:
     except ValueError as error:
         scope.error("outside-path", str(error))
         return
-    fault, hint = _fault(root, target, name) if name else ("must not be empty", "")
+    fault, hint = _explain_unreadable(root, target, name) if name else ("must not be empty", "")
     code: Code = (
         "invalid-value" if not name else "unreadable-file" if os.path.lexists(target) else "missing-file"
     )
@@ -72,7 +72,7 @@ def check_text(scope: Scope, text: str) -> None:
         scope.error("invalid-value", "holds a NUL character", "remove it")
 
 
-def _fault(root: Path, target: Path, name: str) -> tuple[str, str]:
+def _explain_unreadable(root: Path, target: Path, name: str) -> tuple[str, str]:
     """Return why a file cannot be read, and what to do; two empty texts if it can."""
     try:
         if not os.path.lexists(target):
@@ -98,10 +98,10 @@ def _fault(root: Path, target: Path, name: str) -> tuple[str, str]:
 
 def _check_repo(scope: Scope, repo: Repo) -> None:
     """Note a repository that is not there, and a commit that git would take for an option."""
-    _stays_inside(scope.child("dest"), repo.dest)
+    _check_inside(scope.child("dest"), repo.dest)
     if repo.commit.startswith("-") or "\0" in repo.commit:
         scope.child("commit").error("invalid-value", f"{repo.commit!r} is no commit, branch or tag")
-    source = expanded(repo.source)
+    source = expand_home(repo.source)
     if not any(place.exists() for place in (scope.loading.directory / source, Path.cwd() / source)):
         missing = scope.loading.hooks_may_create
         hint = _HOOK if missing else "paths are relative to the suite's directory, or else to the current one"
@@ -109,7 +109,7 @@ def _check_repo(scope: Scope, repo: Repo) -> None:
         scope.child("source").report("missing-file", message, hint, warning=missing)
 
 
-def _stays_inside(scope: Scope, name: str) -> None:
+def _check_inside(scope: Scope, name: str) -> None:
     try:
         safe_join(scope.loading.directory, name)
     except ValueError as error:
@@ -139,28 +139,28 @@ def _check_context(scope: Scope, inputs: Inputs) -> None:
     elif not (target.is_file() or target.is_dir()):
         place.error("unreadable-file", f"{fixture!r} is neither a file nor a directory")
     else:
-        for message in _unreadable(target, scope.loading.directory):
+        for message in _list_unreadable(target, scope.loading.directory):
             place.error("unreadable-file", message, "give yourself the right to read it, or remove it")
 
 
-def _unreadable(target: Path, home: Path) -> Iterator[str]:
+def _list_unreadable(target: Path, home: Path) -> Iterator[str]:
     """Yield what of a fixture cannot be read, so that the workspace would lack it."""
     refused: list[OSError] = []
     files = [target] if target.is_file() else []
     for folder, _, names in os.walk(target, onerror=refused.append):
         files += [path for name in names if not (path := Path(folder, name)).is_symlink()]
     for error in refused:
-        yield f"the folder {_beside(error.filename, home)!r} cannot be read ({error.strerror})"
+        yield f"the folder {_relative_to(error.filename, home)!r} cannot be read ({error.strerror})"
     for path in files:
         if not os.access(path, os.R_OK):
-            yield f"the file {_beside(path, home)!r} cannot be read"
+            yield f"the file {_relative_to(path, home)!r} cannot be read"
 
 
-def _beside(path: str | Path, home: Path) -> str:
+def _relative_to(path: str | Path, home: Path) -> str:
     return Path(path).relative_to(home).as_posix()
 
 
-def _guard_prompt(scope: Scope, inputs: Inputs) -> None:
+def _check_prompt_files(scope: Scope, inputs: Inputs) -> None:
     has_files = (
         inputs.files
         or inputs.repos
@@ -174,7 +174,7 @@ def _guard_prompt(scope: Scope, inputs: Inputs) -> None:
 
 def check_templates(scope: Scope, value: Any, known: Collection[str]) -> None:
     """Note unknown variables in a text, or in all texts of a struct, list or mapping."""
-    for path, text in texts_of(value):
+    for path, text in iter_texts(value):
         for mistake in find_mistakes(text, known):
             message, hint = mistake.message, ""
             if mistake.severity == "error" and mistake.name in RUN_VARIABLES:
@@ -183,16 +183,16 @@ def check_templates(scope: Scope, value: Any, known: Collection[str]) -> None:
             scope.child(*path).report("template", message, hint, warning=mistake.severity == "warning")
 
 
-def texts_of(value: Any, path: Place = ()) -> Iterator[tuple[Place, str]]:
+def iter_texts(value: Any, path: Place = ()) -> Iterator[tuple[Place, str]]:
     """Yield the texts of a value that may hold references, with their places."""
     if isinstance(value, str):
         if "{{" in value:
             yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from texts_of(item, (*path, key))
+            yield from iter_texts(item, (*path, key))
     elif isinstance(value, list | tuple):
         for i, item in enumerate(value):
-            yield from texts_of(item, (*path, i))
+            yield from iter_texts(item, (*path, i))
     elif isinstance(value, msgspec.Struct):
-        yield from texts_of(msgspec.to_builtins(value), path)
+        yield from iter_texts(msgspec.to_builtins(value), path)

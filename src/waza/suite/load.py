@@ -22,25 +22,25 @@ from waza.plugins import load_class as load_plugin
 from waza.problem import Problem
 from waza.suite import skills
 from waza.suite.agent_tools import check_agent_tools
-from waza.suite.checks import known_metrics, note_unchecked
-from waza.suite.dataset import csv_tasks
-from waza.suite.definition import expanded
-from waza.suite.digest import digested, suite_digest
+from waza.suite.checks import select_metrics, warn_unchecked_tasks
+from waza.suite.dataset import read_csv_tasks
+from waza.suite.definition import expand_home
+from waza.suite.digest import suite_digest, with_digest
 from waza.suite.exact_names import check_exact_names
-from waza.suite.graders import build_graders, check_names, with_names
+from waza.suite.graders import build_graders, check_names, fill_names
 from waza.suite.inputs import check_file, check_templates, check_text
 from waza.suite.loading import Loading, LoadOptions
-from waza.suite.mock import mock_script
+from waza.suite.mock import build_mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.project import project_skills
 from waza.suite.read import UnknownKeyRule, at, read_document
-from waza.suite.select import select
-from waza.suite.servers import checked_servers
-from waza.suite.target import forget_targets, target_of, with_name
-from waza.suite.tasks import file_tasks, note_disabled, with_implicit
-from waza.suite.templates import filled
-from waza.suite.trigger_tests import has_trigger_tests, trigger_tests
-from waza.suite.version import suite_version
+from waza.suite.select import select_tasks
+from waza.suite.servers import check_servers
+from waza.suite.target import find_task_target, forget_targets, with_target_name
+from waza.suite.tasks import add_implicit_grader, read_file_tasks, warn_disabled_tasks
+from waza.suite.templates import fill_graders
+from waza.suite.trigger_tests import has_trigger_tests, read_trigger_tests
+from waza.suite.version import read_version
 
 
 def load(path: Path, request: LoadOptions | None = None) -> Suite:
@@ -49,14 +49,14 @@ def load(path: Path, request: LoadOptions | None = None) -> Suite:
     `request` holds what the command line asks for; it is applied before anything is checked.
     """
     suite, loading = examine(path, request or LoadOptions())
-    note_disabled(loading)
-    problems = problems_in_order(loading)
+    warn_disabled_tasks(loading)
+    problems = sort_problems(loading)
     if loading.request.warnings_as_errors:
         problems = [msgspec.structs.replace(problem, severity="error") for problem in problems]
     if any(problem.severity == "error" for problem in problems):
         raise SuiteError(problems)
     suite = msgspec.structs.replace(
-        suite, warnings=tuple(problems), tasks=tuple(digested(task) for task in suite.tasks)
+        suite, warnings=tuple(problems), tasks=tuple(with_digest(task) for task in suite.tasks)
     )
     return msgspec.structs.replace(suite, digest=suite_digest(suite))
 
@@ -67,16 +67,16 @@ def examine(path: Path, request: LoadOptions) -> tuple[Suite, Loading]:
     The Suite lacks what has mistakes. Raises SuiteError where nothing can be read of the suite's own file.
     """
     forget_targets()
-    loading = _start(path.absolute(), request)
-    return _load(loading), loading
+    loading = _read_suite(path.absolute(), request)
+    return _build_suite(loading), loading
 
 
-def problems_in_order(loading: Loading) -> list[Problem]:
+def sort_problems(loading: Loading) -> list[Problem]:
     """Return what people are told of a suite: file by file, in the order of the lines, each once."""
-    return _without_echoes(_in_order(loading.problems))
+    return _drop_consequential_warnings(_sort(loading.problems))
 
 
-def _start(path: Path, request: LoadOptions) -> Loading:
+def _read_suite(path: Path, request: LoadOptions) -> Loading:
     document = read_document(path, "suite")
     if isinstance(document, Problem):
         raise SuiteError([document])
@@ -89,7 +89,7 @@ def _start(path: Path, request: LoadOptions) -> Loading:
                 )
             ]
         )
-    version, problems = suite_version(document)
+    version, problems = read_version(document)
     keys = UnknownKeyRule(strict=version.scenario, newer=version.newer)
     decoder = Decoder(document, keys.of(document, SuiteFile))
     file, document = decoder.salvage(SuiteFile)
@@ -99,7 +99,7 @@ def _start(path: Path, request: LoadOptions) -> Loading:
         request=request,
         version=version,
         keys=keys,
-        file=_overridden(file or SuiteFile(), request),
+        file=_apply_options(file or SuiteFile(), request),
         problems=[*problems, *decoder.problems],
     )
     loading.fixtures = _fixtures(loading)
@@ -110,14 +110,14 @@ def _start(path: Path, request: LoadOptions) -> Loading:
     return loading
 
 
-def _in_order(problems: Sequence[Problem]) -> list[Problem]:
+def _sort(problems: Sequence[Problem]) -> list[Problem]:
     """Return problems file by file, in the order of the lines, and each once."""
     files = {file: i for i, file in enumerate(dict.fromkeys(problem.file for problem in problems))}
     once = dict.fromkeys(problems)
     return sorted(once, key=lambda problem: (files[problem.file], problem.line, problem.column))
 
 
-def _without_echoes(problems: Sequence[Problem]) -> list[Problem]:
+def _drop_consequential_warnings(problems: Sequence[Problem]) -> list[Problem]:
     """Return problems without warnings at places that have a mistake in them: these may only follow from it."""
     faults = [(problem.file, problem.path) for problem in problems if problem.severity == "error"]
 
@@ -130,7 +130,7 @@ def _without_echoes(problems: Sequence[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.severity == "error" or not echoes(problem)]
 
 
-def _overridden(file: SuiteFile, request: LoadOptions) -> SuiteFile:
+def _apply_options(file: SuiteFile, request: LoadOptions) -> SuiteFile:
     executor, options = parse_executor(request.executor)
     if executor == file.config.executor:
         options = {**file.config.executor_options, **options}
@@ -154,39 +154,39 @@ def _overridden(file: SuiteFile, request: LoadOptions) -> SuiteFile:
 
 def _fixtures(loading: Loading) -> Path:
     if loading.request.context_dir:
-        return expanded(loading.request.context_dir).absolute()
+        return expand_home(loading.request.context_dir).absolute()
     return loading.directory / "fixtures"
 
 
-def _load(loading: Loading) -> Suite:
+def _build_suite(loading: Loading) -> Suite:
     loading.capabilities = _capabilities(loading)
-    loading.skills_off = skills.all_disabled(loading)
-    loading.file = msgspec.structs.replace(loading.file, graders=with_names(loading.file.graders))
+    loading.skills_off = skills.are_all_disabled(loading)
+    loading.file = msgspec.structs.replace(loading.file, graders=fill_names(loading.file.graders))
     _check_config(loading, loading.file.config)
     _check_head(loading)
     loading.graders = build_graders(loading.at("graders"), loading.file.graders)
     check_names(loading.at("graders"), loading.file.graders)
-    loading.mock = mock_script(loading.at("mock"), loading.file.mock)
+    loading.mock = build_mock_script(loading.at("mock"), loading.file.mock)
     base = _base_task(loading)
     paths = () if loading.skills_off else skills.suite_paths(loading)
     skills.check_required(loading, paths)
     _check_skills(loading)
-    tasks = csv_tasks(loading, base) if loading.file.tasks_from else file_tasks(loading, base)
+    tasks = read_csv_tasks(loading, base) if loading.file.tasks_from else read_file_tasks(loading, base)
     if loading.templates:
-        tasks = [filled(loading, task) for task in tasks]
+        tasks = [fill_graders(loading, task) for task in tasks]
     _check_templates(loading, tasks)
     check_agent_tools(loading, tasks)
     check_exact_names(loading, tasks)
-    tests, tested = trigger_tests(loading)
-    metrics = known_metrics(loading, tasks, triggers=has_trigger_tests(loading))
-    selected = select(loading, tasks)
-    note_unchecked(loading, selected)
+    tests, tested = read_trigger_tests(loading)
+    metrics = select_metrics(loading, tasks, triggers=has_trigger_tests(loading))
+    selected = select_tasks(loading, tasks)
+    warn_unchecked_tasks(loading, selected)
     models = loading.request.models or (loading.file.config.model,)
     return Suite(
         path=loading.path,
         directory=loading.directory,
         fixtures=loading.fixtures,
-        file=msgspec.structs.replace(with_name(loading), metrics=metrics),
+        file=msgspec.structs.replace(with_target_name(loading), metrics=metrics),
         tasks=tuple(selected),
         models=tuple(models),
         capabilities=loading.capabilities,
@@ -202,9 +202,9 @@ def _load(loading: Loading) -> Suite:
 def _base_task(loading: Loading) -> Task:
     """Return a task with all that tasks inherit; for CSV suites it is every task but for its row."""
     config = loading.file.config
-    off = skills.task_skills_off(loading, None)
+    off = skills.is_task_without_skills(loading, None)
     paths = () if off else skills.suite_paths(loading)
-    target = target_of(loading) if loading.file.tasks_from and not off else None
+    target = find_task_target(loading) if loading.file.tasks_from and not off else None
     return Task(
         id="",
         name="",
@@ -219,7 +219,7 @@ def _base_task(loading: Loading) -> Task:
         no_skills=off,
         disabled_skills=skills.disabled_names(loading, paths),
         target=target,
-        graders=with_implicit(loading, loading.graders, (), target),
+        graders=add_implicit_grader(loading, loading.graders, (), target),
         command_mocks=tuple(loading.file.command_mocks or ()),
         mcp_mocks=tuple(loading.file.mcp_mocks or ()),
         mock=loading.mock,
@@ -238,7 +238,7 @@ def _capabilities(loading: Loading) -> Capabilities:
         found, message, hint = None, str(error), ""
     else:
         message = f"there is no executor {name!r}"
-        hint = _meant(name) if found is None else ""
+        hint = _suggest_executor(name) if found is None else ""
     if found is not None:
         return found
     if loading.request.executor:
@@ -250,7 +250,7 @@ def _capabilities(loading: Loading) -> Capabilities:
     return EVERYTHING
 
 
-def _meant(executor: str) -> str:
+def _suggest_executor(executor: str) -> str:
     """Return which executor is probably meant, and how a file has what follows its name on a command line."""
     name, colon, value = (part.strip() for part in executor.partition(":"))
     if colon and name in SHORT:
@@ -308,7 +308,7 @@ def _check_config(loading: Loading, config: Config) -> None:
     if config.mcp_servers:
         loading.at("config", "mcp_servers").require("mcp", lenient=True)
         loading.file = msgspec.structs.replace(
-            loading.file, config=msgspec.structs.replace(config, mcp_servers=checked_servers(loading))
+            loading.file, config=msgspec.structs.replace(config, mcp_servers=check_servers(loading))
         )
     twins = sorted({model for model in loading.request.models if loading.request.models.count(model) > 1})
     for model in twins:

@@ -10,7 +10,7 @@ from waza.suite.loading import Scope
 _TURN_KEYS = frozenset(field.key for field in fields_of(MockTurn))
 
 
-def mock_script(scope: Scope, block: MockBlock | None) -> MockScript | None:
+def build_mock_script(scope: Scope, block: MockBlock | None) -> MockScript | None:
     """Return the script of a block, or None without one; mistakes are collected."""
     if block is None:
         return None
@@ -33,7 +33,7 @@ def mock_script(scope: Scope, block: MockBlock | None) -> MockScript | None:
         executions=tuple(
             script
             for i, entry in enumerate(block.executions or ())
-            if (script := mock_script(scope.child("executions", i), entry))
+            if (script := build_mock_script(scope.child("executions", i), entry))
         ),
     )
 

@@ -30,25 +30,25 @@ def check_mocks(scope: Scope, mcp: Sequence[McpMock] | None, commands: Sequence[
     if mcp is not None and not scope.loading.version.at_least("1.1"):
         scope.child("mcp_mocks").error("version", "needs schemaVersion 1.1 or newer")
     if commands is not None:
-        _gate_commands(scope)
-    _names(scope, "mcp_mocks", [mock.name for mock in mcp or ()])
+        _check_commands_allowed(scope)
+    _check_names(scope, "mcp_mocks", [mock.name for mock in mcp or ()])
     for i, mock in enumerate(mcp or ()):
         name = ExactName("MCP server", mock.name)
         scope.child("mcp_mocks", i, "name").compare_exactly(name)
-    _names(scope, "command_mocks", [mock.name.lower() for mock in commands or ()])
+    _check_names(scope, "command_mocks", [mock.name.lower() for mock in commands or ()])
     for i, mock in enumerate(mcp or ()):
         _check_server(scope.child("mcp_mocks", i), mock)
     for i, command in enumerate(commands or ()):
         _check_command(scope.child("command_mocks", i), command)
 
 
-def _gate_commands(scope: Scope) -> None:
+def _check_commands_allowed(scope: Scope) -> None:
     if not scope.loading.version.at_least("1.3"):
         scope.child("command_mocks").error("version", "needs schemaVersion 1.3 or newer")
     scope.child("command_mocks").require("command_mocks")
 
 
-def _names(scope: Scope, key: str, names: list[str]) -> None:
+def _check_names(scope: Scope, key: str, names: list[str]) -> None:
     stripped = [name.strip() for name in names]
     for i, name in enumerate(stripped):
         if name in stripped[:i]:

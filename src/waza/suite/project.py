@@ -61,10 +61,10 @@ def _read(directory: Path) -> Project:
         warnings.append(
             document.problem("no-effect", at(document, "storage"), ("storage",), message, hint, "warning")
         )
-    return Project(directory=directory, keys=_without_zeros(keys), found=True, warnings=tuple(warnings))
+    return Project(directory=directory, keys=_restore_defaults(keys), found=True, warnings=tuple(warnings))
 
 
-def _without_zeros(keys: ProjectFile) -> ProjectFile:
+def _restore_defaults(keys: ProjectFile) -> ProjectFile:
     """Put defaults back where a file wrote zero or nothing: neither overrides a default."""
     sections = {}
     for field in msgspec.structs.fields(ProjectFile):

@@ -10,7 +10,7 @@ from waza.problem import Problem
 from waza.suite.loading import Loading, TaskSource
 
 
-def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
+def select_tasks(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks that any `--task` pattern (name or id) and any `--tags` pattern match.
 
     A pattern that matches nothing is a warning, no task at all an error. Neither is told where a mistake may keep
@@ -19,11 +19,13 @@ def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
     request = loading.request
     kept, unmatched, told = list(tasks), list[Problem](), len(loading.problems)
     if request.tasks:
-        kept = _matching(loading, kept, "--task", request.tasks, lambda task: (task.id, task.name), unmatched)
+        kept = _match_tasks(
+            loading, kept, "--task", request.tasks, lambda task: (task.id, task.name), unmatched
+        )
     if request.tags:
-        kept = _matching(loading, kept, "--tags", request.tags, lambda task: task.tags, unmatched)
+        kept = _match_tasks(loading, kept, "--tags", request.tags, lambda task: task.tags, unmatched)
     malformed = len(loading.problems) > told
-    if malformed or _may_be_hidden(loading) or (loading.errors() and not tasks):
+    if malformed or _tasks_may_be_unread(loading) or (loading.errors() and not tasks):
         return kept
     if kept:
         loading.problems.extend(unmatched)
@@ -39,7 +41,7 @@ def select(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
     return kept
 
 
-def _may_be_hidden(loading: Loading) -> bool:
+def _tasks_may_be_unread(loading: Loading) -> bool:
     """Tell whether there may be other tasks, or other names and tags of tasks, than could be read."""
     if loading.file.tasks_from:
         return bool(loading.errors())
@@ -47,7 +49,7 @@ def _may_be_hidden(loading: Loading) -> bool:
     return loading.unread or loading.document.faulty("tasks") or any(words)
 
 
-def _matching(
+def _match_tasks(
     loading: Loading,
     tasks: list[Task],
     flag: str,
@@ -59,7 +61,7 @@ def _matching(
     kept: set[str] = set()
     for pattern in patterns:
         try:
-            found = {task.id for task in tasks if any(_fits(pattern, word) for word in words(task))}
+            found = {task.id for task in tasks if any(_matches(pattern, word) for word in words(task))}
         except ValueError as error:
             loading.problems.append(Problem(code="invalid-value", file=flag, message=str(error)))
             continue
@@ -74,8 +76,8 @@ def _matching(
 
 def _is_meant_and_disabled(source: TaskSource, patterns: Sequence[str]) -> bool:
     words = (source.file.id, source.name)
-    return not source.file.enabled and any(_fits(pattern, word) for pattern in patterns for word in words)
+    return not source.file.enabled and any(_matches(pattern, word) for pattern in patterns for word in words)
 
 
-def _fits(pattern: str, word: str) -> bool:
+def _matches(pattern: str, word: str) -> bool:
     return pattern == word or matches(pattern, word)

@@ -40,7 +40,7 @@ class Server(Keys, frozen=True, kw_only=True):
         return self.type in ("http", "sse") or (self.type is None and not self.command)
 
 
-def checked_servers(loading: Loading) -> dict[str, Any]:
+def check_servers(loading: Loading) -> dict[str, Any]:
     """Return the servers with the paths of files beside the suite made absolute; mistakes are collected.
 
     Servers start in a workspace, so that a relative path would mean nothing there.
@@ -55,7 +55,7 @@ def checked_servers(loading: Loading) -> dict[str, Any]:
         server = decoder.read(Server, node, scope.path)
         loading.problems += [problem for problem in decoder.problems if problem.severity == "error"]
         if server is not None:
-            servers[name] = _checked(scope, server, raw if isinstance(raw, Mapping) else {})
+            servers[name] = _check_server(scope, server, raw if isinstance(raw, Mapping) else {})
     return servers
 
 
@@ -65,7 +65,7 @@ def _unknown(struct: type, key: str, _path: Place) -> UnknownKeyAdvice:
     return UnknownKeyAdvice("error" if nearest(key, names) else "warning", did_you_mean(key, names))
 
 
-def _checked(scope: Scope, server: Server, raw: Mapping[str, Any]) -> dict[str, Any]:
+def _check_server(scope: Scope, server: Server, raw: Mapping[str, Any]) -> dict[str, Any]:
     if not (server.command or server.url):
         scope.error("missing-key", "has neither command nor url", "name the program, or the address")
     elif server.remote and not server.url:
@@ -75,7 +75,7 @@ def _checked(scope: Scope, server: Server, raw: Mapping[str, Any]) -> dict[str, 
     elif server.remote:
         _check_address(scope.child("url"), server.url)
     else:
-        return {**raw, **_placed(scope, server)}
+        return {**raw, **_resolve_paths(scope, server)}
     return dict(raw)
 
 
@@ -90,19 +90,19 @@ def _check_address(scope: Scope, url: str) -> None:
         scope.error("invalid-value", message, "write it as https://host/path")
 
 
-def _placed(scope: Scope, server: Server) -> dict[str, Any]:
+def _resolve_paths(scope: Scope, server: Server) -> dict[str, Any]:
     """Return command and arguments of a program, files beside the suite as absolute paths."""
     at_home = not (server.cwd or server.working_directory)
     mocked = {mock.name for mock in scope.loading.file.mcp_mocks or ()}
     live = scope.loading.capabilities.mcp and scope.path[-1] not in mocked
-    command = _found(scope.loading, server.command) if "/" in server.command else ""
+    command = _find_file(scope.loading, server.command) if "/" in server.command else ""
     if live and at_home and not (command or shutil.which(server.command, path=server.env.get("PATH"))):
         message = f"there is no program {server.command!r}"
         hint = "it is sought " + ("beside the suite" if "/" in server.command else "on PATH")
-        _missing(scope.child("command"), message, hint)
+        _report_missing(scope.child("command"), message, hint)
     args = list(server.args)
     for i, arg in enumerate(server.args if at_home else ()):
-        args[i] = _found(scope.loading, arg) or arg
+        args[i] = _find_file(scope.loading, arg) or arg
         script = arg.endswith(_SCRIPTS) and not arg.startswith("-")
         if live and script and args[i] == arg and not Path(arg).is_absolute():
             message = f"there is no file {arg!r} beside the suite"
@@ -112,7 +112,7 @@ def _placed(scope: Scope, server: Server) -> dict[str, Any]:
     return placed | ({"args": args} if args else {}) | ({"env": server.env} if server.env else {})
 
 
-def _found(loading: Loading, name: str) -> str:
+def _find_file(loading: Loading, name: str) -> str:
     """Return the absolute path of a file beside the suite or in the current directory, else an empty text."""
     for directory in (loading.directory, Path.cwd()):
         path = os.path.join(directory, name)  # noqa: PTH118  # `name` may be any text, too long for a Path
@@ -121,6 +121,6 @@ def _found(loading: Loading, name: str) -> str:
     return ""
 
 
-def _missing(scope: Scope, message: str, hint: str) -> None:
+def _report_missing(scope: Scope, message: str, hint: str) -> None:
     to_come = scope.loading.hooks_may_create
     scope.report("missing-file", message, _HOOK if to_come else hint, warning=to_come)

@@ -11,8 +11,8 @@ from waza.kit.decode import nearest
 from waza.model.skill import Target
 from waza.model.suite import Config
 from waza.problem import display_path
-from waza.suite.definition import absolute, expanded
-from waza.suite.discover import folded_name, required_skills, targets_in
+from waza.suite.definition import expand_home, make_absolute
+from waza.suite.discover import find_required_skills, fold_name, iter_targets
 from waza.suite.inputs import check_text
 from waza.suite.loading import Loading, Scope
 
@@ -21,19 +21,19 @@ NONE = "none"
 MOST_FILES = 10_000  # in a skill directory; all of them are part of what a resumed run has to find unchanged
 
 
-def all_disabled(loading: Loading) -> bool:
+def are_all_disabled(loading: Loading) -> bool:
     """Tell whether no skill at all may be seen."""
     config = loading.file.config
     return loading.request.no_skills or ALL in config.disabled_skills or NONE in config.skill_directories
 
 
-class Disabled:
+class DisabledSkills:
     """What `config.disabled_skills` switches off: skills and agents by name, by directory, and all below one."""
 
     def __init__(self, entries: Iterable[str], base: Path) -> None:
         self.entries = frozenset(entries)
-        self._names = {folded_name(entry) for entry in self.entries}
-        self._directories = {located(base, entry) for entry in self.entries}
+        self._names = {fold_name(entry) for entry in self.entries}
+        self._directories = {resolve_path(base, entry) for entry in self.entries}
 
     def __call__(self, target: Target) -> bool:
         """Tell whether a skill or agent is switched off."""
@@ -41,7 +41,7 @@ class Disabled:
 
     def names(self, name: str) -> bool:
         """Tell whether an entry is this name."""
-        return folded_name(name) in self._names
+        return fold_name(name) in self._names
 
     def directory(self, path: Path) -> bool:
         """Tell whether what a directory defines is switched off."""
@@ -51,9 +51,9 @@ class Disabled:
         )
 
 
-def disabled(loading: Loading) -> Disabled:
+def disabled_skills(loading: Loading) -> DisabledSkills:
     """Return what the suite switches off."""
-    return Disabled(loading.file.config.disabled_skills, loading.directory)
+    return DisabledSkills(loading.file.config.disabled_skills, loading.directory)
 
 
 def suite_paths(loading: Loading) -> tuple[Path, ...]:
@@ -63,7 +63,7 @@ def suite_paths(loading: Loading) -> tuple[Path, ...]:
         return task_paths(loading, listed, ())
     own = [loading.request.skill_dir] if loading.request.skill_dir else []
     roots = dict.fromkeys([*own, *loading.project_skills])
-    off = disabled(loading)
+    off = disabled_skills(loading)
     return tuple(root for root in roots if not off.directory(root))
 
 
@@ -74,7 +74,7 @@ def task_paths(
     if not directories:
         return inherited
     enabled = enabled_directories(loading.file.config, directories)
-    return tuple(located(loading.directory, entry) for entry in enabled)
+    return tuple(resolve_path(loading.directory, entry) for entry in enabled)
 
 
 def enabled_directories(config: Config, directories: Sequence[str]) -> list[str]:
@@ -85,15 +85,15 @@ def enabled_directories(config: Config, directories: Sequence[str]) -> list[str]
 
 def disabled_names(loading: Loading, paths: Sequence[Path]) -> tuple[str, ...]:
     """Return the names of skills that an agent must not be offered although its skill roots hold them."""
-    off = disabled(loading)
+    off = disabled_skills(loading)
     if not off.entries:
         return ()
     plain = (entry for entry in loading.file.config.disabled_skills if not set(entry) & set("/\\"))
-    hidden = (target.name for target in targets_in(paths) if off(target))
+    hidden = (target.name for target in iter_targets(paths) if off(target))
     return tuple(dict.fromkeys([*plain, *hidden]))
 
 
-def task_skills_off(loading: Loading, directories: list[str] | None) -> bool:
+def is_task_without_skills(loading: Loading, directories: list[str] | None) -> bool:
     """Tell whether a task runs without skills: it says so, or a scenario declares none."""
     if loading.skills_off or NONE in (directories or ()):
         return True
@@ -108,11 +108,11 @@ def check_directories(scope: Scope, directories: Sequence[str]) -> None:
     """Note skill directories that are not there: the agent would run without the skill, and nobody would know."""
     for i, entry in enumerate(directories):
         check_text(scope.child(i), entry)
-        missing = entry != NONE and not located(scope.loading.directory, entry).is_dir()
+        missing = entry != NONE and not resolve_path(scope.loading.directory, entry).is_dir()
         if missing and "\0" not in entry and not scope.loading.hooks_may_create:
             hint = "paths are relative to the suite's directory"
             scope.child(i).warn("missing-file", f"there is no directory {entry!r}", hint)
-        elif not missing and entry != NONE and _is_vast(located(scope.loading.directory, entry)):
+        elif not missing and entry != NONE and _is_vast(resolve_path(scope.loading.directory, entry)):
             message = f"{entry!r} holds more than {MOST_FILES:,} files, all of which would be digested"
             scope.child(i).error("invalid-value", message, "name the directory that holds the skills")
 
@@ -137,7 +137,7 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
         if not loading.document.faulty("config", "skill_directories"):
             where.error("missing-key", "needs config.skill_directories to look in")
         return
-    report = required_skills(config.required_skills, paths, disabled(loading))
+    report = find_required_skills(config.required_skills, paths, disabled_skills(loading))
     loading.problems.extend(report.problems)
     if report.missing:
         searched = ", ".join(display_path(path) for path in report.searched)
@@ -148,6 +148,6 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
         where.report("skill-not-found", message, hint, warning=loading.hooks_may_create)
 
 
-def located(base: Path, entry: str) -> Path:
+def resolve_path(base: Path, entry: str) -> Path:
     """Return the path that an entry of a suite means, relative to a directory."""
-    return absolute(base / expanded(entry.replace("\\", "/")))
+    return make_absolute(base / expand_home(entry.replace("\\", "/")))

@@ -13,30 +13,30 @@ from waza.kit.decode import did_you_mean
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
 from waza.problem import display_path
-from waza.suite.definition import Definition, absolute, read_definition
+from waza.suite.definition import Definition, make_absolute, read_definition
 from waza.suite.discover import (
     Search,
     SearchDirectory,
-    definition_at,
-    definitions,
-    find,
-    places_of,
+    find_definition,
+    list_definitions,
     project_directories,
+    read_definition_at,
+    search_directories,
 )
 from waza.suite.loading import Loading, Scope
-from waza.suite.skills import Disabled, disabled, enabled_directories, located
+from waza.suite.skills import DisabledSkills, disabled_skills, enabled_directories, resolve_path
 
 _SHOWN = 8  # places that a message lists
 
 
-def target_of(loading: Loading, directories: Sequence[str] = ()) -> Target | None:
+def find_task_target(loading: Loading, directories: Sequence[str] = ()) -> Target | None:
     """Return the skill or agent under test of a task that lists these directories. Mistakes are collected."""
     config, able = loading.file.config, loading.capabilities
     wanted = loading.file.skill.strip()
     handed = able.skills or able.scripted
     if not wanted or not (handed or config.skill_required):
         return None
-    found = sought(loading.at("skill"), wanted, directories)
+    found = find_target(loading.at("skill"), wanted, directories)
     if not handed:
         message = (
             f"the executor {config.executor!r} hands no skill to its agent, so {wanted!r} is not under test"
@@ -53,35 +53,35 @@ def target_of(loading: Loading, directories: Sequence[str] = ()) -> Target | Non
     return found
 
 
-def sought(scope: Scope, wanted: str, directories: Sequence[str] = ()) -> Target | None:
+def find_target(scope: Scope, wanted: str, directories: Sequence[str] = ()) -> Target | None:
     """Return the skill or agent that a name or path at a place means; None after a mistake."""
-    if names_a_file(wanted):
-        return _at(scope, wanted)
-    places = tuple(_places(scope.loading, directories))
+    if is_path(wanted):
+        return _find_at_path(scope, wanted)
+    places = tuple(_search_places(scope.loading, directories))
     config = scope.loading.file.config
     search = _search(wanted, places, tuple(config.disabled_skills), scope.loading.directory)
     scope.loading.problems.extend(search.problems)
     if not search.found:
-        _say_none(scope, wanted, search)
+        _report_not_found(scope, wanted, search)
         return None
     if len(search.found) > 1:
         files = " and ".join(display_path(one.target.path) for one in search.found)
         hint = "rename one of them, or write the path of the one that is meant"
         scope.error("ambiguous-skill", f"{wanted!r} is defined twice in one place: {files}", hint)
         return None
-    return _used(scope.loading, search.found[0])
+    return _use(scope.loading, search.found[0])
 
 
-def names_a_file(skill: str) -> bool:
+def is_path(skill: str) -> bool:
     """Tell a path to a skill or agent from a name."""
     return any(sign in skill for sign in "/\\") or skill in (".", "..") or skill.lower().endswith(".md")
 
 
-def with_name(loading: Loading) -> SuiteFile:
+def with_target_name(loading: Loading) -> SuiteFile:
     """Return the suite's keys with the name of its skill or agent where they have its path."""
     file = loading.file
-    place = _located(loading, file.skill.strip()) if names_a_file(file.skill.strip()) else None
-    files = definitions(place) if place is not None and place.is_dir() else [place] if place else []
+    place = _locate(loading, file.skill.strip()) if is_path(file.skill.strip()) else None
+    files = list_definitions(place) if place is not None and place.is_dir() else [place] if place else []
     if len(files) != 1:
         return file
     return msgspec.structs.replace(file, skill=read_definition(files[0]).target.name)
@@ -94,67 +94,67 @@ def forget_targets() -> None:
 
 @lru_cache(maxsize=64)
 def _search(wanted: str, places: tuple[SearchDirectory, ...], entries: tuple[str, ...], base: Path) -> Search:
-    return find(wanted, places, Disabled(entries, base))
+    return find_definition(wanted, places, DisabledSkills(entries, base))
 
 
-def _places(loading: Loading, directories: Sequence[str]) -> dict[SearchDirectory, None]:
+def _search_places(loading: Loading, directories: Sequence[str]) -> dict[SearchDirectory, None]:
     """Return where a name is looked for, in order. The current directory, which chooses nothing else, is last."""
     config, request = loading.file.config, loading.request
     listed = [
         *enabled_directories(config, directories),
         *enabled_directories(config, config.skill_directories),
     ]
-    places = [SearchDirectory(located(loading.directory, entry)) for entry in listed]
+    places = [SearchDirectory(resolve_path(loading.directory, entry)) for entry in listed]
     if request.skill_dir:
-        places.append(SearchDirectory(absolute(request.skill_dir)))
-    for directory in project_directories(absolute(loading.directory)):
-        places += places_of(directory)
+        places.append(SearchDirectory(make_absolute(request.skill_dir)))
+    for directory in project_directories(make_absolute(loading.directory)):
+        places += search_directories(directory)
     places += map(SearchDirectory, loading.project_skills)
     if request.context_dir:
-        places.append(SearchDirectory(absolute(loading.fixtures)))
-    return dict.fromkeys([*places, *places_of(Path.cwd())])
+        places.append(SearchDirectory(make_absolute(loading.fixtures)))
+    return dict.fromkeys([*places, *search_directories(Path.cwd())])
 
 
-def _located(loading: Loading, wanted: str) -> Path | None:
+def _locate(loading: Loading, wanted: str) -> Path | None:
     """Return the file or directory that a path means: relative to the suite, else to the current directory."""
-    candidates = (located(base, wanted) for base in (loading.directory, Path.cwd()))
+    candidates = (resolve_path(base, wanted) for base in (loading.directory, Path.cwd()))
     return next((path for path in candidates if path.exists()), None)
 
 
-def _at(scope: Scope, wanted: str) -> Target | None:
-    place = _located(scope.loading, wanted)
+def _find_at_path(scope: Scope, wanted: str) -> Target | None:
+    place = _locate(scope.loading, wanted)
     if place is None:
         bases = " and ".join(dict.fromkeys(map(display_path, (scope.loading.directory, Path.cwd()))))
-        _say_missing(scope, f"there is no {wanted!r}", f"looked in {bases}")
+        _report_missing(scope, f"there is no {wanted!r}", f"looked in {bases}")
         return None
     try:
-        definition = definition_at(place)
+        definition = read_definition_at(place)
     except SuiteError as error:
         scope.loading.problems.extend(error.problems)
         return None
-    if disabled(scope.loading)(definition.target):
-        _say_disabled(scope, wanted)
+    if disabled_skills(scope.loading)(definition.target):
+        _report_disabled(scope, wanted)
         return None
-    return _used(scope.loading, definition)
+    return _use(scope.loading, definition)
 
 
-def _used(loading: Loading, definition: Definition) -> Target | None:
+def _use(loading: Loading, definition: Definition) -> Target | None:
     loading.problems.extend(definition.problems)
     return definition.target if definition.is_fit else None
 
 
-def _say_none(scope: Scope, wanted: str, search: Search) -> None:
+def _report_not_found(scope: Scope, wanted: str, search: Search) -> None:
     if search.hidden:
-        _say_disabled(scope, wanted)
+        _report_disabled(scope, wanted)
         return
     searched = [display_path(place) for place in search.searched]
     more = f" and {len(searched) - _SHOWN} more" if len(searched) > _SHOWN else ""
     names = f"{did_you_mean(wanted, search.names)}; " if search.names else ""
     hint = f"{names}looked in {', '.join(searched[:_SHOWN])}{more}"
-    _say_missing(scope, f"no skill or agent {wanted!r} was found", hint)
+    _report_missing(scope, f"no skill or agent {wanted!r} was found", hint)
 
 
-def _say_missing(scope: Scope, message: str, hint: str) -> None:
+def _report_missing(scope: Scope, message: str, hint: str) -> None:
     """Note that the target is not there: the agent would run without it, and the results would not show it."""
     if not scope.loading.file.config.skill_required:
         return
@@ -165,7 +165,7 @@ def _say_missing(scope: Scope, message: str, hint: str) -> None:
     scope.report("skill-not-found", message, hint, warning=warning)
 
 
-def _say_disabled(scope: Scope, wanted: str) -> None:
+def _report_disabled(scope: Scope, wanted: str) -> None:
     message = f"{wanted!r} is under test, and config.disabled_skills switches it off"
     hint = "remove one of the two; --no-skills and disabled_skills: ['*'] run without any skill"
     scope.error("disabled-skill", message, hint)

@@ -17,21 +17,21 @@ from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile, TaskI
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, display_path
 from waza.suite import skills
-from waza.suite.checks import listed, note_unscripted
-from waza.suite.definition import expanded
-from waza.suite.graders import build_graders, build_spec, check_names, names_of, with_names
+from waza.suite.checks import format_names, warn_unscripted_expectations
+from waza.suite.definition import expand_home
+from waza.suite.graders import build_graders, build_spec, check_names, fill_names, list_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
 from waza.suite.loading import Loading, Scope, TaskSource
-from waza.suite.mock import mock_script
+from waza.suite.mock import build_mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.policy import implicit_tool_constraint
 from waza.suite.read import at, read_document
-from waza.suite.target import target_of
-from waza.suite.templates import filled_expected
+from waza.suite.target import find_task_target
+from waza.suite.templates import fill_expected
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 
 
-def file_tasks(loading: Loading, base: Task) -> list[Task]:
+def read_file_tasks(loading: Loading, base: Task) -> list[Task]:
     """Return the tasks of all files that the suite's patterns match, disabled ones left out."""
     tasks: list[Task] = []
     seen: set[str] = set()
@@ -56,20 +56,20 @@ def file_tasks(loading: Loading, base: Task) -> list[Task]:
             if real not in seen:
                 seen.add(real)
                 tasks += _read(loading, path, base)
-    _note_empty(loading, empty, nothing=not seen)
+    _report_unmatched(loading, empty, nothing=not seen)
     return tasks
 
 
-def note_disabled(loading: Loading) -> None:
+def warn_disabled_tasks(loading: Loading) -> None:
     """Warn of tasks that are switched off, so that reports do not pass over them."""
     names = [source.name for source in loading.sources if not source.file.enabled]
     if names:
         what = "1 task is disabled" if len(names) == 1 else f"{len(names)} tasks are disabled"
-        message, hint = f"{what}: {listed(names)}", "remove enabled: false to run what it is in"
+        message, hint = f"{what}: {format_names(names)}", "remove enabled: false to run what it is in"
         loading.at("tasks").warn("disabled-task", message, hint)
 
 
-def _note_empty(loading: Loading, empty: dict[int, str], *, nothing: bool) -> None:
+def _report_unmatched(loading: Loading, empty: dict[int, str], *, nothing: bool) -> None:
     """Note patterns that match no file. `nothing`: no pattern matches any."""
     hint = "patterns are relative to the suite's directory"
     if nothing and empty:
@@ -101,7 +101,7 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
         loading.sources.append(TaskSource(path=path, document=document, file=file))
         return []
     scope = Scope(loading, document)
-    tasks = _tasks(scope, path, _plain_form(scope, path, file), base)
+    tasks = _build_tasks(scope, path, _expand_short_form(scope, path, file), base)
     for task in tasks:
         if task.id in loading.ids:
             message = f"the task id {task.id!r} stands in {loading.ids[task.id]} too"
@@ -112,12 +112,12 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
 
 
 def _with_names(loading: Loading, file: TaskFile) -> TaskFile:
-    graders = with_names(file.graders, names_of(loading, loading.file.graders))
-    points = [msgspec.structs.replace(point, graders=with_names(point.graders)) for point in file.checkpoints]
+    graders = fill_names(file.graders, list_names(loading, loading.file.graders))
+    points = [msgspec.structs.replace(point, graders=fill_names(point.graders)) for point in file.checkpoints]
     return msgspec.structs.replace(file, graders=graders, checkpoints=points)
 
 
-def _plain_form(scope: Scope, path: Path, file: TaskFile) -> TaskFile:
+def _expand_short_form(scope: Scope, path: Path, file: TaskFile) -> TaskFile:
     """Return the task with its defaults filled in, the prompt read from its file, the short form resolved."""
     name = file.name or file.id or path.stem
     inputs = file.inputs
@@ -159,15 +159,15 @@ def _with_prompt_file(scope: Scope, path: Path, inputs: Inputs) -> Inputs:
     return inputs
 
 
-def _tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[Task]:
-    fixtures = _fixtures(scope, file)
-    _check(scope, file, fixtures, base)
-    off = skills.task_skills_off(scope.loading, file.skill_directories)
+def _build_tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[Task]:
+    fixtures = _find_fixtures(scope, file)
+    _check_task(scope, file, fixtures, base)
+    off = skills.is_task_without_skills(scope.loading, file.skill_directories)
     paths = () if off else skills.task_paths(scope.loading, file.skill_directories, base.skill_paths)
-    target = None if off else target_of(scope.loading, file.skill_directories or ())
+    target = None if off else find_task_target(scope.loading, file.skill_directories or ())
     _check_expected(scope, file, target)
     own = build_graders(scope.child("graders"), file.graders)
-    check_names(scope.child("graders"), file.graders, names_of(scope.loading, scope.loading.file.graders))
+    check_names(scope.child("graders"), file.graders, list_names(scope.loading, scope.loading.file.graders))
     asked = scope.loading.request.timeout
     task = msgspec.structs.replace(
         base,
@@ -192,17 +192,19 @@ def _tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[Task]:
         disabled_skills=skills.disabled_names(scope.loading, paths),
         target=target,
         expected=file.expected,
-        graders=with_implicit(scope.loading, _kept(scope.loading, base.graders, file), own, target),
-        checkpoints=_checkpoints(scope, file),
+        graders=add_implicit_grader(
+            scope.loading, _without_overridden(scope.loading, base.graders, file), own, target
+        ),
+        checkpoints=_build_checkpoints(scope, file),
         requirements=tuple(file.requirements),
         command_mocks=base.command_mocks if file.command_mocks is None else tuple(file.command_mocks),
         mcp_mocks=base.mcp_mocks if file.mcp_mocks is None else tuple(file.mcp_mocks),
     )
-    own_mock = mock_script(scope.child("mock"), file.mock)
+    own_mock = build_mock_script(scope.child("mock"), file.mock)
     task = msgspec.structs.replace(task, mock=own_mock.over(base.mock) if own_mock else base.mock)
-    note_unscripted(scope, task)
+    warn_unscripted_expectations(scope, task)
     return [
-        _with_expected(scope, _numbered(task, number, prompt))
+        _with_expected(scope, _number_task(task, number, prompt))
         for number, prompt in enumerate(file.triggers or [task.prompt], 1)
     ]
 
@@ -219,19 +221,21 @@ def _without_prompts(inputs: Inputs) -> TaskInputs:
     )
 
 
-def _kept(loading: Loading, inherited: tuple[BuiltGrader, ...], file: TaskFile) -> tuple[BuiltGrader, ...]:
+def _without_overridden(
+    loading: Loading, inherited: tuple[BuiltGrader, ...], file: TaskFile
+) -> tuple[BuiltGrader, ...]:
     """Return the suite's graders without those that the task replaces."""
-    names = names_of(loading, file.graders)
+    names = list_names(loading, file.graders)
     replaced = {name for name, entry in zip(names, file.graders, strict=True) if entry.override}
     return tuple(grader for grader in inherited if grader.spec.name not in replaced)
 
 
 def _with_expected(scope: Scope, task: Task) -> Task:
-    expected = filled_expected(scope, task.expected, task)
+    expected = fill_expected(scope, task.expected, task)
     return msgspec.structs.replace(task, expected=expected)
 
 
-def with_implicit(
+def add_implicit_grader(
     loading: Loading,
     inherited: tuple[BuiltGrader, ...],
     own: tuple[BuiltGrader, ...],
@@ -252,7 +256,7 @@ def with_implicit(
     return (*inherited, build_spec(spec, GraderLocation()), *own)
 
 
-def _numbered(task: Task, number: int, prompt: str) -> Task:
+def _number_task(task: Task, number: int, prompt: str) -> Task:
     """Return the task for one of several triggers: the second is `<name>-2`."""
     if number > 1:
         task = msgspec.structs.replace(
@@ -261,24 +265,24 @@ def _numbered(task: Task, number: int, prompt: str) -> Task:
     return task
 
 
-def fixtures_of(loading: Loading, file: TaskFile) -> Path:
+def fixtures_directory(loading: Loading, file: TaskFile) -> Path:
     """Return the fixtures directory of a task, which need not be there."""
     if not file.context_dir:
         return loading.fixtures
-    given = expanded(file.context_dir.replace("\\", "/"))
+    given = expand_home(file.context_dir.replace("\\", "/"))
     here, beside = Path.cwd() / given, loading.directory / given
     return here if here.is_dir() else beside
 
 
-def _fixtures(scope: Scope, file: TaskFile) -> Path:
-    chosen = fixtures_of(scope.loading, file)
+def _find_fixtures(scope: Scope, file: TaskFile) -> Path:
+    chosen = fixtures_directory(scope.loading, file)
     if file.context_dir and not chosen.is_dir() and not scope.loading.hooks_may_create:
         hint = "paths are relative to the current directory, or else to the suite's"
         scope.child("context_dir").error("missing-file", f"there is no directory {file.context_dir!r}", hint)
     return chosen
 
 
-def _check(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> None:
+def _check_task(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> None:
     check_inputs(scope, file, fixtures)
     skills.check_directories(scope.child("skill_directories"), file.skill_directories or ())
     for i, name in enumerate(file.instruction_files):
@@ -326,7 +330,7 @@ def _check_expected(scope: Scope, file: TaskFile, target: Target | None) -> None
         scope.child("expected", "should_trigger").require("tool_calls")
 
 
-def _checkpoints(scope: Scope, file: TaskFile) -> tuple[Checkpoint, ...]:
+def _build_checkpoints(scope: Scope, file: TaskFile) -> tuple[Checkpoint, ...]:
     checkpoints, turns = [], set()
     last = None if file.inputs.responder else 1 + len(file.inputs.follow_up_prompts)
     for i, entry in enumerate(file.checkpoints):

@@ -16,24 +16,24 @@ from waza.kit.template import Reference, fill, has_references, split_references
 from waza.model.task import Expected, Task
 from waza.model.verdict import BuiltGrader
 from waza.suite.checks import check_expected
-from waza.suite.digest import with_graders
-from waza.suite.inputs import check_templates, texts_of
+from waza.suite.digest import digest_with_graders
+from waza.suite.inputs import check_templates, iter_texts
 from waza.suite.loading import Loading, Scope
 
 
-def filled(loading: Loading, task: Task) -> Task:
+def fill_graders(loading: Loading, task: Task) -> Task:
     """Return a task with its graders filled in and checked; mistakes are collected."""
     points = tuple(
-        msgspec.structs.replace(point, graders=_graders(loading, task, point.graders))
+        msgspec.structs.replace(point, graders=_fill_all(loading, task, point.graders))
         for point in task.checkpoints
     )
-    graders = _graders(loading, task, task.graders)
+    graders = _fill_all(loading, task, task.graders)
     changed = [new for new, old in zip(graders, task.graders, strict=False) if new is not old]
-    digest = with_graders(task.digest, changed) if task.digest and changed else task.digest
+    digest = digest_with_graders(task.digest, changed) if task.digest and changed else task.digest
     return msgspec.structs.replace(task, graders=graders, checkpoints=points, digest=digest)
 
 
-def filled_expected(scope: Scope, expected: Expected, task: Task) -> Expected:
+def fill_expected(scope: Scope, expected: Expected, task: Task) -> Expected:
     """Return the expectations of a task filled in and checked; mistakes are collected."""
     found = len(scope.loading.errors())
     check_templates(scope.child("expected"), expected, _variables(task))
@@ -47,11 +47,11 @@ def _variables(task: Task) -> dict[str, str]:
     return {"TaskName": task.name, **{f"Vars.{key}": value for key, value in task.variables.items()}}
 
 
-def _graders(loading: Loading, task: Task, graders: Sequence[BuiltGrader]) -> tuple[BuiltGrader, ...]:
-    return tuple(new for built in graders if (new := _grader(loading, task, built)) is not None)
+def _fill_all(loading: Loading, task: Task, graders: Sequence[BuiltGrader]) -> tuple[BuiltGrader, ...]:
+    return tuple(new for built in graders if (new := _fill_grader(loading, task, built)) is not None)
 
 
-def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | None:
+def _fill_grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | None:
     if id(built) not in loading.templates:
         return built
     template, variables = loading.templates[id(built)], _variables(task)
@@ -70,19 +70,19 @@ def _grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrader | N
     usable = True
     findings = list(grader.check(template.around))
     noted = {finding.path for finding in findings}
-    findings += [finding for finding in _empty(built, variables) if finding.path not in noted]
+    findings += [finding for finding in _find_empty_variables(built, variables) if finding.path not in noted]
     for finding in findings:
         usable = usable and finding.warning
-        message = _message(task, finding, built.spec.config)
+        message = _format_message(task, finding, built.spec.config)
         config.child(*finding.path).report(finding.code, message, finding.hint, warning=finding.warning)
     return BuiltGrader(built.spec, grader.resolve_paths(template.around)) if usable else None
 
 
-def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMistake]:
+def _find_empty_variables(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMistake]:
     """Yield the texts of a config in which a variable is empty, so that the check may hold for everything."""
     if isinstance(built.grader, Grader) and built.grader.accepts_empty_variables:
         return
-    for path, text in texts_of(built.spec.config):
+    for path, text in iter_texts(built.spec.config):
         empty = [
             part.text
             for part in split_references(text)
@@ -93,7 +93,7 @@ def _empty(built: BuiltGrader, variables: dict[str, str]) -> Iterator[ConfigMist
             yield ConfigMistake(code="template", path=path, message=f"{empty[0]} is empty", hint=hint)
 
 
-def _message(task: Task, finding: ConfigMistake, value: Any) -> str:
+def _format_message(task: Task, finding: ConfigMistake, value: Any) -> str:
     """Return the message of a finding in a config. It names the task, unless the text at its place is the same in all."""
     for part in finding.path:
         if isinstance(value, dict):

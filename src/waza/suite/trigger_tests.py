@@ -10,7 +10,7 @@ from waza.model.skill import Target
 from waza.problem import Problem
 from waza.suite.loading import Loading, Scope
 from waza.suite.read import read_document
-from waza.suite.target import names_a_file, sought
+from waza.suite.target import find_target, is_path
 
 FILE = "trigger_tests.yaml"
 
@@ -20,7 +20,7 @@ def has_trigger_tests(loading: Loading) -> bool:
     return os.path.lexists(loading.directory / FILE)
 
 
-def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]:
+def read_trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]:
     """Return the trigger tests beside the suite, and the skill that they are about; None where there are none."""
     if not has_trigger_tests(loading):
         if loading.file.mock and loading.file.mock.triggers:
@@ -34,7 +34,7 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
     if isinstance(document, Problem):
         loading.problems.append(document)
         return None, None
-    decoder = Decoder(document, _warn)
+    decoder = Decoder(document, _advise_unknown_key)
     tests = decoder.read(TriggerTests)
     loading.problems.extend(decoder.problems)
     if tests is None:
@@ -50,7 +50,7 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
     elif not _is_scripted(scope, tests):
         return None, None
     _check_skill(scope, tests)
-    target = None if loading.skills_off else sought(scope.child("skill"), tests.skill.strip())
+    target = None if loading.skills_off else find_target(scope.child("skill"), tests.skill.strip())
     if target and target.why_it_never_fires and tests.should_trigger_prompts:
         message = f"{target.name!r} can never be invoked: {target.why_it_never_fires}"
         scope.child("skill").warn("never-invoked", message, "remove should_trigger_prompts")
@@ -60,7 +60,7 @@ def trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]
 def _check_skill(scope: Scope, tests: TriggerTests) -> None:
     """Refuse tests of another skill than the suite's; a path may stand for any name."""
     suite = scope.loading.file.skill.strip()
-    if suite and not names_a_file(suite) and not names_a_file(tests.skill) and tests.skill.strip() != suite:
+    if suite and not is_path(suite) and not is_path(tests.skill) and tests.skill.strip() != suite:
         message = f"names {tests.skill.strip()!r}, but the suite tests {suite!r}"
         scope.child("skill").error("trigger-tests", message, "name the same skill in both")
 
@@ -87,6 +87,6 @@ def _is_scripted(scope: Scope, tests: TriggerTests) -> bool:
     return True
 
 
-def _warn(struct: type, key: str, _path: tuple[str | int, ...]) -> UnknownKeyAdvice:
+def _advise_unknown_key(struct: type, key: str, _path: tuple[str | int, ...]) -> UnknownKeyAdvice:
     known = [field.key for field in fields_of(struct)]
     return UnknownKeyAdvice("error" if nearest(key, known) else "warning", did_you_mean(key, known))

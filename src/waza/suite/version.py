@@ -21,14 +21,14 @@ class Version(msgspec.Struct, frozen=True):
     @property
     def newer(self) -> bool:
         """Whether keys may be there that we do not know yet."""
-        return not self.scenario and (self.major, self.minor) > parse(SCHEMA_VERSION)
+        return not self.scenario and (self.major, self.minor) > parse_version(SCHEMA_VERSION)
 
     def at_least(self, version: str) -> bool:
         """Tell whether a feature of a 1.x version is there; scenarios have all of them."""
-        return self.scenario or (self.major, self.minor) >= parse(version)
+        return self.scenario or (self.major, self.minor) >= parse_version(version)
 
 
-def parse(text: str) -> tuple[int, int]:
+def parse_version(text: str) -> tuple[int, int]:
     """Return MAJOR and MINOR. Raises ValueError with a sentence for anything else."""
     parts = text.strip().split(".")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
@@ -36,7 +36,7 @@ def parse(text: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[1])
 
 
-def suite_version(document: Document) -> tuple[Version, list[Problem]]:
+def read_version(document: Document) -> tuple[Version, list[Problem]]:
     """Return the version of a suite, and what is wrong with it."""
     problems: list[Problem] = []
 
@@ -54,9 +54,9 @@ def suite_version(document: Document) -> tuple[Version, list[Problem]]:
             error("schemaVersion", f"a scenario needs schemaVersion: {SCENARIO_VERSION!r}, written out")
         return Version(2, 0, scenario=True), problems
     if not declared:
-        return Version(*parse(SCHEMA_VERSION)), problems
+        return Version(*parse_version(SCHEMA_VERSION)), problems
     try:
-        major, minor = parse(declared)
+        major, minor = parse_version(declared)
     except ValueError as mistake:
         error("schemaVersion", str(mistake))
         return Version(), problems

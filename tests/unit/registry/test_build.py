@@ -9,18 +9,18 @@ from tests.support.program import write_tree
 
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
-from waza.registry.build import read_preset, surroundings
+from waza.registry.build import preset_location, read_preset
 from waza.registry.cache import ModuleError
-from waza.registry.preset import preset_of
+from waza.registry.preset import read_preset_file
 
 
 def graded(module: Path, seen: Observation, *, update_snapshots: bool = False) -> Verdict:
     """The verdict of the grader in `t.yaml`."""
-    preset = preset_of(module, "t.yaml")
+    preset = read_preset_file(module, "t.yaml")
     grader, findings = read_preset(preset, module / "fixtures")
     assert findings == []
     assert grader is not None
-    answer = grader.resolve_paths(surroundings(preset, module / "fixtures")).grade(
+    answer = grader.resolve_paths(preset_location(preset, module / "fixtures")).grade(
         seen, Helpers(update_snapshots=update_snapshots)
     )
 
@@ -57,4 +57,4 @@ def test_a_type_that_there_is_not(tmp_path: Path):
     with pytest.raises(
         ModuleError, match="is of type 'telepathy', which there is not; types: action_sequence, "
     ):
-        read_preset(preset_of(tmp_path, "t.yaml"), tmp_path)
+        read_preset(read_preset_file(tmp_path, "t.yaml"), tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.program import write_tree
 
-from waza.registry.cache import ModuleError, cache_root, digest_of, module_directory
+from waza.registry.cache import ModuleError, cache_root, digest_module, module_directory
 from waza.registry.ref import parse_ref
 
 VECTOR = "sha256:84b9a04865708f02f8b4848ad4b47b023e0cec363317599d33b999fee169dc7e"
@@ -15,7 +15,7 @@ VECTOR = "sha256:84b9a04865708f02f8b4848ad4b47b023e0cec363317599d33b999fee169dc7
 
 def test_the_digest_of_the_format(tmp_path: Path):
     write_tree(tmp_path, {"a/b": "2", "waza.registry.yaml": "x", "a-b": "1"})
-    assert digest_of(tmp_path) == VECTOR
+    assert digest_module(tmp_path) == VECTOR
 
 
 def test_modes_times_and_empty_directories_do_not_count(tmp_path: Path):
@@ -23,7 +23,7 @@ def test_modes_times_and_empty_directories_do_not_count(tmp_path: Path):
     (tmp_path / "empty" / "deeper").mkdir(parents=True)
     (tmp_path / "a-b").chmod(0o755)
     os.utime(tmp_path / "a-b", (0, 0))
-    assert digest_of(tmp_path) == VECTOR
+    assert digest_module(tmp_path) == VECTOR
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_modes_times_and_empty_directories_do_not_count(tmp_path: Path):
 def test_every_change_of_content_counts(tmp_path: Path, change):
     write_tree(tmp_path, {"a/b": "2", "waza.registry.yaml": "x", "a-b": "1"})
     change(tmp_path)
-    assert digest_of(tmp_path) != VECTOR
+    assert digest_module(tmp_path) != VECTOR
 
 
 def test_files_are_ordered_by_the_bytes_of_their_whole_path(tmp_path: Path):
@@ -48,7 +48,7 @@ def test_files_are_ordered_by_the_bytes_of_their_whole_path(tmp_path: Path):
     expected = hashlib.sha256()
     for name in sorted((name for name in names if name != "a"), key=str.encode):
         expected.update(name.encode() + b"\0" + name.encode() + b"\0")
-    assert digest_of(tmp_path) == f"sha256:{expected.hexdigest()}"
+    assert digest_module(tmp_path) == f"sha256:{expected.hexdigest()}"
 
 
 @pytest.mark.parametrize("kind", ["link", "link to a directory", "dangling link", "pipe"])
@@ -61,7 +61,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str):
     else:
         place.symlink_to(targets[kind])
     with pytest.raises(ModuleError, match=r"odd is no regular file.*remove .*module and run `waza get`"):
-        digest_of(tmp_path / "module")
+        digest_module(tmp_path / "module")
 
 
 def test_where_modules_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

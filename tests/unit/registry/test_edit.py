@@ -6,7 +6,7 @@ import pytest
 
 from waza.errors import UsageError
 from waza.kit import yaml
-from waza.registry.edit import with_grader
+from waza.registry.edit import insert_grader
 
 REF = "github.com/acme/graders#tone@v1"
 SMALL: dict[str, Any] = {"ref": REF}
@@ -38,7 +38,7 @@ tasks: ['*.yaml']
 
 def added_lines(text: str, entry: dict[str, Any] = SMALL) -> tuple[list[str], list[str]]:
     """The lines around the addition, and the addition: all other lines are the same, byte for byte."""
-    before, after = (one.split("\n") for one in (text, with_grader(text, entry)))
+    before, after = (one.split("\n") for one in (text, insert_grader(text, entry)))
     at = next(
         (i for i, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), len(before)
     )
@@ -110,9 +110,9 @@ def test_all_keys_of_an_entry():
 def test_layouts(before: str, after: str | None):
     if after is None:
         with pytest.raises(UsageError, match="the suite cannot be read, line 1: the control character"):
-            with_grader(before, SMALL)
+            insert_grader(before, SMALL)
         return
-    assert with_grader(before, SMALL) == after.replace("R", REF)
+    assert insert_grader(before, SMALL) == after.replace("R", REF)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_layouts(before: str, after: str | None):
 )
 def test_layouts_that_are_left_to_the_person(text: str):
     with pytest.raises(UsageError) as caught:
-        with_grader(text, LARGE)
+        insert_grader(text, LARGE)
     message, _, snippet = str(caught.value).partition(":\n")
     assert message.endswith("add this to its graders yourself")
     assert yaml.to_plain(yaml.load(snippet.encode())) == [LARGE]
@@ -154,12 +154,12 @@ def test_layouts_that_are_left_to_the_person(text: str):
 )
 def test_texts_that_are_no_suites(text: str, said: str):
     with pytest.raises(UsageError) as caught:
-        with_grader(text, SMALL)
+        insert_grader(text, SMALL)
     assert said in str(caught.value)
 
 
 def test_grader_after_grader():
     text = "name: s\n"
     for number in range(3):
-        text = with_grader(text, {"ref": f"h/o/r@v{number}"})
+        text = insert_grader(text, {"ref": f"h/o/r@v{number}"})
     assert text == "name: s\ngraders:\n  - ref: h/o/r@v0\n  - ref: h/o/r@v1\n  - ref: h/o/r@v2\n"

@@ -15,7 +15,7 @@ from tests.support.program import write_tree
 from tests.unit.registry._upstream import FILE, PROGRAM, Upstream, files_below
 
 import waza.registry.fetch
-from waza.registry.cache import ModuleError, digest_of
+from waza.registry.cache import ModuleError, digest_module
 from waza.registry.fetch import Module, fetch, name_fault
 from waza.registry.ref import parse_ref
 
@@ -62,7 +62,7 @@ def test_tags_branches_and_commits(upstream: Upstream, cache: Path):
         module = fetched(upstream, cache, version)
         assert (module.commit, module.url) == (commit, f"https://{REF}.git")
         assert module.directory == cache / "github.com" / "acme" / "graders" / commit
-        assert module.digest == digest_of(module.directory)
+        assert module.digest == digest_module(module.directory)
     assert sorted(path.name for path in cache.rglob("a")) == ["a"] * 3
     assert [path.name for path in cache.iterdir()] == ["github.com"]
 

@@ -11,7 +11,7 @@ from waza.kit import yaml
 from waza.kit.decode import Decoder, Document
 from waza.model.suite import GraderEntry
 from waza.registry.cache import ModuleError
-from waza.registry.preset import MANIFEST, Preset, deep_merge, load_preset, merged
+from waza.registry.preset import MANIFEST, Preset, deep_merge, load_preset, merge_preset
 from waza.registry.ref import parse_ref
 
 TEXT = "{type: text, config: {contains: [a]}}"
@@ -135,7 +135,7 @@ def laid(tmp_path: Path, preset: str, local: str) -> Preset:
     node: Any = yaml.load(local.encode())
     entry = Decoder(Document("suite", node)).read(GraderEntry)
     assert entry is not None
-    return merged(found, entry, node)
+    return merge_preset(found, entry, node)
 
 
 def test_the_example_of_merging(tmp_path: Path):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from waza.kit import yaml
-from waza.registry.scalar import scalar
+from waza.registry.scalar import format_scalar
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from waza.registry.scalar import scalar
     ],
 )
 def test_simple_texts_stand_as_they_are(value: str):
-    assert scalar(value) == value
+    assert format_scalar(value) == value
     assert yaml.to_plain(yaml.load(value.encode())) == value
 
 
@@ -68,7 +68,7 @@ def test_simple_texts_stand_as_they_are(value: str):
     ],
 )
 def test_every_value_is_read_back(value: Any):
-    text = scalar(value)
+    text = format_scalar(value)
     assert "\n" not in text
     assert yaml.to_plain(yaml.load(text.encode())) == value
     assert yaml.to_plain(yaml.load(f"- a: {text}\n  b: 1\n".encode())) == [{"a": value, "b": 1}]

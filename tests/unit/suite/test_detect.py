@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from waza.suite.detect import Found, detect, discover_tree, eval_for, looks_like_path
+from waza.suite.detect import DetectedSkill, detect_skills, discover_tree, find_suite, looks_like_path
 
 
 def write(path: Path, text: str = "") -> Path:
@@ -22,7 +22,7 @@ def agent(directory: Path, stem: str, name: str = "") -> Path:
     return write(directory / f"{stem}.agent.md", f"---\nname: {name}\n---\nYou are.\n")
 
 
-def names(found: list[Found]) -> list[str]:
+def names(found: list[DetectedSkill]) -> list[str]:
     return [one.name for one in found]
 
 
@@ -51,63 +51,63 @@ class TestTheDirectoryItself:
         file = skill(deep, "x")
         agent(deep, "hidden")
         skill(deep / "skills" / "y", "y")
-        assert detect(deep) == [
-            Found(name="x", declared="x", directory=deep, definition=file, owner=deep, root=deep)
+        assert detect_skills(deep) == [
+            DetectedSkill(name="x", declared="x", directory=deep, definition=file, owner=deep, root=deep)
         ]
 
     def test_the_first_agent(self, deep):
         agent(deep, "b")
         agent(deep, "a", "told")
-        assert names(detect(deep)) == ["told"]
+        assert names(detect_skills(deep)) == ["told"]
 
     def test_fallback_names(self, deep):
         skill(deep)
-        assert names(detect(deep)) == ["k"]
+        assert names(detect_skills(deep)) == ["k"]
         write(deep / "SKILL.md", "---\nname: : x\n---\n")
-        assert names(detect(deep)) == ["k"]
+        assert names(detect_skills(deep)) == ["k"]
         write(deep / "SKILL.md", " \n")
-        assert names(detect(deep)) == ["k"]
+        assert names(detect_skills(deep)) == ["k"]
         (deep / "SKILL.md").unlink()
         write(deep / "x.agent.md", "---\ntools:\n---\n")
-        assert names(detect(deep)) == ["x"]
+        assert names(detect_skills(deep)) == ["x"]
 
     def test_a_relative_start(self, deep, monkeypatch):
         skill(deep)
         monkeypatch.chdir(deep)
-        assert [(one.name, one.directory) for one in detect(Path())] == [("k", deep)]
+        assert [(one.name, one.directory) for one in detect_skills(Path())] == [("k", deep)]
 
     def test_a_directory_called_skill_md(self, deep):
         (deep / "SKILL.md").mkdir()
         skill(deep / "skills" / "y", "y")
-        assert names(detect(deep)) == ["y"]
+        assert names(detect_skills(deep)) == ["y"]
 
 
 class TestParents:
     def test_a_definition_above_wins_over_skills_below(self, deep):
         file = skill(deep.parents[2], "above")
         skill(deep / "skills" / "y", "y")
-        [found] = detect(deep)
+        [found] = detect_skills(deep)
         assert (found.definition, found.root) == (file, deep.parents[2])
 
     def test_ten_parents_are_looked_at(self, deep, tmp_path):
         assert deep.parents[10] == tmp_path
         skill(tmp_path, "too-far")
-        assert detect(deep) == []
+        assert detect_skills(deep) == []
         agent(deep.parents[9], "far")
-        assert names(detect(deep)) == ["far"]
+        assert names(detect_skills(deep)) == ["far"]
 
     def test_built_skills_above(self, deep):
         parent = deep.parent
         skill(parent / ".apm" / "skills" / "b", "b")
         skill(parent / ".apm" / "skills" / "a", "a")
-        found = detect(deep)
+        found = detect_skills(deep)
         assert names(found) == ["a", "b"]
         assert {(one.owner, one.root) for one in found} == {(parent, parent)}
 
     def test_the_nearer_parent_wins(self, deep):
         skill(deep.parents[1], "farther")
         skill(deep.parent / ".apm" / "skills" / "near", "near")
-        assert names(detect(deep)) == ["near"]
+        assert names(detect_skills(deep)) == ["near"]
 
 
 class TestSkillsBelow:
@@ -115,7 +115,7 @@ class TestSkillsBelow:
         skill(deep / "skills" / "b", "b")
         skill(deep / "skills" / "group" / "a", "a")
         agent(deep / "skills" / "group", "helper")
-        found = detect(deep)
+        found = detect_skills(deep)
         assert names(found) == ["b", "helper", "a"]
         assert {one.root for one in found} == {deep}
         assert all(one.owner == one.directory == one.definition.parent for one in found)
@@ -123,20 +123,20 @@ class TestSkillsBelow:
     def test_nothing_below_a_skill(self, deep):
         skill(deep / "skills" / "a", "a")
         skill(deep / "skills" / "a" / "fixtures" / "inner", "inner")
-        assert names(detect(deep)) == ["a"]
+        assert names(detect_skills(deep)) == ["a"]
 
     @pytest.mark.parametrize("name", [".hidden", "node_modules", "vendor"])
     def test_skipped_directories(self, deep, name):
         skill(deep / "skills" / name / "x", "x")
         skill(deep / "skills" / "y", "y")
-        assert names(detect(deep)) == ["y"]
+        assert names(detect_skills(deep)) == ["y"]
 
     @pytest.mark.parametrize("absolute", [True, False])
     def test_a_configured_directory(self, deep, tmp_path, absolute):
         place = tmp_path / "far" if absolute else deep / "src" / "abilities"
         skill(place / "x", "x")
         skill(deep / "skills" / "y", "y")
-        assert names(detect(deep, place if absolute else "src/abilities/")) == ["x"]
+        assert names(detect_skills(deep, place if absolute else "src/abilities/")) == ["x"]
 
     def test_places_in_order_and_the_first_of_a_name(self, deep):
         first = skill(deep / "skills" / "one", "same")
@@ -146,7 +146,7 @@ class TestSkillsBelow:
         skill(deep / ".apm" / "skills" / "five", "github")
         agent(deep / "agents" / "team", "an-agent")
         agent(deep / "agents", "same")
-        found = detect(deep)
+        found = detect_skills(deep)
         assert names(found) == ["same", "github", "root-built", "an-agent"]
         assert found[0].definition == first
         assert found[2].owner == deep
@@ -156,21 +156,21 @@ class TestSkillsBelow:
         built = source / ".apm" / "skills" / "x"
         skill(built, "x")
         skill(source / ".apm" / "skills" / "other", "other")  # not of the source's name
-        [found] = detect(deep)
+        [found] = detect_skills(deep)
         assert (found.name, found.directory, found.owner, found.root) == ("x", built, source, deep)
 
     def test_a_plain_skill_wins_over_its_build(self, deep):
         source = deep / "skills" / "x"
         skill(source, "x")
         skill(source / ".apm" / "skills" / "x", "x")
-        [found] = detect(deep)
+        [found] = detect_skills(deep)
         assert (found.directory, found.owner) == (source, source)
 
     def test_links_are_not_followed(self, deep):
         skill(deep / "skills" / "a", "a")
         (deep / "skills" / "self").symlink_to("self")
         (deep / "skills" / "up").symlink_to(deep, target_is_directory=True)
-        assert names(detect(deep)) == ["a"]
+        assert names(detect_skills(deep)) == ["a"]
 
 
 class TestChildren:
@@ -180,20 +180,20 @@ class TestChildren:
         agent(deep / "agents", "y")
         skill(deep / ".hidden", "hidden")
         skill(deep / "c" / "deeper", "deeper")
-        assert names(detect(deep)) == ["x", "y", "b"]
+        assert names(detect_skills(deep)) == ["x", "y", "b"]
         skill(deep / "skills" / "s", "s")
-        assert names(detect(deep)) == ["s", "x", "y"]
+        assert names(detect_skills(deep)) == ["s", "x", "y"]
 
     def test_nothing(self, deep):
-        assert detect(deep) == []
-        assert detect(deep / "gone") == []
+        assert detect_skills(deep) == []
+        assert detect_skills(deep / "gone") == []
 
 
 class TestEvals:
-    def found(self, root: Path, directory: str = "skills/x", owner: str = "") -> Found:
+    def found(self, root: Path, directory: str = "skills/x", owner: str = "") -> DetectedSkill:
         file = skill(root / directory, "name")
         source = root / (owner or directory)
-        return Found(name="name", directory=file.parent, definition=file, owner=source, root=root)
+        return DetectedSkill(name="name", directory=file.parent, definition=file, owner=source, root=root)
 
     def test_order_of_places(self, tmp_path):
         found = self.found(tmp_path, "skills/x/.apm/skills/x", owner="skills/x")
@@ -209,31 +209,31 @@ class TestEvals:
             "skills/x/.apm/skills/x/suite.yaml",
             "skills/x/.apm/skills/x/eval.yaml",
         ]
-        assert eval_for(found, tmp_path, "my-evals", "suite.yaml") is None
+        assert find_suite(found, tmp_path, "my-evals", "suite.yaml") is None
         for place in reversed(expected):
             file = write(tmp_path / place)
-            assert eval_for(found, tmp_path, "my-evals", "suite.yaml") == file
+            assert find_suite(found, tmp_path, "my-evals", "suite.yaml") == file
 
     def test_an_absolute_evals_directory(self, tmp_path):
         file = write(tmp_path / "far" / "name" / "eval.yaml")
-        assert eval_for(self.found(tmp_path), tmp_path, tmp_path / "far", "eval.yaml") == file
+        assert find_suite(self.found(tmp_path), tmp_path, tmp_path / "far", "eval.yaml") == file
 
     def test_a_directory_is_no_suite(self, tmp_path):
         found = self.found(tmp_path)
         (tmp_path / "evals" / "name" / "eval.yaml").mkdir(parents=True)
-        assert eval_for(found, tmp_path, "evals", "eval.yaml") is None
+        assert find_suite(found, tmp_path, "evals", "eval.yaml") is None
         file = write(found.directory / "eval.yaml")
-        assert eval_for(found, tmp_path, "evals", "eval.yaml") == file
+        assert find_suite(found, tmp_path, "evals", "eval.yaml") == file
 
     def test_a_name_that_no_file_can_have(self, tmp_path):
-        found = Found(
+        found = DetectedSkill(
             name="x" * 5000,
             directory=tmp_path,
             definition=tmp_path / "SKILL.md",
             owner=tmp_path,
             root=tmp_path,
         )
-        assert eval_for(found, tmp_path, "evals", "eval.yaml") is None
+        assert find_suite(found, tmp_path, "evals", "eval.yaml") is None
 
 
 class TestDiscoverTree:

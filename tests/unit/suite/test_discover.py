@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from waza.suite.discover import SearchDirectory, find, places_of, project_directories, required_skills
+from waza.suite.discover import (
+    SearchDirectory,
+    find_definition,
+    find_required_skills,
+    project_directories,
+    search_directories,
+)
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -24,7 +30,7 @@ def agent(directory: Path, stem: str, front: str = "description: d", body: str =
 
 def found(name: str, *places: Path) -> list[Path]:
     """The files of that name in the first place that has any."""
-    return [one.target.path for one in find(name, map(SearchDirectory, places)).found]
+    return [one.target.path for one in find_definition(name, map(SearchDirectory, places)).found]
 
 
 def resolved(name: str, *places: Path) -> Path | None:
@@ -117,19 +123,19 @@ class TestResolving:
     def test_a_malformed_neighbour_is_warned_of(self, tmp_path, place):
         broken = agent(tmp_path / place, "b", "tools:\ndescription: d")
         file = agent(tmp_path / place, "c")
-        search = find("c", [SearchDirectory(tmp_path)])
+        search = find_definition("c", [SearchDirectory(tmp_path)])
         assert [one.target.path for one in search.found] == [file]
         assert [(problem.file, problem.severity) for problem in search.problems] == [(str(broken), "warning")]
 
     def test_a_malformed_definition_of_the_wanted_name_is_unfit(self, tmp_path):
         agent(tmp_path, "b", "tools: all\ndescription: d")
-        search = find("b", [SearchDirectory(tmp_path)])
+        search = find_definition("b", [SearchDirectory(tmp_path)])
         assert [one.is_fit for one in search.found] == [False]
         assert search.problems == ()
 
     def test_a_dangling_neighbour_is_warned_of(self, tmp_path):
         (tmp_path / "a.agent.md").symlink_to(tmp_path / "gone")
-        [problem] = find("x", [SearchDirectory(tmp_path)]).problems
+        [problem] = find_definition("x", [SearchDirectory(tmp_path)]).problems
         assert (problem.message, problem.severity) == ("there is no such file", "warning")
 
     @pytest.mark.parametrize("data", ["---\nname: : y\n---\n", "  \n", b"---\nname: y\n---\n\xff"])
@@ -138,13 +144,13 @@ class TestResolving:
         other = skill(tmp_path / "z", "wanted")
         assert resolved("wanted", tmp_path) == other
         assert resolved("Placeholder", tmp_path) == file
-        assert not find("placeholder", [SearchDirectory(tmp_path)]).found[0].is_fit
+        assert not find_definition("placeholder", [SearchDirectory(tmp_path)]).found[0].is_fit
         assert resolved("wanted", tmp_path / "placeholder") is None  # still ends its root
 
     def test_what_was_met_and_searched_is_told(self, tmp_path):
         skill(tmp_path / "a", "one")
         agent(tmp_path / "b", "two")
-        search = find(
+        search = find_definition(
             "x",
             [SearchDirectory(tmp_path / "gone"), SearchDirectory(tmp_path / "a"), SearchDirectory(tmp_path)],
         )
@@ -153,7 +159,7 @@ class TestResolving:
 
     def test_what_is_hidden_is_not_there(self, tmp_path):
         file = skill(tmp_path / "a", "x")
-        search = find("x", [SearchDirectory(tmp_path)], lambda target: target.name == "x")
+        search = find_definition("x", [SearchDirectory(tmp_path)], lambda target: target.name == "x")
         assert (search.found, search.hidden, search.names) == ((), (file,), ())
 
     def test_a_directory_called_like_a_definition_is_none(self, tmp_path):
@@ -202,7 +208,7 @@ class TestResolving:
         assert resolved("x", closed) is None
 
     def test_no_places(self):
-        assert find("x", []).found == ()
+        assert find_definition("x", []).found == ()
 
     def test_a_relative_place(self, tmp_path, monkeypatch):
         file = skill(tmp_path / "x", "x")
@@ -221,7 +227,7 @@ class TestPlaces:
 
     def test_a_directory_itself_then_its_folders_then_any_below(self, tmp_path):
         folders = [SearchDirectory(tmp_path / name) for name in self.FOLDERS]
-        assert places_of(tmp_path) == [
+        assert search_directories(tmp_path) == [
             SearchDirectory(tmp_path, below=False),
             *folders,
             SearchDirectory(tmp_path, itself=False),
@@ -230,12 +236,12 @@ class TestPlaces:
     @pytest.mark.parametrize("name", FOLDERS)
     def test_a_team_of_agents_in_any_of_the_folders_is_found(self, tmp_path, name):
         file = agent(tmp_path / name / "team", "x")
-        assert [one.target.path for one in find("x", places_of(tmp_path)).found] == [file]
+        assert [one.target.path for one in find_definition("x", search_directories(tmp_path)).found] == [file]
 
     def test_a_folder_for_agents_wins_over_another_directory(self, tmp_path):
         agent(tmp_path / "aaa", "x")
         file = agent(tmp_path / "agents", "x")
-        assert [one.target.path for one in find("x", places_of(tmp_path)).found] == [file]
+        assert [one.target.path for one in find_definition("x", search_directories(tmp_path)).found] == [file]
 
     @pytest.mark.parametrize("marker", [".waza.yaml", ".git"])
     def test_a_project_ends_where_its_file_or_repository_is(self, tmp_path, marker):
@@ -253,7 +259,7 @@ class TestRequiredSkills:
         skill(tmp_path / "a", "one")
         skill(tmp_path / "b", "'two '")
         directories = [tmp_path / "a", tmp_path / "b", tmp_path / "gone"]
-        report = required_skills(["two", "three", "one", "three"], directories)
+        report = find_required_skills(["two", "three", "one", "three"], directories)
         assert report.missing == ("three",)
         assert report.found == ("one", "two")
         assert report.searched == tuple(directories)
@@ -263,7 +269,7 @@ class TestRequiredSkills:
         skill(tmp_path / "one", "One")
         write(tmp_path / "two" / "SKILL.md", "No frontmatter.")
         agent(tmp_path / "x", "three")
-        report = required_skills(["one", "two", "three"], [tmp_path / d for d in ("one", "two", "x")])
+        report = find_required_skills(["one", "two", "three"], [tmp_path / d for d in ("one", "two", "x")])
         assert report.missing == ("one", "two", "three")
         assert report.found == ("One",)
 
@@ -272,20 +278,20 @@ class TestRequiredSkills:
         skill(tmp_path / "far" / "below", "deep")
         agent(tmp_path, "a", "name: first\ndescription: d")
         agent(tmp_path, "b", "name: second\ndescription: d")
-        report = required_skills(["below", "first", "second", "deep"], [tmp_path])
+        report = find_required_skills(["below", "first", "second", "deep"], [tmp_path])
         assert report.missing == ("deep",)
         skill(tmp_path, "hides")
-        assert required_skills(["first"], [tmp_path]).found == ("hides",)
+        assert find_required_skills(["first"], [tmp_path]).found == ("hides",)
 
     def test_a_disabled_skill_is_missing(self, tmp_path):
         skill(tmp_path / "one", "one")
-        report = required_skills(["one"], [tmp_path], lambda target: target.name == "one")
+        report = find_required_skills(["one"], [tmp_path], lambda target: target.name == "one")
         assert (report.missing, report.found) == (("one",), ())
 
     def test_mistakes_in_a_required_skill_are_errors(self, tmp_path):
         write(tmp_path / "one" / "SKILL.md", "---\nname: one\n---\nb")
         write(tmp_path / "two" / "SKILL.md", "---\nname: two\n---\nb")
-        report = required_skills(["one"], [tmp_path])
+        report = find_required_skills(["one"], [tmp_path])
         told = {(Path(problem.file).parent.name, problem.severity) for problem in report.problems}
         assert told == {("one", "error"), ("two", "warning")}
 
@@ -293,7 +299,7 @@ class TestRequiredSkills:
     def test_what_cannot_be_read_is_a_warning(self, tmp_path, front):
         file = agent(tmp_path / "a", "a", f"{front}\ndescription: d")
         skill(tmp_path / "b", "y")
-        report = required_skills(["z", "y"], [tmp_path / "a", tmp_path / "b"])
+        report = find_required_skills(["z", "y"], [tmp_path / "a", tmp_path / "b"])
         assert report.missing == ("z",)
         [problem] = report.problems
         assert (problem.file, problem.severity) == (str(file), "warning")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from waza.errors import SuiteError
-from waza.suite.definition import Definition, fit, read_definition
+from waza.suite.definition import Definition, read_definition, require_usable
 
 FULL_AGENT = """\
 ---
@@ -64,7 +64,7 @@ def described(directory: Path, stem: str, front: str = "") -> Path:
 
 def read_target(path: Path) -> Definition:
     """A definition that can be the target of a suite."""
-    return fit(read_definition(path))
+    return require_usable(read_definition(path))
 
 
 def mistakes(path: Path) -> list[str]:
