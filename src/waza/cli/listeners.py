@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Listeners:
     ) -> None:
         self._listeners, self._redactor = listeners, redactor
         self._held: list[RunEvent] | None = [] if held else None
-        self._started: dict[str, datetime] = {}
+        self._started: dict[str, float] = {}  # seconds since the epoch
 
     @classmethod
     def of(
@@ -54,7 +55,7 @@ class Listeners:
     def emit(self, event: RunEvent) -> None:
         """Tell every listener."""
         if isinstance(event, TaskStarted):
-            self._started.setdefault(event.task_id, datetime.now().astimezone())
+            self._started.setdefault(event.task_id, time.time())
         if self._held is None:
             self._tell(event, Progress, SessionLog)
         else:
@@ -80,7 +81,9 @@ class Listeners:
     def write_transcripts(self, directory: Path, outcome: Outcome) -> None:
         """Write a transcript of each task; one that cannot be written is a warning."""
         for task in outcome.tasks():
-            started = self._started.get(task.test_id) or datetime.fromisoformat(outcome.head.timestamp)
+            at = self._started.get(task.test_id)
+            run = datetime.fromisoformat(outcome.head.timestamp)
+            started = run if at is None else datetime.fromtimestamp(at).astimezone()
             try:
                 write_transcript(directory, task, started, self._redactor.full_value)
             except OSError as error:

@@ -77,6 +77,7 @@ class Schedule:
                 return True
             if not self._busy:  # nobody is left who could open a task or free its next trial
                 return False
+            self._changed.clear()
             await self._changed.wait()
         return False
 
@@ -128,7 +129,6 @@ class Schedule:
 
     def _notify(self) -> None:
         self._changed.set()
-        self._changed = asyncio.Event()
         self._look()
 
     def _look(self) -> None:

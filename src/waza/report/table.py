@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.words import one_line, shortened
@@ -18,11 +19,9 @@ def table(titles: Sequence[str], lines: Sequence[Sequence[str]], width: int | No
 
     With a width, cells of the first column are shortened in their middle so that the table fits into it.
     """
-    cells = [
-        [shortened(escape_unsafe(one_line(cell)), WIDEST) for cell in line[1:]] for line in (titles, *lines)
-    ]
+    cells = [[_cell(cell) for cell in line[1:]] for line in (titles, *lines)]
     firsts = [escape_unsafe(one_line(line[0])) for line in (titles, *lines)]
-    widths = [max(columns(line[i]) for line in cells) for i in range(len(titles) - 1)]
+    widths = [max(map(columns, {line[i] for line in cells})) for i in range(len(titles) - 1)]
     room = WIDEST if width is None else max(_NARROWEST, width - sum(widths) - 2 * len(widths))
     firsts = [middle(first, room) for first in firsts]
     widths = [max(map(columns, firsts)), *widths]
@@ -31,6 +30,11 @@ def table(titles: Sequence[str], lines: Sequence[Sequence[str]], width: int | No
         yield "  ".join(padded).rstrip()
         if number == 0:
             yield "  ".join("-" * one for one in widths)
+
+
+@lru_cache
+def _cell(text: str) -> str:  # most cells of a table are the same few words
+    return shortened(escape_unsafe(one_line(text)), WIDEST)
 
 
 def middle(text: str, width: int) -> str:
