@@ -5,26 +5,27 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from waza.cli.command_run import CommandRun
 from waza.cli.outputs import check_output
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import say_json, tell
+from waza.cli.streams import json_chunks, tell
 from waza.cli.utf8 import require_utf8
 from waza.engine.regrade import RegradeResult, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import write_atomic
 from waza.kit.share import decimal
-from waza.model.result import Validation
+from waza.model.result import SuiteResult, Validation
 from waza.report.words import one_line, status_mark
 from waza.results.outcome import Outcome
 from waza.results.read import load as load_results
 from waza.results.write import encode
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
-from waza.suite.project import find_project
 
 
 class GradeArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,9 +54,8 @@ def grade_command(arguments: GradeArguments) -> int:
     if arguments.output:
         check_output(arguments.output, [arguments.suite_path])
     require_utf8("--judge-model", arguments.judge_model)
-    project = find_project(Path.cwd())
-    for warning in project.warnings:
-        tell(str(warning))
+    call = CommandRun()
+    project = call.project
     judge_model = arguments.judge_model or project.keys.defaults.judgeModel
     suite = load(arguments.suite_path, LoadOptions(executor=arguments.executor, judge_model=judge_model))
     recorded, warnings = load_results(arguments.results_path)
@@ -66,10 +66,15 @@ def grade_command(arguments: GradeArguments) -> int:
     for line in _verdicts(done) if arguments.verbose else _errors(done):
         tell(line)
     if arguments.output:
-        write_atomic(arguments.output, encode(Outcome.of(done.result)))
-        tell(f"Written: {arguments.output}")
-    say_json(done.grades)
+        call.write([partial(_write_result, arguments.output, done.result)])
+    call.out.json(json_chunks(done.grades))
+    call.finish(complete=True)
     return EXIT_FAILED if arguments.fail and not done.grades.passed else EXIT_OK
+
+
+def _write_result(path: Path, result: SuiteResult) -> list[Path]:
+    write_atomic(path, encode(Outcome.of(result)))
+    return [path]
 
 
 def _errors(done: RegradeResult) -> Iterator[str]:

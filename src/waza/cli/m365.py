@@ -128,6 +128,9 @@ class RunCommand(ResumableCommand):
     type=click.Path(path_type=Path),
     help="Results as .json, .csv or .html; may be repeated [default: .json and .html in .evals].",
 )
+@click.option(
+    "--reporter", "reporters", multiple=True, help="junit:PATH, markdown:PATH, or NAME[:PATH] of a package."
+)
 @click.option("--concurrency", type=COUNT, default=1, help="Items at the same time, at most 5.")
 @click.option("--timeout", type=PARTS_OF_SECONDS, metavar="S", help="Seconds a prompt may take.")
 @_EVALUATOR_TIMEOUT

@@ -9,20 +9,30 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from waza.cli.command_run import CommandRun
 from waza.cli.listeners import Listeners
-from waza.cli.outputs import check_target
-from waza.cli.resume_hint import ResumeHint, check_resumption
-from waza.cli.streams import Output, tell
-from waza.engine.cancellation import Cancellation
+from waza.cli.outputs import (
+    JSON,
+    Done,
+    ReporterOption,
+    Results,
+    check_distinct,
+    check_target,
+    parse_reporter,
+    write_report,
+)
+from waza.cli.resume_hint import check_resumption
+from waza.cli.streams import tell
 from waza.engine.run import FinishedRun, RunOptions
 from waza.engine.run_all import run_one
-from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError, WazaError
+from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError
 from waza.executors import SHORT
 from waza.kit.json_nodes import dump
 from waza.kit.redact import Redactor
@@ -48,7 +58,6 @@ from waza.report.progress import Progress
 from waza.report.terminal import has_colour, is_live
 from waza.results.ending import came_to_its_end
 from waza.suite.discover import read_target
-from waza.suite.project import find_project
 
 FOLDER = ".evals"
 MOST_AT_ONCE = 5
@@ -76,6 +85,7 @@ class DocumentRunArguments(msgspec.Struct, frozen=True, kw_only=True):
     judge_retrieval: bool = False
     judge_timeout: float = LIMIT
     output: tuple[Path, ...] = ()
+    reporters: tuple[str, ...] = ()
     concurrency: int = 1
     timeout: float | None = None
     token_env: str = ""
@@ -97,10 +107,21 @@ def run_command(arguments: DocumentRunArguments) -> int:
     _check_installed(arguments.load_flow)
     start_logging(arguments.log_level)
     source = arguments.document or find_document(Path.cwd())
-    for path in arguments.output:
+    reporters = [_parse_reporter(text) for text in arguments.reporters]
+    if arguments.as_json and any(reporter.path is None for reporter in reporters):
+        raise UsageError("--json and --reporter both write to standard output; leave one out, or name a file")
+    check_distinct(arguments.output, reporters)
+    for path in (*arguments.output, *(one.path for one in reporters if one.path and not one.folder)):
         check_target(path, [source])
     document = read_document(source)
-    return asyncio.run(_Run(arguments, document, resolve(document)).go())
+    return asyncio.run(_DocumentRun(arguments, document, resolve(document), reporters).go())
+
+
+def _parse_reporter(text: str) -> ReporterOption:
+    reporter = parse_reporter(text)
+    if reporter.name == JSON:
+        raise UsageError("results of eval documents are written as JSON by -o FILE.json and --json")
+    return reporter
 
 
 def start_logging(level: str) -> None:
@@ -113,19 +134,20 @@ def start_logging(level: str) -> None:
         logger.setLevel(level.upper())
 
 
-class _Run:
+class _DocumentRun:
     """One call of the command."""
 
     def __init__(
-        self, arguments: DocumentRunArguments, document: EvalDocument, resolved: ResolvedEvaluators
+        self,
+        arguments: DocumentRunArguments,
+        document: EvalDocument,
+        resolved: ResolvedEvaluators,
+        reporters: Sequence[ReporterOption],
     ) -> None:
         self.arguments, self.document, self.resolved = arguments, document, resolved
-        self.project = find_project(Path.cwd())
-        for warning in self.project.warnings:
-            tell(str(warning))
-        self.out = Output()
-        self.control = Cancellation()
-        self.resumable = ResumeHint()
+        self.reporters = reporters
+        self.call = CommandRun()
+        self.project, self.out = self.call.project, self.call.out
         self.timeout = arguments.timeout or _positive(TIMEOUT, 300)
         self.evaluator_sets = EvaluatorSets(
             timeout=arguments.evaluator_timeout,
@@ -208,7 +230,12 @@ class _Run:
             logging.getLogger("waza").addHandler(warnings)
         try:
             return await run_one(
-                suite, suite.models[0], options, listeners.emit, self.control, self.resumable.begun
+                suite,
+                suite.models[0],
+                options,
+                listeners.emit,
+                self.call.cancellation,
+                self.call.resume_hint.begun,
             )
         finally:
             logging.getLogger("waza").removeHandler(warnings)
@@ -235,18 +262,24 @@ class _Run:
         )
         result = result_document(self.document, outcomes, facts)
         paths = self.arguments.output or _new_files(now.astimezone().strftime("%Y-%m-%d_%H-%M-%S"))
+        printed = [reporter.name for reporter in self.reporters if reporter.path is None]
         if self.arguments.as_json:
             self.out.json([dump(result).encode()])
-        else:
+        elif not printed:
             write_summary(self.out.line, self.document, outcomes, could_judge=self._could_judge_retrieval())
-        trouble = self._write(paths, result)
-        if not came_to_its_end(run.outcome.head):
-            self.resumable.tell_again()
-        if run.interrupted is None:
-            self.out.close()  # who interrupts a run may have closed the terminal
-        if trouble:
-            again = "; nothing is lost: the same command with --resume and another -o writes it"
-            raise WazaError("; ".join(trouble) + (again if run.run_directory.temporary is None else ""))
+        results = Results(done=(Done(skill=self.document.name, outcome=run.outcome),))
+        self.call.write(partial(self.call.print_report, name, results) for name in printed)
+        self.call.write(
+            [partial(self._write, path, result) for path in paths],
+            tell if self.arguments.as_json or printed else self.out.line,
+            "Results",
+        )
+        self.call.write(partial(write_report, reporter, results) for reporter in self.reporters)
+        again = "; nothing is lost: the same command with --resume and another -o writes it"
+        self.call.finish(
+            complete=came_to_its_end(run.outcome.head),
+            hint=again if run.run_directory.temporary is None else "",
+        )
         if run.interrupted is not None:
             return run.interrupted
         statuses = {status_of(outcome) for item in outcomes for outcome in item}
@@ -256,17 +289,9 @@ class _Run:
         """Tell whether a judge could say what search results support, and is not asked."""
         return not self.arguments.judge_retrieval and bool(self.arguments.judge or is_configured(os.environ))
 
-    def _write(self, paths: Sequence[Path], result: dict[str, Any]) -> list[str]:
-        """Write the results into each file, and say so; return why some could not be written."""
-        trouble = []
-        for path in paths:
-            try:
-                write_result(path, result, self.document.name)
-            except WazaError as error:
-                trouble.append(str(error))
-            else:
-                (tell if self.arguments.as_json else self.out.line)(f"Results: {path}")
-        return trouble
+    def _write(self, path: Path, result: dict[str, Any]) -> list[Path]:
+        write_result(path, result, self.document.name)
+        return [path]
 
 
 class _Clean(logging.Formatter):

@@ -32,7 +32,7 @@ def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) 
         )
     if arguments.session_dir and arguments.session_log is False:
         raise UsageError("--session-dir says where the session log goes; leave it or --no-session-log out")
-    check_distinct(arguments.output, reporters)
+    check_distinct([arguments.output] if arguments.output else [], reporters)
 
 
 def outputs_of(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> frozenset[Path]:

@@ -165,23 +165,22 @@ def check_target(path: Path, inputs: Sequence[Path]) -> None:
         raise UsageError(f"{path} is what is to be run; name another file for the results")
 
 
-def check_distinct(output: Path | None, reporters: Sequence[ReporterOption]) -> None:
+def check_distinct(outputs: Sequence[Path], reporters: Sequence[ReporterOption]) -> None:
     """Raise UsageError where two files that were asked for are one, so that one would be lost."""
     taken = set[Path]()
-    for path in _files(output, reporters):
+    for path in _files(outputs, reporters):
         if path.resolve() in taken:
             raise UsageError(f"{path} is asked for twice, and would hold only one of both; name two files")
         taken.add(path.resolve())
 
 
-def earlier(output: Path | None, reporters: Sequence[ReporterOption]) -> list[Path]:
+def earlier(outputs: Sequence[Path], reporters: Sequence[ReporterOption]) -> list[Path]:
     """Return the files that were asked for and exist before anything is written."""
-    return [path for path in _files(output, reporters) if path.exists()]
+    return [path for path in _files(outputs, reporters) if path.exists()]
 
 
-def _files(output: Path | None, reporters: Sequence[ReporterOption]) -> list[Path]:
-    asked = [output, *(one.path for one in reporters if not one.folder)]
-    return [path for path in asked if path is not None]
+def _files(outputs: Sequence[Path], reporters: Sequence[ReporterOption]) -> list[Path]:
+    return [*outputs, *(one.path for one in reporters if one.path is not None and not one.folder)]
 
 
 def segment(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from waza.cli.choose_suites import Chosen, choose_suites
+from waza.cli.command_run import CommandRun, Writer
 from waza.cli.listeners import Listeners
 from waza.cli.load_suite import load_suite
 from waza.cli.options import check_options, outputs_of
@@ -22,22 +23,18 @@ from waza.cli.outputs import (
     ReporterOption,
     Results,
     earlier,
-    json_documents,
-    make_report,
     parse_reporter,
     write_report,
     write_results,
     write_tree,
 )
-from waza.cli.resume_hint import ResumeHint
-from waza.cli.streams import Output, tell
+from waza.cli.streams import tell
 from waza.cli.utf8 import require_utf8
-from waza.engine.cancellation import Cancellation
 from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.record import make_redactor
 from waza.engine.run import Emit, FinishedRun, RunOptions
 from waza.engine.run_all import JobResult, run_all
-from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, WazaError
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
@@ -45,7 +42,6 @@ from waza.report.console import report
 from waza.results.ending import came_to_its_end
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
-from waza.suite.project import find_project
 
 
 class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,13 +100,12 @@ def run_command(arguments: RunArguments) -> int:
             from waza.cli.run_document import run_document
 
             return run_document(arguments)
-    project = find_project(Path.cwd())
-    for warning in project.warnings:
-        tell(str(warning))
+    call = CommandRun()
+    project = call.project
     choice = choose_suites(
         arguments.target, project, tell, discover=arguments.discover, strict=arguments.strict
     )
-    command = _Command(with_defaults(arguments, project), project, reporters, choice.without_suite)
+    command = _SuitesRun(call, with_defaults(arguments, project), reporters, choice.without_suite)
     return asyncio.run(command.run(command.load_all(choice.suites)))
 
 
@@ -146,22 +141,20 @@ class _Job(Job, frozen=True):
     skill: str
 
 
-class _Command:
+class _SuitesRun:
     """One call of `waza run`."""
 
     def __init__(
         self,
+        call: CommandRun,
         arguments: RunArguments,
-        project: Project,
         reporters: Sequence[ReporterOption],
         without_suite: tuple[str, ...],
     ) -> None:
-        self.arguments, self.project, self.reporters = arguments, project, reporters
+        self.call, self.arguments, self.reporters = call, arguments, reporters
+        self.project, self.out, self.cancellation = call.project, call.out, call.cancellation
         self.without_suite = without_suite
         self.to_stdout = any(reporter.path is None for reporter in reporters)
-        self.out = Output()
-        self.control = Cancellation()
-        self.resumable = ResumeHint()
         self.jobs: list[_Job] = []
         self.listeners: dict[int, Listeners] = {}  # of the jobs that have started, by their numbers
         self.unread: list[Path] = []
@@ -179,7 +172,8 @@ class _Command:
                 loaded.append((one, load_suite(one, self.arguments, self.reporters)))
             except SuiteError as error:
                 if len(chosen) == 1:
-                    for path in earlier(self.arguments.output, self.reporters):
+                    given = [self.arguments.output] if self.arguments.output else []
+                    for path in earlier(given, self.reporters):
                         tell(f"{path} is of an earlier run and was not written")
                     raise
                 tell(str(error))
@@ -199,7 +193,7 @@ class _Command:
             for model in suite.models
         ]
         try:
-            await run_all(self.jobs, self._options(), self.control, self, unread=self.unread)
+            await run_all(self.jobs, self._options(), self.cancellation, self, unread=self.unread)
             results = Results(
                 done=tuple(self.done),
                 not_started=tuple(self.not_started),
@@ -207,16 +201,13 @@ class _Command:
             )
             self._sum_up(results, several=len(suites) + len(self.unread) + len(self.without_suite) > 1)
             self._write_reports(results)
-            if self.control.exit_code is None:
-                self.out.close()  # who interrupts a run may have closed the terminal
         finally:
             for run in self.runs:
                 run.run_directory.close()
         whole = not self.not_started and all(came_to_its_end(one.outcome.head) for one in self.done)
-        if self.done and not whole:
-            self.resumable.tell_again()
-        if self.control.exit_code is not None:
-            return self.control.exit_code
+        self.call.finish(complete=whole or not self.done)
+        if self.cancellation.exit_code is not None:
+            return self.cancellation.exit_code
         if self.broken:
             return EXIT_ERROR
         return EXIT_OK if results.invocation.verdict.acceptable else EXIT_FAILED
@@ -239,7 +230,7 @@ class _Command:
 
     def invocation_started(self, invocation: InvocationJournal) -> None:
         """Say how to go on with the invocation."""
-        self.resumable.begun(invocation.id)
+        self.call.resume_hint.begun(invocation.id)
 
     def job_started(self, index: int) -> Emit:
         """Return the listeners of a job."""
@@ -277,7 +268,7 @@ class _Command:
                 self.broken = True
             self.not_started.append(NotStarted(skill=job.skill, model=job.model, why=why))
         last = index + 1 == len(self.jobs) or self.jobs[index + 1].suite is not job.suite
-        if last and self.control.stopped_by is None:  # what is cut off cannot be compared
+        if last and self.cancellation.stopped_by is None:  # what is cut off cannot be compared
             self._compare(self.first)
 
     def warn(self, message: str) -> None:
@@ -354,37 +345,18 @@ class _Command:
             tell(f"Not run: {one.name}: {one.why}")
 
     def _write_reports(self, results: Results) -> None:
-        """Write every report and file that was asked for. Raises WazaError, at the end, for those that could not be."""
-        given, trouble = self.arguments, list[Exception]()
-        writers: list[Callable[[], list[Path]]] = []
-        writers += [
-            partial(self._print_report, name, results)
+        """Print and write every report and file that was asked for."""
+        given = self.arguments
+        writers: list[Writer] = [
+            partial(self.call.print_report, name, results)
             for name in dict.fromkeys(one.name for one in self.reporters if one.path is None)
         ]
         if given.output:
-            file = given.output
-            writers.append(lambda: write_results(file, results, summary=not given.no_summary))
+            writers.append(partial(write_results, given.output, results, summary=not given.no_summary))
         if given.output_dir:
-            folder = given.output_dir
-            writers.append(lambda: write_tree(folder, results, datetime.now().astimezone()))
+            writers.append(partial(write_tree, given.output_dir, results, datetime.now().astimezone()))
         writers += [partial(write_report, reporter, results) for reporter in self.reporters]
-        for write in writers:
-            try:
-                for path in write():
-                    tell(f"Written: {path}")
-            except (WazaError, OSError) as error:
-                trouble.append(error)
-        if trouble:
-            cause = trouble[0] if len(trouble) == 1 else ExceptionGroup("files not written", trouble)
-            raise WazaError("; ".join(map(str, trouble))) from cause
-
-    def _print_report(self, name: str, results: Results) -> list[Path]:
-        """Print what a reporter without a path makes; there is no file."""
-        if name == JSON:
-            self.out.json(json_documents(results))
-        else:
-            self.out.document(make_report(name, results.invocation))
-        return []
+        self.call.write(writers)
 
 
 def _name(chosen: Chosen) -> str:

@@ -11,13 +11,13 @@ from waza.errors import UsageError
 if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
 
-_SPELLED = {"tasks": "--task", "as_json": "--json", "reporters": "--reporter"}
+_SPELLED = {"tasks": "--task", "as_json": "--json"}
 _OF_SUITES = {
     name: _SPELLED.get(name, f"--{name.replace('_', '-')}")
     for name in (
         *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
         *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir", "verbose"),
-        *("no_summary", "reporters", "interpret", "recommend", "transcript_dir", "session_log"),
+        *("no_summary", "interpret", "recommend", "transcript_dir", "session_log"),
         *("discover", "strict", "warnings_as_errors"),
     )
 }
@@ -38,6 +38,7 @@ def run_document(arguments: RunArguments) -> int:
             agent=arguments.executor,
             model=arguments.models[0] if arguments.models else "",
             output=(arguments.output,) if arguments.output else (),
+            reporters=arguments.reporters,
             concurrency=(arguments.workers or m365_run.MOST_AT_ONCE) if arguments.parallel else 1,
             timeout=arguments.timeout,
             resume=arguments.resume,

@@ -40,9 +40,14 @@ def say(text: str) -> None:
 
 def say_json(value: Any) -> None:
     """Print a value as an indented JSON document on standard output."""
+    _write_json(json_chunks(value))
+
+
+def json_chunks(value: Any) -> list[bytes]:
+    """Return a value as an indented JSON document."""
     import msgspec
 
-    _write_json([msgspec.json.format(msgspec.json.encode(value), indent=2), b"\n"])
+    return [msgspec.json.format(msgspec.json.encode(value), indent=2), b"\n"]
 
 
 def drawing_of_output() -> Draw:
