@@ -154,22 +154,16 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
 
     async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
         """Ask the evaluator."""
-        evaluator_sets = helpers.shared.get(EvaluatorSets)
-        evaluator_set, used = (
-            evaluator_sets.for_directory(self._root or Path.cwd()),
-            [{self.name: self._options}],
-        )
-        problems = [*evaluator_set.find([self.name]), *await evaluator_set.start([self.name])]
+        evaluator_sets, used = helpers.shared.get(EvaluatorSets), [{self.name: self._options}]
+        available = evaluator_sets.for_directory(self._root or Path.cwd())
+        problems = [*available.find([self.name]), *await available.start([self.name])]
         if any(problem.severity == "error" for problem in problems):
             raise GraderError("; ".join(problem.message for problem in problems))
         try:
-            judge = (
-                await self._judge(evaluator_sets, helpers) if evaluator_set.names_asking_judge(used) else None
-            )
-            evaluator_set.check_judge(judge, used)
-            result = await evaluator_set.make(self.name, self._options, judge)(
-                self._evaluator_input(observation)
-            )
+            judge = await self._judge(evaluator_sets, helpers) if available.names_asking_judge(used) else None
+            available.check_judge(judge, used)
+            evaluator = available.make(self.name, self._options, judge)
+            result = await evaluator(self._evaluator_input(observation))
         except JudgeError as error:
             raise GraderError(str(error)) from error
         return _verdict(result)
@@ -177,11 +171,7 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
     def _evaluator_input(self, observation: Observation) -> EvaluatorInput:
         searches = observation.diagnostics.get("retrieval_executions")
         try:
-            known = (
-                None
-                if searches is None
-                else msgspec.convert(searches, tuple[RetrievalExecution, ...], strict=False)
-            )
+            known = msgspec.convert(searches, tuple[RetrievalExecution, ...] | None, strict=False)
         except msgspec.ValidationError as error:
             raise GraderError(f"the diagnostics of the agent's searches are not valid: {error}") from error
         return EvaluatorInput(

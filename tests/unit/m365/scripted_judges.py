@@ -1,11 +1,13 @@
-"""A judge for tests, and what its questions look like."""
+"""Judges for tests, and what their questions look like."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from waza.m365.judges.judge_model import JudgeError, Message
+from waza.model.agent import JudgeAnswer, JudgeQuestion, JudgeSession
 
 FENCE = re.compile("^(`{3,})\n(.*?)\n\\1$", re.MULTILINE | re.DOTALL)
 
@@ -34,3 +36,26 @@ class ScriptedJudge:
     def shown(self) -> list[list[str]]:
         """The texts in fences of each question."""
         return [[text for _, text in FENCE.findall(asked[1].content)] for asked in self.asked]
+
+
+class ExecutorJudge:
+    """Gives one answer, or breaks; it is its own conversation, and counts those that are open."""
+
+    sessions: tuple[JudgeSession, ...] = ()
+
+    def __init__(self, answer: JudgeAnswer | Exception) -> None:
+        self.answer, self.questions, self.open_now = answer, list[JudgeQuestion](), 0
+
+    async def open(self, workdir: Path | None, resume_id: str = "") -> ExecutorJudge:
+        assert (workdir, resume_id) == (None, "")
+        self.open_now += 1
+        return self
+
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        self.questions.append(question)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def aclose(self) -> None:
+        self.open_now -= 1

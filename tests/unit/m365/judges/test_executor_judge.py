@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
+from tests.unit.m365.scripted_judges import ExecutorJudge
 
 from waza.errors import ExecutorError
 from waza.m365.judges.executor_judge import ExecutorJudgeModel
 from waza.m365.judges.judge_model import JudgeError, Message
-from waza.model.agent import JudgeAnswer, JudgeQuestion, JudgeSession
+from waza.model.agent import JudgeAnswer, JudgeQuestion
 
 SETTINGS = JudgeQuestion(asker="evaluator", text="", model="gpt-x", effort="high", timeout=7)
-
-
-class ExecutorJudge:
-    """Gives one answer, or breaks; it is its own conversation, and counts those that are open."""
-
-    sessions: tuple[JudgeSession, ...] = ()
-
-    def __init__(self, answer: JudgeAnswer | Exception) -> None:
-        self.answer, self.questions, self.open_now = answer, list[JudgeQuestion](), 0
-
-    async def open(self, workdir: Path | None, resume_id: str = "") -> ExecutorJudge:
-        assert (workdir, resume_id) == (None, "")
-        self.open_now += 1
-        return self
-
-    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
-        self.questions.append(question)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-    async def aclose(self) -> None:
-        self.open_now -= 1
 
 
 def complete(judge: ExecutorJudge) -> str:
