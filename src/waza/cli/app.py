@@ -20,6 +20,7 @@ from waza.errors import (
     SuiteError,
     WazaError,
 )
+from waza.kit.names import nearest_name
 from waza.version import __version__
 
 COMMANDS = {
@@ -59,10 +60,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; say which one was probably meant."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            close = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else f" Commands: {', '.join(COMMANDS)}."
+            meant = nearest_name(args[0], COMMANDS)
+            hint = f" Did you mean {meant!r}?" if meant else f" Commands: {', '.join(COMMANDS)}."
             raise click.UsageError(f"there is no command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -14,7 +14,7 @@ def command(code: str) -> int:
     """
     from waza.cli.streams import say
     from waza.errors import EXIT_OK, UsageError
-    from waza.kit.decode import did_you_mean
+    from waza.kit.names import did_you_mean
     from waza.problem_codes import EXPLANATIONS
 
     found = [explanation for known, explanation in EXPLANATIONS.items() if known == code]

@@ -15,6 +15,7 @@ from waza.cli.streams import say, say_json, tell
 from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.decode import format_path
 from waza.kit.files import write_atomic
+from waza.kit.names import number_names
 from waza.kit.text import pluralize
 from waza.m365.document.read import EvalDocument, document_from_nodes, find_document, read_nodes
 from waza.m365.document.starter import DOCUMENT, starter_files
@@ -145,8 +146,8 @@ def _verdict(checked: Checked) -> str:
 def _backed_up(file: Path) -> Path:
     """Copy a file to `<file>.bak.<time>`, never over another one; return the copy's path."""
     stamp = f"{datetime.now(UTC):%Y%m%d%H%M%S}"
-    for number in itertools.count(1):
-        backup = file.with_name(f"{file.name}.bak.{stamp}{f'-{number}' if number > 1 else ''}")
+    for name in number_names(f"{file.name}.bak.{stamp}"):
+        backup = file.with_name(name)
         try:
             with backup.open("xb") as copy:
                 copy.write(file.read_bytes())

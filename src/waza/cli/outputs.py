@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from waza.errors import UsageError, WazaError
 from waza.kit import stats
 from waza.kit.exception_report import describe_exception
 from waza.kit.files import write_atomic
+from waza.kit.names import number_names
 from waza.report.reporter import Reporter
 from waza.results.absent import absent
 from waza.results.invocation import INVOCATION, InvocationResults
@@ -209,9 +211,7 @@ def suffixes(keys: Sequence[tuple[str, str | None]]) -> list[str]:
 
 def _unused(name: str, taken: set[str]) -> str:
     """Return the name, with a number behind it where it is taken; case makes no difference in many systems."""
-    unique, number = name, 2
-    while unique.casefold() in taken:
-        unique, number = f"{name}-{number}", number + 1
+    unique = next(one for one in number_names(name) if one.casefold() not in taken)
     taken.add(unique.casefold())
     return unique
 
@@ -254,14 +254,11 @@ def _new_folder(directory: Path, now: datetime) -> Path:
     """Make the folder of a run, named by its time; another run of the same moment gets its own."""
     moment = now.astimezone(UTC)
     stamp = f"{moment:%Y-%m-%dT%H%M%S}.{moment.microsecond // 1000:03d}"
-    number, folder = 2, directory / stamp
-    while True:
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            folder, number = directory / f"{stamp}-{number}", number + 1
-        else:
-            return folder
+    for name in number_names(stamp):
+        with contextlib.suppress(FileExistsError):
+            (directory / name).mkdir(parents=True)
+            return directory / name
+    raise AssertionError  # the names have no end
 
 
 def write_report(reporter: ReporterOption, results: Results) -> list[Path]:

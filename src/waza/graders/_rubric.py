@@ -10,7 +10,8 @@ import msgspec
 
 from waza.graders.base import GraderLocation
 from waza.kit import frontmatter, yaml
-from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, did_you_mean, fields_of
+from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, fields_of
+from waza.kit.names import did_you_mean
 from waza.model.base import Keys, NonBlank
 from waza.problem import Problem, display_path
 

@@ -7,12 +7,11 @@ or key that is wrong. A key that nobody knows is told with the nearest key that 
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -20,6 +19,7 @@ import msgspec
 
 from waza.kit import yaml
 from waza.kit._scalars import as_bool, as_number
+from waza.kit.names import did_you_mean, nearest_name
 from waza.problem import Code, Problem, Severity
 
 T = TypeVar("T")
@@ -86,23 +86,6 @@ def format_path(path: KeyPath) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
-
-
-def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return the known word that `word` was probably meant to be, or an empty text.
-
-    `cutoff` says how alike they must be, from 0 to 1; upper and lower case are the same, and so are `-` and `_`.
-    """
-    lowered = {name.lower().replace("-", "_"): name for name in known}
-    close = difflib.get_close_matches(word.lower().replace("-", "_"), lowered, n=1, cutoff=cutoff)
-    return lowered[close[0]] if close else ""
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `did you mean 'x'?`, or the list of known words when none is near."""
-    names = sorted(known)
-    guess = nearest(word, names)
-    return f"did you mean {guess!r}?" if guess else f"known: {', '.join(names)}"
 
 
 def reject_unknown_key(struct: type, key: str, _path: KeyPath) -> UnknownKeyAdvice:
@@ -205,7 +188,7 @@ class Decoder:
             # else: a key without a value is a key left out
         missing = [field for field in fields if field.required and field.name not in values]
         for field in missing:
-            meant = nearest(field.key, node.entries.keys() - known.keys())
+            meant = nearest_name(field.key, node.entries.keys() - known.keys())
             hint = f"{meant!r} is probably meant to be it" if meant else ""
             self.problems.append(
                 self.document.problem("missing-key", node, path, f"{field.key!r} is missing", hint)

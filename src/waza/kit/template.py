@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from waza.errors import WazaError
+from waza.kit.names import nearest_name
 from waza.problem import Severity
 
 _BLANKS = " \t\r\n"
@@ -177,12 +178,10 @@ def _unevaluated(text: str, known: Collection[str]) -> Iterator[TemplateMistake]
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
-    # Imported here: difflib is slow to import and only mistakes need it.
-    from difflib import get_close_matches
-
     kind = "Vars." if name.startswith("Vars.") else ""
     keys = [other.removeprefix(kind) for other in known if other.startswith(kind)]
-    return next((kind + key for key in get_close_matches(name.removeprefix(kind), keys, n=1)), "")
+    nearest = nearest_name(name.removeprefix(kind), keys)
+    return kind + nearest if nearest else ""
 
 
 def _written(name: str) -> str:

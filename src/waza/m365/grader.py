@@ -15,7 +15,8 @@ from msgspec import UNSET, UnsetType
 from waza.errors import GraderError
 from waza.graders._ask_judge import time_limit
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
-from waza.kit.decode import did_you_mean, fields_of
+from waza.kit.decode import fields_of
+from waza.kit.names import did_you_mean
 from waza.m365.custom.custom_result import threshold_problem
 from waza.m365.custom.discover import FOLDER, discover
 from waza.m365.document.model import DocumentTurn

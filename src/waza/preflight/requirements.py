@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from waza.kit.decode import Document, did_you_mean
+from waza.kit.decode import Document
+from waza.kit.names import did_you_mean
 from waza.model.preflight import CheckedRequirement, Diagnostic, PreflightCheck, State, worst
 from waza.model.suite import GraderEntry
 from waza.model.task import Requirement, RequirementCheck

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import BinaryIO
+
+from waza.kit.names import number_names
 
 
 def create(directory: Path, stem: str, suffix: str) -> tuple[Path, BinaryIO]:
@@ -13,10 +14,10 @@ def create(directory: Path, stem: str, suffix: str) -> tuple[Path, BinaryIO]:
     Returns the path and the file, open for writing. The directory is made if needed. Raises OSError.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    for number in itertools.count(1):
-        path = directory / f"{stem}{f'-{number}' if number > 1 else ''}{suffix}"
+    for name in number_names(stem):
+        path = directory / f"{name}{suffix}"
         try:
             return path, path.open("xb")
         except FileExistsError:
             continue
-    raise AssertionError  # the counter has no end
+    raise AssertionError  # the names have no end

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from waza.errors import ExecutorError
+from waza.kit.names import nearest_name
 from waza.model.skill import Target, server_prefix
 from waza.model.task import Task
 from waza.problem import Problem, display_path
@@ -72,8 +72,7 @@ def _find_problems(
 def _find_similar(tool: str, known: Collection[str]) -> str:
     """Return the tool that was probably meant, or an empty text: one that is spelt alike, or lacks its server."""
     without_server = (one for one in sorted(known) if one.endswith(f"-{tool}"))
-    alike = difflib.get_close_matches(tool, sorted(known), n=1, cutoff=_NEAR)
-    return next(iter([*alike, *without_server]), "")
+    return nearest_name(tool, sorted(known), _NEAR) or next(without_server, "")
 
 
 def _warning(target: Target, message: str, hint: str) -> Problem:

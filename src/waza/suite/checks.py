@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from waza.graders.behavior import NO_LIMIT
 from waza.kit import yaml
-from waza.kit.decode import Document, did_you_mean
+from waza.kit.decode import Document
+from waza.kit.names import did_you_mean
 from waza.model.suite import BEHAVIOURAL, METRICS, Metric
 from waza.model.task import Expected, ExpectedBehavior, Task
 from waza.registry.cache import MODULE_CODES

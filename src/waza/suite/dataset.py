@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from waza.kit.decode import did_you_mean
 from waza.kit.files import is_inside
+from waza.kit.names import did_you_mean
 from waza.kit.template import find_mistakes
 from waza.kit.text import pluralize
 from waza.model.task import Task

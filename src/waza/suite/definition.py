@@ -15,7 +15,8 @@ import msgspec
 
 from waza.errors import SuiteError
 from waza.kit import frontmatter, yaml
-from waza.kit.decode import Decoder, Document, fields_of, nearest
+from waza.kit.decode import Decoder, Document, fields_of
+from waza.kit.names import nearest_name
 from waza.model.base import NonBlank
 from waza.model.skill import Target
 from waza.problem import Problem, display_path
@@ -203,7 +204,7 @@ def _without_description(path: Path, meta: yaml.Node | None) -> Problem:
     message = "has no description, by which an agent knows when to use it"
     hint = "write 'description:' in its frontmatter"
     if isinstance(meta, yaml.Mapping):
-        meant = nearest("description", meta.entries.keys() - {"description"})
+        meant = nearest_name("description", meta.entries.keys() - {"description"})
         hint = f"{meant!r} is probably meant to be 'description'" if meant else hint
         return Document(display_path(path), meta).problem(
             "skill-definition", meta, ("description",), message, hint
@@ -239,7 +240,7 @@ def _check_unknown_keys(document: Document, meta: yaml.Mapping) -> Iterator[Prob
     """Yield the keys of an agent that nobody knows. One that may be meant to limit its tools is an error."""
     own = [field.key for field in fields_of(AgentKeys)]
     for key in (key for key in meta.entries if key not in (*own, *_OF_OTHERS)):
-        meant = nearest(key, (*own, *_OF_OTHERS))
+        meant = nearest_name(key, (*own, *_OF_OTHERS))
         if meant == "tools" or "tool" in key.lower():
             hint = "an agent's tools are listed under 'tools'; without it the agent may use them all"
             yield document.problem("unknown-key", meta.keys[key], (key,), f"unknown key {key!r}", hint)

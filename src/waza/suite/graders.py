@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -10,7 +9,8 @@ import msgspec
 
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import yaml
-from waza.kit.decode import Decoder, Document, did_you_mean, format_path
+from waza.kit.decode import Decoder, Document, format_path
+from waza.kit.names import did_you_mean, nearest_name
 from waza.kit.template import has_references
 from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader, GraderSpec
@@ -182,10 +182,10 @@ def _find_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
     kind = load_plugin("waza.graders", entry.type)
     if kind is None:
         known = plugin_names("waza.graders")
-        close = difflib.get_close_matches(entry.type, known, n=1)
+        meant = nearest_name(entry.type, known)
         hint = (
             REPLACED.get(entry.type)
-            or (f"did you mean {close[0]!r}? " if close else "") + f"types: {', '.join(known)}"
+            or (f"did you mean {meant!r}? " if meant else "") + f"types: {', '.join(known)}"
         )
         scope.child("type").error("unknown-grader", f"there is no grader type {entry.type!r}", hint)
         return None

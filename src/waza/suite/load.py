@@ -10,7 +10,8 @@ import msgspec
 from waza.errors import SuiteError, UsageError
 from waza.executors import SHORT, TYPES, parse_executor
 from waza.kit import yaml
-from waza.kit.decode import Decoder, did_you_mean
+from waza.kit.decode import Decoder
+from waza.kit.names import did_you_mean
 from waza.kit.shell_template import find_unsafe_references
 from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite

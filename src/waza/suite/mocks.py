@@ -8,8 +8,9 @@ from typing import Any
 
 from waza.graders.base import ExactName
 from waza.kit import yaml
-from waza.kit.decode import UnknownKeyAdvice, UnknownKeyHandler, did_you_mean, fields_of
+from waza.kit.decode import UnknownKeyAdvice, UnknownKeyHandler, fields_of
 from waza.kit.files import safe_join
+from waza.kit.names import did_you_mean
 from waza.kit.pattern import PatternError, compile_pattern
 from waza.model.mocks import CommandMock, CommandOutput, CommandResponse, McpMock, McpResponse, McpTool
 from waza.problem import Severity

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import count
 
+from waza.kit.names import unused_name
 from waza.model.skill import Target
 from waza.model.verdict import GraderSpec
 
@@ -24,13 +24,7 @@ def implicit_tool_constraint(
         return None
     return GraderSpec(
         type="tool_constraint",
-        name=_free_name(taken_names),
+        name=unused_name(NAME, taken_names, "_"),
         config={"allow_only": [{"tool": tool} for tool in target.tools]},
         implicit=True,
     )
-
-
-def _free_name(taken: Collection[str]) -> str:
-    if NAME not in taken:
-        return NAME
-    return next(name for number in count(2) if (name := f"{NAME}_{number}") not in taken)

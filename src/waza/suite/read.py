@@ -7,15 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from waza.kit import yaml
-from waza.kit.decode import (
-    Document,
-    UnknownKeyAdvice,
-    UnknownKeyHandler,
-    did_you_mean,
-    fields_of,
-    nearest,
-    struct_keys,
-)
+from waza.kit.decode import Document, UnknownKeyAdvice, UnknownKeyHandler, fields_of, struct_keys
+from waza.kit.names import did_you_mean, nearest_name
 from waza.model.mock import MockBlock, SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
 from waza.model.suite import GraderEntry, SuiteFile
@@ -133,7 +126,7 @@ class UnknownKeyRule:
             check = key in _CHECKS
             hint = "" if check else elsewhere.belongs(struct, key, path)
             misplaced = check or (bool(hint) and key not in _DESCRIPTIVE)
-            near = nearest(key, own)
+            near = nearest_name(key, own)
             if near and (check or not misplaced):
                 hint = f"did you mean {near!r}?"
             hint = hint or (_CHECKS_HINT if check else did_you_mean(key, own))

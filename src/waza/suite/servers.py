@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from waza.kit.decode import Decoder, UnknownKeyAdvice, did_you_mean, fields_of, nearest
+from waza.kit.decode import Decoder, UnknownKeyAdvice, fields_of
+from waza.kit.names import did_you_mean, nearest_name
 from waza.model.base import Keys
 from waza.suite.loading import Loading, Place, Scope
 
@@ -62,7 +63,7 @@ def check_servers(loading: Loading) -> dict[str, Any]:
 def _unknown(struct: type, key: str, _path: Place) -> UnknownKeyAdvice:
     """Refuse a key that is near a known one; runtimes have keys of their own, which are handed on."""
     names = [field.key for field in fields_of(struct)]
-    return UnknownKeyAdvice("error" if nearest(key, names) else "warning", did_you_mean(key, names))
+    return UnknownKeyAdvice("error" if nearest_name(key, names) else "warning", did_you_mean(key, names))
 
 
 def _check_server(scope: Scope, server: Server, raw: Mapping[str, Any]) -> dict[str, Any]:

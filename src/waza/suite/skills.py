@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from waza.kit.decode import nearest
+from waza.kit.names import nearest_name
 from waza.model.skill import Target
 from waza.model.suite import Config
 from waza.problem import display_path
@@ -141,7 +141,7 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
     loading.problems.extend(report.problems)
     if report.missing:
         searched = ", ".join(display_path(path) for path in report.searched)
-        meant = [guess for name in report.missing if (guess := nearest(name, report.found))]
+        meant = [guess for name in report.missing if (guess := nearest_name(name, report.found))]
         found = f"did you mean {', '.join(meant)}?" if meant else f"found {', '.join(report.found) or 'none'}"
         message = f"required skills are missing: {', '.join(report.missing)}"
         hint = f"{found}; searched {searched}, and the directories directly below"

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from waza.errors import SuiteError
-from waza.kit.decode import did_you_mean
+from waza.kit.names import did_you_mean
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
 from waza.problem import display_path

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from waza.kit.decode import Decoder, UnknownKeyAdvice, did_you_mean, fields_of, nearest
+from waza.kit.decode import Decoder, UnknownKeyAdvice, fields_of
+from waza.kit.names import did_you_mean, nearest_name
 from waza.model.loaded import TriggerTests
 from waza.model.skill import Target
 from waza.problem import Problem
@@ -75,7 +76,7 @@ def _is_scripted(scope: Scope, tests: TriggerTests) -> bool:
         return False
     prompts = [one.prompt for one in (*tests.should_trigger_prompts, *tests.should_not_trigger_prompts)]
     for prompt in (prompt for prompt in script if prompt not in prompts):
-        meant = nearest(prompt, prompts)
+        meant = nearest_name(prompt, prompts)
         hint = f"did you mean {meant!r}?" if meant else f"prompts are written as in {FILE}"
         scope.loading.at("mock", "triggers", prompt).error("trigger-tests", f"is no prompt of {FILE}", hint)
     left = [prompt for prompt in prompts if prompt not in script]
@@ -89,4 +90,4 @@ def _is_scripted(scope: Scope, tests: TriggerTests) -> bool:
 
 def _advise_unknown_key(struct: type, key: str, _path: tuple[str | int, ...]) -> UnknownKeyAdvice:
     known = [field.key for field in fields_of(struct)]
-    return UnknownKeyAdvice("error" if nearest(key, known) else "warning", did_you_mean(key, known))
+    return UnknownKeyAdvice("error" if nearest_name(key, known) else "warning", did_you_mean(key, known))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.kit.names import unused_name
 from waza.kit.process import describe_exit, run_shell
 from waza.kit.shell_template import check_values, render_command
 from waza.kit.template import render, split_references
@@ -59,11 +60,8 @@ def environment_names(variables: Iterable[str]) -> dict[str, str]:
     taken: set[str] = set()
     for name in sorted(variables, key=lambda name: (not name.removeprefix("Vars.").isidentifier(), name)):
         plain = _NAMES.get(name) or "WAZA_VAR_" + re.sub(r"[^A-Za-z0-9_]", "_", name.removeprefix("Vars."))
-        unique, number = plain, 2
-        while unique in taken:
-            unique, number = f"{plain}_{number}", number + 1
-        names[name] = unique
-        taken.add(unique)
+        names[name] = unused_name(plain, taken, "_")
+        taken.add(names[name])
     return names
 
 

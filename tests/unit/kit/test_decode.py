@@ -8,16 +8,7 @@ import msgspec
 import pytest
 
 from waza.kit import yaml
-from waza.kit.decode import (
-    Decoder,
-    Document,
-    UnknownKeyAdvice,
-    did_you_mean,
-    fields_of,
-    format_path,
-    nearest,
-    struct_keys,
-)
+from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, fields_of, format_path, struct_keys
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -307,27 +298,8 @@ class TestSalvage:
         assert document.faults == ("",)
 
 
-class TestWords:
-    @pytest.mark.parametrize(
-        ("word", "found"),
-        [
-            ("trails", "trials"),
-            ("Trials", "trials"),
-            ("time-out", "time_out"),
-            ("timeOut", "time_out"),
-            ("trialz_per", "trials"),
-            ("zebra", ""),
-            ("", ""),
-        ],
-    )
-    def test_the_nearest_known_word(self, word, found):
-        assert nearest(word, ["trials", "time_out"]) == found
-
-    def test_hints(self):
-        assert did_you_mean("trails", ["trials", "model"]) == "did you mean 'trials'?"
-        assert did_you_mean("zebra", ["trials", "model"]) == "known: model, trials"
-
-    def test_paths(self):
+class TestPaths:
+    def test_paths_as_people_read_them(self):
         assert format_path(()) == ""
         assert format_path(("graders", 0, "config", "contains", 12)) == "graders[0].config.contains[12]"
         assert format_path((0, "a")) == "[0].a"

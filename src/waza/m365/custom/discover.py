@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from waza.kit.decode import nearest
+from waza.kit.names import nearest_name
 from waza.m365.custom.custom_result import CustomKind
 from waza.m365.custom.prompty import Prompty, PromptyError
 from waza.m365.document.check import SIMILAR
@@ -108,7 +108,7 @@ def _check_name(folder: Path, name: str, present: set[str]) -> EvaluatorNameProb
 
 
 def _suggest(folder: Path, name: str, present: set[str]) -> str:
-    meant = nearest(name, (*BUILT_IN, *sorted(present)), SIMILAR)
+    meant = nearest_name(name, (*BUILT_IN, *sorted(present)), SIMILAR)
     if meant:
         return f"did you mean '{meant}'?"
     if not folder.is_dir():

@@ -19,7 +19,6 @@ in the prompt. Images, streams, tools, flows and named connections are not suppo
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -29,6 +28,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from waza.kit import yaml
+from waza.kit.names import nearest_name
 from waza.m365.custom import prompty_messages
 from waza.m365.custom.prompty_configuration import as_mapping
 
@@ -170,10 +170,8 @@ class Prompty:
             if name in _UNSUPPORTED and value:
                 raise self._error(f"the parameter {name!r} is not supported")
             if name not in known and name not in _UNSUPPORTED:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = (
-                    f"; did you mean {close[0]!r}?" if close else "; new ones can be put under 'extra_body'"
-                )
+                meant = nearest_name(name, known)
+                hint = f"; did you mean {meant!r}?" if meant else "; new ones can be put under 'extra_body'"
                 raise self._error(f"unknown parameter {name!r}{hint}")
         ours = {"model", "messages", "prompt", "timeout", "extra_body"}
         sent = {name: value for name, value in self._parameters.items() if name not in ours}

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 import msgspec
 
 from waza.kit import yaml
-from waza.kit.decode import Document, KeyPath, fields_of, nearest
+from waza.kit.decode import Document, KeyPath, fields_of
+from waza.kit.names import nearest_name
 from waza.m365.document.objects import DocumentObject
 from waza.problem import Code, Problem, Severity
 
@@ -82,7 +83,7 @@ class Checker:
         missing = [key for key, field in fields.items() if field.required and key not in node.entries]
         right = not missing
         for key in missing:
-            meant = nearest(key, strange, SIMILAR)
+            meant = nearest_name(key, strange, SIMILAR)
             if not meant or wanted.more:
                 hint = f"{meant!r} is probably meant to be it" if meant else ""
                 self.report(node, path, f"{key!r} is missing", hint, code="missing-key")
@@ -100,7 +101,7 @@ class Checker:
     ) -> bool:
         """Report an unknown key of an object."""
         known = sorted(field.key for field in fields_of(wanted))
-        meant = nearest(key, known, SIMILAR)
+        meant = nearest_name(key, known, SIMILAR)
         other = f"did you mean {meant!r}?" if meant else wanted.otherwise or f"known: {', '.join(known)}"
         hint = wanted.advice.get(key, other)
         return self.report(node.keys[key], (*path, key), f"unknown key {key!r}", hint, code="unknown-key")

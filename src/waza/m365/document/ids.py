@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from waza.kit.names import unused_name
+
 
 def declared_id(item: Mapping[str, Any]) -> str:
     """Return the id that a document gives an item under `extensions`; empty without one."""
@@ -18,8 +20,6 @@ def item_id(number: int, item: Mapping[str, Any], taken: set[str]) -> str:
     `number` is its place in the document, from 1. Conversations without an id have their name.
     """
     name = declared_id(item) or ("turns" in item and item.get("name")) or f"item-{number}"
-    unique, count = str(name), 2
-    while unique in taken:
-        unique, count = f"{name}-{count}", count + 1
+    unique = unused_name(str(name), taken)
     taken.add(unique)
     return unique

@@ -11,9 +11,10 @@ import msgspec
 
 from waza.errors import SuiteError, UsageError
 from waza.kit import yaml
-from waza.kit.decode import Document, nearest
+from waza.kit.decode import Document
 from waza.kit.decode import KeyPath as Place
 from waza.kit.json_nodes import JsonError, load
+from waza.kit.names import nearest_name
 from waza.m365.document.check import SIMILAR
 from waza.m365.document.ids import item_id
 from waza.m365.document.model import DocumentTurn, Thread
@@ -174,7 +175,7 @@ def _find_similar(path: Path) -> Path | None:
     folders = (path.parent, path.parent / FOLDER, Path(FOLDER))
     files = [file for folder in folders for file in sorted(folder.glob("*.json"))]
     by_stem = {file.stem: file for file in reversed(files)}  # the first folders win
-    return by_stem.get(nearest(path.stem, by_stem, SIMILAR))
+    return by_stem.get(nearest_name(path.stem, by_stem, SIMILAR))
 
 
 def find_document(directory: Path) -> Path:

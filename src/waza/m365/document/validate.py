@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from waza.kit import yaml
-from waza.kit.decode import Document, KeyPath, fields_of, nearest
+from waza.kit.decode import Document, KeyPath, fields_of
+from waza.kit.names import nearest_name
 from waza.m365.document.check import SIMILAR, Checker, check_all
 from waza.m365.document.model import DocumentFile, DocumentTurn, Thread
 from waza.m365.document.objects import DocumentObject
@@ -60,7 +61,7 @@ class _Validator(Checker):
         if form := older_form(node):
             self.report(node, (), f"this is {form}, an older form of the document", upgrade, code="version")
         elif isinstance(node, yaml.Mapping) and "schemaVersion" not in node.entries:
-            meant = nearest("schemaVersion", node.entries.keys() - {"$schema"}, SIMILAR)
+            meant = nearest_name("schemaVersion", node.entries.keys() - {"$schema"}, SIMILAR)
             advice = f'write "schemaVersion": "{SCHEMA_VERSION}"' if meant else upgrade
             self.report(node, (), "'schemaVersion' is missing", advice, code="missing-key")
             versioned = yaml.Mapping(_VERSIONED | node.entries, node.keys, node.line, node.column)
@@ -89,7 +90,7 @@ class _Validator(Checker):
         known = [field.key for field in fields_of(DocumentFile)]
         missing = [field.key for field in fields_of(DocumentFile) if field.required]
         for key in node.entries.keys() - known:
-            meant = nearest(key, known, SIMILAR)
+            meant = nearest_name(key, known, SIMILAR)
             surely = meant and (meant in node.entries or meant not in missing)
             hint = DocumentFile.advice.get(key) or (f"did you mean {meant!r}?" if surely else "")
             if hint:
@@ -128,7 +129,7 @@ class _Validator(Checker):
             return self.report(node, path, "has both 'prompt' and 'turns'", advice, code="conflicting-keys")
         if is_thread(node):
             return self.check_object(Thread, node, path)
-        if nearest("prompt", node.entries, SIMILAR):
+        if nearest_name("prompt", node.entries, SIMILAR):
             return self.check_object(DocumentTurn, node, path)
         advice = "write 'prompt' for a single question, 'turns' for a conversation"
         return self.report(node, path, "has neither 'prompt' nor 'turns'", advice, code="missing-key")
@@ -221,7 +222,7 @@ def older_form(node: yaml.Node) -> str:
 def is_thread(item: yaml.Mapping) -> bool:
     """Tell whether an item is a conversation, or was probably meant to be one."""
     return "turns" in item.entries or (
-        "prompt" not in item.entries and bool(nearest("turns", item.entries, SIMILAR))
+        "prompt" not in item.entries and bool(nearest_name("turns", item.entries, SIMILAR))
     )
 
 
