@@ -2,9 +2,9 @@
 
 ::
 
-    WazaError                 something a person can mend; shown as one message, never as a traceback
+    WazaError                 something a person can fix; shown as one message, never as a traceback
     ├── UsageError            wrong arguments or nothing to do                        exit 2
-    ├── SuiteError            mistakes in people's files; carries a list of Problems   exit 2
+    ├── SuiteError            mistakes in a user's files; carries a list of Problems   exit 2
     ├── RunError              the run as a whole could not go on (hook, executor)      exit 2
     ├── GraderError           a grader could not reach a verdict; becomes an errored Verdict
     └── ExecutorError         an agent engine could not do a turn; becomes an errored run
@@ -37,17 +37,17 @@ EXIT_TERMINATED = 143
 
 
 class WazaError(Exception):
-    """A mistake or breakdown that is told to the person in one message."""
+    """Base class of the errors that commands report in one message, without a traceback."""
 
     exit_code = EXIT_ERROR
 
 
 class UsageError(WazaError):
-    """The command was called in a way that cannot be served."""
+    """The arguments of a command are wrong, or there is nothing to do."""
 
 
 class SuiteError(WazaError):
-    """Files of a suite have mistakes; `problems` lists every one of them, and the warnings beside them."""
+    """The files of a suite have mistakes. `problems` lists all of them, warnings included."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -63,13 +63,13 @@ class GraderError(WazaError):
 
 
 class ExecutorError(WazaError):
-    """An agent engine could not start, hold or finish a turn."""
+    """An agent engine could not start, continue or finish a turn."""
 
 
 class OutsideError(ExecutorError):
-    """An agent engine could not do a turn for a cause outside of the agent: its server, the disk, a dead runtime.
+    """A turn failed for a cause outside of the agent, such as its server, a full disk or a dead runtime.
 
-    Such a trial says nothing about the agent, so a resumed run repeats it.
+    Such a trial is no result of the agent, so a resumed run repeats it.
     """
 
 
@@ -77,11 +77,11 @@ _OF_THE_MACHINE = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS),
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
 }
-"""What the system says when a disk, descriptors, memory or processes have run out."""
+"""Error numbers of a system that has run out of disk space, descriptors, memory or processes."""
 
 
 def is_outside(error: BaseException | None) -> bool:
-    """Tell whether an error, or what caused it, is none of an agent's: OutsideError, a lost connection, a full disk."""
+    """Return whether an error or one of its causes is outside of the agent: OutsideError, a lost connection, a full disk."""
     while error is not None:
         if isinstance(error, OutsideError | ConnectionError):
             return True

@@ -1,7 +1,7 @@
-"""From a name to a class: the built-in tables first, entry points of other packages for the rest.
+"""Classes of graders and executors by name: built-in tables first, then the entry points of installed packages.
 
-The tables hold strings, so listing names imports nothing, and `importlib.metadata` is only asked for a
-name that no table has. This is the one dynamic step upwards in the import order.
+The tables hold strings, so that listing names imports nothing; `importlib.metadata` is only used for names that are
+not in a table. This is the one dynamic import upwards in the layers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ TABLES = {"waza.graders": GRADERS, "waza.executors": EXECUTORS, "waza.reporters"
 
 @cache
 def load_class(group: str, name: str) -> Any | None:
-    """Return the class that a name of a group stands for, or None.
+    """Return the class of a name in a group (`waza.graders`, `waza.executors`, `waza.reporters`), or None.
 
-    UsageError: the module of a plugin cannot be imported. An import error of our own classes propagates.
+    Raises UsageError if a plugin cannot be imported. Import errors of built-in classes propagate.
     """
     place = TABLES[group].get(name)
     if place:
@@ -48,16 +48,16 @@ def load_class(group: str, name: str) -> Any | None:
 
 
 def list_names(group: str) -> list[str]:
-    """Return every known name of a group, sorted."""
+    """Return the names of a group, sorted."""
     from importlib.metadata import entry_points
 
     return sorted({*TABLES[group], *(entry.name for entry in entry_points(group=group))})
 
 
 def find_capabilities(executor: str) -> Capabilities | None:
-    """Return what an executor can do and see; None where there is no such executor.
+    """Return the capabilities of an executor, or None if there is no such executor.
 
-    UsageError: a plugin cannot be imported, does not declare it, or does so with values of other types.
+    Raises UsageError if a plugin cannot be imported, declares no capabilities, or declares them with wrong types.
     """
     if executor in CAPABILITIES:
         return CAPABILITIES[executor]
@@ -80,5 +80,5 @@ def find_capabilities(executor: str) -> Capabilities | None:
 
 
 def executors_with(capability: str) -> list[str]:
-    """Return the built-in executors that have a capability, by its name; what plugins have is not looked up."""
+    """Return the names of the built-in executors that have a capability. Plugins are not looked up."""
     return [name for name, known in sorted(CAPABILITIES.items()) if getattr(known, capability)]

@@ -1,4 +1,4 @@
-"""Problem: one mistake in one of people's files, with the place and the way to mend it."""
+"""Problem: one mistake in a user's file, with its place and how to fix it."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ Code = Literal[
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One mistake. `str()` gives the line people see: `file:line:col: path: message; hint`.
+    """One mistake. `str()` returns the line that is shown: `file:line:col: path: message; hint`.
 
     `code` is the kind of the mistake; it stays the same where the message changes.
 
-    `line` and `column` count from 1; 0 means that the place is the file as a whole. `path` is the
+    `line` and `column` count from 1; 0 means the file as a whole. `path` is the
     place inside the document (`graders[0].config.contains`), empty for the document itself.
     """
 
@@ -87,7 +87,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def display_path(file: Path) -> str:
-    """Return the path as people typed it would see it: relative to the current directory if inside it."""
+    """Return a path for messages: relative to the current directory if it is inside of it."""
     try:
         return str(file.relative_to(Path.cwd()))
     except ValueError:

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from waza.errors import UsageError
-from waza.kit.decode import did_you_mean, fields_of
+from waza.kit.decode import fields_of
 from waza.kit.field_docs import field_docs, structs_in
+from waza.kit.names import did_you_mean
 from waza.plugins import list_names, load_class
 
 REQUIRED = "required"

@@ -236,7 +236,7 @@ def test_without_a_session_the_real_program_runs(tmp_path):
             done = await bash("echo input | cloudy 'a b' ''", env)
             assert (done.returncode, done.stdout, done.stderr) == (5, b"input\nreal 2 a b \n", b"oops\n")
             assert mocked.invocations == ()
-            assert mocked.complaint() == ""
+            assert mocked.call_count_error() == ""
 
     asyncio.run(check())
 
@@ -319,7 +319,7 @@ def test_calls_at_once_take_one_step_each():
             done = await bash("for i in $(seq 20); do cloudy & done; wait", environment(served, mocked))
             assert Counter(done.stdout.split()) == Counter(str(i).encode() for i in range(20))
             assert [call.response_index for call in mocked.invocations] == [0] * 20
-            assert mocked.complaint() == ""
+            assert mocked.call_count_error() == ""
 
     asyncio.run(check())
 
@@ -384,18 +384,18 @@ def test_expected_calls_are_counted_whether_they_matched_or_not():
             )
             expected = "command mock 'cloudy': expected 2 call(s), got {}"
             assert (
-                mocked.complaint()
+                mocked.call_count_error()
                 == f"{expected.format(0)}; command mock 'zephyr': expected 1 call(s), got 0"
             )
             await bash("cloudy get; cloudy nothing; zephyr; breeze; breeze", environment(served, mocked))
-            assert mocked.complaint() == ""
+            assert mocked.call_count_error() == ""
             await bash("cloudy get; Nimbus", environment(served, mocked))
             assert (
-                mocked.complaint()
+                mocked.call_count_error()
                 == f"{expected.format(3)}; command mock 'Nimbus': expected 0 call(s), got 1"
             )
             mocked.close()
-            assert "got 3" in mocked.complaint()
+            assert "got 3" in mocked.call_count_error()
 
     asyncio.run(check())
 

@@ -279,7 +279,7 @@ def test_modules_that_cannot_be_tried(tmp_path: Path):
             {"echo.yaml": "type: text\nconfig:\n  regex_match:\n    - fine\n    - [a]\n"},
             "echo.yaml:5:7: config.regex_match[1]: ",
         ),
-        "value of the golden": ({"x": golden(config=[1])}, {}, "request.config: a list stands where a mapping belongs"),  # type: ignore[arg-type]  # the mistake
+        "value of the golden": ({"x": golden(config=[1])}, {}, "request.config: must be a mapping, not a list"),  # type: ignore[arg-type]  # the mistake
         "syntax of the preset": (good, {"echo.yaml": "type: [wgp"}, "Error: echo.yaml:1:7: not valid YAML"),
         "kind": (good, {"echo.yaml": "type: wpg"}, "Error: echo.yaml: its preset is of type 'wpg', which there is not"),
         "escape": ({"x": {**golden(), "files": {"../up": ""}}}, {}, "the file '../up' cannot be written"),

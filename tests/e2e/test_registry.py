@@ -379,7 +379,7 @@ graders:
         "graders[2].ref: config.reasoning_effort: needs reasoning efforts, which the executor",
         "graders[3].rubric: warning: 'rubric' has no effect here; put it under 'config:'",
         "graders[4].ref: 'github.com/acme@v1' is no ref: 'github.com/acme' names no repository",
-        "graders[5].config: a list stands where a mapping belongs",
+        "graders[5].config: must be a mapping, not a list",
         f"graders[6].ref: '{REF}#check@v1' runs a program, and waza.lock does not trust it",
     ]
     assert len(said) == len(expected), said

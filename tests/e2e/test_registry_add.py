@@ -54,7 +54,7 @@ def test_add_keeps_the_suite_and_pins(commented: Place):
         "--set", "config.contains_cs=Done,not_contains=[x]", "--set", "contains=[y]",
         code=2,
     )  # fmt: skip
-    assert "config.contains_cs: the text 'Done' stands where a list belongs" in done.err
+    assert "config.contains_cs: must be a list, not the text 'Done'" in done.err
     assert (commented.root / "eval.yaml").read_text() == SUITE
     assert not (commented.root / "waza.lock").exists()
 

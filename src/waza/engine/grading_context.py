@@ -58,7 +58,7 @@ class GradingContext(msgspec.Struct, frozen=True):
     async def add_to(self, observation: Observation) -> Observation:
         """Return the observation with what only the witness knows."""
         before = None if self.workspace_fault() else self.before
-        files = await asyncio.to_thread(before.written) if before else ()
+        files = await asyncio.to_thread(before.changed_files) if before else ()
         return msgspec.structs.replace(observation, expected=expectation(self.task), files_written=files)
 
 

@@ -111,7 +111,7 @@ async def run_suite(
     except BaseException:
         run_directory.discard_if_empty()
         raise
-    kept = run.tempdir.kept
+    kept = run.tempdir.kept_path
     return FinishedRun(
         outcome=_write_results(run_directory, status, emit),
         run_directory=run_directory,

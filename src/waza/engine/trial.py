@@ -238,7 +238,7 @@ async def _run_in_workspace(
             finally:
                 if responder is not None:
                     await responder.interview.aclose()
-            if mocked is not None and (complaint := mocked.complaint()):
+            if mocked is not None and (complaint := mocked.call_count_error()):
                 conversation.fail(complaint)
             fault = grading_context.workspace_fault()
             if fault and fault not in conversation.error:

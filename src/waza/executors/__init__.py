@@ -36,7 +36,7 @@ CAPABILITIES = {
     "mock": Capabilities(judge=True, tool_calls=True, usage=True, repeatable=True, scripted=True),
 }
 
-# What stands after the colon where a command line names an executor, as in `command:python bot.py`.
+# What follows the colon where a command line names an executor, as in `command:python bot.py`.
 SHORT = {"a2a": "url", "command": "command"}
 
 

@@ -39,8 +39,8 @@ def answer_from_metadata(metadata: Mapping[str, Any]) -> AgentAnswer:
 def answer_from_json(text: str) -> AgentAnswer:
     """Return what an answer in JSON says: an object with `response` and perhaps `citations` and `diagnostics`.
 
-    Any other text is the answer itself, also an object with other keys. ValueError: it was surely meant to be such
-    an object, and is none.
+    Any other text is the answer itself, also an object with other keys. Raises ValueError for
+    an object that is nearly one of these.
     """
     found = _object(text)
     others = found.keys() - {"response", CITATIONS, DIAGNOSTICS}

@@ -106,7 +106,7 @@ class A2AExecutor:
         self.name = ""  # as the card says
 
     async def start(self) -> None:
-        """Read the agent's card. ExecutorError: there is none, or a key is missing, or we do not speak its ways."""
+        """Read the agent's card. Raises ExecutorError if it has no card, a key is missing, or its protocol is not supported."""
         options = self.options
         if options.bearer_env:
             self.secrets["Authorization"] = f"Bearer {_secret('bearer_env', options.bearer_env)}"
@@ -140,7 +140,7 @@ class A2AExecutor:
         card.supported_interfaces.extend(ours)
 
     def works_in(self, task: Task) -> bool:
-        """Say no: the agent is elsewhere."""
+        """Return False: the agent runs elsewhere."""
         del task
         return False
 
@@ -152,7 +152,7 @@ class A2AExecutor:
         return A2ASession(self.client, self.name, self.options.attempts)
 
     def judge(self, attempt: Attempt) -> None:
-        """Return nobody: an agent elsewhere is not asked for verdicts."""
+        """Return None: a remote agent is not asked for verdicts."""
         del attempt
 
     async def aclose(self) -> None:
@@ -210,15 +210,15 @@ class A2ASession:
         return SendMessageRequest(message=message)
 
     async def aclose(self) -> None:
-        """Nothing to end: the agent is not told."""
+        """Do nothing: the protocol has no message for the end of a conversation."""
 
 
 def _url(text: str) -> httpx.URL:
-    """Return an address. ExecutorError: it is none."""
+    """Parse a URL. Raises ExecutorError if it is not valid."""
     try:
         return httpx.URL(text)
     except httpx.InvalidURL as error:
-        raise ExecutorError(f"{text[:_SHOWN]!r} is no address: {error}") from error
+        raise ExecutorError(f"{text[:_SHOWN]!r} is not a valid URL: {error}") from error
 
 
 def _waits(attempts: int) -> Iterator[float | None]:
@@ -259,7 +259,7 @@ class _Answer:
     def take(self, part: StreamResponse) -> None:
         """Take in one part."""
         if part.HasField("message"):
-            self._said(part.message)
+            self._collect_metadata(part.message)
             self.message = get_message_text(part.message)
             self.context_id = part.message.context_id
         elif part.HasField("task"):
@@ -280,10 +280,10 @@ class _Answer:
         self.state = status.state
         self.said = get_message_text(status.message) if status.HasField("message") else ""
         if status.HasField("message"):
-            self._said(status.message)
+            self._collect_metadata(status.message)
 
-    def _said(self, what: Message | Artifact) -> None:
-        """Keep what is said besides a text: metadata, and what parts with data tell of searches and citations."""
+    def _collect_metadata(self, what: Message | Artifact) -> None:
+        """Collect metadata, and the searches and citations in parts with data."""
         self._note(what)
         for part in what.parts:
             data = MessageToDict(part.data) if part.HasField("data") else None
@@ -310,7 +310,7 @@ class _Answer:
         # A streamed text comes in pieces, and what stands between them is part of them.
         texts = [get_artifact_text(one, "") for one in self.artifacts.values()]
         for artifact in self.artifacts.values():
-            self._said(artifact)
+            self._collect_metadata(artifact)
         said, output = answer_from_metadata(self.metadata), self.message
         if output is None:
             output = "\n".join(text for text in texts if text) or self.said
@@ -379,12 +379,12 @@ def _address(error: httpx.HTTPStatusError | httpx.ConnectError) -> str:
 
 
 def _cause(error: BaseException) -> BaseException | None:
-    """Return the error of HTTP that an error of the SDK stands for, if there is one."""
+    """Return the HTTP error behind an error of the SDK, or None."""
     return error if isinstance(error, httpx.HTTPError) else error.__cause__
 
 
 def _response(error: BaseException) -> httpx.Response | None:
-    """Return the HTTP response that an error of the SDK stands for."""
+    """Return the HTTP response behind an error of the SDK, or None."""
     cause = _cause(error)
     return cause.response if isinstance(cause, httpx.HTTPStatusError) else None
 

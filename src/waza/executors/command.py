@@ -31,7 +31,7 @@ _SHOWN = 2000  # characters of a program's complaint
 class CommandOptions(Keys, frozen=True, kw_only=True):
     """`config.executor_options`: a shell command, and where it runs: in the workspace, or where waza was started.
 
-    With `system: prompt` the system text stands before every prompt; it is in a file in any case.
+    With `system: prompt` the system text precedes every prompt; it is in a file in any case.
     `answer: json` reads an answer that is an object with `response` and perhaps `citations` and `diagnostics`.
     """
 
@@ -48,7 +48,7 @@ class CommandExecutor:
     `WAZA_CONVERSATION` is the task's id and `WAZA_TURN` counts the prompts of the conversation from 1, so that
     a program can remember; `WAZA_SUITE_DIR` is the suite's directory. `WAZA_SKILL_NAME` and `WAZA_SKILL_DIR` are
     those of the skill or agent under test, and the file `WAZA_SYSTEM_FILE` holds the system text; all three are
-    empty where there is none. It has the whole environment of waza, and mocked programs in front of its PATH. An
+    empty without one. It has the whole environment of waza, and mocked programs in front of its PATH. An
     exit code other than 0 is a broken turn; 75 says that the program takes no requests for now.
     """
 
@@ -70,13 +70,13 @@ class CommandExecutor:
         return self.options.directory == "workspace"
 
     async def open(self, attempt: Attempt, place: AttemptWorkspace) -> CommandSession:
-        """Return a conversation in which the program is started anew for every prompt."""
+        """Return a conversation in which the program is started for every prompt."""
         if self.files is None:
             raise ExecutorError("the executor was not started")
         return CommandSession(self, attempt.task, place, self.files.path)
 
     def judge(self, attempt: Attempt) -> None:
-        """Return nobody: a program is not asked for verdicts."""
+        """Return None: a program is not asked for verdicts."""
         del attempt
 
     async def aclose(self) -> None:
@@ -119,7 +119,7 @@ class CommandSession:
         try:
             ended = await process.run(
                 [*shell, self.options.command],
-                stdin=self._said(prompt).encode("utf-8", "replace"),
+                stdin=self._stdin(prompt).encode("utf-8", "replace"),
                 cwd=self.cwd,
                 env={**self.environment, "WAZA_TURN": str(self.turns)},
                 timeout=limits.turn or None,
@@ -129,7 +129,7 @@ class CommandSession:
         turn = _turn(prompt, ended, limits, as_json=self.options.answer == "json")
         return msgspec.structs.replace(turn, duration_ms=round((time.monotonic() - started) * 1000))
 
-    def _said(self, prompt: str) -> str:
+    def _stdin(self, prompt: str) -> str:
         before = self.options.system == "prompt" and self.system
         return f"{self.system}\n\n{prompt}" if before else prompt
 
@@ -146,7 +146,7 @@ def _turn(prompt: str, ended: process.FinishedProcess, limits: Limits, *, as_jso
     if not ended.ok:
         throttled = ended.returncode == TRY_LATER
         return Turn(
-            error=_complaint(ended), throttled=throttled, outside=throttled or is_outside(ended.cause)
+            error=_exit_error(ended), throttled=throttled, outside=throttled or is_outside(ended.cause)
         )
     output = ended.stdout.decode("utf-8", "replace").rstrip("\r\n")
     try:
@@ -161,6 +161,6 @@ def _turn(prompt: str, ended: process.FinishedProcess, limits: Limits, *, as_jso
     )
 
 
-def _complaint(ended: process.FinishedProcess) -> str:
+def _exit_error(ended: process.FinishedProcess) -> str:
     said = shorten_middle(ended.stderr.decode("utf-8", "replace").strip(), _SHOWN)
-    return f"the command ended with {ended.ending}{': ' if said else ''}{said}"
+    return f"the command ended with {ended.outcome}{': ' if said else ''}{said}"

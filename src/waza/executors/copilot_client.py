@@ -209,7 +209,7 @@ async def is_alive(client: CopilotClient) -> bool:
 
 
 def quiet_logging() -> None:
-    """Keep the SDK's tracebacks off people's terminals: what matters is told as a reason."""
+    """Keep the SDK's tracebacks off people's terminals: what matters is reported as a reason."""
     logging.getLogger("copilot").setLevel(logging.CRITICAL)
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()

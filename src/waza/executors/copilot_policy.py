@@ -89,7 +89,7 @@ class ToolPolicy:
             name = called.get(event.tool_call_id, "") if event.type == COMPLETE else ""
             let_through = f"builtin:{name}" in (self.available_tools or ()) and not self._is_served(name)
             if name and not let_through and _is_missing(name, event.tool_result):
-                self._deny(name, "tool", f"no name in the agent's tools: list stands for {name!r}")
+                self._deny(name, "tool", f"no name in the agent's tools: list means {name!r}")
 
     def check_permission(self, request: Any) -> str:
         """Return why a permission request is refused, or nothing. A list allows no kind that nobody knows."""
@@ -229,7 +229,7 @@ def _with_session(tool: str, token: str) -> str:
 
 
 def _authorises(declared: str, identity: str) -> bool:
-    """Tell whether a declared name stands for an identity whose source is known: prefixes must agree."""
+    """Return whether a declared name means an identity whose source is known: prefixes must be equal."""
     builtin = ":" not in declared.strip().lower().removeprefix("builtin:")
     return allows(declared, identity) and (builtin or ":" in identity)
 

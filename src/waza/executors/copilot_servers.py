@@ -1,4 +1,4 @@
-"""The MCP servers of a session: what the runtime is told of them, and whether they come up in time."""
+"""The MCP servers of a session: their settings for the runtime, and whether they start in time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from waza.errors import ExecutorError
 
 LIMIT_KEY = "start_timeout_seconds"
-"""The key of a server's entry with the seconds that it may take to come up; the runtime is not told of it."""
+"""The key of a server's entry with the seconds that it may take to come up; it is not passed to the runtime."""
 
 START_LIMIT = 30.0
 _ALL_TOOLS = ["*"]
@@ -60,17 +60,17 @@ class Servers:
         self._began = time.monotonic()
 
     def take(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Take what the runtime says of its servers."""
+        """Take an event of the runtime about its servers."""
         if kind == "session.mcp_server_status_changed":
             self._set(str(data.get("serverName")), data)
         elif kind == "session.mcp_servers_loaded":
             for server in data.get("servers") or ():
                 self._set(str(server.get("name")), server)
 
-    def _set(self, name: str, said: Mapping[str, Any]) -> None:
+    def _set(self, name: str, report: Mapping[str, Any]) -> None:
         if name in self._limits:
-            self._status[name] = str(said.get("status") or "")
-            self._errors[name] = str(said.get("error") or "")
+            self._status[name] = str(report.get("status") or "")
+            self._errors[name] = str(report.get("error") or "")
             if self._status[name] == _UP:  # whatever becomes of it later is seen in the calls of its tools
                 self._limits = {other: limit for other, limit in self._limits.items() if other != name}
 

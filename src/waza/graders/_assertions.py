@@ -72,7 +72,7 @@ def is_error(event: dict[str, Any]) -> bool:
 
 
 def evaluate(assertion: str, scope: dict[str, Any]) -> str | None:
-    """Return None for a pass, else why it is none."""
+    """Return None for a pass, else why it failed."""
     try:
         return None if eval(assertion, scope) else FALSY  # noqa: S307 - evaluating is the purpose of this process
     except BaseException as error:  # noqa: BLE001 - also SystemExit, RecursionError, MemoryError are failures

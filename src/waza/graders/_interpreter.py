@@ -68,7 +68,7 @@ class Interpreters:
         number = next(self._ids)
         line = _line(language, id=number, names=names, assertions=list(assertions), limit_ms=ASSERTION_MS)
         try:
-            async with self._pools[language].child() as child:
+            async with self._pools[language].acquire() as child:
                 answer = decode_answer(await child.ask(line, timeout), _Answer)
                 if answer is None or (answer.id, len(answer.results)) != (number, len(assertions)):
                     raise GraderError(

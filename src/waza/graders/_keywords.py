@@ -1,7 +1,7 @@
 """How near a prompt is to a skill, by the words of both: the heuristic behind `trigger`.
 
 A skill's keywords are the words of its name, description and body. Its description may also list
-phrases after `USE FOR:`; what stands after `DO NOT USE FOR:` counts for nothing.
+phrases after `USE FOR:`; what follows `DO NOT USE FOR:` is ignored.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Keywords(msgspec.Struct, frozen=True):
     def match(self, prompt: str) -> Match:
         """Compare a prompt: the larger of its share of keywords and of the best phrase's share of words.
 
-        A phrase that stands in the prompt as a whole counts 1. A prompt without a token scores 0.
+        A phrase that is in the prompt as a whole counts 1. A prompt without a token scores 0.
         """
         found = list(dict.fromkeys(tokenize(prompt)))
         if not found:

@@ -42,10 +42,13 @@ class Validators:
     async def errors(
         self, schema: str, file: Path | None, root: Path | None, value: object, timeout: float
     ) -> list[str]:
-        """Return what does not fit, as `waza.kit.schema.Schema.errors` does. GraderError: that cannot be told."""
+        """Return what does not fit, as `waza.kit.schema.Schema.errors` does.
+
+        Raises GraderError if the child fails, or needs more than `timeout` seconds.
+        """
         question = {"schema": schema, "file": file and str(file), "root": root and str(root), "value": value}
         try:
-            async with self._pool.child() as child:
+            async with self._pool.acquire() as child:
                 answer = decode_answer(
                     await child.ask(json.dumps(question).encode("ascii"), timeout), _Answer
                 )

@@ -1,4 +1,4 @@
-"""What a WASM module says of itself: its imports and exports, read from its first sections and nothing compiled."""
+"""The imports and exports of a WASM module, read from its first sections without compiling it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ModuleInterface(msgspec.Struct, frozen=True):
 
 
 def read_header(data: bytes) -> ModuleInterface:
-    """Read the outside of a module. Raises ValueError with a sentence if it is none."""
+    """Read the imports and exports of a module. Raises ValueError if it is not a module."""
     if not data.startswith(_HEADER):
         raise ValueError("the file is not a WASM module of version 1")
     try:

@@ -80,7 +80,10 @@ def digest_module(artifact: Path) -> str:
 
 @lru_cache(maxsize=_MOST_MODULES)
 def inspect_module(binary: bytes) -> ModuleNeeds:
-    """Look at a module, without compiling it. ValueError: it is none, or imports or lacks what a grader must not."""
+    """Read what a module imports and exports, without compiling it.
+
+    Raises ValueError if it is not a module, or imports or lacks what it must not.
+    """
     try:
         Module.validate(Engine(_config()), binary)
     except WasmtimeError as error:
@@ -109,7 +112,7 @@ def read_artifact(artifact: Path, digest: str) -> bytes:
 async def compile_module(binary: bytes, digest: str) -> bytes:
     """Return a module compiled, in a child; the last ones that were used are kept. Raises ValueError.
 
-    (Not kept on disk: machine code is believed as it stands, so whoever can write the file would be out of
+    (Not kept on disk: machine code is not verified, so a user who can write the file could leave
     the sandbox.)
     """
     key = (id(asyncio.get_running_loop()), digest)
@@ -133,7 +136,7 @@ async def _compile(binary: bytes) -> bytes | ValueError:
     if done.returncode == _INVALID:
         return ValueError(f"the module cannot be compiled: {done.stderr.decode('utf-8', 'replace').strip()}")
     limits = f"{COMPILE_SECONDS} s and {COMPILE_MB} MB are allowed"
-    return ValueError(f"the module cannot be compiled ({done.ending}); {limits}")
+    return ValueError(f"the module cannot be compiled ({done.outcome}); {limits}")
 
 
 def compile_stdin() -> None:
@@ -284,7 +287,7 @@ def _config() -> Config:
 
 
 def _host_function(imported: ModuleImport) -> str:
-    """Return the name of a host function that a module imports. Raises ValueError if there is none such."""
+    """Return the name of a host function that a module imports. Raises ValueError if there is no such function."""
     name = imported.name
     if imported.module not in _MODULES or name not in _RESULTS:
         known = ", ".join(_RESULTS)

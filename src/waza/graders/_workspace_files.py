@@ -19,7 +19,7 @@ MAX_BYTES = 50 * 1024 * 1024  # of a file that is looked into
 def normalize_path(path: str) -> str:
     """Return a workspace path without `.` and `..`, with `/` as separator.
 
-    Raises ValueError with a sentence if it names the workspace itself or a place outside of it.
+    Raises ValueError if it names the workspace itself or a place outside of it.
     """
     normal = posixpath.normpath(path.replace("\\", "/"))
     if normal == ".":
@@ -57,7 +57,7 @@ def open_root(observation: Observation, paths: Iterable[str]) -> Path | None:
 
 
 def path_exists(root: Path, path: str) -> bool:
-    """Tell whether a workspace path is there. Raises ValueError with a sentence where that cannot be told."""
+    """Return whether a workspace path exists. Raises ValueError if that cannot be determined."""
     place = safe_join(root, normalize_path(path))
     if not is_inside(root, place):
         raise ValueError(f"{path!r} leads out of the workspace, or in a circle, through a symbolic link")
@@ -96,6 +96,6 @@ def read_file(root: Path, path: str) -> bytes:
 
 
 def read_error(what: str, error: OSError) -> Exception:
-    """Return what to raise for a refusal of the system: ValueError, a finding; GraderError where no file is at fault."""
+    """Return the exception for an OSError: ValueError (a failed check), or GraderError if the cause is outside of the file."""
     kind = GraderError if is_outside(error) else ValueError
     return kind(f"{what}: {describe_os_error(error)}")

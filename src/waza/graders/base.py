@@ -1,7 +1,8 @@
-"""What a grader is: a struct whose fields are the keys of its `config`, with one method.
+"""The base class of graders: a struct whose fields are the keys of its `config`, with one method.
 
-A new grader is one file beside this one, and one line in `waza.graders.TYPES`. Its fields are read from
-YAML, checked and documented; what types and limits cannot say goes into `check`.
+A built-in grader is one file in this package, and one line in `waza.graders.TYPES`; a grader of another distribution
+is an entry point in the group `waza.graders`. Its fields are read from YAML, validated and documented; rules that
+types and limits cannot express go into `check`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from waza.problem import Code
 
 
 class ConfigMistake(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake in a grader's config: the key it is at, what is wrong and how to mend it.
+    """A mistake in a grader's config: the path of the key, what is wrong, and how to fix it.
 
     `code` is the kind of the mistake (see `waza.problem_codes`).
     """
@@ -34,12 +35,12 @@ class ConfigMistake(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What is wrong, and what to do if that is known."""
+        """The message, with the hint if there is one."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
 class ExactName(msgspec.Struct, frozen=True):
-    """A name that is compared letter by letter, what it is the name of, and the key in the config."""
+    """A name that is compared case-sensitively, the kind of thing it names, and its path in the config."""
 
     kind: Literal["skill", "tool", "MCP server"]
     text: str
@@ -47,17 +48,16 @@ class ExactName(msgspec.Struct, frozen=True):
 
 
 def list_exact_names(kind: Literal["skill", "tool"], **lists: list[str]) -> Iterator[ExactName]:
-    """Yield the names in lists, which are given by their keys."""
+    """Yield an ExactName for each entry of lists, which are passed by their config keys."""
     for key, names in lists.items():
         yield from (ExactName(kind, name, (key, i)) for i, name in enumerate(names))
 
 
 class GraderLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a grader is declared: paths in its config are sought in `base`, then in the current directory.
+    """Where a grader is declared: paths in its config are relative to `base`, then to the current directory.
 
-    `judge` tells whether the suite's executor can be asked for verdicts.
-    `fixtures` is the suite's fixtures directory (`--context-dir`). `module` is set for a grader from
-    elsewhere: it finds nothing outside of its module.
+    `fixtures` is the suite's fixtures directory (`--context-dir`). `module` is the directory of a module for graders
+    that come from one; they find no files outside of it. `judge` is whether the suite's executor offers a judge.
     """
 
     base: Path = Path()
@@ -66,7 +66,7 @@ class GraderLocation(msgspec.Struct, frozen=True, kw_only=True):
     judge: bool = True
 
     def find(self, path: str) -> Path | None:
-        """Return the existing file or directory that a path in a config means, or None."""
+        """Return the file or directory of a path in the config, or None if it does not exist."""
         try:
             given = Path(path).expanduser() if path == "~" or path.startswith("~/") else Path(path)
             if self.module is not None:
@@ -79,80 +79,88 @@ class GraderLocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _is_plain(path: Path) -> bool:
-    """Tell files and directories; reading a pipe or a device may never end."""
+    """Return whether a path is a file or directory; reading a pipe or a device may never end."""
     return path.is_file() or path.is_dir()
 
 
 class Grader(Keys, frozen=True, kw_only=True):
-    """Base of all graders. Subclass it, add the config keys as fields, and write `grade`."""
+    """Base class of all graders. Subclass it, declare the config keys as fields, and implement `grade`.
+
+    The methods are called in this order: `check`, `check_variables` and `exact_names` when a suite is loaded;
+    `resolve_paths` once after that; `fill_variables` for each task with variables; then `grade` for each answer.
+    """
 
     strict_keys: ClassVar[bool] = True
-    reads_workspace: ClassVar[bool] = False  # True: a workspace is made for every task that is graded so
-    reads_changes: ClassVar[bool] = False  # True: it is told which files the agent wrote, which costs hashing
-
-    # It judges an answer; a conversation that broke is not shown to it.
+    # The grader reads the workspace: one is created for every task that it grades.
+    reads_workspace: ClassVar[bool] = False
+    # The grader reads `Observation.files_written`, for which workspaces are hashed.
+    reads_changes: ClassVar[bool] = False
+    # The grader needs an answer: it is not called for a conversation that broke.
     needs_answer: ClassVar[bool] = False
-    # It only asks, and changes nothing: it need not wait for its neighbours.
+    # The grader changes nothing: it can run at the same time as its neighbours.
     concurrent: ClassVar[bool] = False
-    # What it checks still says something where a variable in its config is empty.
+    # The grader still checks something if a variable in its config is empty.
     accepts_empty_variables: ClassVar[bool] = False
-    # Variables with keys of its own, which a real agent is not to see.
+    # Environment variables with keys of the grader, which are hidden from agents.
     secret_variables: ClassVar[tuple[str, ...]] = ()
 
     @property
     def repeatable(self) -> bool:
-        """Whether the same answer always gets the same verdict, so that verdicts can be kept."""
+        """Whether the same answer always gets the same verdict, so that verdicts can be cached. Default: True."""
         return True
 
     @property
     def needs_session(self) -> bool:
-        """Whether it asks in the agent's own session, so that it cannot be asked when that is over."""
+        """Whether the grader continues the agent's session, so that it cannot run after it has ended. Default: False."""
         return False
 
     @property
     def extra_digest(self) -> str:
-        """What verdicts hang on besides the config and the files that it names; resume and cache ask for it."""
+        """A digest of what verdicts depend on besides the config and files; verdicts are not reused when it changes."""
         return ""
 
     @property
     def is_pinned(self) -> bool:
-        """Whether all that decides is in the config, in `extra_files` and in `extra_digest`; a resumed run says what is not."""
+        """Whether config, files and `extra_digest` are all that verdicts depend on; a resumed run warns if not. Default: True."""
         return True
 
     def extra_files(self) -> Sequence[Path]:
-        """Return the files and folders that verdicts hang on besides the files that the config names."""
+        """Return files and folders that verdicts depend on besides those named in the config. Default: none."""
         return ()
 
     def required_capabilities(self) -> Mapping[str, str]:
-        """Return the capabilities of the executor without which the verdict would say nothing of the agent.
+        """Return the names of executor capabilities without which a verdict would be meaningless. Default: none.
 
-        Each is mapped to the config key that asks for it, or to "" where the grader as a whole does.
+        Each is mapped to the config key that requires it, or to "" if the grader as a whole does.
         """
         return {}
 
     def exact_names(self) -> Iterator[ExactName]:
-        """Yield the names that it compares letter by letter, so that wrong cases are warned of. Default: none."""
+        """Yield the names that are compared case-sensitively, so that a wrong case is warned about. Default: none."""
         yield from ()
 
     def check(self, location: GraderLocation) -> Iterator[ConfigMistake]:
-        """Yield the mistakes that types cannot say, without running anything. Default: none."""
+        """Yield the mistakes that types cannot express, without running anything. Default: none."""
         del location
         yield from ()
 
     def check_variables(self) -> Iterator[ConfigMistake]:
-        """Yield the references to variables whose values would be read as code. Default: none."""
+        """Yield a mistake for each reference to a variable whose value would be read as code. Default: none."""
         yield from ()
 
     def fill_variables(self, variables: Mapping[str, str]) -> Grader:
-        """Return the grader with the values of variables in place of the references to them."""
+        """Return a copy with references to variables replaced by their values.
+
+        Raises TemplateError for an unknown variable.
+        """
         grader: Grader = fill(self, variables)
         return grader
 
     def resolve_paths(self, location: GraderLocation) -> Grader:
-        """Return the grader with its paths made absolute. Called once, after `check` found no error."""
+        """Return a copy with absolute paths. Called once, after `check` found no error. Default: no change."""
         del location
         return self
 
     def grade(self, observation: Observation, helpers: Helpers) -> Verdict | Awaitable[Verdict]:
-        """Judge what was seen. Raise GraderError where no verdict can be reached."""
+        """Return the verdict on an answer. Raises GraderError if none can be reached, which is never a pass."""
         raise NotImplementedError

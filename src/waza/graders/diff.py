@@ -53,7 +53,7 @@ class _Snapshot(msgspec.Struct, frozen=True):
         return f"snapshot {self.name!r} leads out of {self.context}"
 
     def differs(self, data: bytes) -> str:
-        """Return how a file of the workspace differs, or why that cannot be told, or an empty text."""
+        """Return how a file of the workspace differs, why that is unknown, or an empty text."""
         try:
             how = self.stray() or describe_difference(self.file.read_bytes(), data)
         except OSError as error:
@@ -116,7 +116,7 @@ class Diff(Grader, frozen=True, kw_only=True):
             if not (entry.snapshot or entry.contains):
                 yield ConfigMistake(path=at, message="checks nothing", hint="set snapshot or contains")
             for i, fragment in enumerate(entry.contains):
-                if not _sought(fragment):
+                if not _search_text(fragment):
                     message = "is empty, so it holds for every file"
                     yield ConfigMistake(path=(*at, "contains", i), message=message, warning=True)
             if snapshot is None:
@@ -137,7 +137,7 @@ class Diff(Grader, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, _snapshots=snapshots)
 
     def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
-        """Compare the workspace as the agent left it, or write the snapshots anew from it."""
+        """Compare the workspace as the agent left it, or update the snapshots from it."""
         root = open_root(observation, (entry.path for entry in self.expected_files))
         if root is None:
             return Verdict.failed("there is no workspace, so no file can be compared")
@@ -175,10 +175,10 @@ class Diff(Grader, frozen=True, kw_only=True):
             found = location.find(self.context_dir)
             context = (found or location.base / Path(self.context_dir).expanduser()).absolute()
         for entry in self.expected_files:
-            yield entry, _located(entry.snapshot, context, location)
+            yield entry, _find_snapshot(entry.snapshot, context, location)
 
 
-def _located(snapshot: str, context: Path | None, location: GraderLocation) -> _Snapshot | None:
+def _find_snapshot(snapshot: str, context: Path | None, location: GraderLocation) -> _Snapshot | None:
     if not snapshot:
         return None
     given = Path(snapshot).expanduser()
@@ -202,7 +202,7 @@ def _unread(entry: ExpectedFile, reason: str) -> Iterator[str]:
         yield f"{entry.path!r}: not searched for {fragment!r}"
 
 
-def _sought(fragment: str) -> str:
+def _search_text(fragment: str) -> str:
     """Return what of a fragment is looked for: without the sign that says whether it is wanted."""
     return (fragment[1:] if fragment.startswith(("+", "-")) else fragment).strip()
 
@@ -211,7 +211,7 @@ def _fragment_failures(entry: ExpectedFile, data: bytes) -> Iterator[str]:
     text = data.decode("utf-8", "replace")
     for fragment in entry.contains:
         wanted = not fragment.startswith("-")
-        sought = _sought(fragment)
+        sought = _search_text(fragment)
         if sought and (sought in text) != wanted:
             found = "does not contain" if wanted else "contains"
             yield f"{entry.path!r} {found} {sought!r}{encoding_note(data)}"

@@ -68,7 +68,7 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
             yield ConfigMistake(path=("command",), message=f"there is no {self.command!r} in the module")
         if "\0" in self.command:
             yield ConfigMistake(path=("command",), message="holds a NUL character", hint="remove it")
-        elif not location.module and not _found(_placed(self.command, location)):
+        elif not location.module and not _found(_absolute(self.command, location)):
             arguments = "; arguments go into args" if len(self.command.split()) > 1 else ""
             message = f"there is no program {self.command!r}, so every run fails this check{arguments}"
             hint = "it is sought beside the suite, in the current directory and on PATH"
@@ -95,13 +95,13 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
 
     def resolve_paths(self, location: GraderLocation) -> ProgramGrader:
         """Make those words absolute paths that are files near the suite."""
-        command, *args = [_placed(word, location) for word in (self.command, *self.args)]
+        command, *args = [_absolute(word, location) for word in (self.command, *self.args)]
         inputs = self.cache_inputs
         if inputs is not None:
             inputs = [str((location.base / name).absolute()) for name in inputs]
-        inner = {word for arg in self.args for word in _WORDS.findall(arg) if not os.path.isabs(word)}  # noqa: PTH117 - as in _placed
-        words = {command, *args, *(_placed(word, location) for word in inner)}
-        files = [Path(word) for word in words if _is_placed(word)]
+        inner = {word for arg in self.args for word in _WORDS.findall(arg) if not os.path.isabs(word)}  # noqa: PTH117 - as in _absolute
+        words = {command, *args, *(_absolute(word, location) for word in inner)}
+        files = [Path(word) for word in words if _is_absolute_file(word)]
         folders = {str(file.parent) for file in files} - set(os.get_exec_path())
         near = tuple(sorted({*folders, *_modules([self.command, *self.args])}))
         return msgspec.structs.replace(self, command=command, args=args, cache_inputs=inputs, _near=near)
@@ -176,7 +176,7 @@ def _program_texts(words: Sequence[str]) -> Iterator[int]:
             interpreter = True
 
 
-def _placed(word: str, location: GraderLocation) -> str:
+def _absolute(word: str, location: GraderLocation) -> str:
     """Return the absolute path of the file that `word` names near the suite, else `word` itself.
 
     For a grader from elsewhere it is a file of its module.
@@ -215,7 +215,7 @@ def _found(command: str) -> bool:
         return False  # no program can have such a name
 
 
-def _is_placed(word: str) -> bool:
+def _is_absolute_file(word: str) -> bool:
     """Tell the absolute path of a file from any other word, which may be a whole script."""
     return os.path.isabs(word) and os.path.isfile(word)  # noqa: PTH113, PTH117 - as above
 
@@ -226,7 +226,7 @@ def _is_path(command: str) -> bool:
 
 
 def _ending(finished: FinishedProcess, limit: float) -> str:
-    return f"the time limit of {limit:g} s was reached" if finished.timed_out else finished.ending
+    return f"the time limit of {limit:g} s was reached" if finished.timed_out else finished.outcome
 
 
 def _text(data: bytes) -> str:

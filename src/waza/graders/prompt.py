@@ -96,14 +96,14 @@ class Prompt(Grader, frozen=True, kw_only=True):
             )
         if self.rubric.strip():
             for problem in _rubric.load_rubric(self.rubric, location)[1]:
-                told = msgspec.structs.replace(problem, hint="", severity="error")
+                shown = msgspec.structs.replace(problem, hint="", severity="error")
                 warning = problem.severity == "warning"
-                yield ConfigMistake(path=("rubric",), message=str(told), hint=problem.hint, warning=warning)
+                yield ConfigMistake(path=("rubric",), message=str(shown), hint=problem.hint, warning=warning)
         yield from self._check_tools()
         limit = os.environ.get(_ask_judge.TIME_LIMIT, "")
         if limit.strip() and _ask_judge.parse_duration(limit) is None:
             yield ConfigMistake(
-                message=f"{_ask_judge.TIME_LIMIT} is {limit!r}, which is no time; a judge gets "
+                message=f"{_ask_judge.TIME_LIMIT} is {limit!r}, which is not a valid duration; a judge gets "
                 f"{_ask_judge.DEFAULT_TIME_LIMIT:g} s",
                 hint="write a duration such as 300s or 5m",
                 warning=True,
@@ -130,7 +130,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, _loaded=self._load(location))
 
     async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
-        """Ask the judge. GraderError: there is none, or it broke before a verdict."""
+        """Ask the judge. Raises GraderError if there is no judge, or it fails before a verdict."""
         rubric = self._loaded or self._load(GraderLocation())
         question = JudgeQuestion(
             asker=helpers.name,
@@ -147,7 +147,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
             verdict = await self._independent(
                 question, observation, helpers, _expectation(observation, rubric)
             )
-        return self._finished(verdict, rubric)
+        return self._apply_threshold(verdict, rubric)
 
     async def _independent(
         self,
@@ -177,7 +177,7 @@ class Prompt(Grader, frozen=True, kw_only=True):
             raise GraderError("; ".join(str(problem) for problem in problems))
         return rubric
 
-    def _finished(self, verdict: Verdict, rubric: Rubric | None) -> Verdict:
+    def _apply_threshold(self, verdict: Verdict, rubric: Rubric | None) -> Verdict:
         """Hold a verdict to the threshold, and note the rubric."""
         details = {**verdict.details, "rubric": rubric.details} if rubric else verdict.details
         if not verdict.passed or reaches(verdict.score, self.threshold):

@@ -109,7 +109,7 @@ class ToolCalls(Grader, frozen=True, kw_only=True):
 
 
 def _search(expected: ExpectedCall, calls: tuple[ToolEvent, ...]) -> dict[str, Any]:
-    """Return the row of `details.expect`: the call that was found, or why there is none."""
+    """Return the row of `details.expect`: the call that was found, or the reason why no call was found."""
     row: dict[str, Any] = msgspec.to_builtins(expected)
     pattern = compile_pattern(expected.tool, ignore_case=True)
     reason = "no call with that name"

@@ -58,7 +58,7 @@ class ToolSpec(Keys, frozen=True, kw_only=True):
         return compile_pattern(self.tool.strip(), ignore_case=True).search(call.tool_name)
 
     def allows(self, call: ToolEvent) -> bool:
-        """Tell whether `tool`, as a name with its aliases, stands for the call's tool, and all else holds."""
+        """Return whether `tool`, as a name with its aliases, means the call's tool, and all else holds."""
         return allows(self.tool, call.tool_name) and self.holds(call)
 
     def holds(self, call: ToolEvent) -> bool:
@@ -130,7 +130,7 @@ class ToolConstraint(Grader, frozen=True, kw_only=True):
     def _strays(self, observation: Observation) -> Counter[str]:
         """Count the calls that no entry of `allow_only` allows, by tool, in the order they were observation.
 
-        A call that the agent's policy denied is none that was allowed, whatever its name looks like.
+        A call that the agent's policy denied is never an allowed one, whatever its name looks like.
         """
         allowed = self.allow_only
         if allowed is None:

@@ -86,7 +86,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, artifact=str(file), _digest=digest)
 
     async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
-        """Send the request and take the verdict. GraderError: there is none."""
+        """Send the request and return the verdict. Raises GraderError without one."""
         del helpers
         answer = await (
             self._ask_module(observation) if self.runtime == "wasm" else self._ask_program(observation)

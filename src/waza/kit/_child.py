@@ -19,14 +19,14 @@ _DRAIN = 0.2  # seconds in which the pipes of an ended process may still be read
 class Child(asyncio.SubprocessProtocol):
     """A started process that leads a process group of its own.
 
-    `exited` is set when the process has ended; `over` when its pipes are closed as well: by all who
+    `exited` is set when the process has ended; `closed` when its pipes are closed as well: by all who
     held them, or by us a moment after the end, so that no background process can hold them for ever.
     """
 
     def __init__(self, number: int, keep: OutputHandler) -> None:
         self.number = number
         self.exited = asyncio.Event()
-        self.over = asyncio.Event()
+        self.closed = asyncio.Event()
         self._keep = keep
         self._cut: asyncio.TimerHandle | None = None
         self._stdin_open = True
@@ -58,7 +58,7 @@ class Child(asyncio.SubprocessProtocol):
             self._cut.cancel()
         self.signal_group(hard=True)
         self._transport.close()
-        self.over.set()
+        self.closed.set()
 
     def write(self, data: bytes, *, last: bool = False) -> None:
         """Send to stdin without waiting; a child that does not read is no error. `last` closes stdin."""
@@ -68,7 +68,7 @@ class Child(asyncio.SubprocessProtocol):
             pipe.write_eof()
 
     def signal_group(self, *, hard: bool) -> None:
-        """Ask (SIGTERM) or force (SIGKILL) the group to end; on Windows, which has none, the process."""
+        """Send SIGTERM, or SIGKILL if `hard`, to the group; on Windows, which has none, the process."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if sys.platform == "win32":
                 self._transport.kill()

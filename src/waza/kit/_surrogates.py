@@ -25,7 +25,7 @@ class Surrogates:
         return column + before * _SHORTER
 
     def join(self, start: int) -> bool:
-        """Join the pairs in the text whose double quote stands at `start`; False: there is none.
+        """Join the surrogate pairs in the text whose double quote is at `start`. Return whether there were any.
 
         Only JSON has such pairs, so the texts that follow as they do in JSON are treated at once.
         """

@@ -3,7 +3,7 @@
 A value that went into code as it is would be parsed: a cell with `x" or True or "` would be a check that always
 passes. So inside quotes a value is escaped, and outside of them it becomes a string literal; both are written alike in
 Python and JavaScript. Where strings have rules of their own (triple quotes, prefixes, template literals) or
-where quotes cannot be told (comments, regular expressions of JavaScript) there is no place for a reference.
+where quotes cannot be recognised (comments, regular expressions of JavaScript) a reference is an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HINT = "write it alone or in plain quotes"
 def render_code(code: str, variables: Mapping[str, str], language: Language) -> str:
     """Return the code with each reference as a string; `{{"{{"}}` becomes two braces.
 
-    Raises TemplateError for a reference at a place where its value could be read as code.
+    Raises TemplateError for a reference whose value could be read as code.
     """
     walk = _Walk(language)
     for i, piece in enumerate(BRACES.split(code)):

@@ -158,7 +158,7 @@ _WORDS = frozenset({
 
 
 def is_secret(kind: str, label: str, value: str, rest: str) -> bool:
-    """Tell whether what stands behind a label may be a secret, and not a reference to one or a word about it.
+    """Return whether the value behind a label may be a secret, and not a reference to one or a word about it.
 
     `kind` is the name of the pattern in `LABELLED`, `rest` what follows the value in its match.
     """

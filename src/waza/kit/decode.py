@@ -2,7 +2,7 @@
 
 The wanted shape is a msgspec Struct: its fields are the keys people may write, their types and
 `msgspec.Meta` limits are the rules. All mistakes of a document are collected; each is placed at the value
-or key that is wrong. A key that nobody knows is told with the nearest key that is known.
+or key that is wrong. An unknown key is reported with the nearest known one.
 """
 
 from __future__ import annotations
@@ -24,29 +24,31 @@ from waza.problem import Code, Problem, Severity
 
 T = TypeVar("T")
 KeyPath = tuple[str | int, ...]
-_BAD: Any = object()  # stands for a value that could not be read; its Problem is on the list
+_BAD: Any = object()  # marks a value that could not be read; its Problem is on the list
 
 
 class Document(msgspec.Struct, frozen=True):
     """One file in people's hands: the name they know it by, and its nodes.
 
-    `faults` are the paths of mistakes that decoding found, so that nobody complains of what they bring about.
-    `blanks` are the paths of values and keys that are wrong or missing, so that something else stands in for them.
+    `error_paths` are those of the mistakes that decoding found, so that no consequences of them are reported.
+    `placeholder_paths` are those of values and keys that are wrong or missing and were replaced by defaults.
     """
 
     file: str
     root: yaml.Node
-    faults: tuple[str, ...] = ()
-    blanks: frozenset[str] = frozenset()
+    error_paths: tuple[str, ...] = ()
+    placeholder_paths: frozenset[str] = frozenset()
 
-    def faulty(self, *path: str | int) -> bool:
-        """Tell whether decoding found a mistake at a path or below it."""
+    def has_error(self, *path: str | int) -> bool:
+        """Return whether decoding found a mistake at a path or below it."""
         place = format_path(path)
-        return any(fault == place or fault.startswith((f"{place}.", f"{place}[")) for fault in self.faults)
+        return any(
+            fault == place or fault.startswith((f"{place}.", f"{place}[")) for fault in self.error_paths
+        )
 
-    def blank(self, *path: str | int) -> bool:
-        """Tell whether what was read at a path, or above it, only stands in for what is wrong or missing."""
-        return any(format_path(path[:end]) in self.blanks for end in range(1, len(path) + 1))
+    def is_placeholder(self, *path: str | int) -> bool:
+        """Return whether the value at a path, or one above it, is a default in place of a wrong or missing one."""
+        return any(format_path(path[:end]) in self.placeholder_paths for end in range(1, len(path) + 1))
 
     def problem(
         self,
@@ -71,7 +73,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class UnknownKeyAdvice(msgspec.Struct, frozen=True):
-    """What to say of a key that its level does not have."""
+    """How an unknown key is reported."""
 
     severity: Severity
     hint: str
@@ -119,8 +121,8 @@ class Decoder:
     def __init__(self, document: Document, unknown: UnknownKeyHandler = reject_unknown_key) -> None:
         self.document, self.unknown = document, unknown
         self.problems: list[Problem] = []
-        self._blanks: set[str] = set()
-        self._salvaging = False
+        self._placeholders: set[str] = set()
+        self._partial = False
 
     def read(self, wanted: type[T], node: yaml.Node | None = None, path: KeyPath = ()) -> T | None:
         """Return `node` (default: the root) as `wanted`, or None after a mistake; see `problems`."""
@@ -130,7 +132,7 @@ class Decoder:
             return None
         return value  # type: ignore[no-any-return]  # _value answers by the type it was handed
 
-    def salvage(
+    def read_partial(
         self, wanted: type[T], node: yaml.Node | None = None, path: KeyPath = ()
     ) -> tuple[T | None, Document]:
         """Return `node` (default: the root) as `wanted`, and the document with its faults noted.
@@ -138,16 +140,18 @@ class Decoder:
         Values with mistakes have their defaults, or empty values where they have none, so that lists keep their
         places and the rest can be checked. None: nothing could be read.
         """
-        self._salvaging = True
+        self._partial = True
         value = self._value(wanted, self.document.root if node is None else node, path)
-        self._salvaging = False
+        self._partial = False
         faults = tuple(p.path for p in self.problems if p.severity == "error")
-        document = msgspec.structs.replace(self.document, faults=faults, blanks=frozenset(self._blanks))
+        document = msgspec.structs.replace(
+            self.document, error_paths=faults, placeholder_paths=frozenset(self._placeholders)
+        )
         return None if value is _BAD else value, document
 
-    def complain(self, code: Code, node: yaml.Node, path: KeyPath, message: str, hint: str = "") -> Any:
-        """Note an error at `node`."""
-        self._blanks.add(format_path(path))
+    def add_error(self, code: Code, node: yaml.Node, path: KeyPath, message: str, hint: str = "") -> Any:
+        """Add an error at `node` to the problems."""
+        self._placeholders.add(format_path(path))
         self.problems.append(self.document.problem(code, node, path, message, hint))
         return _BAD
 
@@ -175,8 +179,8 @@ class Decoder:
         fields = fields_of(wanted)
         if not isinstance(node, yaml.Mapping):
             some = ", ".join(f"{field.key}:" for field in fields[:3])
-            message = f"{_found(node)} stands where a mapping of keys belongs"
-            return self.complain("wrong-type", node, path, message, f"write keys, such as {some}")
+            message = f"must be a mapping of keys, not {_found(node)}"
+            return self.add_error("wrong-type", node, path, message, f"write keys, such as {some}")
         known = {field.key: field for field in fields}
         values: dict[str, Any] = {}
         for key, child in node.entries.items():
@@ -189,31 +193,31 @@ class Decoder:
         missing = [field for field in fields if field.required and field.name not in values]
         for field in missing:
             meant = nearest_name(field.key, node.entries.keys() - known.keys())
-            hint = f"{meant!r} is probably meant to be it" if meant else ""
+            hint = f"{meant!r} is probably meant" if meant else ""
             self.problems.append(
                 self.document.problem("missing-key", node, path, f"{field.key!r} is missing", hint)
             )
-            self._blanks.add(format_path((*path, field.key)))
+            self._placeholders.add(format_path((*path, field.key)))
         good = {name: value for name, value in values.items() if value is not _BAD}
-        if self._salvaging:
+        if self._partial:
             return _with_empty(wanted, good)
         whole = all(field.name in good for field in fields if field.required)
         return wanted(**good) if whole else _BAD
 
     def _unknown_key(self, wanted: type, key: yaml.Scalar, path: KeyPath) -> None:
-        said = self.unknown(wanted, key.text, path)
-        message = f"unknown key {key.text!r}" + (", ignored" if said.severity == "warning" else "")
+        advice = self.unknown(wanted, key.text, path)
+        message = f"unknown key {key.text!r}" + (", ignored" if advice.severity == "warning" else "")
         self.problems.append(
-            self.document.problem("unknown-key", key, path, message, said.hint, said.severity)
+            self.document.problem("unknown-key", key, path, message, advice.hint, advice.severity)
         )
 
     def _list(self, kind: type, args: tuple[Any, ...], node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if not isinstance(node, yaml.Sequence):
-            return self.complain(
+            return self.add_error(
                 "wrong-type",
                 node,
                 path,
-                f"{_found(node)} stands where a list belongs",
+                f"must be a list, not {_found(node)}",
                 "start each item with '- '",
             )
         least, most = (meta.min_length, meta.max_length) if meta else (None, None)
@@ -223,7 +227,7 @@ class Decoder:
         for limit, words, broken in ((least, "at least", operator.lt), (most, "at most", operator.gt)):
             if limit is not None and broken(size, limit):
                 items = "1 item" if size == 1 else f"{size} items"
-                return self.complain(
+                return self.add_error(
                     "invalid-value", node, path, f"has {items}, but must have {words} {limit}"
                 )
         values = [self._part(args[0], item, (*path, i)) for i, item in enumerate(node.items)]
@@ -231,14 +235,14 @@ class Decoder:
 
     def _dict(self, wanted: Any, node: yaml.Node, path: KeyPath) -> Any:
         if not isinstance(node, yaml.Mapping):
-            return self.complain("wrong-type", node, path, f"{_found(node)} stands where a mapping belongs")
+            return self.add_error("wrong-type", node, path, f"must be a mapping, not {_found(node)}")
         values = {key: self._part(wanted, child, (*path, key)) for key, child in node.entries.items()}
         return _BAD if any(value is _BAD for value in values.values()) else values
 
     def _part(self, wanted: Any, node: yaml.Node, path: KeyPath) -> Any:
-        """Return an entry of a list or mapping; while salvaging, an empty value in the place of a bad one."""
+        """Return an entry of a list or mapping; in a partial read, an empty value in the place of a bad one."""
         value = self._value(wanted, node, path)
-        return _empty(wanted) if value is _BAD and self._salvaging else value
+        return _empty(wanted) if value is _BAD and self._partial else value
 
     def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: KeyPath) -> Any:
         if isinstance(node, yaml.Scalar):
@@ -246,7 +250,7 @@ class Decoder:
             if value in choices:
                 return value
         names = ", ".join(str(choice) for choice in choices if choice != "")
-        return self.complain("invalid-value", node, path, f"{_found(node)} is not one of: {names}")
+        return self.add_error("invalid-value", node, path, f"{_found(node)} is not one of: {names}")
 
     def _union(self, options: tuple[Any, ...], node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if isinstance(node, yaml.Scalar) and node.value is None and types.NoneType in options:
@@ -259,7 +263,7 @@ class Decoder:
 
     def _anything(self, node: yaml.Node, path: KeyPath) -> Any:
         if isinstance(node, yaml.Scalar) and isinstance(node.value, float) and not math.isfinite(node.value):
-            return self.complain("invalid-value", node, path, f"{node.text} is not a finite number")
+            return self.add_error("invalid-value", node, path, f"{node.text} is not a finite number")
         if isinstance(node, yaml.Sequence):
             return self._list(list, (Any,), node, path, None)
         if isinstance(node, yaml.Mapping):
@@ -268,9 +272,7 @@ class Decoder:
 
     def _scalar(self, wanted: type, node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if not isinstance(node, yaml.Scalar):
-            return self.complain(
-                "wrong-type", node, path, f"{_found(node)} stands where {_NAMES[wanted]} belongs"
-            )
+            return self.add_error("wrong-type", node, path, f"must be {_NAMES[wanted]}, not {_found(node)}")
         if wanted is str:
             return self._text(node, path, meta)
         value: Any = node.value
@@ -283,17 +285,17 @@ class Decoder:
         too_large = wanted is float and value is not None and not abs(value) <= _LARGEST
         if value is None or too_large:
             if too_large:
-                return self.complain(
+                return self.add_error(
                     "invalid-value", node, path, f"is {node.text[:40]}, but must be a finite number"
                 )
             kind = f"{_NAMES[wanted]}{_least(meta)}"
-            return self.complain("wrong-type", node, path, f"{_found(node)} stands where {kind} belongs")
+            return self.add_error("wrong-type", node, path, f"must be {kind}, not {_found(node)}")
         return self._limited(value, node, path, meta)
 
     def _text(self, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
         text = "" if node.value is None else node.text
         if meta is not None and meta.min_length is not None and len(text.strip()) < meta.min_length:
-            return self.complain("invalid-value", node, path, "must not be empty")
+            return self.add_error("invalid-value", node, path, "must not be empty")
         return text
 
     def _limited(self, value: float, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
@@ -306,7 +308,7 @@ class Decoder:
             (meta.lt, "below", operator.ge),
         ):
             if limit is not None and broken(value, limit):
-                return self.complain(
+                return self.add_error(
                     "invalid-value", node, path, f"is {node.text[:40]}, but must be {words} {_number(limit)}"
                 )
         return value
@@ -345,7 +347,7 @@ def _with_empty(struct: type[msgspec.Struct], values: dict[str, Any]) -> msgspec
 
 
 def _empty(wanted: Any) -> Any:
-    """Return a value that stands for a bad one of a type; it need not be within the limits of the type."""
+    """Return an empty value of a type, in place of a bad one; it need not be within the limits of the type."""
     origin, args = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
         return _empty(args[0])

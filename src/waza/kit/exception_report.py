@@ -1,4 +1,4 @@
-"""Exceptions of other people's code: what they say in one line, where they were raised, and how it came to that."""
+"""Reports on exceptions of user code: one line, the place, and the traceback, without the frames of waza."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SourceLocation(NamedTuple):
 
 
 class ExceptionReport(NamedTuple):
-    """An exception without our frames: its place in code that is not ours, None where there is none."""
+    """An exception without the frames of waza: where it was raised in other code (or None), and its traceback."""
 
     error: BaseException
     place: SourceLocation | None
@@ -41,7 +41,7 @@ class ExceptionReport(NamedTuple):
 
 
 def describe_exception(error: BaseException, folder: str = "") -> ExceptionReport:
-    """Return what can be told of an exception that other people's code raised.
+    """Return a report on an exception that user code raised.
 
     The place is the last one in `folder`, where that is given and has one, else the last one that is not ours.
     """

@@ -13,7 +13,7 @@ class Frontmatter(msgspec.Struct, frozen=True):
     """A Markdown file in two parts.
 
     `meta` is the YAML between the markers: None where the file has no frontmatter, a Scalar of None where
-    nothing stands between them. `body` is all that follows the three dashes of the closing marker, so it
+    nothing is between them. `body` is all that follows the three dashes of the closing marker, so it
     normally starts with a line end. `body_line` is the line of the file that the body starts on.
     """
 

@@ -42,7 +42,7 @@ _OWN_SCOPES = (b"local", b"worktree")  # of configuration: it stands in the repo
 
 
 class GitError(WazaError):
-    """Git refused, could not be started or did not end; the message carries what git said.
+    """Git refused, could not be started or did not end; the message includes git's own.
 
     `exit_status` is that of a git which ended by itself.
     """
@@ -109,8 +109,10 @@ def _without(filters: Iterable[str]) -> list[str]:
 async def _filtered(target: Path, filters: set[str]) -> list[str]:
     """Return the files of a worktree that go through one of the filters."""
     files = await _git_bytes(target, "ls-files", "-z")
-    told = await _git_bytes(target, "check-attr", "--stdin", "-z", "filter", stdin=files) if files else b""
-    parts = [os.fsdecode(part) for part in told.split(b"\0")]
+    attributes = (
+        await _git_bytes(target, "check-attr", "--stdin", "-z", "filter", stdin=files) if files else b""
+    )
+    parts = [os.fsdecode(part) for part in attributes.split(b"\0")]
     return [name for name, value in zip(parts[::3], parts[2::3], strict=False) if value in filters]
 
 
@@ -159,7 +161,7 @@ class TreeEntry(msgspec.Struct, frozen=True):
 async def clone_bare(url: str, target: Path) -> None:
     """Clone a repository without a checkout, all branches and tags. Raises GitError, without the URL's secrets."""
     if url.startswith("-"):
-        raise GitError(f"{url!r} is no address of a repository")
+        raise GitError(f"{url!r} is not the URL of a repository")
     await _git(target.parent, "clone", "--quiet", "--mirror", "--", url, _place(target), fetches=True)
 
 
@@ -192,15 +194,15 @@ class _Listing:
         self.data = bytearray()
         self.over = asyncio.Event()
         self.overflows = False
-        self._room = most
+        self._remaining = most
 
     def keep(self, descriptor: int, data: bytes) -> None:
         """Take what git writes."""
         if descriptor != 1 or self.overflows:
             return
         self.data += data
-        self._room -= data.count(0)
-        self.overflows = self._room < 0 or len(self.data) > _MOST_LISTED
+        self._remaining -= data.count(0)
+        self.overflows = self._remaining < 0 or len(self.data) > _MOST_LISTED
         if self.overflows or not data:
             self.over.set()
 
@@ -261,7 +263,7 @@ async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"", fetches: b
         max_output=_MOST,
     )
     if not finished.ok:
-        said = finished.stderr.decode("utf-8", "replace").strip() or finished.ending
+        said = finished.stderr.decode("utf-8", "replace").strip() or finished.outcome
         error = GitError(f"git {_named(args)} in {directory}: {said}")
         error.exit_status = None if finished.timed_out else finished.returncode
         raise error from finished.cause
@@ -285,7 +287,7 @@ def _argv(*args: str) -> list[str]:
 def _environment(*, fetches: bool = False) -> dict[str, str]:
     """Return the environment in which git asks nothing, and works on the repository that we say.
 
-    Unless it is told to, it fetches nothing either: a partial clone names the programs that it fetches with.
+    Without `fetches` it fetches nothing either: a partial clone names the programs that it fetches with.
     """
     own = {name: value for name, value in os.environ.items() if name not in _INHERITED}
     local = {} if fetches else {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}

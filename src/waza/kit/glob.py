@@ -70,7 +70,7 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
 
 
 def _chunks(pattern: str) -> list[str]:
-    """Return what stands between the stars as regular expressions, in which no repetition is."""
+    """Return the parts between the stars as regular expressions without repetition."""
     chunks, i = [""], 0
     while i < len(pattern):
         if pattern[i] == "*":

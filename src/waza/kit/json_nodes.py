@@ -24,7 +24,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _WORDS: dict[str, Plain] = {"true": True, "false": False, "null": None}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _ADVICE = {
-    "'": "a text stands in double quotes",
+    "'": "write a text in double quotes",
     "/": "JSON has no comments; remove it",
     "#": "JSON has no comments; remove it",
     ",": "a value is missing before this comma",
@@ -39,7 +39,7 @@ class JsonError(YamlError):
 def load(data: bytes) -> Node:
     """Read one JSON value (UTF-8, with or without a byte order mark). Raises JsonError.
 
-    Strict, and stricter than the standard in that a key may stand only once in an object. Half of a
+    Strict, and stricter than the standard: duplicate keys are an error. Half of a
     surrogate pair becomes U+FFFD.
     """
     return _Reader(decode_utf8(data)).document()
@@ -76,7 +76,7 @@ def _finite(value: Any) -> Any:
 
 
 class _Reader:
-    """Reads a text from left to right; `at` is where it stands."""
+    """Reads a text from left to right; `at` is the current position."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -89,7 +89,7 @@ class _Reader:
         node = self._value(0)
         self._skip_blanks()
         if self.at < len(self.text):
-            self._fail("something stands behind the end of the document; remove it")
+            self._fail("text after the end of the document; remove it")
         return node
 
     def place(self, at: int) -> tuple[int, int]:
@@ -121,7 +121,7 @@ class _Reader:
             if key.text in found.entries:
                 lines = f"on lines {found.keys[key.text].line} and {key.line}"
                 raise JsonError(
-                    f"the key {key.text!r} stands twice, {lines}; keep one of them",
+                    f"duplicate key {key.text!r}, {lines}; keep one of them",
                     key.line,
                     key.column,
                     "duplicate-key",
@@ -144,7 +144,7 @@ class _Reader:
         return found
 
     def _opened(self, close: str) -> bool:
-        """Step over an opening bracket; tell whether something stands inside."""
+        """Step over an opening bracket; return whether anything is inside."""
         self.at += 1
         self._skip_blanks()
         return not self._closed(close)
@@ -163,7 +163,7 @@ class _Reader:
         self._skip_blanks()
         if self.text[self.at : self.at + 1] in ("]", "}"):
             self.at = comma
-            self._fail("a comma stands before a closing bracket; remove it")
+            self._fail("a comma before a closing bracket; remove it")
         return True
 
     def _closed(self, close: str) -> bool:
@@ -192,7 +192,7 @@ class _Reader:
             self._fail("this backslash begins no escape of JSON; write it as two")
         if sign == "\n":
             self._fail("a text may not go on in the next line; write \\n there, or close it with '\"'")
-        self._fail(f"a control character stands in a text; write \\u{ord(sign):04x}")
+        self._fail(f"a control character in a text; write \\u{ord(sign):04x}")
 
     def _bare(self) -> Scalar:
         line, column = self.place(self.at)
@@ -204,7 +204,7 @@ class _Reader:
             self._fail(_ADVICE.get(self.text[self.at : self.at + 1], "a value is missing here"))
         name = word.group()
         if name not in _WORDS:
-            self._fail(f"{name[:40]} is no value of JSON; {_advice_for(name)}")
+            self._fail(f"{name[:40]} is not a JSON value; {_advice_for(name)}")
         self.at = word.end()
         return Scalar(_WORDS[name], name, line, column)
 
@@ -219,7 +219,7 @@ def _advice_for(word: str) -> str:
     if word in ("NaN", "Infinity"):
         return "write a number, or leave it out"
     meant = {**{name: name for name in _WORDS}, "none": "null"}.get(word.lower())
-    return f"write {meant}" if meant else "a text stands in double quotes"
+    return f"write {meant}" if meant else "write a text in double quotes"
 
 
 def _number(text: str, line: int, column: int) -> int | float:

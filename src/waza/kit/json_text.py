@@ -37,7 +37,7 @@ def same_json(one: Any, other: Any, *, doubles: bool = False) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Tell numbers from everything else; booleans are none."""
+    """Return whether a value is a number; a boolean is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -47,23 +47,23 @@ class GroupSync:
     A thread, because a grader that computes holds up the event loop for longer than a line may wait.
     """
 
-    def __init__(self, sync: Callable[[], None], within: float = SYNC_DELAY) -> None:
-        self._sync, self._within = sync, within
+    def __init__(self, sync: Callable[[], None], delay: float = SYNC_DELAY) -> None:
+        self._sync, self._delay = sync, delay
         self._timer: threading.Timer | None = None
         self._timers = threading.Lock()  # guards the one above
         self._syncing = threading.Lock()
         self._closed = False
-        self.trouble: OSError | None = None  # why a sync failed; what was written before it may be lost
+        self.error: OSError | None = None  # why a sync failed; what was written before it may be lost
 
-    def soon(self) -> None:
+    def schedule(self) -> None:
         """Have what was written synced soon."""
         with self._timers:
             if self._timer is None:
-                self._timer = threading.Timer(self._within, self._run)
+                self._timer = threading.Timer(self._delay, self._run)
                 self._timer.daemon = True
                 self._timer.start()
 
-    def now(self) -> None:
+    def flush(self) -> None:
         """Wait until everything that was written is synced, or cannot be."""
         with self._timers:
             if self._timer is not None:
@@ -72,7 +72,7 @@ class GroupSync:
 
     def close(self) -> None:
         """Sync for the last time; `sync` is not called again."""
-        self.now()
+        self.flush()
         with self._syncing:
             self._closed = True
 
@@ -85,7 +85,7 @@ class GroupSync:
             try:
                 self._sync()
             except OSError as error:
-                self.trouble = error
+                self.error = error
 
 
 class LineFile:
@@ -127,7 +127,7 @@ class LineFile:
         """
         if b"\n" in line:
             raise ValueError("a line cannot hold a newline; encode it as one line of JSON")
-        self._complain()
+        self._raise_sync_error()
         offset = self._size
         try:
             write_all(self._descriptor, line + b"\n")
@@ -136,13 +136,13 @@ class LineFile:
                 os.ftruncate(self._descriptor, offset)
             raise write_error(self.path, error) from error
         self._size += len(line) + 1
-        self._group.soon()
+        self._group.schedule()
         return offset
 
     def sync(self) -> None:
         """Wait until all lines are on disk. Raises WazaError naming the file if they cannot be brought there."""
-        self._group.now()
-        self._complain()
+        self._group.flush()
+        self._raise_sync_error()
 
     def read_at(self, offset: int) -> bytes:
         """Return the line that begins at this offset, without its newline. Raises ValueError if none does."""
@@ -157,7 +157,7 @@ class LineFile:
         return read_lines(self.path)
 
     def close(self) -> None:
-        """Close the file and free the lock; doing it twice is harmless."""
+        """Close the file and free the lock; a second call does nothing."""
         self._reader.close()
         if self._descriptor >= 0:
             self._group.close()
@@ -172,9 +172,9 @@ class LineFile:
     ) -> None:
         self.close()
 
-    def _complain(self) -> None:
-        if self._group.trouble is not None:
-            raise write_error(self.path, self._group.trouble) from self._group.trouble
+    def _raise_sync_error(self) -> None:
+        if self._group.error is not None:
+            raise write_error(self.path, self._group.error) from self._group.error
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -202,7 +202,7 @@ def _lock_or_refuse(descriptor: int, path: Path) -> None:
 
 
 def _cut_torn_tail(descriptor: int) -> int:
-    """Cut what stands after the last newline, the trace of a crash in mid-write; return the size left."""
+    """Cut off what follows the last newline, the trace of a crash in mid-write; return the size left."""
     end = whole = os.lseek(descriptor, 0, os.SEEK_END)
     while whole:
         start = max(0, whole - _BLOCK)

@@ -24,8 +24,8 @@ _EXIT = 0.2  # seconds between the end of the output and the end of the process
 class LineProcess:
     """A child that is asked over stdin and answers over stdout, one line each, one question at a time.
 
-    Whatever goes wrong with a question ends the child with its whole tree, since a late answer would
-    be taken for the answer to the next question. `max_reply` is the longest answer, in bytes. `overhear`
+    Any error ends the child with its whole tree, since a late answer would
+    be taken for the answer to the next question. `max_reply` is the longest answer, in bytes. `on_stderr`
     gets what the child writes to stderr, as it comes, and empty bytes at its end.
     """
 
@@ -36,13 +36,13 @@ class LineProcess:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         max_reply: int = process.MAX_OUTPUT,
-        overhear: Callable[[bytes], None] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
     ) -> None:
         self._argv = argv
         self._cwd = cwd
         self._env = env
         self._max_reply = max_reply
-        self._overhear = overhear
+        self._on_stderr = on_stderr
         self._child: Child | None = None
         self._stdout = bytearray()
         self._stdout_closed = False
@@ -60,7 +60,7 @@ class LineProcess:
         return self._child.pid if self._child else None
 
     @property
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """The end of what it wrote to stderr."""
         return self._stderr.decode("utf-8", "replace").strip()
 
@@ -93,8 +93,8 @@ class LineProcess:
     def _keep(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self._stderr = (self._stderr + data)[-_LAST_WORDS:]
-            if self._overhear:
-                self._overhear(data)
+            if self._on_stderr:
+                self._on_stderr(data)
             return
         self._stdout_closed = self._stdout_closed or not data
         if len(self._stdout) <= self._max_reply:
@@ -118,26 +118,26 @@ class LineProcess:
     async def _why_it_died(self, child: Child) -> str:
         exited = await process.wait_at_most(_EXIT, child.exited)
         how = process.describe_exit(*child.status()) if exited else "it closed its output"
-        said = f": {self.last_words}" if self.last_words else ""
+        said = f": {self.stderr_tail}" if self.stderr_tail else ""
         return f"the process gave no answer ({how}){said}"
 
 
 class ProcessPool:
-    """At most `limit` children, each made by `started` when it is needed, and used again and again.
+    """At most `limit` children, each made by `start` when it is needed, and used again and again.
 
-    `started` returns a child that can be asked; what it raises goes to who wanted the child.
+    `start` returns a child that can be asked; what it raises goes to who wanted the child.
     """
 
-    def __init__(self, limit: int, started: Callable[[], Awaitable[LineProcess]]) -> None:
+    def __init__(self, limit: int, start: Callable[[], Awaitable[LineProcess]]) -> None:
         self._free = asyncio.Semaphore(limit)
-        self._started = started
+        self._start = start
         self._idle: list[LineProcess] = []
 
     @asynccontextmanager
-    async def child(self) -> AsyncIterator[LineProcess]:
-        """Lend a child that lives, as soon as there may be one more; after an exception it is ended."""
+    async def acquire(self) -> AsyncIterator[LineProcess]:
+        """Yield a living child, as soon as one is free; after an exception it is ended."""
         async with self._free:
-            child = await self._waiting() or await self._started()
+            child = await self._take_idle() or await self._start()
             try:
                 yield child
             except BaseException:  # also when cancelled
@@ -146,11 +146,11 @@ class ProcessPool:
             self._idle.append(child)
 
     async def aclose(self) -> None:
-        """End the children that wait. Call it when none is lent."""
+        """End the idle children. Call it when none is in use."""
         idle, self._idle = self._idle, []
         await asyncio.gather(*(child.aclose() for child in idle))
 
-    async def _waiting(self) -> LineProcess | None:
+    async def _take_idle(self) -> LineProcess | None:
         """Return a child that still lives, or None where none waits; dead ones are ended."""
         while self._idle:
             child = self._idle.pop()

@@ -1,4 +1,4 @@
-"""How many files this process may have open at the same time (`ulimit -n`): pipes and connections count, too."""
+"""Errors of the system in words, and the limit of open files (`ulimit -n`), which pipes and connections count against."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _USED_UP = {errno.EMFILE, errno.ENFILE}
 if sys.platform == "win32":
 
     def max_open_files() -> int | None:
-        """Return the limit, or None where there is none to speak of."""
+        """Return the limit, or None if there is no limit."""
         return None
 
 else:
     import resource
 
     def max_open_files() -> int | None:
-        """Return the limit, or None where there is none to speak of."""
+        """Return the limit, or None if there is no limit."""
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return None if limit == resource.RLIM_INFINITY else limit
 
 
 def describe_os_error(error: OSError) -> str:
-    """Return why the system refused, in its words; where descriptors have run out, with their limit."""
+    """Return the reason of an OSError for a message; if descriptors have run out, with their limit."""
     said = error.strerror or str(error)
     if error.errno in _USED_UP:
         return f"{said} (this process may have {max_open_files()}: ulimit -n)"

@@ -2,7 +2,7 @@ r"""Regular expressions that people write: RE2, the dialect of Go, in linear tim
 
 This is the only module that imports the RE2 binding. RE2 has no look-around, no back-references and
 no possessive or atomic groups; its classes are ASCII and `$` matches at the very end only. What it
-refuses is told in a sentence with the way out.
+refuses is reported with what to write instead.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _engine(text: str, options: Any) -> Any:
 
 
 def _has_any_byte(text: str) -> bool:
-    r"""Return whether `\C` stands in the pattern outside of `\Q...\E` and not after an escaped backslash."""
+    r"""Return whether `\C` is in the pattern outside of `\Q...\E` and not after an escaped backslash."""
     at = text.find("\\")
     while at >= 0:
         sign = text[at + 1 : at + 2]

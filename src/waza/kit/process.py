@@ -62,15 +62,15 @@ class FinishedProcess(msgspec.Struct, frozen=True, kw_only=True):
         return self.returncode == 0 and not self.timed_out
 
     @property
-    def ending(self) -> str:
-        """The end in words, for messages: `exit status 3`, `killed by SIGSEGV`, `time limit reached`."""
+    def outcome(self) -> str:
+        """How it ended, for messages: `exit status 3`, `killed by SIGSEGV`, `time limit reached`."""
         if self.start_error:
             return self.start_error
         return "time limit reached" if self.timed_out else describe_exit(self.returncode, self.signal)
 
 
 def describe_exit(returncode: int | None, signal: str) -> str:
-    """Return in words how a process ended that nobody stopped."""
+    """Return how a process ended, for messages."""
     return f"killed by {signal}" if signal else f"exit status {returncode}"
 
 
@@ -88,7 +88,7 @@ async def run(
 
     `env` replaces the environment (None: our own). Of stdout and of stderr the first `max_output`
     bytes are kept, the rest is read and dropped. `on_start` gets the process id. Cancelling kills the
-    whole tree first. A program that cannot be started is no exception: `start_error` tells.
+    whole tree first. A program that cannot be started raises nothing: `start_error` has the reason.
     """
     outputs = {1: _Capped(max_output), 2: _Capped(max_output)}
     try:
@@ -180,7 +180,7 @@ async def _kill_started(starting: asyncio.Task[tuple[Any, Child]], number: int) 
             child = (await asyncio.shield(starting))[1]
             child.signal_group(hard=True)
             kill_marked(number)
-            await wait_at_most(_REAP, child.over)
+            await wait_at_most(_REAP, child.closed)
     finally:
         if starting.cancelling():
             await _abandon(starting, number)
@@ -205,20 +205,20 @@ async def kill_tree(child: Child) -> None:
     noted: list[psutil.Process] = []
     try:
         if child.exited.is_set():
-            await wait_at_most(_REAP, child.over)
+            await wait_at_most(_REAP, child.closed)
         else:
             noted = _descendants(child.pid)
             child.signal_group(hard=False)
             await wait_at_most(_GRACE, child.exited)
     finally:  # also when cancelled during the grace
-        if not child.over.is_set():
+        if not child.closed.is_set():
             child.signal_group(hard=True)
         kill_marked(child.number, noted)
-    await wait_at_most(_REAP, child.over)
+    await wait_at_most(_REAP, child.closed)
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether there is a process with this id, of whomever."""
+    """Return whether there is a process with this id, of any user."""
     import psutil
 
     return psutil.pid_exists(pid)
@@ -236,20 +236,22 @@ def kill_leftovers() -> list[int]:
 
 def kill_marked(
     number: int | None,
-    noted: Sequence[psutil.Process] = (),
+    known: Sequence[psutil.Process] = (),
     *,
-    of: str | None = None,
+    owner: str | None = None,
     inside: Path | None = None,
 ) -> list[int]:
-    """Kill the `noted` processes and all with the mark of that child (None: of any); return their ids.
+    """Kill the `known` processes and all with the mark of a child (None: of any child); return their ids.
 
-    `of` is the owner of the mark, if it is not this process. `inside` spares marked processes that do not
+    `owner` is the owner of the mark (default: this process). `inside` spares marked processes that do not
     work in that directory, a real path, or below it.
     It blocks until they are gone, some milliseconds, so that it also serves a caller being cancelled.
     """
     killed: set[int] = set()
     for _ in range(_ROUNDS):
-        living = [process for process in noted if _lives(process)] + find_marked(number, of=of, inside=inside)
+        living = [process for process in known if _lives(process)] + find_marked(
+            number, owner=owner, inside=inside
+        )
         if not living:
             break
         for process in living:
@@ -260,7 +262,7 @@ def kill_marked(
 
 
 async def wait_at_most(seconds: float | None, event: asyncio.Event) -> bool:
-    """Wait for the event; return whether it came in time (None: however long that takes)."""
+    """Wait for an event; return whether it came within `seconds` (None: no limit)."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -301,7 +303,7 @@ class _Capped:
         self._limit = limit
 
     def add(self, data: bytes) -> None:
-        """Keep what there is room for."""
-        room = self._limit - len(self.data)
-        self.data += data[:room]
-        self.truncated = self.truncated or len(data) > room
+        """Keep the data up to the limit."""
+        free = self._limit - len(self.data)
+        self.data += data[:free]
+        self.truncated = self.truncated or len(data) > free

@@ -35,7 +35,7 @@ _given: set[int] = set()  # the numbers of all children; without any there is no
 
 
 def owner_id() -> str:
-    """Return how marks name this process."""
+    """Return the name of this process in marks."""
     return f"{os.getpid()}-{_SEED}"
 
 
@@ -47,25 +47,25 @@ def new_mark() -> tuple[int, str]:
 
 
 def has_marks() -> bool:
-    """Tell whether this process has marked anything."""
+    """Return whether this process has marked any child."""
     return bool(_given)
 
 
 def find_marked(
-    number: int | None, *, of: str | None = None, inside: Path | None = None
+    number: int | None, *, owner: str | None = None, inside: Path | None = None
 ) -> list[psutil.Process]:
-    """Return the living processes with the mark of a child (None: of any child) of an owner (None: us).
+    """Return the living processes with the mark of child `number` (None: of any child) of `owner` (None: this process).
 
-    `inside` leaves out those that do not work in that directory, a real path, or below it.
+    With `inside`, a real path, only those whose current directory is in it.
     """
     import psutil
 
-    named = owner_id() if of is None else of
+    owner = owner or owner_id()
     has_mark = _has_limit if _by_limit() else _has_variable
     found = []
     for pid in psutil.pids():
         with contextlib.suppress(psutil.Error):  # ended meanwhile, or not ours to look at
-            if has_mark(pid, named, number):
+            if has_mark(pid, owner, number):
                 process = psutil.Process(pid)
                 if process.status() != psutil.STATUS_ZOMBIE and (
                     inside is None or Path(process.cwd()).is_relative_to(inside)
@@ -74,16 +74,16 @@ def find_marked(
     return found
 
 
-def _has_variable(pid: int, named: str, number: int | None) -> bool:
+def _has_variable(pid: int, owner: str, number: int | None) -> bool:
     import psutil
 
-    wanted = f"{named}:{'' if number is None else number}"
+    wanted = f"{owner}:{'' if number is None else number}"
     marks = psutil.Process(pid).environ().get(MARK, "").split()
     return any(mark.startswith(wanted) if number is None else mark == wanted for mark in marks)
 
 
 def apply_mark(number: int) -> None:
-    """Give a child that other code started, with the mark in its environment, the whole mark."""
+    """Complete the mark of a child that other code started with the mark in its environment."""
     import psutil
 
     if _by_limit():
@@ -96,20 +96,20 @@ def apply_mark(number: int) -> None:
 if sys.platform == "linux":
     import resource
 
-    def _value(named: str, number: int) -> int:
-        whose = int.from_bytes(hashlib.sha256(named.encode()).digest()[:4])
+    def _value(owner: str, number: int) -> int:
+        whose = int.from_bytes(hashlib.sha256(owner.encode()).digest()[:4])
         return _FIRST + whose * _NUMBERS + number % _NUMBERS
 
     def _by_limit() -> bool:
         return resource.getrlimit(resource.RLIMIT_RTTIME)[1] == resource.RLIM_INFINITY
 
-    def _has_limit(pid: int, named: str, number: int | None) -> bool:
+    def _has_limit(pid: int, owner: str, number: int | None) -> bool:
         try:
             soft, _ = resource.prlimit(pid, resource.RLIMIT_RTTIME)
         except OSError:
             return False
-        first = _value(named, 0)
-        return first <= soft < first + _NUMBERS if number is None else soft == _value(named, number)
+        first = _value(owner, 0)
+        return first <= soft < first + _NUMBERS if number is None else soft == _value(owner, number)
 
     def _set_limit(pid: int, number: int) -> None:
         with contextlib.suppress(OSError):  # it has ended
@@ -142,7 +142,7 @@ else:
     def _by_limit() -> bool:
         return False
 
-    def _has_limit(pid: int, named: str, number: int | None) -> bool:
+    def _has_limit(pid: int, owner: str, number: int | None) -> bool:
         raise NotImplementedError
 
     def _set_limit(pid: int, number: int) -> None:

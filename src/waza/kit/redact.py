@@ -3,9 +3,9 @@
 Two levels. `text` and `value`, for results, journal and cache: the values that the run was given under names
 that look secret, and the kinds of `waza.kit.credentials`. `full_text` and `full_value`, for snapshots,
 transcripts, session logs and failure artifacts: besides these, long hex words, `basic` headers and mail
-addresses, and whatever stands under a key with a secret-looking name.
+addresses, and the values of keys with secret-looking names.
 
-Redact before cutting: half of a secret is not recognised. Done twice it changes nothing more.
+Redact before cutting: half of a secret is not recognised. A second pass changes nothing.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ class Redactor:
     def for_environment(cls, env: Mapping[str, str], *given: Any) -> Redactor:
         """Take the values of the variables of `env` whose names look secret, and those in what else was `given`.
 
-        `given` is JSON-like data such as the settings of a server: what stands in it under a name that looks
+        `given` is JSON-like data such as the settings of a server: the value of a name that looks
         secret, behind an option or in a header counts, however deep. Not taken, because they would be found in
         harmless text: values shorter than 8 characters (6 with letters and digits), numbers, and absolute paths
         that exist. A taken value is found as it is, escaped as in JSON and URLs, and in base64; of a key of several
-        lines each long line counts, and of JSON what stands in it under a secret name.
+        lines each long line counts, and of JSON the values of secret names.
         """
         values = {
             part.strip() for value in _secrets_of(dict(env), *given) for part in (value, *_parts(value))
@@ -106,12 +106,12 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return the text for results; the same object if nothing was found."""
-        return self._results.redacted(text)
+        return self._results.redact(text)
 
-    def finds(self, data: bytes) -> bool:
-        """Tell whether there may be something to redact for results in a JSON document, as it was encoded.
+    def may_find(self, data: bytes) -> bool:
+        """Return whether an encoded JSON document may hold something to redact for results.
 
-        It may be wrong to say yes, never to say no; one search of the whole is much cheaper than one a text.
+        False positives are possible, false negatives are not; one search of the whole is much cheaper than one a text.
         """
         spaced = data.replace(b"\\n", b"\n").replace(b"\\t", b"\t").replace(b"\\r", b"\r")
         suspicious = self._results.suspicious.search_bytes
@@ -126,12 +126,12 @@ class Redactor:
 
     def full_text(self, text: str) -> str:
         """Return the text for snapshots, logs and artifacts; the same object if nothing was found."""
-        return self._full.redacted(text)
+        return self._full.redact(text)
 
     def full_value(self, value: Any) -> Any:
         """Return JSON-like data for snapshots, logs and artifacts.
 
-        As `value`, and what stands under a key that contains SECRET, TOKEN, KEY and so on, in any case, is
+        As `value`, and the value of a key that contains SECRET, TOKEN, KEY and so on, in any case, is
         replaced as a whole; counts of tokens (a number under `input_tokens`) stay.
         """
         return _walk(value, self.full_text, KEY_DENY_LIST)
@@ -162,7 +162,7 @@ def redact_args(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
 
 
 class _Rules:
-    """What to redact: patterns of secrets, and what stands behind labels or is wrapped in lines of base64.
+    """Rules of what to redact: patterns of secrets, values behind labels, and lines of base64.
 
     `suspicious` matches wherever there may be any of it, so that most texts need one search only.
     """
@@ -175,8 +175,8 @@ class _Rules:
     def _secrets(self) -> Pattern:
         return compile_alternatives(self._patterns)
 
-    def redacted(self, text: str) -> str:
-        """Return the text without secrets; the same object if there are none."""
+    def redact(self, text: str) -> str:
+        """Return the text without secrets; the same object if it has no secrets."""
         if len(text) < _SHORTEST or not self.suspicious.search(text):
             return text
         clean = substitute_groups(
@@ -207,7 +207,7 @@ def _unless_harmless(kind: int, label: str, value: str, rest: str) -> str:
 
 
 def _secrets_of(*given: Any) -> Iterator[str]:
-    """Yield what stands under names that look secret, and behind labels in texts, however deep."""
+    """Yield the values of names that look secret, and those behind labels in texts, at any depth."""
     for value in given:
         if isinstance(value, dict):
             for name, item in value.items():
@@ -380,7 +380,7 @@ def _in_base64(char: str) -> str:
 
 
 def _base64_cores(secret: bytes) -> Iterator[str]:
-    """Return what base64 makes of the secret wherever it stands in the encoded bytes.
+    """Return what base64 makes of the secret at any position in the encoded bytes.
 
     Three bytes make four characters, so there are three ways; of each, the characters that also depend
     on the bytes before or after are left out.

@@ -128,7 +128,7 @@ def strict_json(text: str | bytes) -> object:
 
 
 def extract_json(text: str) -> object:
-    """Return the one JSON object or array that stands somewhere in a text.
+    """Return the one JSON object or array in a text.
 
     From left to right, each `{` or `[` may begin a value; after a value the search goes on behind it. A
     footnote such as `[1]` counts. Raises ValueError unless there is exactly one. Takes time in proportion

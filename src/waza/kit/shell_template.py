@@ -1,6 +1,6 @@
 r"""Variables in shell commands: `{{.Vars.key}}` becomes a reference to a variable of the shell.
 
-A value that stood in the command itself would be parsed by the shell: a cell with `$(touch x)` would run. So the
+A value in the command itself would be parsed by the shell: a cell with `$(touch x)` would run. So the
 value is handed over in the environment, and the command gets `"${NAME}"` in the form that its place demands: bare
 with quotes, in single quotes with these closed and opened again (`'"${NAME}"'`), in double quotes, here-documents
 and comments without any. The shell never parses what a variable expands to.
@@ -82,7 +82,7 @@ def render_command(command: str, names: Mapping[str, str]) -> str:
 class _Frame:
     """A part of a command that has rules of its own for quoting, such as a string or a substitution.
 
-    `command` is the command that what stands in it belongs to.
+    `command` is the command that its content belongs to.
     """
 
     def __init__(self, kind: str, command: ShellCommand, delimiter: str = "", *, tabs: bool = False) -> None:
@@ -91,7 +91,7 @@ class _Frame:
 
 
 class _Place(NamedTuple):
-    """Where a reference was placed."""
+    """Where a reference is."""
 
     reference: Reference
     command: ShellCommand
@@ -162,23 +162,23 @@ class _Walk:
         return self._commands[-1]
 
     def _ahead(self, count: int = 1) -> str:
-        """Return the next characters; a reference is none."""
+        """Return the next characters, with NUL in place of a reference."""
         items = self._items[self._at : self._at + count]
         return "".join(item if isinstance(item, str) else "\0" for item in items)
 
-    def _take(self, count: int = 1, *, said: bool = True) -> None:
-        """Take characters; `said`: as words of the command."""
+    def _take(self, count: int = 1, *, is_text: bool = True) -> None:
+        """Take characters; `is_text`: they are words of the command."""
         for item in self._items[self._at : self._at + count]:
             if isinstance(item, Reference):
                 return
             self._out.append(item)
             self._at += 1
-            if said and self._top.kind not in ("comment", "document", "literal_document"):
+            if is_text and self._top.kind not in ("comment", "document", "literal_document"):
                 self._top.command.text += item
 
     def _push(self, kind: str, count: int = 1) -> None:
         command = self._top.command
-        self._take(count, said=kind not in _BARE)
+        self._take(count, is_text=kind not in _BARE)
         if kind in _BARE:
             if command.unused and kind == "substitution" and count == 1:
                 command.opening = "("
@@ -188,7 +188,7 @@ class _Walk:
         self._frames.append(_Frame(kind, command))
 
     def _pop(self, count: int = 1) -> None:
-        self._take(count, said=self._top.kind not in _BARE)
+        self._take(count, is_text=self._top.kind not in _BARE)
         if len(self._frames) > 1:
             self._frames.pop()
 
@@ -219,7 +219,7 @@ class _Walk:
             self._top.command = self._begin(command)
         elif word in _CLOSING and command.around is not None and command.around.opening:
             self._top.command = command.around
-        self._take(len(word), said=word in _WITH_WORDS)
+        self._take(len(word), is_text=word in _WITH_WORDS)
 
     def _operator(self, char: str) -> None:
         """Take what parts commands or starts one inside of another."""
@@ -251,7 +251,7 @@ class _Walk:
     def _separate(self, count: int) -> None:
         """Take the sign behind a command."""
         before, pipe = self._top.command, self._ahead(count) in ("|", "|&")
-        self._take(count, said=False)
+        self._take(count, is_text=False)
         if not before.unused:
             self._top.command = self._begin(before.around)
             before.piped_to = self._top.command if pipe else None
@@ -373,9 +373,9 @@ class _Walk:
         kinds = [frame.kind for frame in self._frames]
         before = "".join(self._out[max(0, len(self._out) - 2) :])
         if before.endswith("$") or (before.endswith("\\") and before != "\\\\" and kinds[-1] != "single"):
-            return f"stands behind `{before[-1]}`, which would change what it means; remove that sign"
+            return f"follows `{before[-1]}`, which would change what it means; remove that sign"
         if kinds[-1] == "literal_document":
-            return "stands in a here-document with a quoted delimiter, which expands nothing; unquote it"
+            return "is in a here-document with a quoted delimiter, which expands nothing; unquote it"
         if not {"parameter", "arithmetic", "group"}.isdisjoint(kinds):
-            return "stands inside of `${...}` or `$((...))`; put the value into a variable first"
+            return "is inside of `${...}` or `$((...))`; put the value into a variable first"
         return ""

@@ -36,7 +36,7 @@ class ProcessTempdir:
         self._lines.append(msgspec.json.encode(process_marks.owner_id()))
 
     def note(self, line: bytes) -> None:
-        """Write a line that `find_stale_tempdirs` hands to whoever clears the directory."""
+        """Write a line that `find_stale_tempdirs` returns to the process that clears the directory."""
         self._lines.append(line)
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""What lies at a path: digests of files, and of all that is below a folder, to tell later what changed there."""
+"""Digests of files and folders, which show later what changed there."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class TreeTooLargeError(WazaError):
     """More lies below a folder than can be looked at again and again."""
 
 
-def digest_tree(root: Path, besides: Collection[Path] = (), *, limited: bool = True) -> dict[Path, bytes]:
-    """Return all that lies at a path and below it, with the digests of files.
+def digest_tree(root: Path, exclude: Collection[Path] = (), *, limited: bool = True) -> dict[Path, bytes]:
+    """Return every path at and below `root` with a digest.
 
-    Hidden files count, empty folders and what links lead to as well, each folder once. `besides` are left out, and what
+    Hidden files count, empty folders and what links lead to as well, each folder once. Paths in Paths in `exclude` are left out, and what
     git, Python and waza write. With `limited`, raises TooMuchError for a folder with more than MOST_FILES or MOST_BYTES.
     """
     found: dict[Path, bytes] = {}
@@ -47,7 +47,7 @@ def digest_tree(root: Path, besides: Collection[Path] = (), *, limited: bool = T
                 inner = _names(path)
             found[path] = mark + (b"unreadable folder" if inner is None else b"folder")
             below = [path / name for name in inner or () if not _is_left_out(name)]
-            rest += [one for one in below if one not in besides]
+            rest += [one for one in below if one not in exclude]
         else:
             size += status.st_size if status else 0
             found[path] = mark + digest_file(path)
@@ -57,13 +57,13 @@ def digest_tree(root: Path, besides: Collection[Path] = (), *, limited: bool = T
 
 
 def describe_changes(before: Mapping[K, object], now: Mapping[K, object]) -> str:
-    """Say what has changed between two inventories, the removed included, and what was added; or nothing."""
+    """Return in words what was changed, removed or added between two results of `digest_tree`; empty if nothing was."""
     if before == now:
         return ""
     changed = [key for key, what in before.items() if now.get(key) != what]
     added = [key for key in now if key not in before]
-    said = [(changed, "changed"), (added, "was added" if len(added) == 1 else "were added")]
-    return " and ".join(f"{_several(keys)} {what}" for keys, what in said if keys)
+    kinds = [(changed, "changed"), (added, "was added" if len(added) == 1 else "were added")]
+    return " and ".join(f"{_several(keys)} {what}" for keys, what in kinds if keys)
 
 
 def _several(keys: Sequence[object]) -> str:
@@ -79,7 +79,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _link(path: Path) -> bytes:
-    """Return where a link leads, or nothing for what is none."""
+    """Return where a link leads; empty if it is not a link."""
     try:
         return b"link to " + os.fsencode(path.readlink()) + b": " if path.is_symlink() else b""
     except OSError:
@@ -99,7 +99,7 @@ def _is_left_out(name: str) -> bool:
 
 
 def digest_file(path: Path) -> bytes:
-    """Return the digest of a file, or what stands for one that cannot be read."""
+    """Return the digest of a file, or a word such as `missing` for one that cannot be read."""
     try:
         status = path.stat()
     except OSError:

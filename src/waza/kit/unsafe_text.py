@@ -1,6 +1,6 @@
 """Text from elsewhere, made fit for a terminal, a log or a document.
 
-What agents, programs and people's files say may hold signs that steer whoever shows it: escape codes move the
+What agents, programs and people's files say may hold characters that affect its display: escape codes move the
 cursor of a terminal, bidirectional signs reorder what is read, signs without width hide it from people but not from
 models, and CI servers take some lines for commands.
 Everything that waza prints, and every value in the documents that it writes, passes through `escape_unsafe`; JSON is
@@ -48,10 +48,10 @@ def _steering_in_json() -> re.Pattern[str]:  # it takes long to compile, and few
 
 
 def escape_unsafe(text: str) -> str:
-    r"""Return the text so that showing it does nothing else.
+    r"""Return the text without anything that affects its display or is a command there.
 
     What steers a terminal or cannot be seen is written as an escape such as `\x1b`; tabs and newlines stay. The
-    command of a CI server gets a blank into its mark: `: :error::`, `# #vso[`, `- -- x`. Done twice it changes nothing more.
+    command of a CI server gets a blank into its mark: `: :error::`, `# #vso[`, `- -- x`. A second pass changes nothing.
     """
     return _COMMAND.sub(_with_blank, _UNSEEN.sub(_escape, text.replace("\r\n", "\n")))
 

@@ -1,7 +1,7 @@
 r"""Reading YAML 1.2: a tree of nodes that know their line, column and source text.
 
 PyYAML's own loader follows YAML 1.1 (`on` is a boolean, `012` is 10, `12:30:00` is 45000), merges
-duplicate keys in silence and forgets where things stood. So this reader takes the events of libyaml
+duplicate keys in silence and forgets the places of values. So this reader takes the events of libyaml
 and builds its own tree: scalars by the core schema of YAML 1.2, duplicate keys are mistakes, and
 every node keeps its place. It is the only module that imports yaml.
 
@@ -46,7 +46,7 @@ _WORDINGS = (
     ("find expected ':'", "there is no ': ' behind this key"),
     (
         "mapping values are not",
-        "a ': ' cannot stand here; put the value in quotes, or correct the indentation",
+        "a ': ' is not allowed here; put the value in quotes, or correct the indentation",
     ),
     ("unexpected end of stream", "the quote that opens here is never closed"),
     ("unexpected document indicator", "the quote that opens here is never closed"),
@@ -65,12 +65,12 @@ _WORDINGS = (
     ("cannot start any token", "a text that starts with this character must be put in quotes"),
     (
         "<document start>",
-        "this stands behind the end of the document; correct the brackets or the indentation",
+        "text after the end of the document; correct the brackets or the indentation",
     ),
     ("maximum nesting depth", f"nested deeper than {MAX_DEPTH} levels"),
 )
 _PLACED_AT_START = ("find expected ':'", "unexpected document indicator", "alphabetic or numeric")
-_TAB = "a tab stands where YAML wants blanks; indent with spaces"
+_TAB = "a tab cannot indent in YAML; indent with spaces"
 
 
 class YamlError(ValueError):
@@ -88,7 +88,7 @@ class YamlError(ValueError):
 
 
 class Scalar(msgspec.Struct, gc=False):
-    """One value, with `text` as it stands in the source (`1.10` stays `1.10`). `quoted`: or with a tag."""
+    """One value, with `text` as it is in the source (`1.10` stays `1.10`). `quoted`: or with a tag."""
 
     value: Plain
     text: str
@@ -175,7 +175,7 @@ def _decoded(data: bytes) -> str:
         column = bad.start() - (text.rfind("\n", 0, bad.start()) + 1) + 1
         code = ord(bad.group())
         raise YamlError(
-            f"the control character U+{code:04X} may not stand in YAML; remove it, or write it as an escape in double quotes",
+            f"the control character U+{code:04X} is not allowed in YAML; remove it, or write it as an escape in double quotes",
             line,
             column,
         )
@@ -348,7 +348,7 @@ class _Frame:
         if name in mapping.entries and name not in self.merged:
             first = mapping.keys[name].line
             raise YamlError(
-                f"the key {name!r} stands twice, on lines {first} and {key.line}; keep one of them",
+                f"duplicate key {name!r}, on lines {first} and {key.line}; keep one of them",
                 key.line,
                 key.column,
                 "duplicate-key",

@@ -160,7 +160,7 @@ class LoaderDiagnostics:
                 return code
         document = self._loading.document if of_suite else self._documents[problem.file].document
         level = "eval" if of_suite else "task"
-        return f"{level}.schema" if problem.path in document.faults else f"{level}.configuration"
+        return f"{level}.schema" if problem.path in document.error_paths else f"{level}.configuration"
 
     def _code_of_file(self, problem: Problem) -> str:
         """Return the code of a mistake in a file that is neither the suite's nor one of a readable task."""

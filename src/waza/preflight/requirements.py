@@ -55,7 +55,7 @@ def declared_graders(loading: Loading, source: TaskSource) -> list[DeclaredGrade
     for i, point in enumerate(source.file.checkpoints):
         scope, path = ("checkpoint", point.after_turn), ("checkpoints", i, "graders")
         found += _of_list(loading, source.document, point.graders, scope, path)
-    if source.document.faulty("checkpoints"):
+    if source.document.has_error("checkpoints"):
         found.append(DeclaredGrader("checkpoint", None, "", ("checkpoints",)))
     return found
 
@@ -70,7 +70,7 @@ def _of_list(
     for i, entry in enumerate(entries):
         default = loading.ref_names.get(entry.ref, "") if entry.ref else entry.type
         yield DeclaredGrader(*scope, entry.name or default, (*path, i))
-    if document.faulty(*path):
+    if document.has_error(*path):
         yield DeclaredGrader(*scope, "", path)  # what could not be read may be the one
 
 
@@ -98,7 +98,7 @@ def check_requirements(
     for i, requirement in enumerate(source.file.requirements):
         twins = [other.id for other in source.file.requirements[:i]]
         path = ("requirements", i)
-        if source.document.faulty(*path):
+        if source.document.has_error(*path):
             found.append(_describe_requirement(requirement, "invalid", "it has mistakes in its keys"))
             continue
         gaps = [*_shape(requirement, twins, path), *_coverage(requirement, declared, path)]

@@ -125,8 +125,8 @@ def _hides_graders(document: Document) -> bool:
     graders = child(document.root, "graders")
     count = len(graders.items) if isinstance(graders, yaml.Sequence) else 0
     return any(
-        document.blank("graders", i, key) for i in range(count) for key in ("type", "name", "ref")
-    ) or document.blank("graders")
+        document.is_placeholder("graders", i, key) for i in range(count) for key in ("type", "name", "ref")
+    ) or document.is_placeholder("graders")
 
 
 def _explain_no_data(name: str, names: set[str], kinds: set[str], *, triggers: bool) -> tuple[str, str]:

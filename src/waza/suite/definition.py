@@ -196,7 +196,7 @@ def _read_keys(wanted: type[T], path: Path, meta: yaml.Node | None) -> tuple[T, 
         entries = {key: node for key, node in meta.entries.items() if key in known}
         meta = yaml.Mapping(entries, meta.keys, meta.line, meta.column)
     decoder = Decoder(Document(display_path(path), meta))
-    keys, _ = decoder.salvage(wanted)
+    keys, _ = decoder.read_partial(wanted)
     return wanted() if keys is None else keys, decoder.problems
 
 

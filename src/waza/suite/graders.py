@@ -203,7 +203,7 @@ def _decode(scope: Scope, kind: type[Grader]) -> tuple[Grader | None, Scope]:
         place = scope.node or scope.document.root
         node = yaml.Mapping({}, {}, place.line, place.column)
     decoder = Decoder(scope.document, scope.loading.keys.of(scope.document, type(scope.loading.file)))
-    grader, document = decoder.salvage(kind, node, (*scope.path, "config"))
+    grader, document = decoder.read_partial(kind, node, (*scope.path, "config"))
     scope.loading.problems.extend(decoder.problems)
     return grader, Scope(scope.loading, document, scope.path)
 

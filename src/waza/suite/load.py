@@ -93,7 +93,7 @@ def _read_suite(path: Path, request: LoadOptions) -> Loading:
     version, problems = read_version(document)
     keys = UnknownKeyRule(strict=version.scenario, newer=version.newer)
     decoder = Decoder(document, keys.of(document, SuiteFile))
-    file, document = decoder.salvage(SuiteFile)
+    file, document = decoder.read_partial(SuiteFile)
     loading = Loading(
         path=path,
         document=document,

@@ -187,12 +187,12 @@ class Scope(msgspec.Struct, frozen=True):
     @property
     def has_error(self) -> bool:
         """Whether decoding found a mistake at the place or below it."""
-        return self.document.faulty(*self.path)
+        return self.document.has_error(*self.path)
 
     @property
     def is_blank(self) -> bool:
         """Whether the value at the place only replaces one that is wrong or missing."""
-        return self.document.blank(*self.path)
+        return self.document.is_placeholder(*self.path)
 
     def error(self, code: Code, message: str, hint: str = "") -> None:
         """Report an error at the place."""

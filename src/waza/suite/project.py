@@ -46,7 +46,7 @@ def _read(directory: Path) -> Project:
     storage = keys.storage if keys and keys.storage and keys.storage.enabled else None
     if storage and storage.provider and not storage.accountName:
         hint = "enabled: false switches the section off"
-        decoder.complain(
+        decoder.add_error(
             "missing-key", at(document, "storage"), ("storage",), "'accountName' is missing", hint
         )
     errors = [problem for problem in decoder.problems if problem.severity == "error"]

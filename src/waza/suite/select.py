@@ -45,8 +45,8 @@ def _tasks_may_be_unread(loading: Loading) -> bool:
     """Tell whether there may be other tasks, or other names and tags of tasks, than could be read."""
     if loading.file.tasks_from:
         return bool(loading.errors())
-    words = (source.document.faulty(key) for source in loading.sources for key in ("id", "name", "tags"))
-    return loading.unread or loading.document.faulty("tasks") or any(words)
+    words = (source.document.has_error(key) for source in loading.sources for key in ("id", "name", "tags"))
+    return loading.unread or loading.document.has_error("tasks") or any(words)
 
 
 def _match_tasks(

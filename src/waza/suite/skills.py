@@ -134,7 +134,7 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
         where.error("missing-key", message)
         return
     if not paths:
-        if not loading.document.faulty("config", "skill_directories"):
+        if not loading.document.has_error("config", "skill_directories"):
             where.error("missing-key", "needs config.skill_directories to look in")
         return
     report = find_required_skills(config.required_skills, paths, disabled_skills(loading))

@@ -37,7 +37,7 @@ def read_file_tasks(loading: Loading, base: Task) -> list[Task]:
     seen: set[str] = set()
     empty: dict[int, str] = {}
     for i, pattern in enumerate(loading.file.tasks):
-        if loading.document.blank("tasks", i):
+        if loading.document.is_placeholder("tasks", i):
             continue
         try:
             found = expand(loading.directory, pattern)
@@ -76,7 +76,7 @@ def _report_unmatched(loading: Loading, empty: dict[int, str], *, nothing: bool)
         message = f"0 tasks selected: no file matches {', '.join(empty.values())}"
         loading.at("tasks").error("unmatched-pattern", message, hint)
     elif nothing and not loading.file.tasks:
-        if not (loading.document.faulty("tasks") or loading.document.faulty("tasks_from")):
+        if not (loading.document.has_error("tasks") or loading.document.has_error("tasks_from")):
             message = "0 tasks selected: the suite names none"
             loading.at("tasks").error("missing-key", message, "add tasks: ['tasks/*.yaml']")
     else:
@@ -91,7 +91,7 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
         loading.unread = True
         return []
     decoder = Decoder(document, loading.keys.of(document, TaskFile))
-    file, document = decoder.salvage(TaskFile)
+    file, document = decoder.read_partial(TaskFile)
     loading.problems.extend(decoder.problems)
     if file is None:
         loading.unread = True

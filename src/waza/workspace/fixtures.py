@@ -29,7 +29,7 @@ class _Bundle(Keys, frozen=True, kw_only=True):
 
 
 class ToolFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A fixture file: its tools, where each stands in the document, and what is wrong with the file."""
+    """A fixture file: its tools, the path of each in the document, and the problems of the file."""
 
     document: Document
     tools: dict[str, McpTool] = {}
@@ -58,11 +58,11 @@ def read_tool_file(file: Path, unknown: UnknownKeyHandler) -> ToolFile:
         return ToolFile(document=Document(name, _nodes(None)), problems=[_unreadable(name, error)])
     decoder = Decoder(document, unknown)
     if _is_bundle(document.root):
-        bundle, document = decoder.salvage(_Bundle)
+        bundle, document = decoder.read_partial(_Bundle)
         tools = bundle.tools if bundle else {}
         places: dict[str, tuple[str, ...]] = {tool: ("tools", tool) for tool in tools}
     else:
-        tool, document = decoder.salvage(McpTool)
+        tool, document = decoder.read_partial(McpTool)
         tools = {file.stem: tool} if tool else {}
         places = dict.fromkeys(tools, ())
     return ToolFile(document=document, tools=tools, places=places, problems=decoder.problems)
@@ -113,8 +113,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object; keep one of them")
+        duplicate = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"duplicate key {duplicate!r} in an object; keep one of them")
     return entries
 
 
@@ -140,7 +140,7 @@ def _is_bundle(root: yaml.Node) -> bool:
 
 
 def _nodes(value: object) -> yaml.Node:
-    """Return JSON data as the nodes that a Decoder reads; their line 0 stands for the file as a whole."""
+    """Return JSON data as the nodes that a Decoder reads; line 0 means the file as a whole."""
     if isinstance(value, dict):
         keys = {key: yaml.Scalar(key, key, 0, 0) for key in value}
         return yaml.Mapping({key: _nodes(item) for key, item in value.items()}, keys, 0, 0)

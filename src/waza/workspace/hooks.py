@@ -30,7 +30,7 @@ _MOST = (
 
 
 class HookRun(msgspec.Struct, frozen=True, kw_only=True):
-    """How a hook went. `fatal`: it was not acceptable, and the hook says that this matters."""
+    """The result of a hook. `fatal`: its exit code is not acceptable, and the hook has `error_on_fail`."""
 
     command: str
     output: str

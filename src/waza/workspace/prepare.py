@@ -1,4 +1,4 @@
-"""Making the workspace of an attempt, and taking it away again.
+"""Creating the workspace of an attempt, and removing it.
 
 Nothing is copied wholesale: a workspace holds what the task names, in this order: git worktrees, the context
 fixture, `inputs.files`, instruction files. A later file replaces an earlier one at the same path.
@@ -35,10 +35,10 @@ class WorkspaceFile(msgspec.Struct, frozen=True):
     content: bytes = b""
 
 
-async def open_workspace(room: RunTempdir, task: Task, *, wanted: bool) -> AttemptWorkspace:
-    """Return the place of an attempt. Without files, and unless `wanted`, there is no workspace at all.
+async def open_workspace(tempdir: RunTempdir, task: Task, *, wanted: bool) -> AttemptWorkspace:
+    """Create the workspace of an attempt. Without files, and unless `wanted`, there is no workspace at all.
 
-    Raises ExecutorError where an input is missing or leads outside of its directory.
+    Raises ExecutorError if an input is missing or leads outside of its directory.
     """
     try:
         items = [*_fixture(task), *_files(task)]
@@ -50,19 +50,19 @@ async def open_workspace(room: RunTempdir, task: Task, *, wanted: bool) -> Attem
         raise ExecutorError(f"the workspace cannot be made: {error}") from error
     if not (wanted or items or instructions or task.inputs.repos):
         return AttemptWorkspace(workspace=None, workdir=None, environment=task.inputs.environment)
-    root = room.new_directory(task.id)
+    root = tempdir.new_directory(task.id)
     try:
-        return await _filled(room, root, task, items, instructions)
+        return await _fill(tempdir, root, task, items, instructions)
     except (OSError, ValueError) as error:
-        await room.remove_directory(root)
+        await tempdir.remove_directory(root)
         raise ExecutorError(f"the workspace cannot be made: {error}") from error
     except BaseException:
-        await room.remove_directory(root)
+        await tempdir.remove_directory(root)
         raise
 
 
-async def _filled(
-    room: RunTempdir,
+async def _fill(
+    tempdir: RunTempdir,
     root: Path,
     task: Task,
     items: Sequence[WorkspaceFile],
@@ -70,7 +70,7 @@ async def _filled(
 ) -> AttemptWorkspace:
     for repo in task.inputs.repos:
         target = _inside(root, repo.dest)
-        await room.add_worktree(
+        await tempdir.add_worktree(
             find_repository(task, repo), target, repo.commit or None, filters=repo.filters
         )
     resources = [_put(root, item) for item in [*items, *instructions]]
@@ -90,10 +90,10 @@ def find_repository(task: Task, repo: Repo) -> Path:
     return beside if beside.exists() else source.absolute()
 
 
-async def close_workspace(room: RunTempdir, place: AttemptWorkspace) -> None:
+async def close_workspace(tempdir: RunTempdir, place: AttemptWorkspace) -> None:
     """Remove the workspace of an attempt, unless workspaces are kept."""
     if place.workspace is not None:
-        await room.remove_directory(place.workspace)
+        await tempdir.remove_directory(place.workspace)
 
 
 def _fixture(task: Task) -> Iterator[WorkspaceFile]:

@@ -84,7 +84,7 @@ class AttemptMocks:
         )
         return output
 
-    def complaint(self) -> str:
+    def call_count_error(self) -> str:
         """Return which programs were not called as often as `expect_calls` says, or an empty text."""
         counts = Counter(invocation.command for invocation in self._invocations)
         return "; ".join(
@@ -95,13 +95,13 @@ class AttemptMocks:
         )
 
     def close(self) -> None:
-        """End all its connections; calls that come later are refused. Doing it twice is harmless."""
+        """End all its connections; calls that come later are refused. A second call does nothing."""
         for connection in self._connections:
             connection.cancel()
         self._closed(self)
 
-    def owns(self, connection: asyncio.Task[Any] | None) -> None:
-        """Take a connection, so that it ends when the mocks are closed."""
+    def add_connection(self, connection: asyncio.Task[Any] | None) -> None:
+        """Add a connection, which ends when the mocks are closed."""
         if connection is not None:
             self._connections.add(connection)
             connection.add_done_callback(self._connections.discard)
@@ -175,7 +175,7 @@ class Relay:
                 del self._mcp[token]
 
     def _place_script(self, name: str) -> None:
-        """Put what stands for a program on the PATH. It is the same for all attempts."""
+        """Put the script of a mocked program on the PATH. It is the same for all attempts."""
         script = self.bin / name
         call = [*_PYTHON, "command", self.address, str(script), "--"]
         if sys.platform == "win32":
@@ -191,7 +191,7 @@ class Relay:
         task.add_done_callback(self._connections.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection of a shim; whoever sends anything else is left without an answer."""
+        """Serve one connection of a shim; anything else gets no answer."""
         try:
             hello = _decoded(await _line(reader))
             if isinstance(hello, ProgramCall):
@@ -212,7 +212,7 @@ class Relay:
         self, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         mocked = self._mcp[token]
-        mocked.owns(asyncio.current_task())
+        mocked.add_connection(asyncio.current_task())
         loop = asyncio.get_running_loop()
         delayed: list[asyncio.TimerHandle] = []
         try:
@@ -231,7 +231,7 @@ class Relay:
         name = os.path.normcase(call.name)
         mocked = self._attempts.get(call.session)
         if mocked is not None and name in mocked.programs:
-            mocked.owns(asyncio.current_task())
+            mocked.add_connection(asyncio.current_task())
             output = mocked.run(call)
             await asyncio.sleep(output.delay)
             writer.write(_encoded(output))

@@ -1,6 +1,6 @@
-"""Room: the temporary directory that all workspaces of a run stand in, and the git worktrees in them.
+"""The temporary directory with all workspaces of a run, and the git worktrees in them.
 
-A run that is killed leaves its room behind, with a list of its worktrees; the next run clears it.
+A run that is killed leaves it, with a list of its worktrees; the next run clears it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from waza.kit.process import kill_marked
 from waza.kit.tempdirs import ProcessTempdir, find_stale_tempdirs, remove_tree
 
 KIND = "run"
-_KEPT = "kept"  # its presence says that the room is to stay
+_KEPT = "kept"  # if it exists, the directory is kept
 
 
 class Worktree(msgspec.Struct, frozen=True):
@@ -39,32 +39,32 @@ class RunTempdir:
         self._used = False
         self._numbers = itertools.count(1)
         self._worktrees: dict[Path, list[Worktree]] = {}
-        self._left: list[str] = []
-        # git locks a repository while it adds a worktree; asking twice at once fails.
+        self._failures: list[str] = []
+        # git locks a repository while it adds a worktree; two at once fail.
         self._git = asyncio.Lock()
 
     @property
-    def kept(self) -> Path | None:
-        """The directory that stays behind, if workspaces are kept and there are any."""
+    def kept_path(self) -> Path | None:
+        """The directory, if workspaces are kept and there are any; else None."""
         return self._own.path if self._own is not None and self.keep and self._used else None
 
     @property
     def kept_worktrees(self) -> list[Worktree]:
-        """The worktrees that stay behind."""
+        """The worktrees that are kept."""
         return [tree for trees in self._worktrees.values() for tree in trees]
 
     def open(self) -> None:
-        """Make the room, so that the next run finds what children of this one leave, should it be killed.
+        """Create the directory, so that the next run finds what children of this one leave if it is killed.
 
-        Where that is not possible, the first workspace will tell.
+        Errors are ignored here; they are raised for the first workspace.
         """
         with contextlib.suppress(OSError, WazaError):
-            self._opened()
+            self._ensure_open()
 
     def new_directory(self, label: str) -> Path:
         """Make an empty directory for an attempt."""
         name = f"{next(self._numbers):05d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', label)[:40]}"
-        directory = self._opened().path / name
+        directory = self._ensure_open().path / name
         directory.mkdir()
         self._used = True
         return directory
@@ -74,7 +74,7 @@ class RunTempdir:
     ) -> None:
         """Check out `commit` (default: HEAD) of the repository at `source`, an absolute path. Raises ExecutorError."""
         tree = Worktree(str(source), str(target))
-        own = self._opened()
+        own = self._ensure_open()
         workspace = own.path / target.relative_to(own.path).parts[0]
         own.note(msgspec.json.encode(tree))
         self._worktrees.setdefault(workspace, []).append(tree)
@@ -90,14 +90,14 @@ class RunTempdir:
         if self.keep:
             return
         async with self._git:
-            self._left += await _remove_workspace(directory, self._worktrees.get(directory, []))
+            self._failures += await _remove_workspace(directory, self._worktrees.get(directory, []))
             self._worktrees.pop(directory, None)  # only now: a removal that is cancelled is done again
 
     async def close(self) -> list[str]:
         """Remove everything, unless it is kept; return a sentence for each thing that could not be removed."""
         if self._own is None:
             return []
-        if self.kept:
+        if self.kept_path:
             (self._own.path / _KEPT).touch()
             for tree in self.kept_worktrees:
                 with contextlib.suppress(WazaError):  # the agent may have removed it
@@ -107,17 +107,17 @@ class RunTempdir:
         for directory in list(self._worktrees):
             await self.remove_directory(directory)
         if not await asyncio.to_thread(self._own.remove):
-            self._left.append(f"the temporary directory {self._own.path} could not be removed")
-        return self._left
+            self._failures.append(f"the temporary directory {self._own.path} could not be removed")
+        return self._failures
 
-    def _opened(self) -> ProcessTempdir:
+    def _ensure_open(self) -> ProcessTempdir:
         if self._own is None:
             self._own = ProcessTempdir(KIND)
         return self._own
 
 
 async def clear_stale_tempdirs() -> int:
-    """Clear up after processes that were killed; return how many temporary directories they had left.
+    """Remove the temporary directories of processes that were killed; return how many there were.
 
     What their children started and is still running is killed first.
     """
@@ -127,7 +127,7 @@ async def clear_stale_tempdirs() -> int:
             if (left.path / _KEPT).exists():
                 continue
             if left.owner:
-                kill_marked(None, of=left.owner)
+                kill_marked(None, owner=left.owner)
             found = [msgspec.json.decode(line, type=Worktree) for line in left.lines]
             for tree in found:
                 if Path(tree.target).is_relative_to(left.path):

@@ -6,8 +6,8 @@ waits for its start. Two uses:
     mcp ADDRESS TOKEN                    an MCP server: standard input and output are those of a connection
     command ADDRESS PROGRAM -- ARGS...   a program: one line of JSON asks, one answers
 
-An ADDRESS is the path of a unix socket, or `127.0.0.1:PORT`. PROGRAM is the path of the script that stands
-for the program: its name, in the directory that a search for the real one leaves out.
+An ADDRESS is the path of a unix socket, or `127.0.0.1:PORT`. PROGRAM is the path of the script in place
+of the program: its name, in the directory that a search for the real one leaves out.
 """
 
 import json
@@ -82,7 +82,7 @@ def run_command(address: str, program: str, args: list[str]) -> int:
 
 
 def ask(address: str, name: str, args: list[str]) -> dict[str, Any]:
-    """Tell waza of the call, and return its answer. Raises OSError and ValueError when there is none."""
+    """Send the call to waza, and return its answer. Raises OSError or ValueError without one."""
     call = {
         "name": name,
         "argv": args,

@@ -29,7 +29,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     root: Path
     digests: dict[str, str]
 
-    def written(self) -> tuple[WrittenFile, ...]:
+    def changed_files(self) -> tuple[WrittenFile, ...]:
         """Return the files that are new or changed by now, sorted by path. Blocks: call it in a thread."""
         now = take_snapshot(self.root).digests
         return tuple(
@@ -68,7 +68,7 @@ def _regular_files(root: Path) -> Iterator[Path]:
 
 
 def _digest(path: Path) -> str:
-    """Return the digest of a file, or nothing where it cannot be told."""
+    """Return the digest of a file, or an empty text if it cannot be read."""
     digest, size = hashlib.sha256(), 0
     try:
         descriptor = os.open(path, _FLAGS)

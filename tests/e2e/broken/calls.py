@@ -55,8 +55,8 @@ CASES: list[Case] = [
     ),
     case(
         "a broken project file",
-        ".waza.yaml:1:21: defaults.timeout: the text 'soon' stands where a whole number of at least 0 belongs",
-        ".waza.yaml:2:8: cache: a list stands where a mapping of keys belongs; write keys, such as enabled:, dir:",
+        ".waza.yaml:1:21: defaults.timeout: must be a whole number of at least 0, not the text 'soon'",
+        ".waza.yaml:2:8: cache: must be a mapping of keys, not a list; write keys, such as enabled:, dir:",
         files={".waza.yaml": "defaults: {timeout: soon}\ncache: [x]\n"},
     ),
     case(

@@ -54,17 +54,17 @@ graders:
     ),
     case(
         "wrong types of values",
-        "eval.yaml:5:12: graders[0].type: a list stands where a text belongs",
-        "eval.yaml:5:26: graders[0].name: a mapping stands where a text belongs",
-        "eval.yaml:5:42: graders[0].weight: the text 'heavy' stands where a number belongs",
-        "eval.yaml:5:57: graders[0].config: a list stands where a mapping belongs",
-        "eval.yaml:6:5: graders[1]: the text 'text' stands where a mapping of keys belongs; write keys, such as type:, name:, weight:",
+        "eval.yaml:5:12: graders[0].type: must be a text, not a list",
+        "eval.yaml:5:26: graders[0].name: must be a text, not a mapping",
+        "eval.yaml:5:42: graders[0].weight: must be a number, not the text 'heavy'",
+        "eval.yaml:5:57: graders[0].config: must be a mapping, not a list",
+        "eval.yaml:6:5: graders[1]: must be a mapping of keys, not the text 'text'; write keys, such as type:, name:, weight:",
         suite=SUITE + "graders:\n  - {type: [text], name: {a: b}, weight: heavy, config: [x]}\n  - text\n",
     ),
     case(
         "weights that are no numbers",
         "eval.yaml:5:35: graders[0].weight: is .nan, but must be a finite number",
-        "eval.yaml:6:35: graders[1].weight: the boolean true stands where a number belongs",
+        "eval.yaml:6:35: graders[1].weight: must be a number, not the boolean true",
         "eval.yaml:7:35: graders[2].weight: is 1e400, but must be a finite number",
         suite=SUITE
         + """\
@@ -133,7 +133,7 @@ graders:
         "text",
         "eval.yaml:5:47: graders[0].config.contains[0]: must not be empty; every text holds the empty one",
         "eval.yaml:5:51: graders[0].config.contains[1]: must not be empty; every text holds the empty one",
-        "eval.yaml:5:69: graders[0].config.not_contains: the text 'hello' stands where a list belongs; start each item with '- '",
+        "eval.yaml:5:69: graders[0].config.not_contains: must be a list, not the text 'hello'; start each item with '- '",
         suite=graded("text", "{contains: ['', ~], not_contains: hello}"),
     ),
     case(
@@ -158,15 +158,15 @@ graders:
     case(
         "program: values",
         "eval.yaml:5:39: graders[0].config.command: warning: there is no program 'x', so every run fails this check; it is sought beside the suite, in the current directory and on PATH",
-        "eval.yaml:5:57: graders[0].config.args: the text '-v' stands where a list belongs; start each item with '- '",
-        "eval.yaml:5:70: graders[0].config.timeout: the text '5m' stands where a whole number of at least 0 belongs",
+        "eval.yaml:5:57: graders[0].config.args: must be a list, not the text '-v'; start each item with '- '",
+        "eval.yaml:5:70: graders[0].config.timeout: must be a whole number of at least 0, not the text '5m'",
         suite=graded("program", "{command: x, args: -v, timeout: 5m}"),
     ),
     case(
         "prompt: values",
         "eval.yaml:5:55: graders[0].config.mode: the text 'both' is not one of: independent, pairwise",
         "eval.yaml:5:72: graders[0].config.threshold: is 2, but must be at most 1",
-        "eval.yaml:5:82: graders[0].config.model: a list stands where a text belongs",
+        "eval.yaml:5:82: graders[0].config.model: must be a text, not a list",
         suite=graded("prompt", "{prompt: x, mode: both, threshold: 2, model: [m]}"),
     ),
     case(
@@ -199,7 +199,7 @@ graders:
     case(
         "file: patterns",
         "eval.yaml:5:55: graders[0].config.content_patterns[0]: 'path' is missing",
-        "eval.yaml:5:96: graders[0].config.content_patterns[1].must_match: the text 'x' stands where a list belongs; start each item with '- '",
+        "eval.yaml:5:96: graders[0].config.content_patterns[1].must_match: must be a list, not the text 'x'; start each item with '- '",
         suite=graded("file", "{content_patterns: [{must_match: [x]}, {path: a, must_match: x}]}"),
     ),
     case(
@@ -231,7 +231,7 @@ graders:
     case(
         "behavior: limits",
         "eval.yaml:5:56: graders[0].config.max_tool_calls: is -1, but must be at least 0",
-        "eval.yaml:5:77: graders[0].config.max_duration_ms: the text '5s' stands where a whole number of at least 0 belongs",
+        "eval.yaml:5:77: graders[0].config.max_duration_ms: must be a whole number of at least 0, not the text '5s'",
         "eval.yaml:5:81: graders[0].config.required_tool: unknown key 'required_tool'; did you mean 'required_tools'?",
         suite=graded("behavior", "{max_tool_calls: -1, max_duration_ms: 5s, required_tool: [x]}"),
     ),
@@ -286,7 +286,7 @@ graders:
     ),
     case(
         "tool_constraint: texts for specs",
-        "eval.yaml:5:62: graders[0].config.expect_tools[0]: the text 'bash' stands where a mapping of keys belongs; write keys, such as tool:, command_pattern:, path_pattern:",
+        "eval.yaml:5:62: graders[0].config.expect_tools[0]: must be a mapping of keys, not the text 'bash'; write keys, such as tool:, command_pattern:, path_pattern:",
         suite=graded("tool_constraint", "{expect_tools: [bash]}"),
     ),
     case(

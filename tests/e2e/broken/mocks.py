@@ -68,9 +68,9 @@ command_mocks:
         "mock: values",
         "eval.yaml:5:3: mock.otput: unknown key 'otput'; did you mean 'output'?",
         "eval.yaml:6:16: mock.tool_calls[0]: 'name' is missing",
-        "eval.yaml:6:28: mock.tool_calls[1]: the text 'bash' stands where a mapping of keys belongs; write keys, such as name:, args:, result:",
+        "eval.yaml:6:28: mock.tool_calls[1]: must be a mapping of keys, not the text 'bash'; write keys, such as name:, args:, result:",
         "eval.yaml:6:41: mock.tool_calls[2].name: must not be empty",
-        "eval.yaml:6:54: mock.tool_calls[2].success: the number 1 stands where true or false belongs",
+        "eval.yaml:6:54: mock.tool_calls[2].success: must be true or false, not the number 1",
         "eval.yaml:6:57: mock.tool_calls[2].reslt: unknown key 'reslt'; did you mean 'result'?",
         "eval.yaml:7:11: mock.files[0]: 'path' is missing",
         "eval.yaml:7:35: mock.files[1].contents: unknown key 'contents'; did you mean 'content'?",
@@ -78,8 +78,8 @@ command_mocks:
         "eval.yaml:8:29: mock.usage.tokens: unknown key 'tokens'; did you mean 'input_tokens'?",
         "eval.yaml:9:13: mock.delay_ms: is -5, but must be at least 0",
         "eval.yaml:10:24: mock.judge.g[0].winner: the text 'C' is not one of: A, B, tie",
-        "eval.yaml:10:28: mock.judge.g[1]: the text 'yes' stands where a mapping of keys belongs; write keys, such as pass:, fail:, winner:",
-        "eval.yaml:10:37: mock.judge.h: a mapping stands where a list belongs; start each item with '- '",
+        "eval.yaml:10:28: mock.judge.g[1]: must be a mapping of keys, not the text 'yes'; write keys, such as pass:, fail:, winner:",
+        "eval.yaml:10:37: mock.judge.h: must be a list, not a mapping; start each item with '- '",
         suite=SUITE
         + """\
 mock:

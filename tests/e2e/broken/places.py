@@ -242,15 +242,15 @@ CASES: list[Case] = [
     ),
     case(
         "csv: range of words",
-        "eval.yaml:4:9: range[0]: the text 'first' stands where a whole number belongs",
-        "eval.yaml:4:16: range[1]: the number 1.5 stands where a whole number belongs",
+        "eval.yaml:4:9: range[0]: must be a whole number, not the text 'first'",
+        "eval.yaml:4:16: range[1]: must be a whole number, not the number 1.5",
         suite=rows("range: [first, 1.5]\n"),
         files={"a.csv": "prompt\na\nb\n"},
     ),
     # Trigger tests.
     case(
         "trigger tests: empty",
-        "trigger_tests.yaml:1:1: nothing stands where a mapping of keys belongs; write keys, such as skill:, should_trigger_prompts:, should_not_trigger_prompts:",
+        "trigger_tests.yaml:1:1: must be a mapping of keys, not nothing; write keys, such as skill:, should_trigger_prompts:, should_not_trigger_prompts:",
         files={"trigger_tests.yaml": ""},
     ),
     case(
@@ -271,10 +271,10 @@ CASES: list[Case] = [
     case(
         "trigger tests: wrong values",
         "trigger_tests.yaml:1:1: skil: unknown key 'skil'; did you mean 'skill'?",
-        "trigger_tests.yaml:1:1: 'skill' is missing; 'skil' is probably meant to be it",
+        "trigger_tests.yaml:1:1: 'skill' is missing; 'skil' is probably meant",
         "trigger_tests.yaml:3:12: should_trigger_prompts[0].prompt: must not be empty",
         "trigger_tests.yaml:3:28: should_trigger_prompts[0].confidence: the text 'sure' is not one of: high, medium",
-        "trigger_tests.yaml:4:3: should_trigger_prompts[1]: the text 'go' stands where a mapping of keys belongs; write keys, such as prompt:, reason:, confidence:",
+        "trigger_tests.yaml:4:3: should_trigger_prompts[1]: must be a mapping of keys, not the text 'go'; write keys, such as prompt:, reason:, confidence:",
         files={
             "trigger_tests.yaml": "skil: s\nshould_trigger_prompts:\n- {prompt: '', confidence: sure}\n- go\n"
         },
@@ -317,7 +317,7 @@ CASES: list[Case] = [
     ),
     case(
         "agent: tools are a text",
-        "x/a.agent.md:3:8: tools: the text 'bash' stands where a list belongs; start each item with '- '",
+        "x/a.agent.md:3:8: tools: must be a list, not the text 'bash'; start each item with '- '",
         suite=config("skill_directories: [x]") + "skill: a\n",
         files={"x/a.agent.md": "---\nname: a\ntools: bash\ndescription: d\n---\nText\n"},
     ),

@@ -69,13 +69,13 @@ CASES: list[Case] = [
     ),
     case(
         "suite: a NUL byte",
-        "eval.yaml:2:9: the control character U+0000 may not stand in YAML; remove it, or write it as an escape in double quotes",
+        "eval.yaml:2:9: the control character U+0000 is not allowed in YAML; remove it, or write it as an escape in double quotes",
         suite=b"name: s\nskill: a\0b\n",
     ),
     # YAML.
     case(
         "yaml: a tab",
-        "eval.yaml:3:1: a tab stands where YAML wants blanks; indent with spaces",
+        "eval.yaml:3:1: a tab cannot indent in YAML; indent with spaces",
         suite="name: s\nconfig:\n\texecutor: mock\n",
     ),
     case(
@@ -90,7 +90,7 @@ CASES: list[Case] = [
     ),
     case(
         "yaml: two colons",
-        "eval.yaml:1:8: not valid YAML: a ': ' cannot stand here; put the value in quotes, or correct the indentation",
+        "eval.yaml:1:8: not valid YAML: a ': ' is not allowed here; put the value in quotes, or correct the indentation",
         suite="name: s: t\n",
     ),
     case(
@@ -125,12 +125,12 @@ CASES: list[Case] = [
     ),
     case(
         "yaml: a key twice in the suite",
-        "eval.yaml:3:1: the key 'name' stands twice, on lines 1 and 3; keep one of them",
+        "eval.yaml:3:1: duplicate key 'name', on lines 1 and 3; keep one of them",
         suite="name: s\nconfig: {executor: mock}\nname: t\n",
     ),
     case(
         "yaml: a key twice in a task",
-        "t.yaml:4:1: the key 'graders' stands twice, on lines 2 and 4; keep one of them",
+        "t.yaml:4:1: duplicate key 'graders', on lines 2 and 4; keep one of them",
         task="id: t\ngraders: []\ninputs: {prompt: hi}\ngraders: []\n",
     ),
     case(
@@ -204,7 +204,7 @@ CASES: list[Case] = [
     ),
     case(
         "task: empty",
-        "t.yaml:1:1: nothing stands where a mapping of keys belongs; write keys, such as id:, name:, description:",
+        "t.yaml:1:1: must be a mapping of keys, not nothing; write keys, such as id:, name:, description:",
         task="",
     ),
     case(
@@ -214,12 +214,12 @@ CASES: list[Case] = [
     ),
     case(
         "task: a control character",
-        "t.yaml:2:20: the control character U+001B may not stand in YAML; remove it, or write it as an escape in double quotes",
+        "t.yaml:2:20: the control character U+001B is not allowed in YAML; remove it, or write it as an escape in double quotes",
         task="id: t\ninputs: {prompt: 'a\x1bb'}\n",
     ),
     case(
         "tasks: several kinds at once",
-        "a.task:1:1: a list stands where a mapping of keys belongs; write keys, such as id:, name:, description:",
+        "a.task:1:1: must be a mapping of keys, not a list; write keys, such as id:, name:, description:",
         "b.task:1:5: not valid YAML: the quote that opens here is never closed",
         "c.task: is a link to nothing",
         "d.task: is a directory, not a task file",

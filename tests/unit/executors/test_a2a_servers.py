@@ -150,7 +150,7 @@ def test_a_redirect_on_the_same_server_keeps_the_credentials(ours: Server, statu
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:port"])
 def test_an_address_that_is_none_is_told(url: str):
-    with pytest.raises(ExecutorError, match="is no address: "):
+    with pytest.raises(ExecutorError, match="is not a valid URL: "):
         ask(url)
 
 

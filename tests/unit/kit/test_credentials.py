@@ -138,7 +138,7 @@ def test_shapes(kind: str) -> None:
         assert REDACTOR.text(f"a ({secret}) b") == f"a ({PLACEHOLDER}) b"
         in_json = REDACTOR.text(rf"line\n{secret}\n")
         assert in_json in (rf"line{PLACEHOLDER}\n", rf"line\n{PLACEHOLDER}\n")
-        assert REDACTOR.finds(json.dumps({"a": [f"x\n{secret}"]}).encode())
+        assert REDACTOR.may_find(json.dumps({"a": [f"x\n{secret}"]}).encode())
     for text in near:
         assert REDACTOR.text(text) is text
 
@@ -152,7 +152,7 @@ def test_labels(kind: str) -> None:
         hidden = hidden.replace("SECRET", PLACEHOLDER)
         assert REDACTOR.text(f"say {given}") == f"say {hidden}"
         assert REDACTOR.text(f"say {hidden}") == f"say {hidden}"
-        assert REDACTOR.finds(json.dumps([f"x\n{given}"]).encode())
+        assert REDACTOR.may_find(json.dumps([f"x\n{given}"]).encode())
     for text in near:
         assert REDACTOR.text(text) is text
 

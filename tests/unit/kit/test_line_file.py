@@ -140,16 +140,16 @@ def test_what_is_written_during_a_sync_is_synced_by_one_more(tmp_path: Path) -> 
         begun.set()
         assert go.wait(60)
 
-    group = GroupSync(sync, within=0.0)
-    group.soon()
+    group = GroupSync(sync, delay=0.0)
+    group.schedule()
     assert begun.wait(60)
     for _ in range(300):
-        group.soon()
+        group.schedule()
     assert len(calls) == 1
     go.set()
     group.close()
     assert 2 <= len(calls) <= 3  # the one that was due, and the last one before the end
-    group.soon()
+    group.schedule()
     group.close()
     assert len(calls) <= 3
 

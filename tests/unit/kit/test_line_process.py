@@ -160,7 +160,7 @@ class Children:
         return one
 
     async def ask(self) -> bytes:
-        async with self.pool.child() as one:
+        async with self.pool.acquire() as one:
             return await one.ask(b"who", 120)
 
 
@@ -195,7 +195,7 @@ def test_a_pool_ends_a_child_whose_answer_is_not_taken():
         children = Children(1)
         first = await children.ask()
         with pytest.raises(KeyError):
-            async with children.pool.child():
+            async with children.pool.acquire():
                 raise KeyError
         assert find_leftovers() == []
         assert await children.ask() != first, "its place is free"
@@ -213,7 +213,7 @@ def test_a_pool_hands_on_why_a_child_did_not_start_and_goes_on():
         pool = ProcessPool(1, fails)
         for _ in range(2):
             with pytest.raises(ProcessDiedError, match="cannot be started"):
-                async with asyncio.timeout(120), pool.child():
+                async with asyncio.timeout(120), pool.acquire():
                     pass
 
     asyncio.run(scenario())

@@ -20,7 +20,7 @@ def test_output_status_and_input():
     code = "import sys; print(sys.stdin.read().upper()); print('oh', file=sys.stderr); sys.exit(3)"
     finished = asyncio.run(run(python(code), stdin="grüße".encode()))
     assert finished == FinishedProcess(returncode=3, stdout="GRÜSSE\n".encode(), stderr=b"oh\n")
-    assert finished.ending == "exit status 3"
+    assert finished.outcome == "exit status 3"
     assert not finished.ok
 
 
@@ -54,13 +54,13 @@ def test_directory_and_environment(tmp_path: Path):
 def test_killed_by_a_signal():
     finished = asyncio.run(run_shell("kill -SEGV $$"))
     assert (finished.returncode, finished.signal) == (None, "SIGSEGV")
-    assert finished.ending == "killed by SIGSEGV"
+    assert finished.outcome == "killed by SIGSEGV"
 
 
 def test_killed_by_a_signal_without_a_name():
     number = int(signal.SIGRTMIN) + 1
     finished = asyncio.run(run(python(f"import os; os.kill(os.getpid(), {number})")))
-    assert finished.ending == f"killed by signal {number}"
+    assert finished.outcome == f"killed by signal {number}"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_killed_by_a_signal_without_a_name():
 def test_what_cannot_be_started_is_told(argv, why):
     finished = asyncio.run(run(argv))
     assert why in finished.start_error
-    assert finished.ending == finished.start_error
+    assert finished.outcome == finished.start_error
     assert not finished.ok
 
 

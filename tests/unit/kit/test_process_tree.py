@@ -29,7 +29,7 @@ def test_time_limit_ends_the_whole_tree():
     assert find_leftovers() == []
     assert finished.timed_out
     assert finished.signal == "SIGKILL"
-    assert finished.ending == "time limit reached"
+    assert finished.outcome == "time limit reached"
 
 
 def test_what_was_said_before_the_time_limit_is_kept():
@@ -225,7 +225,7 @@ def test_cancelling_twice_kills_at_once(monkeypatch):
         with pytest.raises(asyncio.CancelledError):
             await task
         assert survivors(duration) == []
-        await children[0].over.wait()
+        await children[0].closed.wait()
 
     monkeypatch.setattr(process, "Child", Noted)
     asyncio.run(scenario())

@@ -123,7 +123,7 @@ def test_a_value_is_found_however_often_it_was_escaped(secret: str, times: int, 
         text = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
 
     assert Redactor([secret]).text(f"<{text}>") == f"<{PLACEHOLDER}>"
-    assert Redactor([secret]).finds(
+    assert Redactor([secret]).may_find(
         json.dumps({"a": f"<{text}>"}, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     )
 
@@ -139,7 +139,7 @@ def test_a_value_in_wrapped_base64_is_found(secret: str, before: bytes) -> None:
         clean = Redactor([secret]).text(text)
         assert PLACEHOLDER in clean
         assert secret.encode()[2:-2] not in base64.b64decode(clean.partition(PLACEHOLDER)[0] + "==")
-    assert Redactor([secret]).finds(json.dumps(wrapped).encode())
+    assert Redactor([secret]).may_find(json.dumps(wrapped).encode())
 
 
 def test_wrapped_base64_without_a_secret_stays() -> None:

@@ -249,7 +249,7 @@ class TestPlaces:
         root = read("a: 1\nb: 2\n", first_line=10)
         assert isinstance(root, Mapping)
         assert [key.line for key in root.keys.values()] == [10, 11]
-        assert fault("a: 1\na: 2\n", 10).startswith("11:1: the key 'a' stands twice, on lines 10 and 11")
+        assert fault("a: 1\na: 2\n", 10).startswith("11:1: duplicate key 'a', on lines 10 and 11")
         assert fault("a: 1\nb: [\n", 10).startswith("12:1: ")
         assert fault(b"a: 1\nb: \xff\n", 10).startswith("11:4: ")
 
@@ -305,11 +305,9 @@ class TestAnchorsAndMerges:
 
 class TestMistakes:
     def test_duplicate_keys_name_both_lines(self):
-        assert (
-            fault("a: 1\nb: 2\na: 3\n") == "3:1: the key 'a' stands twice, on lines 1 and 3; keep one of them"
-        )
-        assert fault("x:\n  - {a: 1, a: 2}\n").startswith("2:12: the key 'a' stands twice, on lines 2 and 2")
-        assert fault("1: a\n'1': b\n").startswith("2:1: the key '1' stands twice")
+        assert fault("a: 1\nb: 2\na: 3\n") == "3:1: duplicate key 'a', on lines 1 and 3; keep one of them"
+        assert fault("x:\n  - {a: 1, a: 2}\n").startswith("2:12: duplicate key 'a', on lines 2 and 2")
+        assert fault("1: a\n'1': b\n").startswith("2:1: duplicate key '1'")
 
     def test_a_key_may_repeat_in_another_mapping(self):
         assert value("a: {a: 1}\nb: {a: 2}\n") == {"a": {"a": 1}, "b": {"a": 2}}
@@ -323,12 +321,12 @@ class TestMistakes:
             ('k: ["a" "b"]\n', "1:9: not valid YAML: a list in [...] wants a ',' between its items and a ']' at its end"),
             ("k: {a: b\n", "1:4: not valid YAML: a mapping in {...} wants a ',' between its keys and a '}' at its end"),
             ("k: [a, , b]\n", "1:8: not valid YAML: a value is missing, or a bracket is not closed"),
-            ("k: a: b\n", "1:5: not valid YAML: a ': ' cannot stand here; put the value in quotes, or correct the indentation"),
-            ("a: b\n c: d\n", "2:3: not valid YAML: a ': ' cannot stand here; put the value in quotes, or correct the indentation"),
+            ("k: a: b\n", "1:5: not valid YAML: a ': ' is not allowed here; put the value in quotes, or correct the indentation"),
+            ("a: b\n c: d\n", "2:3: not valid YAML: a ': ' is not allowed here; put the value in quotes, or correct the indentation"),
             ("a:\n  b: c\n d: e\n", "3:2: not valid YAML: this does not fit the keys above; correct the indentation, or the quotes"),
             ("a: 'it's'\n", "1:8: not valid YAML: this does not fit the keys above; correct the indentation, or the quotes"),
             ("x: y\na\nb: c\n", "2:1: not valid YAML: there is no ': ' behind this key"),
-            ("{a: b}}\n", "1:7: not valid YAML: this stands behind the end of the document; correct the brackets or the indentation"),
+            ("{a: b}}\n", "1:7: not valid YAML: text after the end of the document; correct the brackets or the indentation"),
             ("- a\nb: c\n", "2:1: not valid YAML: this is no item of the list above; start it with '- ', or correct the indentation"),
             ("a: - b\n", "1:4: not valid YAML: a list cannot start here; start it on a line of its own, below its key"),
             ('a: "\\d"\n', "1:5: not valid YAML: write a backslash in double quotes as two, or use single quotes"),
@@ -336,8 +334,8 @@ class TestMistakes:
             ("a: *.yaml\n", "1:4: not valid YAML: a text that starts with '*' or '&' must be put in quotes"),
             ("a: %x\n", "1:4: not valid YAML: a text that starts with this character must be put in quotes"),
             ("é: `x`\n", "1:4: not valid YAML: a text that starts with this character must be put in quotes"),
-            ("a:\n\tb: c\n", "2:1: a tab stands where YAML wants blanks; indent with spaces"),
-            ("日本: |\n\tb\n", "2:1: a tab stands where YAML wants blanks; indent with spaces"),
+            ("a:\n\tb: c\n", "2:1: a tab cannot indent in YAML; indent with spaces"),
+            ("日本: |\n\tb\n", "2:1: a tab cannot indent in YAML; indent with spaces"),
             ("a: {{ .x }}\n", "1:5: a key must be a plain text; put a value that starts with '{' or '[' in quotes"),
             ("? [a]\n: b\n", "1:3: a key must be a plain text; put a value that starts with '{' or '[' in quotes"),
         ],
@@ -357,7 +355,7 @@ class TestMistakes:
 
     @pytest.mark.parametrize("char", ["\0", "\x07", "\x1b", "\x7f", "\x80", "\ufffe", "\uffff"])
     def test_control_characters(self, char):
-        wanted = f"2:4: the control character U+{ord(char):04X} may not stand in YAML; remove it, or write it as an escape in double quotes"
+        wanted = f"2:4: the control character U+{ord(char):04X} is not allowed in YAML; remove it, or write it as an escape in double quotes"
         assert fault(f"a: 1\nb: {char}\n") == wanted
 
     @pytest.mark.parametrize("char", ["\t", "\x85", "\u2028", "\ue000", "\U0001f600"])

@@ -39,7 +39,7 @@ CASES: list[tuple[Any, str]] = [
     ),
     ("3", "is the number 3, but must be an object"),
     ({"schemaVersion": "1.7.0"}, "'items' is missing"),
-    ({"schemaVersion": "1.7.0", "item": [TURN]}, "'items' is missing; 'item' is probably meant to be it"),
+    ({"schemaVersion": "1.7.0", "item": [TURN]}, "'items' is missing; 'item' is probably meant"),
     (
         {"schema_version": "1.7.0", "items": [TURN]},
         '\'schemaVersion\' is missing; write "schemaVersion": "1.7.0"',

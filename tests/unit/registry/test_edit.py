@@ -149,7 +149,7 @@ def test_layouts_that_are_left_to_the_person(text: str):
         ("graders: {a: 1}\n", "is no mapping of keys with a list of graders"),
         ("graders: text\n", "is no mapping of keys with a list of graders"),
         ("a: 1\nb: [\n", "the suite cannot be read, line"),
-        ("a: 1\na: 2\n", "line 2: the key 'a' stands twice"),
+        ("a: 1\na: 2\n", "line 2: duplicate key 'a'"),
     ],
 )
 def test_texts_that_are_no_suites(text: str, said: str):

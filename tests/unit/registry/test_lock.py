@@ -81,8 +81,8 @@ def test_locks_of_others(tmp_path: Path, text: str):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "waza.lock:1:1: nothing stands where"),
-        ("[]", "waza.lock:1:1: a list stands where"),
+        ("", "waza.lock:1:1: must be a mapping of keys, not nothing"),
+        ("[]", "waza.lock:1:1: must be a mapping of keys, not a list"),
         ("a: b: c", "waza.lock:1:5"),
         ("schema_version: 2", "waza.lock:1:17: schema_version: schema_version 2 is not readable"),
         (f"graders:\n- {{{ENTRY}}}\n- {{{ENTRY}}}", f"waza.lock:3:9: graders[1].ref: '{REF}' stands twice"),
@@ -92,8 +92,14 @@ def test_locks_of_others(tmp_path: Path, text: str):
         (f"graders: [{{{ENTRY.replace(COMMIT, '../' * 10)}}}]", "is no commit of 40 hexadecimal digits"),
         (f"graders: [{{{ENTRY.replace('sha256', 'md5')}}}]", "graders[0].digest: 'md5:"),
         (f"graders: [{{{ENTRY.replace('abab', 'ab')}}}]", "is no digest of the form sha256:<64"),
-        (f"graders: [{{{ENTRY}, trusted: 'maybe'}}]", "graders[0].trusted: the text 'maybe'"),
-        (f"graders: [{{{ENTRY}, trusted: 1}}]", "graders[0].trusted: the number 1"),
+        (
+            f"graders: [{{{ENTRY}, trusted: 'maybe'}}]",
+            "graders[0].trusted: must be true or false, not the text 'maybe'",
+        ),
+        (
+            f"graders: [{{{ENTRY}, trusted: 1}}]",
+            "graders[0].trusted: must be true or false, not the number 1",
+        ),
         (f"graders: [{{{ENTRY.replace(REF, EMPTY)}}}]", "graders[0].ref: must not be empty"),
         (f"<<<<<<< HEAD\ngraders: [{{{ENTRY}}}]\n=======\n", "waza.lock:"),
     ],

@@ -115,8 +115,8 @@ def test_why_a_registry_cannot_be_asked(tmp_path: Path, server: str, monkeypatch
     monkeypatch.setattr(Answers, "answers", answers)
     said = {
         "gone": "No such file",
-        "list.json": "a list stands where",
-        "empty.yaml": "nothing stands where",
+        "list.json": "must be a mapping of keys, not a list",
+        "empty.yaml": "must be a mapping of keys, not nothing",
         "broken.json": "Expecting property name",
         "ref.json": "'ref' is missing",
         "large.json": "larger than 4 MB",

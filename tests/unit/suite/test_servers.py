@@ -35,12 +35,12 @@ def told(root: Path, servers: str, more: str = "") -> list[str]:
     ("server", "wanted"),
     [
         ("x: {}", "x: has neither command nor url"),
-        ("x: 3", "x: the number 3 stands where a mapping of keys belongs"),
+        ("x: 3", "x: must be a mapping of keys, not the number 3"),
         ("x: {type: zzz, command: sh}", "x.type: the text 'zzz' is not one of: local, stdio, http, sse"),
         ("x: {comand: python}", "x.comand: unknown key 'comand'"),
         ("x: {command: sh, arg: [a]}", "x.arg: unknown key 'arg'"),
-        ("x: {command: [sh, -c]}", "x.command: a list stands where a text belongs"),
-        ("x: {command: sh, args: -c}", "x.args: the text '-c' stands where a list belongs"),
+        ("x: {command: [sh, -c]}", "x.command: must be a text, not a list"),
+        ("x: {command: sh, args: -c}", "x.args: must be a list, not the text '-c'"),
         (
             "x: {command: no-such-program-anywhere}",
             "x.command: there is no program 'no-such-program-anywhere'",
@@ -51,7 +51,7 @@ def told(root: Path, servers: str, more: str = "") -> list[str]:
         ("x: {type: stdio, url: 'http://h'}", "x: a server of type 'stdio' needs a command"),
         ("x: {url: localhost:80}", "x.url: 'localhost:80' is not the address of a server"),
         ("x: {url: 'http://h:99999'}", "x.url: 'http://h:99999' is not the address of a server"),
-        ("x: {command: sh, timeout: 5s}", "x.timeout: the text '5s' stands where a whole number"),
+        ("x: {command: sh, timeout: 5s}", "x.timeout: must be a whole number"),
     ],
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, server: str, wanted: str) -> None:

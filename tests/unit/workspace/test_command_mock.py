@@ -268,7 +268,10 @@ EITHER = ": needs either 'args' or 'args_regex'"
         ("{args: [], workdir: /x}", [".workdir: the path '/x' is absolute"]),
         ("{args: [], exit_code: 256}", [".exit_code: is 256"]),
         ("{args: [], exit_code: -1}", [".exit_code: is -1"]),
-        ("{args: [], exit_code: 1.5}", [".exit_code: the number 1.5"]),
+        (
+            "{args: [], exit_code: 1.5}",
+            [".exit_code: must be a whole number of at least 0, not the number 1.5"],
+        ),
         ("{args: [], environment: {' ': a}}", [".environment: ' ' is no variable name"]),
         ("{args: [], environment: {A=B: a}}", [".environment: 'A=B' is no variable name"]),
         ('{args: [], environment: {"A\\0": a}}', [".environment: 'A\\x00' is no variable name"]),

@@ -356,8 +356,8 @@ def test_a_fixture_file_is_json_and_not_yaml(tmp_path):
     ("content", "says"),
     [
         ("{", "not valid JSON"),
-        ("[1]", "a list stands where a mapping"),
-        ('{"responses": 5}', "stands where a list belongs"),
+        ("[1]", "must be a mapping of keys, not a list"),
+        ('{"responses": 5}', "must be a list, not"),
         (None, "holds no fixture"),
     ],
 )
@@ -476,8 +476,8 @@ BESIDE = "stands beside 'sequence'; move it into the steps"
             "{sequence: [{return: 1, delay_ms: -1}, {return: 1, delay_ms: 1.5}, {return: 1, delay_ms: soon}]}",
             [
                 ".sequence[0].delay_ms: is -1",
-                ".sequence[1].delay_ms: the number 1.5",
-                ".sequence[2].delay_ms: the text 'soon'",
+                ".sequence[1].delay_ms: must be a whole number of at least 0, not the number 1.5",
+                ".sequence[2].delay_ms: must be a whole number of at least 0, not the text 'soon'",
             ],
         ),
         ("{sequence: [{return: 1, delay_ms: 9223372036855}]}", [".sequence[0].delay_ms: is 9223372036855"]),
@@ -490,7 +490,7 @@ BESIDE = "stands beside 'sequence'; move it into the steps"
                 ".sequence[2].retrun: unknown key 'retrun'; did you mean 'return'?",
             ],
         ),
-        ("{sequence: {return: 1}}", [".sequence: a mapping stands where a list belongs; start each item with '- '"]),
+        ("{sequence: {return: 1}}", [".sequence: must be a list, not a mapping; start each item with '- '"]),
         (
             "{return: 1, delay_ms: 5}",
             [
@@ -544,10 +544,10 @@ def test_mistakes_in_fixtures_are_found_when_the_suite_is_loaded(tmp_path):
         ),
     ]
     assert said[3] == "bundle.json: tools.c: has no responses"
-    assert said[2].startswith("bundle.json: tools.d.responses: the number 5 stands where a list belongs")
+    assert said[2].startswith("bundle.json: tools.d.responses: must be a list, not the number 5")
     assert said[4:6] == [
         "e.json: has no responses",
-        "twice.json: the key 'responses' stands twice in one object; keep one of them",
+        "twice.json: duplicate key 'responses' in an object; keep one of them",
     ]
     assert said[6].startswith("utf.json: the JSON is not UTF-8")
     assert len(said) == 7

@@ -52,13 +52,13 @@ def test_nothing_is_made_before_it_is_needed(temp: Path):
     room = RunTempdir()
     assert list(temp.iterdir()) == []
     assert asyncio.run(room.close()) == []
-    assert room.kept is None
+    assert room.kept_path is None
 
 
 def test_a_room_without_a_workspace_is_not_kept(temp: Path):
     room = RunTempdir(keep=True)
     room.open()
-    assert room.kept is None
+    assert room.kept_path is None
     assert asyncio.run(room.close()) == []
     assert list(temp.iterdir()) == []
 
@@ -212,8 +212,8 @@ def test_kept_rooms_stay_with_all_that_is_in_them(temp: Path, repo: Path):
         return room
 
     room = asyncio.run(use())
-    assert room.kept is not None
-    assert (room.kept / "00001-x/tree/v").exists()
+    assert room.kept_path is not None
+    assert (room.kept_path / "00001-x/tree/v").exists()
     assert [Path(tree.source) for tree in room.kept_worktrees] == [repo]
     assert len(worktrees(repo)) == 1
     for tree in room.kept_worktrees:  # unlocked: what is kept belongs to its user

@@ -14,7 +14,7 @@ from waza.workspace.snapshot import take_snapshot
 
 
 def changes(before: snapshot.Snapshot) -> dict[str, str]:
-    return {file.path: file.sha256 for file in before.written()}
+    return {file.path: file.sha256 for file in before.changed_files()}
 
 
 def digest(data: bytes) -> str:
@@ -24,12 +24,12 @@ def digest(data: bytes) -> str:
 def test_new_and_changed_files_are_written_ones(tmp_path: Path):
     write_tree(tmp_path, {"same": "same", "old": "old", "gone": "gone", "sub/dir/left": "left"})
     before = take_snapshot(tmp_path)
-    assert before.written() == ()
+    assert before.changed_files() == ()
     (tmp_path / "gone").unlink()
     (tmp_path / "same").write_text("other")
     (tmp_path / "same").write_text("same")
     write_tree(tmp_path, {"old": b"new\r\n", "z": b"\0\xff", "sub/Ü b.txt": "", "Z": "upper"})
-    assert before.written() == (
+    assert before.changed_files() == (
         WrittenFile(path="Z", sha256=digest(b"upper")),
         WrittenFile(path="old", sha256=digest(b"new\r\n")),
         WrittenFile(path="sub/Ü b.txt", sha256=digest(b"")),
@@ -100,4 +100,4 @@ def test_a_workspace_that_is_gone_has_no_files(tmp_path: Path):
     before = take_snapshot(write_tree(tmp_path / "w", {"a": "a"}))
     (tmp_path / "w" / "a").unlink()
     (tmp_path / "w").rmdir()
-    assert before.written() == ()
+    assert before.changed_files() == ()

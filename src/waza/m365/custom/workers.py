@@ -84,16 +84,16 @@ class CustomWorkers:
 
     async def warm(self) -> str:
         """Have a child ready, and return the name of the class that it found. Raises ImportFailed."""
-        async with self._pool.child():
+        async with self._pool.acquire():
             return self._loaded
 
     async def ask(self, **question: object) -> WorkerAnswer:
         """Have a call answered. Raises ImportFailed or CallFailed; the child has ended then."""
-        async with self._pool.child() as child:
+        async with self._pool.acquire() as child:
             try:
                 return await self._ask_child(child, question)
             except TimeoutError:
-                note = f"; it last wrote: {child.last_words}" if child.last_words else ""
+                note = f"; it last wrote: {child.stderr_tail}" if child.stderr_tail else ""
                 raise CallFailedError(f"it gave no result within {self._timeout:g} s{note}") from None
             except ProcessDiedError as error:
                 raise CallFailedError(str(error)) from None
@@ -104,7 +104,7 @@ class CustomWorkers:
 
     async def _start_child(self) -> LineProcess:
         """Return a new child that has imported the evaluator."""
-        child = LineProcess(_ARGV, env=_environment(), overhear=_OutputLog(self.evaluator.name))
+        child = LineProcess(_ARGV, env=_environment(), on_stderr=_OutputLog(self.evaluator.name))
         try:
             await child.start()
             answer = await self._ask_child(child, self._setup)
