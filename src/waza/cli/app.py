@@ -20,7 +20,6 @@ from waza.errors import (
     SuiteError,
     WazaError,
 )
-from waza.kit.names import nearest_name
 from waza.version import __version__
 
 COMMANDS = {
@@ -60,6 +59,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; say which one was probably meant."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from waza.kit.names import nearest_name
+
             meant = nearest_name(args[0], COMMANDS)
             hint = f" Did you mean {meant!r}?" if meant else f" Commands: {', '.join(COMMANDS)}."
             raise click.UsageError(f"there is no command {args[0]!r}.{hint}", ctx)
