@@ -136,7 +136,7 @@ def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None
     passed = sum(trial.status == "passed" for trial in trials)
     interval = _bootstrap(_seed(task_id, weighted), weighted) if n > 1 else None
     late = any(trial.status == "passed" and trial.attempts > 1 for trial in trials)
-    lower, upper = stats.wilson(passed, n)
+    variance = stats.variance(plain)
     return TaskStats(
         pass_rate=number(passed / n),
         flakiness_percent=number(stats.flakiness_percent(passed, n)),
@@ -148,15 +148,15 @@ def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None
         avg_weighted_score=number(stats.mean(weighted)),
         min_score=number(min(plain)),
         max_score=number(max(plain)),
-        std_dev_score=number(stats.std_dev(plain)),
-        score_variance=number(stats.variance(plain)),
+        std_dev_score=number(math.sqrt(variance)),
+        score_variance=number(variance),
         ci95_lo=interval.lower if interval else 0,
         ci95_hi=interval.upper if interval else 0,
         flaky=0 < passed < n or late,
         avg_duration_ms=sum(trial.duration_ms for trial in trials) // n,
         bootstrap_ci=interval,
         is_significant=_significant(interval) if interval else None,
-        pass_rate_ci=_interval(lower, upper, passed / n) if n > 1 else None,
+        pass_rate_ci=_interval(*stats.wilson(passed, n), passed / n) if n > 1 else None,
     )
 
 

@@ -100,7 +100,7 @@ def _struct(value: msgspec.Struct) -> msgspec.Struct:
     changes = {}
     for name, tidy in _plan(type(value)):
         found = getattr(value, name)
-        if found or isinstance(found, float):
+        if isinstance(found, float) or (found and tidy is not number):
             changes[name] = tidy(found)
     return msgspec.structs.replace(value, **changes) if changes else value
 
