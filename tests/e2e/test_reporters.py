@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
-from tests.support.program import Ended, environment, mock_suite, strict_json, waza, write_tree
-
-import waza as package
+from tests.support.packages import install_package
+from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
 REPORTER = """
 import json
@@ -88,22 +84,7 @@ def test_a_reporter_is_installed_with_its_package(tmp_path: Path):
             ),
         },
     )
-    home = tmp_path / "environment"
-    bin_directory = home / ("Scripts" if sys.platform == "win32" else "bin")
-    python = bin_directory / Path(sys.executable).name
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    offline = ["--no-index", "--no-deps"]
-
-    def call(*words: str | Path) -> None:
-        subprocess.run(list(map(str, words)), check=True, env=environment(), cwd=tmp_path)
-
-    call(*pip, "wheel", *offline, "--no-build-isolation", "-w", tmp_path, project)
-    (wheel,) = tmp_path.glob("*.whl")
-    call(sys.executable, "-m", "venv", "--without-pip", home)
-    call(*pip, "--python", python, "install", *offline, wheel)
-    (installed,) = home.rglob("bell.py")
-    ours = (sysconfig.get_path("purelib"), Path(package.__file__).parents[1])  # waza and what it needs
-    (installed.parent / "waza.pth").write_text("\n".join(map(str, ours)), encoding="utf-8")
+    python = install_package(project, tmp_path)
     suite = mock_suite(tmp_path, TASKS)
     ended = waza("run", suite, "--reporter", "bell:bell.json", cwd=tmp_path, python=python)
     assert (ended.code, strict_json((tmp_path / "bell.json").read_text())) == (1, SUMMARY)

@@ -1,0 +1,85 @@
+"""The packages in examples/plugins: installed as they are, they do what the pages about them say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.packages import install_package
+from tests.support.program import Ended, waza, write_tree
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = ROOT / "examples" / "plugins"
+PAGES = ROOT / "docs" / "extending"
+
+
+@pytest.fixture(params=["executor", "grader", "reporter"])
+def kind(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+def run(tmp_path: Path, kind: str, *flags: str) -> Ended:
+    project = shutil.copytree(
+        PLUGINS / kind, tmp_path / kind, ignore=shutil.ignore_patterns("__pycache__", ".waza")
+    )
+    python = install_package(project, tmp_path)
+    return waza("run", "eval.yaml", *flags, cwd=project, python=python)
+
+
+def only_runs(ended: Ended) -> dict[str, dict[str, Any]]:
+    return {task["test_id"]: task["runs"][0] for task in ended.results()["tasks"]}
+
+
+@pytest.mark.slow
+def test_the_grader_is_installed_and_asked(tmp_path: Path):
+    ended = run(tmp_path, "grader")
+    assert (ended.code, "warning" in ended.err) == (1, False), ended.out + ended.err
+    verdicts = {name: task["validations"]["short"] for name, task in only_runs(ended).items()}
+    assert {name: one["passed"] for name, one in verdicts.items()} == {"short": True, "long": False}
+    assert verdicts["long"]["feedback"] == (
+        "a sentence of 11 words, at most 8 allowed: It repeats every task as ..."
+    )
+    assert verdicts["long"]["score"] == 0.5
+    write_tree(ended.cwd, {"eval.yaml": (ended.cwd / "eval.yaml").read_text().replace("8", "8, ignore: ' '")})
+    refused = waza("run", "eval.yaml", cwd=ended.cwd, python=tmp_path / "environment" / "bin" / "python")
+    assert refused.code == 2
+    assert "ignore: must not be blank; leave it out" in refused.err
+
+
+@pytest.mark.slow
+def test_the_executor_is_installed_and_answers(tmp_path: Path):
+    ended = run(tmp_path, "executor")
+    assert (ended.code, "warning" in ended.err) == (1, False), ended.out + ended.err
+    runs = only_runs(ended)
+    assert (runs["known"]["status"], runs["known"]["final_output"]) == ("passed", "It tests skills.")
+    assert (runs["unknown"]["status"], runs["unknown"]["error_msg"]) == (
+        "error", "no word of the prompt is in the list of answers",
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_reporter_is_installed_and_writes(tmp_path: Path):
+    ended = run(tmp_path, "reporter", "--reporter", "tap:results.tap")
+    assert (ended.code, "warning" in ended.err) == (1, False), ended.out + ended.err
+    assert (ended.cwd / "results.tap").read_text().splitlines()[:4] == [
+        "TAP version 13", "1..3", "ok 1 - two-tasks: polite", "not ok 2 - two-tasks: rude # failed",
+    ]  # fmt: skip
+    assert (ended.cwd / "results.tap").read_text().splitlines()[4].startswith("not ok 3 - verdict # ")
+
+
+def test_a_page_shows_the_files_of_the_package(kind: str):
+    page = (PAGES / f"{kind}.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    (module,) = (path.name for path in (PLUGINS / kind).glob("*.py"))
+    assert shown.keys() == {"pyproject.toml", module, "eval.yaml"}
+    for name, text in shown.items():
+        assert text == (PLUGINS / kind / name).read_text(encoding="utf-8")
+
+
+def test_the_packages_use_public_names_alone(kind: str):
+    (module,) = (PLUGINS / kind).glob("*.py")
+    assert set(re.findall(r"^(?:from|import) (waza\S*)", module.read_text(), re.MULTILINE)) == {"waza"}

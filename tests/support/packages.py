@@ -1,0 +1,34 @@
+"""Packages of plugins, installed as users install them: into an environment of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import waza
+from tests.support.program import environment
+
+
+def install_package(project: Path, root: Path) -> Path:
+    """Install a project into a fresh environment below `root`, which also has waza; return its Python.
+
+    Nothing is fetched: what waza needs is that of the environment of the tests.
+    """
+    home = root / "environment"
+    python = home / ("Scripts" if sys.platform == "win32" else "bin") / Path(sys.executable).name
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    offline = ["--no-index", "--no-deps"]
+
+    def call(*words: str | Path) -> None:
+        subprocess.run(list(map(str, words)), check=True, env=environment(), cwd=root)
+
+    call(*pip, "wheel", *offline, "--no-build-isolation", "-w", root, project)
+    (wheel,) = root.glob("*.whl")
+    call(sys.executable, "-m", "venv", "--without-pip", home)
+    call(*pip, "--python", python, "install", *offline, wheel)
+    (packages,) = {path.parent for path in home.rglob("*.dist-info")}
+    ours = (sysconfig.get_path("purelib"), Path(waza.__file__).parents[1])  # what waza needs, and waza
+    (packages / "waza.pth").write_text("\n".join(map(str, ours)), encoding="utf-8")
+    return python
