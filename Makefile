@@ -3,13 +3,13 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser promptflow test test-quick check lint fmt build install bench fuzz schemas reference lock clean
+.PHONY: demo runtime browser promptflow test test-quick check lint fmt build install bench fuzz schemas reference docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
 # check first: it is quick and says most. Then every test, on all cores.
-test: check runtime browser promptflow
+test: check docs runtime browser promptflow
 	$(BIN)/python -m pytest -n auto
 
 test-quick: $(STAMP)
@@ -74,12 +74,24 @@ schemas: $(STAMP)
 reference: $(STAMP)
 	$(BIN)/python scripts/reference.py
 
+# The site, in site/. It is built offline; a broken link, a page without a way to it and whatever would be loaded from
+# elsewhere are errors. The variable silences a note of the theme's about its successor.
+DOCS := .venv/docs
+docs: $(DOCS)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+
+$(DOCS)/.installed: requirements/docs.txt | $(STAMP)
+	$(PY) -m venv --clear $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	touch $@
+
 # Writes the files below requirements anew from pyproject.toml.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
   --no-emit-index-url --no-emit-find-links --no-annotate pyproject.toml
 lock: $(STAMP)
 	$(COMPILE) --extra dev -o requirements/dev.txt
 	$(COMPILE) --extra m365 --extra promptflow -o requirements/promptflow.txt
+	$(COMPILE) --extra docs -o requirements/docs.txt
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	$(PY) -m venv .venv

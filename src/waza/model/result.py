@@ -302,6 +302,7 @@ class TaskResult(ResultPart, frozen=True, kw_only=True):
     """
 
     cached: bool = False
+    """The answers are from the cache."""
     rejudged: bool = msgspec.field(default=False, name="judged_anew")
     """Judges were asked again about answers from the cache."""
     test_id: str
