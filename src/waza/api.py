@@ -18,7 +18,7 @@ from waza.errors import UsageError
 from waza.model.event import RunEvent
 from waza.model.loaded import Suite
 from waza.model.result import SuiteResult
-from waza.results.absent import absent
+from waza.results.absent import not_started_outcome
 from waza.results.verdict import NotStarted
 from waza.suite.load import load as load_suite
 from waza.suite.loading import LoadOptions
@@ -113,7 +113,9 @@ async def _run_models(
     return [
         await _run_model(suite, model, options, listener or _ignore, control)
         if control.stopped_by is None
-        else absent(NotStarted(skill=suite.file.skill or suite.name, model=model, why="interrupted")).head
+        else not_started_outcome(
+            NotStarted(skill=suite.file.skill or suite.name, model=model, why="interrupted")
+        ).head
         for model in suite.models
     ]
 

@@ -56,7 +56,7 @@ PRINTERS = {
     "__main__.py", "cli/app.py", "cli/schema.py", "cli/streams.py", "engine/cancellation.py",
     "report/on_terminal.py", "report/progress.py",
 }  # fmt: skip
-PRINTING = {"print", "printer", "print_exc", "echo", "secho", "StreamHandler"}
+PRINTING = {"print", "make_printer", "print_exc", "echo", "secho", "StreamHandler"}
 WRITING = {
     f"sys.{stream}.{method}"
     for stream in ("stdout", "stderr")

@@ -67,8 +67,14 @@ def test_files_of_an_earlier_run_are_named_where_the_suite_cannot_be_read(tmp_pa
     [
         (("--json", "--format", "github-comment"), "--format github-comment both write"),
         (("--reporter", "json", "--interpret"), "--interpret both write"),
-        (("--reporter", "junit:a.xml", "--reporter", "markdown:./a.xml"), "asked for twice"),
-        (("-o", "a.json", "--reporter", "json:a.json"), "asked for twice"),
+        (
+            ("--reporter", "junit:a.xml", "--reporter", "markdown:./a.xml"),
+            "is named by two options and would hold only one of both",
+        ),
+        (
+            ("-o", "a.json", "--reporter", "json:a.json"),
+            "is named by two options and would hold only one of both",
+        ),
         (("--no-session-log", "--session-dir", "logs"), "leave it or --no-session-log out"),
     ],
 )

@@ -91,14 +91,14 @@ def test_the_verdict_is_taken_anew_and_the_agent_is_not_run_again(project: Proje
     scripted(project, "{j: [{pass: fine}, {fail: too short}]}")
     second = run(project)
     assert second.code == 1
-    assert "[1/1] t [cached] [judged anew]" in second.err
+    assert "[1/1] t [cached] [judged again]" in second.err
     task = task_of(project)
     (again,) = task["runs"]
     assert (task["cached"], task["judged_anew"], task["status"]) == (True, True, "failed")
     assert (sessions(project), again["final_output"]) == (agents, answer)
     assert {name: said["score"] for name, said in again["validations"].items()} == {"j": 0.5, "said": 1}
     assert again["failure_artifacts"]["failed_graders"] == ["j"]
-    assert "failed, cached, judged anew" in second.out
+    assert "failed, cached, judged again" in second.out
     scripted(project, "{j: [{pass: fine again}]}")
     third = run(project)
     assert (third.code, sessions(project)) == (0, agents), "the failed verdict was not kept"

@@ -77,7 +77,7 @@ def test_waza_run_of_a_document_takes_reporters(tmp_path: Path):
             "results of eval documents are written as JSON by -o FILE.json and --json",
         ),
         (["--reporter", "junit"], "the reporter junit needs a file: junit:PATH"),
-        (["--reporter", "junit:r.json"], "r.json is asked for twice, and would hold only one of both"),
+        (["--reporter", "junit:r.json"], "r.json is named by two options and would hold only one of both"),
         (["--reporter", "junit:evals.json"], "evals.json is what is to be run; name another file"),
     ],
     ids=["json", "no file", "two in one", "an input"],

@@ -22,7 +22,7 @@ TEXT = document({"prompt": "p"}, default_evaluators={"Citations": {}})
             ["--prompts", "a", "b"],
             "--prompts is an option of runevals; here, write the prompts into a document",
         ),
-        (["--expected=x"], "write 'expected_response' beside each prompt"),
+        (["--expected=x"], "write 'expected_response' next to each prompt"),
         (["-i"], "write the prompts into a document"),
         (["--m365-agent-id", "T_1"], "agents are reached by --agent a2a:URL"),
         (["--azure-ai-auth-mode", "key"], "with AZURE_AI_API_KEY set that key is used"),
@@ -68,7 +68,10 @@ def test_variables_come_from_files_when_asked_and_only_their_names_are_told(tmp_
 def test_files_of_variables_that_are_not_there_or_no_such_files_are_mistakes(tmp_path: Path):
     write_tree(tmp_path, {"evals.json": TEXT})
     missing = waza("m365", "run", "evals.json", "--agent", "mock", "--env", "dev", cwd=tmp_path)
-    assert (missing.code, "--env dev: there is none of .env, .env.local" in missing.err) == (2, True)
+    assert (missing.code, "--env dev: none of these files exists here: .env, .env.local" in missing.err) == (
+        2,
+        True,
+    )
     write_tree(tmp_path, {".env": "A=1\nwhat is this\n"})
     broken = waza("m365", "run", "evals.json", "--agent", "mock", "--env", "dev", cwd=tmp_path)
     assert (broken.code, ".env:2: this line is not NAME=value" in broken.err) == (2, True)

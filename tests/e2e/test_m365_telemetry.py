@@ -168,5 +168,5 @@ def test_a_variable_with_no_number_falls_back_and_is_told(tmp_path: Path):
     ended = waza("m365", "run", "evals.json", "--agent", "mock", "--json", cwd=tmp_path, env=env)
     assert ended.code == 1
     assert strict_json(ended.out)["items"][0]["status"] == "fail"
-    said = "WORKIQ_REQUEST_TIMEOUT_SECS is '5 minutes', which is no number above 0; 300 is used"
+    said = "WORKIQ_REQUEST_TIMEOUT_SECS is '5 minutes', which is not a number above 0; 300 is used"
     assert said in ended.err

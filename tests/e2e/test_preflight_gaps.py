@@ -13,7 +13,7 @@ from tests.support.program import mock_suite, strict_json, waza, write_tree
 from waza.kit.unsafe_text import escape_unsafe
 from waza.model.preflight import Preflight, worst
 from waza.preflight.inventory import inventory
-from waza.report.preflight import lines
+from waza.report.preflight import preflight_lines
 from waza.suite.loading import LoadOptions
 
 PLAIN = "inputs: {prompt: p}\n"
@@ -34,14 +34,14 @@ def test_what_a_run_refuses_is_invalid_in_the_same_words(
     case.write(tmp_path)
     monkeypatch.chdir(tmp_path)
     report = inventory(Path(case.args[0]), LoadOptions())
-    lines = [line for line in case.stderr.splitlines()[:-1] if ": warning: " not in line]
+    preflight_lines = [line for line in case.stderr.splitlines()[:-1] if ": warning: " not in line]
     invalid = {
         (escape_unsafe(one.message), escape_unsafe(f"{one.message}; {one.remediation}"))
         for one in report.diagnostics
         if one.state == "invalid"
     }
-    assert {line for line in lines if not any(line in words for words in invalid)} == set()
-    assert len(invalid) >= len(set(lines))
+    assert {line for line in preflight_lines if not any(line in words for words in invalid)} == set()
+    assert len(invalid) >= len(set(preflight_lines))
     assert not report.complete
 
 
@@ -249,4 +249,4 @@ def test_suites_of_strangers_have_a_report(monkeypatch: pytest.MonkeyPatch) -> N
         report = inventory(Path("eval.yaml"), LoadOptions())
         assert len(report.tasks) == LOADS.get(str(suite.parent.relative_to(CORPUS)), len(report.tasks))
         assert report.capabilities
-        assert "\n".join(lines(report))
+        assert "\n".join(preflight_lines(report))

@@ -307,7 +307,7 @@ def test_verify_says_what_is_missing_or_changed(trusted: Place):
     assert "link is no regular file" in trusted.waza("registry", "verify", code=1).out
     (trusted.root / "waza.lock").unlink()
     refused = trusted.waza("registry", "verify", code=2)
-    assert "there is no waza.lock beside eval.yaml; run `waza get eval.yaml`" in refused.err
+    assert "there is no waza.lock next to eval.yaml; run `waza get eval.yaml`" in refused.err
 
 
 def test_a_moved_tag_changes_the_pin_and_revokes_trust(tmp_path: Path):

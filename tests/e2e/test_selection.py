@@ -136,13 +136,13 @@ def test_a_skill_without_a_suite_is_skipped_and_said(tmp_path: Path):
         ([], {}, "there is no skill or agent around here; name a suite file (waza run path/to/eval.yaml), or use --discover"),
         (["ada"], {}, "there is no skill or agent 'ada' around here; name a suite file"),
         (["dan"], THREE, "there is no skill or agent 'dan' around here, only ada, bob, cy"),
-        (["cy"], THREE, "no eval.yaml found for cy; put one into evals/<skill>/, or beside SKILL.md"),
+        (["cy"], THREE, "no eval.yaml found for cy; put one into evals/<skill>/, or next to SKILL.md"),
         ([], {"SKILL.md": skill("one")}, "no eval.yaml found for one"),
         (["skills"], THREE, "skills is a directory without eval.yaml; name a suite file, or use --discover"),
         (["no/eval.yaml"], THREE, "no/eval.yaml: there is no such suite file"),
         (["cy"], {**THREE, **suite_of("dan", ".")}, "eval.yaml here is a suite of 'dan', run by its name: waza run eval.yaml"),
         (["dan"], {"eval.yaml": "name: x"}, "eval.yaml here is a suite without 'skill:'"),
-        (["--discover"], {}, "no skill below . has a suite; put eval.yaml beside SKILL.md"),
+        (["--discover"], {}, "no skill below . has a suite; put eval.yaml next to SKILL.md"),
     ],
 )  # fmt: skip
 def test_nothing_that_is_meant(tmp_path: Path, args: list[str], files: Mapping[str, str], said: str):

@@ -10,8 +10,8 @@ from typing import NoReturn
 
 import click
 
-from waza.cli.option_spelling import normalized
-from waza.cli.std_streams import debugging, prepare_streams, silence
+from waza.cli.option_spelling import normalize_words
+from waza.cli.std_streams import is_debug, prepare_streams, silence
 from waza.errors import (
     EXIT_ERROR,
     EXIT_INTERRUPTED,
@@ -98,7 +98,7 @@ def _terminated(number: int, frame: object) -> NoReturn:
 
 
 def run() -> NoReturn:
-    """Run the command line and exit; whatever a person can mend is told in one message on stderr."""
+    """Run the command line and exit; mistakes of users are printed as one message on stderr."""
     signal.signal(signal.SIGTERM, _terminated)
     prepare_streams()
     try:
@@ -128,7 +128,7 @@ def _invoke() -> int:
     except FileNotFoundError:
         _complain("the current directory was deleted; change to one that exists", EXIT_ERROR)
     try:
-        sys.argv[1:] = normalized(cli, sys.argv[1:])
+        sys.argv[1:] = normalize_words(cli, sys.argv[1:])
         code = cli.main(prog_name="waza", standalone_mode=False)
     except click.exceptions.Exit as done:
         code = done.exit_code
@@ -153,16 +153,16 @@ def _fail_on_files(error: OSError) -> NoReturn:
 
 def _trace() -> None:
     """With `--debug`, show where the error at hand comes from."""
-    if debugging():
+    if is_debug():
         from traceback import format_exc
 
-        from waza.cli.streams import tell
+        from waza.cli.streams import print_notice
 
-        tell(format_exc().rstrip())
+        print_notice(format_exc().rstrip())
 
 
 def _complain(message: str, code: int) -> NoReturn:
-    from waza.cli.streams import tell
+    from waza.cli.streams import print_notice
 
-    tell(message)
+    print_notice(message)
     sys.exit(code)

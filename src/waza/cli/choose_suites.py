@@ -41,7 +41,7 @@ class Choice(msgspec.Struct, frozen=True):
 def choose_suites(
     target: str | None, project: Project, say: Write, *, discover: bool, strict: bool
 ) -> Choice:
-    """Return the suites to run. Raises UsageError where there is none, or one is missing under `strict`."""
+    """Return the suites to run. Raises UsageError if there are no suites, or one is missing under `strict`."""
     if discover:
         return _discovered(Path(target or "."), project, say, strict=strict)
     eval_file = project.keys.files.evalFile
@@ -70,7 +70,7 @@ def choose_suites(
     other = _other(here)
     if wanted:
         names = ", ".join(found.name for found in wanted)
-        places = f"{project.keys.paths.evals.rstrip('/')}/<skill>/, or beside SKILL.md"
+        places = f"{project.keys.paths.evals.rstrip('/')}/<skill>/, or next to SKILL.md"
         raise UsageError(f"no {eval_file} found for {names}; put one into {places}{other}")
     raise UsageError(f"{_nothing(target, around)}{other}")
 
@@ -139,5 +139,5 @@ def _discovered(root: Path, project: Project, say: Write, *, strict: bool) -> Ch
     _refuse_missing(missing, strict=strict)
     chosen = [Chosen(found.eval, found.directory, found.name) for found in skills if found.eval]
     if not chosen:
-        raise UsageError(f"no skill below {root} has a suite; put {eval_file} beside SKILL.md")
+        raise UsageError(f"no skill below {root} has a suite; put {eval_file} next to SKILL.md")
     return Choice(chosen, tuple(missing))

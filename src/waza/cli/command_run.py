@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from waza.cli.outputs import JSON, Results, json_documents, make_report
+from waza.cli.outputs import JSON, CommandResults, json_documents, make_report
 from waza.cli.resume_hint import ResumeHint
-from waza.cli.streams import Output, tell
+from waza.cli.streams import Output, print_notice
 from waza.engine.cancellation import Cancellation
 from waza.errors import WazaError
 from waza.suite.project import find_project
@@ -22,14 +22,17 @@ class CommandRun:
     def __init__(self) -> None:
         self.project = find_project(Path.cwd())
         for warning in self.project.warnings:
-            tell(str(warning))
+            print_notice(str(warning))
         self.out = Output()
         self.cancellation = Cancellation()
         self.resume_hint = ResumeHint()
         self._errors: list[Exception] = []
 
     def write(
-        self, writers: Iterable[Writer], print_line: Callable[[str], None] = tell, label: str = "Written"
+        self,
+        writers: Iterable[Writer],
+        print_line: Callable[[str], None] = print_notice,
+        label: str = "Written",
     ) -> None:
         """Write files, and print a line for each. What cannot be written keeps no other file from it: see `finish`."""
         for write in writers:
@@ -39,7 +42,7 @@ class CommandRun:
             except (WazaError, OSError) as error:
                 self._errors.append(error)
 
-    def print_report(self, name: str, results: Results) -> list[Path]:
+    def print_report(self, name: str, results: CommandResults) -> list[Path]:
         """Print what a reporter without a path makes; there is no file."""
         if name == JSON:
             self.out.json(json_documents(results))
@@ -53,7 +56,7 @@ class CommandRun:
         Raises WazaError with everything that could not be written, and the hint behind it.
         """
         if not complete:
-            self.resume_hint.tell_again()
+            self.resume_hint.repeat()
         if self.cancellation.exit_code is None:  # who interrupts a run may have closed the terminal
             try:
                 self.out.close()

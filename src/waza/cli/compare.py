@@ -15,7 +15,7 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     """Compare results files: scores, success rates, tasks and tool use. Deltas are last minus first."""
-    from waza.cli.streams import drawing_of_output, say_json, tell
+    from waza.cli.streams import make_output_draw, print_json, print_notice
     from waza.errors import EXIT_OK, UsageError
     from waza.report.compare_table import print_comparison
     from waza.results.compare import compare, doubts
@@ -27,13 +27,13 @@ def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     for file in files:
         result, warnings = load(file)
         for warning in warnings:
-            tell(str(warning))
+            print_notice(str(warning))
         results.append((str(file), result))
     for doubt in doubts(results):
-        tell(f"warning: {doubt}")
+        print_notice(f"warning: {doubt}")
     found = compare(results)
     if as_json or form == "json":
-        say_json(found)
+        print_json(found)
     else:
-        print_comparison(found, drawing_of_output())
+        print_comparison(found, make_output_draw())
     return EXIT_OK

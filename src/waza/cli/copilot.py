@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from waza.executors.copilot_models import Model
 
 
-def setup_here() -> Setup:
+def make_setup() -> Setup:
     """Return the setup that a run in the current directory would have. Raises RunError for a bad model server."""
     keys = find_project(Path.cwd()).keys.provider
     return Setup(
@@ -28,9 +28,9 @@ def setup_here() -> Setup:
     )
 
 
-async def hosted_models() -> list[Model]:
+async def list_hosted_models() -> list[Model]:
     """Return the runtime's models. Raises RunError or UsageError, saying what is missing."""
-    setup = setup_here()
+    setup = make_setup()
     if setup.provider is not None:
         raise UsageError(
             f"models come from {setup.provider.host} here, which is not asked for a list; unset COPILOT_BASE_URL, "
@@ -51,8 +51,8 @@ async def hosted_models() -> list[Model]:
         await executor.aclose()
 
 
-async def runtime_state(setup: Setup) -> tuple[bool, str]:
-    """Tell whether the runtime starts and can reach a model, and what is to be said of it."""
+async def check_runtime(setup: Setup) -> tuple[bool, str]:
+    """Return whether the runtime starts and can reach a model, and a line that describes it."""
     try:
         from waza.executors.copilot import CopilotExecutor
     except ModuleNotFoundError:

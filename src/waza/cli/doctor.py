@@ -16,18 +16,18 @@ def command(*, as_json: bool) -> int:
     import asyncio
 
     from waza.cli.doctor_checks import run_checks
-    from waza.cli.streams import say, say_json
+    from waza.cli.streams import print_json, print_line
     from waza.errors import EXIT_FAILED, EXIT_OK
     from waza.report.words import ERROR, PASSED
 
     findings = asyncio.run(run_checks())
     if as_json:
-        say_json(findings)
+        print_json(findings)
     else:
         for found in findings:
             mark = PASSED if found.ok else ERROR
-            say(f"{mark} {found.name}: {found.said}")
+            print_line(f"{mark} {found.name}: {found.said}")
             for line in found.advice.splitlines():
-                say(f"    {line}")
+                print_line(f"    {line}")
     missing = any(not found.ok and found.needed for found in findings)
     return EXIT_FAILED if missing else EXIT_OK

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
-from waza.cli.copilot import runtime_state, setup_here
+from waza.cli.copilot import check_runtime, make_setup
 from waza.errors import RunError, WazaError
 from waza.kit.process import run
 from waza.model.agent import Setup
@@ -61,7 +61,7 @@ def _sdk() -> DoctorCheck:
 
 def _model_server() -> tuple[Setup | None, DoctorCheck]:
     try:
-        setup = setup_here()
+        setup = make_setup()
     except (RunError, WazaError) as error:
         return None, DoctorCheck(name="Model server", ok=False, said=str(error), needed=True)
     if setup.provider is None:
@@ -76,7 +76,7 @@ def _model_server() -> tuple[Setup | None, DoctorCheck]:
 async def _runtime(setup: Setup | None) -> DoctorCheck:
     if setup is None:
         return DoctorCheck(name="Copilot runtime", ok=False, said="not tried", needed=True)
-    ok, said = await runtime_state(setup)
+    ok, said = await check_runtime(setup)
     first, _, rest = said.partition("\n")
     place = os.environ.get("COPILOT_CLI_PATH", "")
     where = f" ({place})" if place and place not in first else ""

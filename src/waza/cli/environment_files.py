@@ -1,4 +1,4 @@
-"""Variables from files, as `runevals` reads them: only when asked, and told by their names alone."""
+"""Variables from files, as `runevals` reads them: only on request; messages show their names, never their values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from waza.cli.streams import tell
+from waza.cli.streams import print_notice
 from waza.errors import UsageError
 
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
@@ -25,11 +25,11 @@ def load_variables(name: str) -> None:
     files = [Path(".env"), Path(".env.local"), Path(".env.local.user"), Path("env", f".env.{name}")]
     there = [file for file in files if file.is_file()]
     if not there:
-        raise UsageError(f"--env {name}: there is none of {', '.join(map(str, files))} here")
+        raise UsageError(f"--env {name}: none of these files exists here: {', '.join(map(str, files))}")
     for file in there:
         new = {key: value for key, value in _variables(file) if not os.environ.get(key)}
         os.environ.update(new)
-        tell(f"Variables from {file}: {', '.join(new) or 'none that are not set already'}")
+        print_notice(f"Variables from {file}: {', '.join(new) or 'none that are not set already'}")
 
 
 def _variables(file: Path) -> Iterator[tuple[str, str]]:

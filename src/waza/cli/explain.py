@@ -12,7 +12,7 @@ def command(code: str) -> int:
 
     `waza preflight --json` and `waza m365 validate --json` report the codes.
     """
-    from waza.cli.streams import say
+    from waza.cli.streams import print_line
     from waza.errors import EXIT_OK, UsageError
     from waza.kit.names import did_you_mean
     from waza.problem_codes import EXPLANATIONS
@@ -21,9 +21,11 @@ def command(code: str) -> int:
     if code and not found:
         raise UsageError(f"there is no code {code!r}; {did_you_mean(code, EXPLANATIONS)}")
     for explanation in found:
-        say(f"{explanation.meaning}\n\nWhat to do: {explanation.remedy}\n\nExample: {explanation.example}")
+        print_line(
+            f"{explanation.meaning}\n\nWhat to do: {explanation.remedy}\n\nExample: {explanation.example}"
+        )
     if not code:
         width = max(map(len, EXPLANATIONS))
         for known, explanation in EXPLANATIONS.items():
-            say(f"{known:{width}}  {explanation.meaning.partition('. ')[0].rstrip('.')}")
+            print_line(f"{known:{width}}  {explanation.meaning.partition('. ')[0].rstrip('.')}")
     return EXIT_OK

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: waza get evals/my-skill/eval.yaml")
 @click.argument("target", default="eval.yaml", metavar="[EVAL.YAML | REF]")
 def command(target: str) -> int:
-    """Fetch the graders that a suite names by `ref`, and pin them in waza.lock beside it.
+    """Fetch the graders that a suite names by `ref`, and pin them in waza.lock next to it.
 
     With a ref instead of a file, that one is added to waza.lock in the current directory. Runs never fetch.
     """
     import asyncio
 
-    from waza.cli.streams import say
+    from waza.cli.streams import print_line
     from waza.errors import EXIT_OK, UsageError
     from waza.kit.text import pluralize
 
@@ -33,14 +33,14 @@ def command(target: str) -> int:
     else:
         raise UsageError(f"there is no suite {target}; name its file, or a ref")
     for one in got:
-        say("\n".join(fetched_line(one, Path(target) if suite.is_file() else None)))
-    say(f"{pluralize(count, 'grader')} pinned in {path}")
+        print_line("\n".join(fetched_line(one, Path(target) if suite.is_file() else None)))
+    print_line(f"{pluralize(count, 'grader')} pinned in {path}")
     return EXIT_OK
 
 
 async def _get_suite(suite: Path) -> tuple[list[GetResult], int, Path]:
     """Pin all refs of a suite in a fresh lock, which a broken one cannot prevent."""
-    from waza.cli.streams import tell
+    from waza.cli.streams import print_notice
     from waza.errors import SuiteError, UsageError
     from waza.kit.directory_lock import lock_directory
     from waza.registry.get import Getter, suite_refs
@@ -54,8 +54,8 @@ async def _get_suite(suite: Path) -> tuple[list[GetResult], int, Path]:
         try:
             known = read_lock(suite.parent)
         except SuiteError as error:
-            tell(
-                f"warning: {error}\nwarning: the lock is written anew; what it trusted must be trusted again"
+            print_notice(
+                f"warning: {error}\nwarning: the lock is written again; what it trusted must be trusted again"
             )
             known = None
         getter = Getter(known, find_project(Path.cwd()).keys.hosts)

@@ -13,7 +13,7 @@ import msgspec
 from waza.cli.command_run import CommandRun
 from waza.cli.outputs import check_output
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import json_chunks, tell
+from waza.cli.streams import json_chunks, print_notice
 from waza.cli.utf8 import require_utf8
 from waza.engine.regrade import RegradeResult, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
@@ -60,11 +60,11 @@ def grade_command(arguments: GradeArguments) -> int:
     suite = load(arguments.suite_path, LoadOptions(executor=arguments.executor, judge_model=judge_model))
     recorded, warnings = load_results(arguments.results_path)
     for warning in (*suite.warnings, *warnings):
-        tell(str(warning))
+        print_notice(str(warning))
     place = workspace.absolute() if workspace else None
     done = asyncio.run(regrade(suite, recorded, project, workspace=place, only=arguments.task))
     for line in _verdicts(done) if arguments.verbose else _errors(done):
-        tell(line)
+        print_notice(line)
     if arguments.output:
         call.write([partial(_write_result, arguments.output, done.result)])
     call.out.json(json_chunks(done.grades))

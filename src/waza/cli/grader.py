@@ -32,12 +32,12 @@ def command() -> None:
 def new(name: str, lang: str, parent: Path) -> int:
     """Start a grader that speaks WGP/1, as a module that a registry can offer."""
     from waza.author.scaffold import create_grader
-    from waza.cli.streams import say
+    from waza.cli.streams import print_line
     from waza.errors import EXIT_OK
 
     made = create_grader(name, lang, parent)
-    say(f"{made} holds the grader {name}; its README.md says how to go on")
-    say(f"next: waza grader test {made}")
+    print_line(f"{made} holds the grader {name}; its README.md says how to go on")
+    print_line(f"next: waza grader test {made}")
     return EXIT_OK
 
 
@@ -51,7 +51,7 @@ def test(module: Path, *, as_json: bool) -> int:
     import msgspec
 
     from waza.author.goldens import try_goldens
-    from waza.cli.streams import say, say_json
+    from waza.cli.streams import print_json, print_line
     from waza.errors import EXIT_FAILED, EXIT_OK
     from waza.kit.text import pluralize
     from waza.report.words import FAILED, PASSED, one_line
@@ -60,13 +60,13 @@ def test(module: Path, *, as_json: bool) -> int:
     failed = sum(not one.passed for one in tried)
     if as_json:
         document = {"passed": not failed, "goldens": msgspec.to_builtins(tried)}
-        say_json(document)
+        print_json(document)
         return EXIT_FAILED if failed else EXIT_OK
     for one in tried:
         said = one.why or f"it {'passed' if one.verdict.passed else 'failed'}, as it must"
         verdict = "" if one.verdict.error else f" (score {one.verdict.score:g}: {one.verdict.feedback})"
-        say(f"{PASSED if one.passed else FAILED} {one.golden}: {one_line(said + verdict, 300)}")
-    say(f"{pluralize(len(tried), 'golden')}, {failed} failed")
+        print_line(f"{PASSED if one.passed else FAILED} {one.golden}: {one_line(said + verdict, 300)}")
+    print_line(f"{pluralize(len(tried), 'golden')}, {failed} failed")
     return EXIT_FAILED if failed else EXIT_OK
 
 
@@ -75,7 +75,7 @@ def test(module: Path, *, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON Schema of its config.")
 def show(name: str | None, *, as_json: bool) -> int:
     """Print what a grader type checks, the keys of its config and an example; without a type, list all types."""
-    from waza.cli.streams import say, say_json
+    from waza.cli.streams import print_json, print_line
     from waza.errors import EXIT_OK, UsageError
     from waza.plugins import list_names
     from waza.reference import grader_page
@@ -86,13 +86,13 @@ def show(name: str | None, *, as_json: bool) -> int:
         if as_json:
             raise UsageError("--json needs a type; see `waza grader show`")
         width = max(map(len, types))
-        say("\n".join(f"{known:{width}}  {grader_page(known).summary}" for known in types))
+        print_line("\n".join(f"{known:{width}}  {grader_page(known).summary}" for known in types))
         return EXIT_OK
     page = grader_page(name)
     if as_json:
-        say_json(grader_schema(name))
+        print_json(grader_schema(name))
     else:
-        say(_as_text(page))
+        print_line(_as_text(page))
     return EXIT_OK
 
 

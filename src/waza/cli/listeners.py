@@ -1,4 +1,4 @@
-"""Who is told what happens in a run: progress on stderr, the session log, and the starts of tasks."""
+"""The listeners of a run: progress on stderr, the session log, and when tasks started."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from waza.cli.std_streams import debugging, silence
-from waza.cli.streams import tell
+from waza.cli.std_streams import is_debug, silence
+from waza.cli.streams import print_notice
 from waza.kit.redact import Redactor
 from waza.model.event import RunEvent, TaskStarted
 from waza.report.progress import Progress
@@ -41,7 +41,7 @@ class Listeners:
         progress = Progress(
             sys.stderr,
             verbose=verbose,
-            debug=debugging(),
+            debug=is_debug(),
             keep_workspace=keep_workspace,
             live=is_live(sys.stderr, os.environ),
             colour=has_colour(sys.stderr, os.environ),
@@ -53,22 +53,22 @@ class Listeners:
         return cls(listeners, redactor, held=True)
 
     def emit(self, event: RunEvent) -> None:
-        """Tell every listener."""
+        """Pass an event to every listener."""
         if isinstance(event, TaskStarted):
             self._started.setdefault(event.task_id, time.time())
         if self._held is None:
-            self._tell(event, Progress, SessionLog)
+            self._pass_on(event, Progress, SessionLog)
         else:
             self._held.append(event)
-            self._tell(event, SessionLog)
+            self._pass_on(event, SessionLog)
 
     def show(self) -> None:
         """Show what was held, and from now on everything at once."""
         held, self._held = self._held or [], None
         for event in held:
-            self._tell(event, Progress)
+            self._pass_on(event, Progress)
 
-    def _tell(self, event: RunEvent, *kinds: type[Progress | SessionLog]) -> None:
+    def _pass_on(self, event: RunEvent, *kinds: type[Progress | SessionLog]) -> None:
         for listener in tuple(self._listeners):
             if not isinstance(listener, kinds):
                 continue
@@ -87,7 +87,7 @@ class Listeners:
             try:
                 write_transcript(directory, task, started, self._redactor.full_value)
             except OSError as error:
-                tell(f"warning: no transcript of {task.display_name}: {error.strerror or error}")
+                print_notice(f"warning: no transcript of {task.display_name}: {error.strerror or error}")
                 return
 
     def close(self) -> None:
@@ -96,4 +96,6 @@ class Listeners:
             with contextlib.suppress(OSError):  # as above
                 listener.close()
             if isinstance(listener, SessionLog):
-                tell(f"warning: {listener.trouble}" if listener.trouble else f"Session log: {listener.path}")
+                print_notice(
+                    f"warning: {listener.trouble}" if listener.trouble else f"Session log: {listener.path}"
+                )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from waza.cli.choose_suites import Chosen
 from waza.cli.outputs import ReporterOption, check_output, check_target
-from waza.cli.streams import tell
+from waza.cli.streams import print_notice
 from waza.errors import UsageError
 from waza.model.loaded import Suite
 from waza.suite.load import load
@@ -48,7 +48,7 @@ def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter
     unmatched = [one for one in suite.warnings if given.strict and one.file in ("--task", "--tags")]
     for warning in suite.warnings:
         if warning not in unmatched:
-            tell(str(warning))
+            print_notice(str(warning))
     if unmatched:
         said = "; ".join(f"{warning.file}: {warning.message}" for warning in unmatched)
         raise UsageError(f"{said}; nothing was run (--strict)")

@@ -17,9 +17,9 @@ from waza.cli.resume_option import ResumableCommand, resume_options
 def command(context: click.Context) -> None:
     """Work with evaluation documents of Microsoft 365 Copilot agents."""
     if context.invoked_subcommand is None:
-        from waza.cli.streams import say
+        from waza.cli.streams import print_line
 
-        say(context.get_help())
+        print_line(context.get_help())
 
 
 _JUDGE_TIMEOUT = click.option(
@@ -63,7 +63,7 @@ Exit codes: 0 all passed, 1 a turn did not, 2 bad configuration, 129, 130 and 14
 
 OF_RUNEVALS = {
     "--prompts": "write the prompts into a document; `waza m365 init` makes one",
-    "--expected": "write 'expected_response' beside each prompt of a document",
+    "--expected": "write 'expected_response' next to each prompt of a document",
     "-i": "write the prompts into a document; `waza m365 init` makes one",
     "--interactive": "write the prompts into a document; `waza m365 init` makes one",
     "--m365-agent-id": "agents are reached by --agent a2a:URL, command:CMD or copilot-sdk",
@@ -79,7 +79,7 @@ class RunCommand(ResumableCommand):
     """The command that people know by its name of another program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; options of runevals that are not ours are named with what stands for them."""
+        """Parse; for options of runevals that are not ours, the error names the replacement."""
         options = itertools.takewhile(lambda word: word != "--", args)
         for name in (word.partition("=")[0] for word in options):
             if name in OF_RUNEVALS:
@@ -226,7 +226,7 @@ def init(directory: Path) -> int:
 @command.command(epilog="Example: waza m365 upgrade prompts.json")
 @click.argument("file", type=click.Path(path_type=Path))
 def upgrade(file: Path) -> int:
-    """Rewrite a document of an older form or version in the current one, and keep the old one beside it.
+    """Rewrite a document of an older form or version in the current one, and keep the old one next to it.
 
     The old file is kept as FILE.bak.<time>. A document that is current is not touched.
     """

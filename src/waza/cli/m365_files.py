@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from waza.cli.streams import say, say_json, tell
+from waza.cli.streams import print_json, print_line, print_notice
 from waza.errors import EXIT_ERROR, EXIT_OK, SuiteError, UsageError, WazaError
 from waza.kit.decode import format_path
 from waza.kit.files import write_atomic
@@ -49,12 +49,12 @@ def validate_files(files: Sequence[Path], *, evaluators: bool, as_json: bool) ->
     valid = all(one.valid for one in checked)
     if as_json:
         report = {"valid": valid, "documents": checked}
-        say_json(report)
+        print_json(report)
     else:
         for one in checked:
             for problem in one.problems:
-                say(str(problem))
-            say(_verdict(one))
+                print_line(str(problem))
+            print_line(_verdict(one))
     return EXIT_OK if valid else EXIT_ERROR
 
 
@@ -69,17 +69,19 @@ def upgrade_file(file: Path) -> int:
     mistakes = [problem for problem in found if problem.severity == "error"]
     if mistakes:
         for problem in mistakes:
-            tell(str(problem))
-        tell(f"{pluralize(len(mistakes), 'mistake')}; nothing was changed")
+            print_notice(str(problem))
+        print_notice(f"{pluralize(len(mistakes), 'mistake')}; nothing was changed")
         return EXIT_ERROR
     if not upgraded.changes:
-        say(f"{display_path(file)} is current; nothing was changed")
+        print_line(f"{display_path(file)} is current; nothing was changed")
         return EXIT_OK
     backup = _backed_up(file)
     write_atomic(file, rewrite(text, upgraded).encode())
-    say(f"{display_path(file)} was upgraded; as it was before, it is kept in {display_path(backup)}")
+    print_line(f"{display_path(file)} was upgraded; as it was before, it is kept in {display_path(backup)}")
     for change in upgraded.changes:
-        say(f"  {format_path(change.path)}: {change.message}" if change.path else f"  {change.message}")
+        print_line(
+            f"  {format_path(change.path)}: {change.message}" if change.path else f"  {change.message}"
+        )
     return EXIT_OK
 
 
@@ -93,9 +95,9 @@ def write_starter(directory: Path) -> int:
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         with (directory / name).open("x", encoding="utf-8", newline="\n") as file:
             file.write(content)
-        say(f"{PASSED} {directory / name}")
+        print_line(f"{PASSED} {directory / name}")
     where = "" if directory == Path() else f" in {directory}"
-    say(f"Next{where}: waza m365 run {DOCUMENT} --agent mock")
+    print_line(f"Next{where}: waza m365 run {DOCUMENT} --agent mock")
     return EXIT_OK
 
 
@@ -113,8 +115,8 @@ async def _checked(file: Path, evaluator_sets: EvaluatorSets | None) -> Checked:
         problems = validate(nodes)
         if evaluator_sets is not None and not has_errors(problems):
             found = await _of_evaluators(document_from_nodes(nodes, file.stem), evaluator_sets)
-            told = {(problem.line, problem.column) for problem in found}
-            problems = [*(one for one in problems if (one.line, one.column) not in told), *found]
+            reported = {(problem.line, problem.column) for problem in found}
+            problems = [*(one for one in problems if (one.line, one.column) not in reported), *found]
     except SuiteError as error:
         problems = list(error.problems)
     return Checked(display_path(file), not has_errors(problems), problems)

@@ -20,16 +20,16 @@ from waza.cli.command_run import CommandRun
 from waza.cli.listeners import Listeners
 from waza.cli.outputs import (
     JSON,
-    Done,
+    CommandResults,
     ReporterOption,
-    Results,
+    SkillOutcome,
     check_distinct,
     check_target,
     parse_reporter,
     write_report,
 )
 from waza.cli.resume_hint import check_resumption
-from waza.cli.streams import tell
+from waza.cli.streams import print_notice
 from waza.engine.run import FinishedRun, RunOptions
 from waza.engine.run_all import run_one
 from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError
@@ -100,7 +100,7 @@ class DocumentRunArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_command(arguments: DocumentRunArguments) -> int:
-    """Run a document, tell what its evaluators say, write the results; return the exit code."""
+    """Run a document, print what its evaluators found, write the results; return the exit code."""
     for path in arguments.output:
         check_format(path)
     check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
@@ -127,8 +127,8 @@ def _parse_reporter(text: str) -> ReporterOption:
 def start_logging(level: str) -> None:
     """Log to stderr from this level on, without secrets; an empty level logs nothing."""
     if level:
-        handler = _Told()
-        handler.setFormatter(_Clean("%(levelname)s %(name)s: %(message)s"))
+        handler = _StderrHandler()
+        handler.setFormatter(_RedactingFormatter("%(levelname)s %(name)s: %(message)s"))
         logger = logging.getLogger("waza")  # what others log buries what is wanted
         logger.addHandler(handler)
         logger.setLevel(level.upper())
@@ -199,7 +199,7 @@ class _DocumentRun:
             list(itertools.chain(*self.resolved.items)),
         )
         started = await start_evaluators(self.document, self.resolved, evaluator_set)
-        stop_at([*self.document.warnings, *started])
+        report_problems([*self.document.warnings, *started])
         asking = evaluator_set.names_asking_judge(used)
         self.evaluator_sets.judge = self._judge(asking)
         if asking:
@@ -235,7 +235,7 @@ class _DocumentRun:
                 options,
                 listeners.emit,
                 self.call.cancellation,
-                self.call.resume_hint.begun,
+                self.call.resume_hint.start,
             )
         finally:
             logging.getLogger("waza").removeHandler(warnings)
@@ -267,11 +267,11 @@ class _DocumentRun:
             self.out.json([dump(result).encode()])
         elif not printed:
             write_summary(self.out.line, self.document, outcomes, could_judge=self._could_judge_retrieval())
-        results = Results(done=(Done(skill=self.document.name, outcome=run.outcome),))
+        results = CommandResults(done=(SkillOutcome(skill=self.document.name, outcome=run.outcome),))
         self.call.write(partial(self.call.print_report, name, results) for name in printed)
         self.call.write(
             [partial(self._write, path, result) for path in paths],
-            tell if self.arguments.as_json or printed else self.out.line,
+            print_notice if self.arguments.as_json or printed else self.out.line,
             "Results",
         )
         self.call.write(partial(write_report, reporter, results) for reporter in self.reporters)
@@ -286,7 +286,7 @@ class _DocumentRun:
         return EXIT_OK if statuses <= {"pass"} else EXIT_FAILED
 
     def _could_judge_retrieval(self) -> bool:
-        """Tell whether a judge could say what search results support, and is not asked."""
+        """Return whether a judge could decide what search results support, but is not asked."""
         return not self.arguments.judge_retrieval and bool(self.arguments.judge or is_configured(os.environ))
 
     def _write(self, path: Path, result: dict[str, Any]) -> list[Path]:
@@ -294,8 +294,8 @@ class _DocumentRun:
         return [path]
 
 
-class _Clean(logging.Formatter):
-    """Takes secrets out of what is logged."""
+class _RedactingFormatter(logging.Formatter):
+    """Removes secrets from what is logged."""
 
     def __init__(self, form: str) -> None:
         super().__init__(form)
@@ -306,24 +306,24 @@ class _Clean(logging.Formatter):
         return self._redactor.text(super().format(record))
 
 
-class _Told(logging.Handler):
+class _StderrHandler(logging.Handler):
     """Prints records on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
-        tell(self.format(record))
+        print_notice(self.format(record))
 
 
 class _Warnings(logging.Handler):
-    """Tells of warnings as of other events of a run, above the bar."""
+    """Emits warnings as events of a run, so that they are printed above the bar."""
 
-    def __init__(self, tell: Callable[[RunEvent], None]) -> None:
+    def __init__(self, emit_event: Callable[[RunEvent], None]) -> None:
         super().__init__(logging.WARNING)
-        self._tell = tell
+        self._emit_event = emit_event
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell of a record."""
-        self._tell(Warned(message=record.getMessage()))
+        """Emit a record as an event."""
+        self._emit_event(Warned(message=record.getMessage()))
 
 
 def _new_files(stamp: str) -> tuple[Path, ...]:
@@ -336,11 +336,11 @@ def _new_files(stamp: str) -> tuple[Path, ...]:
     raise AssertionError("unreachable: counting does not end")
 
 
-def stop_at(problems: Sequence[Problem]) -> None:
-    """Tell warnings; raise SuiteError with all errors, if there are any."""
+def report_problems(problems: Sequence[Problem]) -> None:
+    """Print warnings; raise SuiteError with all errors, if there are any."""
     for problem in problems:
         if problem.severity == "warning":
-            tell(str(problem))
+            print_notice(str(problem))
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         raise SuiteError(errors)
@@ -364,6 +364,8 @@ def _positive(name: str, default: float) -> float:
     except ValueError:
         number = 0
     if not 0 < number < 86_400:
-        tell(f"warning: the variable {name} is {text!r}, which is no number above 0; {default:g} is used")
+        print_notice(
+            f"warning: the variable {name} is {text!r}, which is not a number above 0; {default:g} is used"
+        )
         return default
     return number

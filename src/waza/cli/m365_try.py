@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from waza.cli.m365_run import start_logging, stop_at
-from waza.cli.streams import say, say_json
+from waza.cli.m365_run import report_problems, start_logging
+from waza.cli.streams import print_json, print_line
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit import yaml
 from waza.kit.decode import Document
@@ -57,11 +57,11 @@ def try_evaluator(trial: TryArguments) -> int:
     result = asyncio.run(_asked(trial, entry))
     clean = Redactor.for_environment(os.environ)
     if trial.as_json:
-        say_json(clean.value({trial.name: entry_of(result)}))
+        print_json(clean.value({trial.name: entry_of(result)}))
     else:
-        say(clean.text(_line(result)))
+        print_line(clean.text(_line(result)))
         if result.traceback and is_error(result):
-            say(clean.text(result.traceback.rstrip()))
+            print_line(clean.text(result.traceback.rstrip()))
     return EXIT_OK if result.passed and not is_error(result) else EXIT_FAILED
 
 
@@ -73,7 +73,7 @@ def _entry(trial: TryArguments) -> dict[str, Any]:
     own = given if trial.name in BUILT_IN else {"options": given} if given else {}
     entry = own if trial.threshold is None else {**own, "threshold": trial.threshold}
     document = Document("--options", load(dump({trial.name: entry}).encode()))
-    stop_at([_of_option(problem, trial) for problem in validate_evaluators(document)])
+    report_problems([_of_option(problem, trial) for problem in validate_evaluators(document)])
     return entry
 
 
@@ -90,7 +90,7 @@ def _given(text: str) -> dict[str, Any]:
 
 
 def _of_option(problem: Problem, trial: TryArguments) -> Problem:
-    """Return a problem at the option that it stands in, which has no lines."""
+    """Return a problem with the option that it is in as its place; options have no lines."""
     of_threshold = trial.threshold is not None and problem.path == f"{trial.name}.threshold"
     option = "--threshold" if of_threshold else "--options"
     return msgspec.structs.replace(problem, file=option, line=0, column=0)
@@ -110,10 +110,10 @@ async def _asked(trial: TryArguments, entry: dict[str, Any]) -> EvaluatorResult:
     evaluator_sets = EvaluatorSets(timeout=trial.evaluator_timeout, runtime=trial.load_flow)
     try:
         evaluator_set, used = evaluator_sets.for_directory(Path.cwd()), [{trial.name: entry}]
-        stop_at(evaluator_set.find([trial.name]))
+        report_problems(evaluator_set.find([trial.name]))
         if evaluator_set.is_judge(trial.name) and (wrong := threshold_problem(entry)):
             raise UsageError(f"--threshold: {wrong}")
-        stop_at(await evaluator_set.start([trial.name]))
+        report_problems(await evaluator_set.start([trial.name]))
         if asking := evaluator_set.names_asking_judge(used):
             evaluator_sets.judge = require_judge(asking, trial.judge, os.environ, trial.judge_timeout)
             await evaluator_sets.check_judge()

@@ -21,15 +21,15 @@ def command(*, as_json: bool) -> int:
     """
     import asyncio
 
-    from waza.cli.copilot import hosted_models
-    from waza.cli.streams import say, say_json
+    from waza.cli.copilot import list_hosted_models
+    from waza.cli.streams import print_json, print_line
     from waza.errors import EXIT_OK
 
-    models = asyncio.run(hosted_models())
+    models = asyncio.run(list_hosted_models())
     if as_json:
-        say_json(models)
+        print_json(models)
     else:
-        say("\n".join(_table(models)))
+        print_line("\n".join(_table(models)))
     return EXIT_OK
 
 

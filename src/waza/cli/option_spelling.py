@@ -13,7 +13,7 @@ EVERYWHERE = ("--debug", "--no-update-check")
 _TRUE, _FALSE = frozenset({"true", "t", "1"}), frozenset({"false", "f", "0"})
 
 
-def normalized(root: click.Group, words: Sequence[str]) -> list[str]:
+def normalize_words(root: click.Group, words: Sequence[str]) -> list[str]:
     """Return a command line as our parser takes it; what it does not know stays, to be refused there."""
     rest, switches = list(words), list[str]()
     end = rest.index("--") if "--" in rest else len(rest)
@@ -66,7 +66,7 @@ def _truth(value: str) -> bool | None:
 
 
 def _takes_next(option: click.Parameter | None, word: str) -> bool:
-    """Tell whether the word behind an option is its value. A bare `--resume` has none."""
+    """Return whether the word behind an option is its value. A bare `--resume` has no value."""
     return isinstance(option, click.Option) and not option.is_flag and not option.count and word != "--resume"
 
 

@@ -35,7 +35,7 @@ def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) 
     check_distinct([arguments.output] if arguments.output else [], reporters)
 
 
-def outputs_of(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> frozenset[Path]:
+def list_outputs(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> frozenset[Path]:
     """Return the files and folders that a command writes."""
     given = arguments
     places = [given.output, given.output_dir, given.transcript_dir, given.session_dir, Path(given.cache_dir)]

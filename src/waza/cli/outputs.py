@@ -18,7 +18,7 @@ from waza.kit.exception_report import describe_exception
 from waza.kit.files import write_atomic
 from waza.kit.names import number_names
 from waza.report.reporter import Reporter
-from waza.results.absent import absent
+from waza.results.absent import not_started_outcome
 from waza.results.invocation import INVOCATION, InvocationResults
 from waza.results.outcome import Outcome
 from waza.results.verdict import NotStarted
@@ -50,7 +50,7 @@ class ReporterOption(msgspec.Struct, frozen=True):
     folder: bool = False
 
 
-class Done(msgspec.Struct, frozen=True, kw_only=True):
+class SkillOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """One outcome of a command, with what names its files."""
 
     skill: str
@@ -67,10 +67,10 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
         return self.skill, self.outcome.head.config.model_id
 
 
-class Results(msgspec.Struct, frozen=True, kw_only=True):
+class CommandResults(msgspec.Struct, frozen=True, kw_only=True):
     """All that a command did, and what it was to do and did not."""
 
-    done: tuple[Done, ...]
+    done: tuple[SkillOutcome, ...]
     not_started: tuple[NotStarted, ...] = ()
     without_suite: tuple[str, ...] = ()
 
@@ -94,19 +94,22 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     @property
-    def all(self) -> list[Done]:
+    def all(self) -> list[SkillOutcome]:
         """Each outcome, then one for each that did not start: the same files, whatever happened."""
-        return [*self.done, *(Done(skill=one.skill, outcome=absent(one)) for one in self.not_started)]
+        return [
+            *self.done,
+            *(SkillOutcome(skill=one.skill, outcome=not_started_outcome(one)) for one in self.not_started),
+        ]
 
     @property
     def keys(self) -> list[tuple[str, str | None]]:
         """The skill and the model of each results file; the model of a suite that could not be read is not known."""
-        absent = ((one.skill, None if one.unread else one.model) for one in self.not_started)
-        return [*(one.key for one in self.done), *absent]
+        not_started_outcome = ((one.skill, None if one.unread else one.model) for one in self.not_started)
+        return [*(one.key for one in self.done), *not_started_outcome]
 
-    def document(self, one: Done) -> Iterator[bytes]:
-        """Yield the results file of an outcome: what its run came to, and beside it what all of them did."""
-        metadata = {**one.outcome.head.metadata, INVOCATION: self.invocation.told()}
+    def document(self, one: SkillOutcome) -> Iterator[bytes]:
+        """Yield the results file of an outcome: the results of its run, and the verdict of the invocation in its metadata."""
+        metadata = {**one.outcome.head.metadata, INVOCATION: self.invocation.as_metadata()}
         head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
         return encode(msgspec.structs.replace(one.outcome, head=head))
 
@@ -152,7 +155,7 @@ def _encoded(document: str | bytes) -> bytes:
 def check_output(path: Path, inputs: Sequence[Path]) -> None:
     """Raise UsageError, before anything is run, for a results file that cannot be written or would mislead."""
     if str(path) == "-":
-        raise UsageError("'-' is no file; --json writes results to standard output")
+        raise UsageError("'-' is not a file; --json writes results to standard output")
     instead = _NOT_JSON.get(path.suffix.lower())
     if instead:
         raise UsageError(f"{path}: results are written as JSON; {instead}, or name a .json file")
@@ -172,11 +175,13 @@ def check_distinct(outputs: Sequence[Path], reporters: Sequence[ReporterOption])
     taken = set[Path]()
     for path in _files(outputs, reporters):
         if path.resolve() in taken:
-            raise UsageError(f"{path} is asked for twice, and would hold only one of both; name two files")
+            raise UsageError(
+                f"{path} is named by two options and would hold only one of both; name two files"
+            )
         taken.add(path.resolve())
 
 
-def earlier(outputs: Sequence[Path], reporters: Sequence[ReporterOption]) -> list[Path]:
+def existing_outputs(outputs: Sequence[Path], reporters: Sequence[ReporterOption]) -> list[Path]:
     """Return the files that were asked for and exist before anything is written."""
     return [path for path in _files(outputs, reporters) if path.exists()]
 
@@ -185,7 +190,7 @@ def _files(outputs: Sequence[Path], reporters: Sequence[ReporterOption]) -> list
     return [*outputs, *(one.path for one in reporters if one.path is not None and not one.folder)]
 
 
-def segment(name: str) -> str:
+def file_name_part(name: str) -> str:
     """Return a name as a part of a file name, which leads nowhere else and is not too long."""
     clean = _UNFIT.sub("-", name)
     if not clean.strip("."):
@@ -193,7 +198,7 @@ def segment(name: str) -> str:
     return clean.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore") or "default"
 
 
-def suffixes(keys: Sequence[tuple[str, str | None]]) -> list[str]:
+def make_suffixes(keys: Sequence[tuple[str, str | None]]) -> list[str]:
     """Return what is added to a file's stem for each skill and model: both, where there are several.
 
     Names that become equal once they are fit for files get a number, so that no file is lost.
@@ -203,8 +208,8 @@ def suffixes(keys: Sequence[tuple[str, str | None]]) -> list[str]:
     taken = {_SUMMARY}
     found: list[str] = []
     for skill, model in keys:
-        parts = [segment(skill)] if several_skills else []
-        parts += [segment(model or "")] if several_models else []
+        parts = [file_name_part(skill)] if several_skills else []
+        parts += [file_name_part(model or "")] if several_models else []
         found.append(_unused("".join(f"_{part}" for part in parts), taken))
     return found
 
@@ -216,35 +221,35 @@ def _unused(name: str, taken: set[str]) -> str:
     return unique
 
 
-def named(path: Path, suffix: str) -> Path:
+def add_suffix(path: Path, suffix: str) -> Path:
     """Return the path with a suffix behind its stem."""
     return path.with_name(f"{path.stem}{suffix}{path.suffix}") if suffix else path
 
 
-def write_results(path: Path, results: Results, *, summary: bool) -> list[Path]:
+def write_results(path: Path, results: CommandResults, *, summary: bool) -> list[Path]:
     """Write a results file for each outcome, and a summary over several skills; return the paths.
 
     What did not start has one, too: a file of an earlier run in its place would be taken for that of this one.
     """
-    written = [named(path, suffix) for suffix in suffixes(results.keys)]
+    written = [add_suffix(path, suffix) for suffix in make_suffixes(results.keys)]
     for target, one in zip(written, results.all, strict=True):
         write_atomic(target, results.document(one))
     if summary and len({skill for skill, _ in results.keys}) > 1:
-        target = named(path, _SUMMARY)
+        target = add_suffix(path, _SUMMARY)
         names = [file.name for file in written[: len(results.done)]]
         write_atomic(target, _pretty(_summary(results, names)))
         written.append(target)
     return written
 
 
-def write_tree(directory: Path, results: Results, now: datetime) -> list[Path]:
+def write_tree(directory: Path, results: CommandResults, now: datetime) -> list[Path]:
     """Write the results files into a new folder of this run, by skill where there are several."""
     folder = _new_folder(directory, now)
     several_skills = len({skill for skill, _ in results.keys}) > 1
     written, taken = list[Path](), set[str]()
     for one in results.all:
-        parts = [segment(one.skill)] if several_skills else []
-        name = _unused("/".join([*parts, segment(one.outcome.head.config.model_id)]), taken)
+        parts = [file_name_part(one.skill)] if several_skills else []
+        name = _unused("/".join([*parts, file_name_part(one.outcome.head.config.model_id)]), taken)
         written.append(folder / f"{name}.json")
         write_atomic(written[-1], results.document(one))
     return written
@@ -261,7 +266,7 @@ def _new_folder(directory: Path, now: datetime) -> Path:
     raise AssertionError  # the names have no end
 
 
-def write_report(reporter: ReporterOption, results: Results) -> list[Path]:
+def write_report(reporter: ReporterOption, results: CommandResults) -> list[Path]:
     """Write a report that goes to files; return the paths.
 
     JSON is one file for each suite and model, any other report one file; in a directory all of them are a file each.
@@ -277,7 +282,7 @@ def write_report(reporter: ReporterOption, results: Results) -> list[Path]:
     return [reporter.path]
 
 
-def _write_folder(name: str, folder: Path, results: Results) -> list[Path]:
+def _write_folder(name: str, folder: Path, results: CommandResults) -> list[Path]:
     documents: list[Iterator[bytes] | bytes]
     if name == JSON:
         keys, extension = results.keys, ".json"
@@ -287,14 +292,16 @@ def _write_folder(name: str, folder: Path, results: Results) -> list[Path]:
         extension = _reporter_class(name).extension
         documents = [_encoded(make_report(name, part)) for part in results.parts]
     taken = set[str]()
-    names = [_unused(f"{segment(skill)}_{segment(model or '')}", taken) for skill, model in keys]
+    names = [
+        _unused(f"{file_name_part(skill)}_{file_name_part(model or '')}", taken) for skill, model in keys
+    ]
     paths = [folder / f"{stem}{extension}" for stem in names]
     for path, document in zip(paths, documents, strict=True):
         write_atomic(path, document)
     return paths
 
 
-def json_documents(results: Results) -> Iterator[bytes]:
+def json_documents(results: CommandResults) -> Iterator[bytes]:
     """Yield what `--json` prints: the results file, or a list of them where there are several."""
     if len(results.keys) == 1:
         yield from results.document(results.all[0])
@@ -307,7 +314,7 @@ def json_documents(results: Results) -> Iterator[bytes]:
     yield b"\n]\n"
 
 
-def _summary(results: Results, names: Sequence[str]) -> dict[str, Any]:
+def _summary(results: CommandResults, names: Sequence[str]) -> dict[str, Any]:
     skills: list[dict[str, Any]] = []
     for skill in dict.fromkeys(one.skill for one in results.done):
         own = [
@@ -334,7 +341,7 @@ def _summary(results: Results, names: Sequence[str]) -> dict[str, Any]:
             "avg_pass_rate": stats.mean([one["pass_rate"] for one in skills]),
             "avg_aggregate_score": stats.mean([one["aggregate_score"] for one in skills]),
         },
-        **results.invocation.told(),
+        **results.invocation.as_metadata(),
     }
 
 

@@ -41,24 +41,24 @@ def command(*, suite: Path, form: str, as_json: bool, context_dir: str, strict: 
     import msgspec
 
     from waza.cli.reject_document import refuse_document
-    from waza.cli.streams import Output, tell
+    from waza.cli.streams import Output, print_notice
     from waza.errors import EXIT_FAILED, EXIT_OK
     from waza.model.preflight import worst
     from waza.preflight.inventory import inventory
-    from waza.report.preflight import lines
+    from waza.report.preflight import preflight_lines
     from waza.suite.loading import LoadOptions
     from waza.suite.project import find_project
 
     refuse_document(suite, f"`waza m365 validate {suite}` checks it")
     project = find_project(Path.cwd())
     for warning in project.warnings:
-        tell(str(warning))
+        print_notice(str(warning))
     report = inventory(suite, LoadOptions(context_dir=context_dir))
     out = Output()
     if as_json or form == "json":
         out.json([msgspec.json.format(msgspec.json.encode(report), indent=2), b"\n"])
     else:
-        out.line("\n".join(lines(report)))
+        out.line("\n".join(preflight_lines(report)))
     out.close()
     bad = worst(report.states())
     return EXIT_FAILED if bad == "invalid" or (strict and bad != "verified") else EXIT_OK

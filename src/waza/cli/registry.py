@@ -65,7 +65,7 @@ def add(
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int:
     """Search the index files of the configured registries (`registries` in .waza.yaml)."""
-    from waza.cli.streams import say, say_json, tell
+    from waza.cli.streams import print_json, print_line, print_notice
     from waza.errors import EXIT_ERROR, EXIT_OK, UsageError
     from waza.registry.search import DEFAULT
     from waza.registry.search import search as find
@@ -80,13 +80,13 @@ def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int
         )
     hits, failures = find(query, chosen, project.directory, kind)
     for failure in failures:
-        tell(f"warning: not reachable: {failure}")
+        print_notice(f"warning: not reachable: {failure}")
     if as_json or form == "json":
-        say_json(hits)
+        print_json(hits)
     elif hits:
-        say(_table(hits))
+        print_line(_table(hits))
     elif len(failures) < len(chosen):
-        say(f"nothing was found for {query!r}")
+        print_line(f"nothing was found for {query!r}")
     return EXIT_ERROR if len(failures) == len(chosen) else EXIT_OK
 
 
@@ -109,7 +109,7 @@ def verify(suite: Path) -> int:
     """Recompute digest and tree of every module in the suite's lock. Exit code 1 when one is missing or changed."""
     import os
 
-    from waza.cli.streams import say
+    from waza.cli.streams import print_line
     from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
     from waza.registry.cache import ModuleError, cache_root, is_intact, module_directory
     from waza.registry.lock import FILE, read_lock
@@ -118,7 +118,7 @@ def verify(suite: Path) -> int:
 
     lock = read_lock(suite.absolute().parent)
     if lock is None:
-        raise UsageError(f"there is no {FILE} beside {suite}; run `waza get {suite}`")
+        raise UsageError(f"there is no {FILE} next to {suite}; run `waza get {suite}`")
     bad = 0
     for entry in lock.graders:
         try:
@@ -129,5 +129,5 @@ def verify(suite: Path) -> int:
         except (ModuleError, RefError) as error:
             said = str(error)
         bad += bool(said)
-        say(f"{FAILED if said else PASSED} {entry.ref}: {said or entry.digest}")
+        print_line(f"{FAILED if said else PASSED} {entry.ref}: {said or entry.digest}")
     return EXIT_FAILED if bad else EXIT_OK

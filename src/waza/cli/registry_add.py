@@ -13,7 +13,7 @@ import msgspec
 
 from waza.cli.get import fetched_line
 from waza.cli.reject_document import refuse_document
-from waza.cli.streams import ask, say
+from waza.cli.streams import ask, print_line
 from waza.cli.utf8 import require_utf8
 from waza.errors import EXIT_OK, UsageError
 from waza.kit import yaml
@@ -71,13 +71,13 @@ async def _add(addition: Addition, suite: Path, entry: dict[str, Any]) -> int:
     preset = got.preset if edited == before else _checked(got, entry, read_taken_names(suite, known))
     if addition.dry_run:
         if edited != before:
-            say(f"would add to {addition.suite}: {msgspec.json.encode(entry).decode()}")
-        say("\n".join(["would pin:", *fetched_line(got, addition.suite)]))
+            print_line(f"would add to {addition.suite}: {msgspec.json.encode(entry).decode()}")
+        print_line("\n".join(["would pin:", *fetched_line(got, addition.suite)]))
         return EXIT_OK
     lock = known.with_entry(_trusted(got.entry, preset, addition))
     _write(suite, before, edited, lock)
     done = "was added to" if edited != before else "is in"
-    say(f"{addition.ref} {done} {addition.suite}, and is pinned in {suite.parent / FILE}")
+    print_line(f"{addition.ref} {done} {addition.suite}, and is pinned in {suite.parent / FILE}")
     return EXIT_OK
 
 
@@ -187,7 +187,7 @@ def _is_whole(setting: str) -> bool:
 def parse_value(text: str) -> Any:
     """Return a `--set` value: what the text means in YAML, written in flow style or as one plain word.
 
-    A text that YAML would read otherwise than as it stands, such as `a #b` or `*.py`, is that text. Raises
+    A text that YAML would read as something else, such as `a #b` or `*.py`, is that text. Raises
     ValueError for flow style with a mistake, and for a number that is not finite.
     """
     text = text.strip()

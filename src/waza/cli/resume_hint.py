@@ -1,6 +1,6 @@
-"""The command that goes on with what was cut off, as it is shown to people.
+"""The command that resumes what was cut off, as it is printed.
 
-It works as it stands, unless a secret was typed in it: that is not shown.
+It can be copied as it is, unless a secret was typed in it: secrets are not shown.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ import shutil
 import sys
 from pathlib import Path
 
-from waza.cli.streams import tell
+from waza.cli.streams import print_notice
 from waza.errors import UsageError
 from waza.kit.redact import PLACEHOLDER, Redactor
 
 
 class ResumeHint:
-    """Says at the start of an invocation how to go on with it, since a killed program cannot, and after an interrupt."""
+    """Prints how to resume an invocation: at its start, since a killed program cannot, and again after an interrupt."""
 
     def __init__(self) -> None:
         self._how = ""
 
-    def begun(self, invocation: str) -> None:
-        """Take the id of the invocation that has begun; it is empty where nothing is kept."""
+    def start(self, invocation: str) -> None:
+        """Take the id of the invocation that has started; it is empty if nothing is kept."""
         if invocation:
             words = resume_command(sys.argv[1:], invocation)
             redact = Redactor.for_environment(os.environ, words).text
             shown = [redact(word) for word in words]
             hidden = "" if shown == words else f" (write your own secrets in place of {PLACEHOLDER})"
             self._how = shlex.join(shown) + hidden
-            tell(f"If this is cut off, go on with: {self._how}")
+            print_notice(f"If this is cut off, go on with: {self._how}")
 
-    def tell_again(self) -> None:
-        """Say it once more, if there is anything to go on with."""
+    def repeat(self) -> None:
+        """Print it again, if there is anything to resume."""
         if self._how:
-            tell(f"Go on with: {self._how}")
+            print_notice(f"Go on with: {self._how}")
 
 
 def check_resumption(*, no_save: bool, resume: str | None, retry_errors: bool) -> None:

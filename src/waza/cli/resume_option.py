@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ResumableCommand(click.Command):
-    """A command with an option whose value is optional and stands behind a `=`."""
+    """A command with an option whose value is optional and follows a `=`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; a bare `--resume` never takes the next word for its value."""

@@ -16,19 +16,19 @@ from waza.cli.choose_suites import Chosen, choose_suites
 from waza.cli.command_run import CommandRun, Writer
 from waza.cli.listeners import Listeners
 from waza.cli.load_suite import load_suite
-from waza.cli.options import check_options, outputs_of
+from waza.cli.options import check_options, list_outputs
 from waza.cli.outputs import (
     JSON,
-    Done,
+    CommandResults,
     ReporterOption,
-    Results,
-    earlier,
+    SkillOutcome,
+    existing_outputs,
     parse_reporter,
     write_report,
     write_results,
     write_tree,
 )
-from waza.cli.streams import tell
+from waza.cli.streams import print_notice
 from waza.cli.utf8 import require_utf8
 from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.record import make_redactor
@@ -38,7 +38,7 @@ from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
 from waza.report import github, impact, overview
-from waza.report.console import report
+from waza.report.console import print_report
 from waza.results.ending import came_to_its_end
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
@@ -103,9 +103,9 @@ def run_command(arguments: RunArguments) -> int:
     call = CommandRun()
     project = call.project
     choice = choose_suites(
-        arguments.target, project, tell, discover=arguments.discover, strict=arguments.strict
+        arguments.target, project, print_notice, discover=arguments.discover, strict=arguments.strict
     )
-    command = _SuitesRun(call, with_defaults(arguments, project), reporters, choice.without_suite)
+    command = _SuitesRun(call, apply_defaults(arguments, project), reporters, choice.without_suite)
     return asyncio.run(command.run(command.load_all(choice.suites)))
 
 
@@ -113,7 +113,7 @@ def _given(option: bool | None, default: bool | None) -> bool | None:  # a pair 
     return default if option is None else option
 
 
-def with_defaults(arguments: RunArguments, project: Project) -> RunArguments:
+def apply_defaults(arguments: RunArguments, project: Project) -> RunArguments:
     """Fill options that were not given from `.waza.yaml`."""
     keys = project.keys
     output_dir = arguments.output_dir
@@ -159,7 +159,7 @@ class _SuitesRun:
         self.listeners: dict[int, Listeners] = {}  # of the jobs that have started, by their numbers
         self.unread: list[Path] = []
         self.first = 0  # the place in `done` of the first model of the suite at hand
-        self.done: list[Done] = []
+        self.done: list[SkillOutcome] = []
         self.not_started: list[NotStarted] = []
         self.broken = False  # something could not be run for a reason other than an interrupt
         self.runs: list[FinishedRun] = []
@@ -173,10 +173,10 @@ class _SuitesRun:
             except SuiteError as error:
                 if len(chosen) == 1:
                     given = [self.arguments.output] if self.arguments.output else []
-                    for path in earlier(given, self.reporters):
-                        tell(f"{path} is of an earlier run and was not written")
+                    for path in existing_outputs(given, self.reporters):
+                        print_notice(f"{path} is of an earlier run and was not written")
                     raise
-                tell(str(error))
+                print_notice(str(error))
                 self.broken = True
                 self.unread.append(one.path.absolute())
                 self.not_started += [
@@ -194,7 +194,7 @@ class _SuitesRun:
         ]
         try:
             await run_all(self.jobs, self._options(), self.cancellation, self, unread=self.unread)
-            results = Results(
+            results = CommandResults(
                 done=tuple(self.done),
                 not_started=tuple(self.not_started),
                 without_suite=self.without_suite,
@@ -223,14 +223,14 @@ class _SuitesRun:
             save=not given.no_save,
             resume=given.resume,
             repeat="errors" if given.retry_errors else "outside",
-            outputs=outputs_of(given, self.reporters),
+            outputs=list_outputs(given, self.reporters),
         )
 
     # What follows is for `run_all`, whose listener this is.
 
     def invocation_started(self, invocation: InvocationJournal) -> None:
         """Say how to go on with the invocation."""
-        self.call.resume_hint.begun(invocation.id)
+        self.call.resume_hint.start(invocation.id)
 
     def job_started(self, index: int) -> Emit:
         """Return the listeners of a job."""
@@ -247,7 +247,9 @@ class _SuitesRun:
         """Let the listeners of a job show what happens."""
         job = self.jobs[index]
         if len(self.jobs) > 1:
-            tell(f"\n[{index + 1}/{len(self.jobs)}] {job.skill} on {job.model or 'the default model'}")
+            print_notice(
+                f"\n[{index + 1}/{len(self.jobs)}] {job.skill} on {job.model or 'the default model'}"
+            )
         if index in self.listeners:
             self.listeners[index].show()
 
@@ -264,7 +266,7 @@ class _SuitesRun:
         else:
             why = "interrupted" if result is None else str(result)
             if result is not None:
-                tell(f"Error: {why}")
+                print_notice(f"Error: {why}")
                 self.broken = True
             self.not_started.append(NotStarted(skill=job.skill, model=job.model, why=why))
         last = index + 1 == len(self.jobs) or self.jobs[index + 1].suite is not job.suite
@@ -273,21 +275,21 @@ class _SuitesRun:
 
     def warn(self, message: str) -> None:
         """Say what should be known of all jobs."""
-        tell(f"warning: {message}")
+        print_notice(f"warning: {message}")
 
     def _finished(self, job: _Job, run: FinishedRun, listeners: Listeners | None) -> None:
         self.runs.append(run)
-        self.done.append(Done(skill=job.skill, outcome=run.outcome))
+        self.done.append(SkillOutcome(skill=job.skill, outcome=run.outcome))
         if self.arguments.transcript_dir and listeners is not None:
             listeners.write_transcripts(self.arguments.transcript_dir, run.outcome)
         self._report(self.done[-1])
         self._after(run)
 
-    def _report(self, done: Done) -> None:
+    def _report(self, done: SkillOutcome) -> None:
         """Print the report of one outcome, unless standard output is for something else."""
         if self.to_stdout or self.arguments.form != "default":
             return
-        report(
+        print_report(
             done.outcome,
             self.out.draw,
             verbose=bool(self.arguments.verbose),
@@ -295,28 +297,28 @@ class _SuitesRun:
             snapshots=self.arguments.update_snapshots,
         )
         if done.outcome.head.is_baseline:
-            impact.baseline(done.outcome, self.out.draw)
+            impact.print_baseline(done.outcome, self.out.draw)
 
     def _after(self, run: FinishedRun) -> None:
         """Say on stderr where things are."""
         if run.run_directory.saved is not None:
-            tell(f"Results saved to {run.run_directory.saved}")
+            print_notice(f"Results saved to {run.run_directory.saved}")
         elif run.run_directory.temporary is None:
             self.broken = True  # a warning has said why
         if run.kept is not None:
-            tell(
+            print_notice(
                 f"Workspaces kept in {run.kept}; remove them with: {shlex.join(['rm', '-r', str(run.kept)])}"
             )
             for tree in run.kept_worktrees:
                 command = ["git", "-C", tree.source, "worktree", "remove", "--force", tree.target]
-                tell(f"  {shlex.join(command)}")
+                print_notice(f"  {shlex.join(command)}")
 
     def _compare(self, first: int) -> None:
         """Compare the models of a suite, whose outcomes are those from the first on."""
         own = self.done[first:]
         if len(own) < 2:
             if self.arguments.recommend:
-                tell("nothing to recommend: it takes two models, as with --model A --model B")
+                print_notice("nothing to recommend: it takes two models, as with --model A --model B")
             return
         found = recommend([one.outcome.head for one in own]) if self.arguments.recommend else None
         if found:
@@ -325,26 +327,28 @@ class _SuitesRun:
             ]
         if self.to_stdout or self.arguments.form != "default":
             return
-        overview.comparison([one.outcome for one in own], self.out.draw)
+        overview.print_model_comparison([one.outcome for one in own], self.out.draw)
         if found:
-            overview.recommendation(found, self.out.draw)
+            overview.print_recommendation(found, self.out.draw)
 
-    def _sum_up(self, results: Results, *, several: bool) -> None:
+    def _sum_up(self, results: CommandResults, *, several: bool) -> None:
         """Print what all suites and models come to."""
         if self.arguments.form == "github-comment":
-            comment = github.comment(results.invocation, interpret=self.arguments.interpret)
+            comment = github.make_comment(results.invocation, interpret=self.arguments.interpret)
             self.out.line(comment.rstrip("\n"))
         if not several:
             return
         lines = _skill_lines(results)
         if not self.to_stdout and self.arguments.form == "default":
-            overview.skills_summary(lines, results.not_started, results.without_suite, self.out.draw)
+            overview.print_skills_summary(lines, results.not_started, results.without_suite, self.out.draw)
         passed = sum(line.passed for line in lines)
-        tell(f"\nEvaluated {pluralize(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed")
+        print_notice(
+            f"\nEvaluated {pluralize(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed"
+        )
         for one in results.not_started:
-            tell(f"Not run: {one.name}: {one.why}")
+            print_notice(f"Not run: {one.name}: {one.why}")
 
-    def _write_reports(self, results: Results) -> None:
+    def _write_reports(self, results: CommandResults) -> None:
         """Print and write every report and file that was asked for."""
         given = self.arguments
         writers: list[Writer] = [
@@ -364,17 +368,17 @@ def _name(chosen: Chosen) -> str:
     return chosen.name or chosen.path.parent.name or chosen.path.stem
 
 
-def _recommended(one: Done, run: FinishedRun, found: dict[str, Any]) -> Done:
+def _recommended(one: SkillOutcome, run: FinishedRun, found: dict[str, Any]) -> SkillOutcome:
     """Put a recommendation into the metadata of an outcome, and into its file."""
     metadata = {**one.outcome.head.metadata, "recommendation": found}
     head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
     outcome = msgspec.structs.replace(one.outcome, head=head)
     if run.run_directory.saved is not None and (trouble := run.run_directory.save(outcome)):
-        tell(f"the recommendation is not in the results file: {trouble}")
+        print_notice(f"the recommendation is not in the results file: {trouble}")
     return msgspec.structs.replace(one, outcome=outcome)
 
 
-def _skill_lines(results: Results) -> list[overview.SkillLine]:
+def _skill_lines(results: CommandResults) -> list[overview.SkillLine]:
     absent = {one.skill for one in results.not_started}
     lines = []
     for skill in dict.fromkeys(one.skill for one in results.done):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-def debugging() -> bool:
-    """Tell whether a command was called with `--debug`, which may stand anywhere."""
+def is_debug() -> bool:
+    """Return whether a command was called with `--debug`, at any position."""
     return "--debug" in sys.argv
 
 

@@ -1,6 +1,6 @@
 """What commands write to standard output and standard error, which may be full.
 
-Nothing else writes to them: what is said here is made harmless, as `waza.kit.unsafe_text` explains.
+Nothing else writes to them: what is printed here is made harmless, as `waza.kit.unsafe_text` explains.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 from waza.cli.std_streams import silence
 from waza.errors import WazaError
 from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
-from waza.report.section import Draw, Part, plain
+from waza.report.section import Draw, Part, plain_draw
 from waza.report.terminal import has_colour, is_live
-from waza.report.words import printer
+from waza.report.words import make_printer
 
 
-def tell(message: str) -> None:
-    """Say something on standard error; nothing happens where nobody can hear it."""
+def print_notice(message: str) -> None:
+    """Print a message on standard error; errors of the stream are ignored."""
     try:
-        printer(sys.stderr)(message)
+        make_printer(sys.stderr)(message)
     except OSError:
         silence(sys.stderr)  # else what it still holds would change the exit code
 
@@ -33,12 +33,12 @@ def ask(question: str) -> str:
     return sys.stdin.readline()
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a line, or several joined by newlines, on standard output."""
-    printer(sys.stdout)(text)
+    make_printer(sys.stdout)(text)
 
 
-def say_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value as an indented JSON document on standard output."""
     _write_json(json_chunks(value))
 
@@ -50,23 +50,23 @@ def json_chunks(value: Any) -> list[bytes]:
     return [msgspec.json.format(msgspec.json.encode(value), indent=2), b"\n"]
 
 
-def drawing_of_output() -> Draw:
+def make_output_draw() -> Draw:
     """Return what draws sections on standard output."""
     colour = has_colour(sys.stdout, os.environ)
     if not is_live(sys.stdout, os.environ):
-        return plain(printer(sys.stdout, colour=colour))
-    from waza.report.on_terminal import drawing  # it takes long to import
+        return plain_draw(make_printer(sys.stdout, colour=colour))
+    from waza.report.on_terminal import terminal_draw  # it takes long to import
 
-    return drawing(sys.stdout, colour=colour)
+    return terminal_draw(sys.stdout, colour=colour)
 
 
 class Output:
-    """Standard output for reports. Trouble with it is kept for the end: a run must not stop for it."""
+    """Standard output for reports. Errors of the stream are kept for the end: they must not stop a run."""
 
     def __init__(self) -> None:
-        self._print = printer(sys.stdout, colour=has_colour(sys.stdout, os.environ))
-        self._drawing = drawing_of_output()
-        self._trouble: OSError | None = None
+        self._print = make_printer(sys.stdout, colour=has_colour(sys.stdout, os.environ))
+        self._drawing = make_output_draw()
+        self._error: OSError | None = None
 
     def draw(self, title: str, parts: Sequence[Part]) -> None:
         """Draw a section of a report."""
@@ -88,16 +88,16 @@ class Output:
             self._try(lambda: _write_bytes([content]))
 
     def close(self) -> None:
-        """Show what is still held back. Raises WazaError if anything could not be written."""
+        """Flush the output. Raises WazaError if anything could not be written."""
         self._try(sys.stdout.flush)
-        if self._trouble is not None:
-            raise WazaError(f"cannot write the output: {self._trouble.strerror}")
+        if self._error is not None:
+            raise WazaError(f"cannot write the output: {self._error.strerror}")
 
     def _try(self, action: Callable[[], object]) -> None:
         try:
             action()
         except OSError as error:
-            self._trouble = self._trouble or error
+            self._error = self._error or error
             silence(sys.stdout)
 
 

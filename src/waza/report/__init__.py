@@ -1,4 +1,4 @@
-"""Listeners and documents for people and machines; and the reporters, a table of names: listing them imports nothing."""
+"""Listeners and documents for people and machines; and the reporters, a table of names, so that listing them imports nothing."""
 
 TYPES = {
     "junit": "waza.report.junit:JUnitReporter",

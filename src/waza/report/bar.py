@@ -95,10 +95,10 @@ class Bar:
         if not self._lines and text == self._shown:
             return
         erase = f"\r{' ' * columns(self._shown)}\r" if self._shown else ""
-        said, self._shown = erase + "".join(self._lines) + text, text
+        output, self._shown = erase + "".join(self._lines) + text, text
         self._lines.clear()
         with contextlib.suppress(OSError):  # a terminal that is closed; the run goes on without a bar
-            self._stream.write(said)
+            self._stream.write(output)
             self._stream.flush()
 
     def _text(self) -> str:

@@ -21,13 +21,13 @@ _PROMPT = 100  # characters of a prompt of a trigger test
 _STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # of k, for which pass@k is shown
 
 
-def report(
+def print_report(
     outcome: Outcome, draw: Draw, *, verbose: bool = False, interpret: bool = False, snapshots: bool = False
 ) -> None:
     """Draw the results of one suite on one model, section by section: what failed and the totals come last.
 
     `verbose` shows feedback uncut and the figures of each task, `interpret` adds the plain-language section,
-    `snapshots` the section on the expected files that diff graders wrote anew. Goes through the tasks once.
+    `snapshots` the section on the expected files that diff graders rewrote. Goes through the tasks once.
     """
     head, found = outcome.head, rows(outcome.tasks())
     sections: list[tuple[str, Iterator[Part]]] = [
@@ -48,7 +48,7 @@ def report(
 
 
 def rates(head: SuiteResult, found: Sequence[TaskRow]) -> list[tuple[str, str]]:
-    """Return the success rate, and beside it the rate over graded tasks where the two differ.
+    """Return the success rate, and the rate over graded tasks if the two differ.
 
     Of a run that did not come to its end there is no rate: nobody knows what the rest would have done.
     """
@@ -58,13 +58,13 @@ def rates(head: SuiteResult, found: Sequence[TaskRow]) -> list[tuple[str, str]]:
         cut = _ended(found, CUT_OFF)
         rest = f"{cut} {CUT_OFF}" if cut else "but trials, trigger tests or hooks did not end"
         return [("Task success rate", f"not known; {share} that ran passed, {rest}")]
-    told = [("Task success rate", f"{percent(summary.success_rate)} ({share})")]
+    shown = [("Task success rate", f"{percent(summary.success_rate)} ({share})")]
     graded = summary.graded_success_rate
     if graded is not None and differs(graded, summary.success_rate):
         of = summary.succeeded + summary.failed
         note = f"{percent(graded)} ({summary.succeeded} of {of}, without errors and skipped tasks)"
-        told.append(("Graded success rate", note))
-    return told
+        shown.append(("Graded success rate", note))
+    return shown
 
 
 def _ended(found: Sequence[TaskRow], ending: str) -> int:
@@ -145,7 +145,7 @@ def _breakdown(found: Sequence[TaskRow], *, verbose: bool) -> Iterator[Part]:
 
 
 def _task(row: TaskRow) -> tuple[str, ...]:
-    known = (("golden", row.golden), ("cached", row.cached), ("judged anew", row.rejudged))
+    known = (("golden", row.golden), ("cached", row.cached), ("judged again", row.rejudged))
     tags = [tag for tag, on in known if on]
     if row.flaky:
         tags.append(f"flaky, pass@1 {percent(row.first_tries / row.runs, 0)}" if row.retried else "flaky")
@@ -192,7 +192,7 @@ def _reasons(row: TaskRow, limit: int) -> Iterator[str]:
                 seen.add(check.label)
                 feedback = indented(shorten_middle(check.feedback, limit), "      ")
                 yield f"  {BULLET} {check.label} {decimal(check.score)}: {feedback}{note}"
-                yield from (f"      {name}: {value}" for name, value in check.told)
+                yield from (f"      {name}: {value}" for name, value in check.details)
     output = next((run.output for run in row.bad_runs if run.output), "")
     if output:
         yield f"    output: {output}"

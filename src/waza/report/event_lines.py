@@ -1,4 +1,4 @@
-"""What is told of each event of a run, as lines for the console."""
+"""Events of a run as lines for the console."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Clean = Callable[[str], str]
 """Takes a text and returns it with the secrets taken out; called before anything is cut."""
 
 
-def header(event: SuiteStarted, *, verbose: bool) -> Iterator[str]:
+def header_line(event: SuiteStarted, *, verbose: bool) -> Iterator[str]:
     """Yield the lines that say what is run, on what, and by how many workers; an empty one at the end."""
     if event.arm == "baseline":
         yield "Baseline: the same tasks without skills"
@@ -62,11 +62,11 @@ def header(event: SuiteStarted, *, verbose: bool) -> Iterator[str]:
     yield ""
 
 
-def brief(event: RunEvent, clean: Clean) -> Iterator[str]:
-    """Yield what is always told of an event: finished tasks, errors, warnings, a run that stops."""
+def brief_lines(event: RunEvent, clean: Clean) -> Iterator[str]:
+    """Yield the lines that are always printed: finished tasks, errors, warnings, a run that stops."""
     match event:
         case SuiteStarted():
-            yield from header(event, verbose=False)
+            yield from header_line(event, verbose=False)
         case TaskFinished():
             yield _finished(event, clean)
         case TrialFinished() if event.result.error_msg:
@@ -83,7 +83,7 @@ _HOOK_LINE = 2000  # characters of a line that a hook wrote
 
 
 class Detailed:
-    """What is told with `--verbose`: every event, indented under its task.
+    """The lines of `--verbose`: every event, indented under its task.
 
     Where several tasks run at once, each line starts with the name of its task. `workspaces` says that
     they are kept, and so worth telling of.
@@ -98,7 +98,7 @@ class Detailed:
         match event:
             case SuiteStarted():
                 self._parallel = event.workers > 1
-                yield from header(event, verbose=True)
+                yield from header_line(event, verbose=True)
                 yield f"Running {pluralize(event.tasks, 'task')}"
             case TaskStarted():
                 yield f"[{event.index}/{event.total}] running: {one_line(event.name)}"
@@ -118,7 +118,7 @@ class Detailed:
             case SuiteFinished():
                 yield f"Total duration: {duration(event.duration_ms)}"
             case _:
-                yield from brief(event, self._clean)
+                yield from brief_lines(event, self._clean)
 
     def _at(self, name: str, depth: int) -> str:
         return "  " * depth + (f"{one_line(name, _NAME)} | " if self._parallel else "")
@@ -166,17 +166,17 @@ def tracebacks(event: RunEvent, clean: Clean) -> Iterator[str]:
                 event.result.validations or {},
                 *(point.validations for point in event.result.checkpoints),
             ]
-            for name, said in (pair for point in points for pair in point.items()):
-                if "traceback" in said.details:
-                    yield f"{name}: {clean(str(said.details['traceback'])).rstrip()}"
+            for name, validation in (pair for point in points for pair in point.items()):
+                if "traceback" in validation.details:
+                    yield f"{name}: {clean(str(validation.details['traceback'])).rstrip()}"
 
 
 def _call(call: ToolEvent, clean: Clean) -> str:
-    """Return a tool call in one line: whether it went well, its name, arguments and duration, and what it said if not."""
+    """Return a tool call in one line: whether it went well, its name, arguments and duration, and its result if not."""
     arguments = "" if call.args in (None, {}, "") else f" {_short(call.args, clean)}"
-    said = "" if call.success or call.result is None else f": {_short(call.result, clean)}"
+    result = "" if call.success or call.result is None else f": {_short(call.result, clean)}"
     mark = status_mark("passed" if call.success else "failed")
-    return f"{mark} {one_line(call.tool_name, _NAME)}{arguments} ({duration(call.duration_ms)}){said}"
+    return f"{mark} {one_line(call.tool_name, _NAME)}{arguments} ({duration(call.duration_ms)}){result}"
 
 
 def _short(value: Any, clean: Clean) -> str:
@@ -186,7 +186,7 @@ def _short(value: Any, clean: Clean) -> str:
 
 def _finished(event: TaskFinished, clean: Clean) -> str:
     cached = " [cached]" if event.cached else ""
-    cached += " [judged anew]" if event.rejudged else ""
+    cached += " [judged again]" if event.rejudged else ""
     note = f" ({clean(event.note)})" if event.note else ""
     return f"{status_mark(event.status)} [{event.index}/{event.total}] {one_line(event.name)}{cached}{note}"
 
@@ -203,10 +203,10 @@ def _hook(event: HookRan, clean: Clean) -> Iterator[str]:
 
 
 def _graders(validations: Mapping[str, Validation], clean: Clean) -> Iterator[str]:
-    for name, said in sorted(validations.items()):
-        mark = status_mark("passed" if said.passed else "failed")
-        feedback = f": {indented(clean(said.feedback), _DEEP)}" if said.feedback else ""
-        yield f"[GRADER] {mark} {name} {decimal(said.score)} ({duration(said.duration_ms)}){feedback}"
+    for name, validation in sorted(validations.items()):
+        mark = status_mark("passed" if validation.passed else "failed")
+        feedback = f": {indented(clean(validation.feedback), _DEEP)}" if validation.feedback else ""
+        yield f"[GRADER] {mark} {name} {decimal(validation.score)} ({duration(validation.duration_ms)}){feedback}"
 
 
 def _command(call: CommandInvocation, clean: Clean) -> str:

@@ -18,7 +18,7 @@ from waza.results.verdict import gates, verdict_of
 LONGEST = 60_000  # characters; GitHub refuses comments above 65,536
 
 
-def comment(invocation: InvocationResults, *, interpret: bool = False) -> str:
+def make_comment(invocation: InvocationResults, *, interpret: bool = False) -> str:
     """Return the comment as Markdown, at most `LONGEST` characters of it. Goes through the tasks once.
 
     Of several suites or models it says first what all of them come to. Where the details of tasks would make it
@@ -30,10 +30,10 @@ def comment(invocation: InvocationResults, *, interpret: bool = False) -> str:
         return "\n".join([*top, *_part(outcomes[0], LONGEST, interpret=interpret), ""])
     suites = _cut(["", *overview_lines(invocation)], LONGEST // 4, "suites")
     lines = [*top, *verdict_lines(invocation.verdict), *suites]
-    room = (LONGEST - _size(lines)) // max(1, len(outcomes))
+    budget = (LONGEST - _size(lines)) // max(1, len(outcomes))
     for name, outcome in invocation.named:
         heading = ["", f"## {text(name)}", ""]
-        part = [*heading, *_part(outcome, room - _size(heading), interpret=interpret)]
+        part = [*heading, *_part(outcome, budget - _size(heading), interpret=interpret)]
         if _size(lines) + _size(part) > LONGEST:
             lines += ["", "The details of further suites are not shown here."]
             break
@@ -41,8 +41,8 @@ def comment(invocation: InvocationResults, *, interpret: bool = False) -> str:
     return "\n".join([*lines, ""])
 
 
-def _part(outcome: Outcome, room: int, *, interpret: bool) -> list[str]:
-    """Return the lines on one outcome; they fit into the room, if that has space for their summary."""
+def _part(outcome: Outcome, budget: int, *, interpret: bool) -> list[str]:
+    """Return the lines on one outcome; they fit into the budget, if that has space for their summary."""
     head, found = outcome.head, rows(outcome.tasks())
     names = (
         ("Benchmark", head.eval_name),
@@ -52,25 +52,25 @@ def _part(outcome: Outcome, room: int, *, interpret: bool) -> list[str]:
     footer = ["", "---", "", f" {BULLET} ".join(f"{name}: {text(value)}" for name, value in names)]
     meaning = []
     if interpret:
-        told = [f"- {text(line, 500)}" for line in interpretation(head, found)]
-        meaning = list(_cut(["", "### Interpretation", "", *told], room // 4, "lines"))
-    warned = list(_cut(list(warning_lines(head, "###")), room // 8, "warnings"))
+        meanings = [f"- {text(line, 500)}" for line in interpretation(head, found)]
+        meaning = list(_cut(["", "### Interpretation", "", *meanings], budget // 4, "lines"))
+    warned = list(_cut(list(warning_lines(head, "###")), budget // 8, "warnings"))
     top = [
         *_summary(head, found),
         *warned,
-        *_cut(_table(found), room // 3, "tasks"),
+        *_cut(_table(found), budget // 3, "tasks"),
         *_flaky(found),
         *meaning,
     ]
     blocks = ["\n".join(_details(row)) for row in found if row.failed]
-    left = room - _size([*top, *footer]) - room // 4 - 100
+    left = budget - _size([*top, *footer]) - budget // 4 - 100
     if blocks:
         top += ["", "### Failed Task Details", *_cut(blocks, left, "failed tasks")]
     triggers = [f"- {text(line, 500)}" for line in trigger_failures(head.trigger_results)]
     if triggers:
-        top += _cut(["", "### Failed Trigger Tests", "", *triggers], room // 8, "prompts")
+        top += _cut(["", "### Failed Trigger Tests", "", *triggers], budget // 8, "prompts")
     if changed := impact_lines(head, found, outcome):
-        top += _cut(["", "### Skill Impact", "", *changed], room // 8, "lines")
+        top += _cut(["", "### Skill Impact", "", *changed], budget // 8, "lines")
     return [*top, *footer]
 
 
@@ -78,11 +78,11 @@ def _size(lines: Sequence[str]) -> int:
     return sum(len(line) + 1 for line in lines)
 
 
-def _cut(blocks: Sequence[str], room: int, noun: str) -> Iterator[str]:
-    """Yield blocks as long as they fit into the room, then how many did not."""
+def _cut(blocks: Sequence[str], budget: int, noun: str) -> Iterator[str]:
+    """Yield blocks as long as they fit into the budget, then how many did not."""
     for number, block in enumerate(blocks):
-        room -= len(block) + 1
-        if room < 0:
+        budget -= len(block) + 1
+        if budget < 0:
             yield ""
             yield f"{len(blocks) - number} more {noun} are not shown here."
             return

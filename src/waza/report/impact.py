@@ -15,16 +15,19 @@ from waza.results.verdict import uncompared
 _LEAST = 1e-9  # a smaller difference is noise of floating point
 
 
-def baseline(outcome: Outcome, draw: Draw) -> None:
+def print_baseline(outcome: Outcome, draw: Draw) -> None:
     """Draw the skill impact report; nothing without a baseline. Goes through the tasks of both passes once."""
-    draw("SKILL IMPACT", list(impact(outcome.head, rows(outcome.tasks()), rows(outcome.baseline_tasks()))))
+    draw(
+        "SKILL IMPACT",
+        list(describe_impact(outcome.head, rows(outcome.tasks()), rows(outcome.baseline_tasks()))),
+    )
 
 
-def impact(head: SuiteResult, found: Sequence[TaskRow], without: Sequence[TaskRow]) -> Iterator[str]:
+def describe_impact(head: SuiteResult, found: Sequence[TaskRow], without: Sequence[TaskRow]) -> Iterator[str]:
     """Yield what the skills changed, given the tasks with and without them; nothing without a baseline.
 
     The overall rates are the success rates of the two passes; the verdict goes by them alone. Where they cannot be
-    compared there is none: it says why, and which tasks of either pass did not pass.
+    compared there is no figure: the line says why, and which tasks of either pass did not pass.
     """
     other = head.baseline_outcome
     if other is None:
@@ -48,8 +51,8 @@ def impact(head: SuiteResult, found: Sequence[TaskRow], without: Sequence[TaskRo
 def _misses(found: Sequence[TaskRow], arm: str) -> Iterator[str]:
     for row in found:
         if row.ending != "passed":
-            told = [row.error, *(run.error for run in row.bad_runs)]
-            error = next((f": {one_line(error, 200)}" for error in told if error), "")
+            errors = [row.error, *(run.error for run in row.bad_runs)]
+            error = next((f": {one_line(error, 200)}" for error in errors if error), "")
             yield f"{status_mark(row.ending)} {one_line(row.title)}, {arm}: {row.ending}{error}"
 
 
@@ -59,9 +62,9 @@ def _tasks(found: Sequence[TaskRow]) -> Iterator[str]:
         if changed:
             yield f"{_label(changed.delta)} {one_line(row.title)}: {_rates(changed)}"
             if changed.pairwise:
-                said = changed.pairwise
-                doubt = "" if said.position_consistent else ", but not when asked the other way round"
-                yield f"    judged: {said.winner} ({said.magnitude}){doubt}"
+                pairwise = changed.pairwise
+                doubt = "" if pairwise.position_consistent else ", but not when asked the other way round"
+                yield f"    judged: {pairwise.winner} ({pairwise.magnitude}){doubt}"
 
 
 def _rates(changed: SkillImpact) -> str:

@@ -12,12 +12,12 @@ import msgspec
 from waza.kit.share import decimal
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.console import trigger_failures
-from waza.report.impact import impact
+from waza.report.impact import describe_impact
 from waza.report.reporter import Reporter
 from waza.report.rows import RunRow, TaskRow, rows
 from waza.report.words import NO_SUITE
 from waza.results.ending import came_to_its_end
-from waza.results.invocation import InvocationResults, suite_of
+from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
 from waza.results.verdict import UNGRADED, Gate, NotStarted, gates, reason_of, tasks_reason, verdict_of
 
@@ -55,12 +55,12 @@ def document(invocation: InvocationResults) -> bytes:
     harmless, which leaves no character in them that XML 1.0 forbids. `time` is in seconds. Goes through the tasks
     once.
     """
-    plain = Counter(suite_of(outcome.head) for outcome in invocation.outcomes)
+    plain = Counter(suite_name(outcome.head) for outcome in invocation.outcomes)
     plain.update(one.skill for one in invocation.not_started)  # the classes are the same, whatever is cut off
     lines, every = list[str](), list[JUnitCase]()
     for name, outcome in invocation.named:
         part = _Part(outcome)
-        own = suite_of(outcome.head)
+        own = suite_name(outcome.head)
         lines += part.lines(own if plain[own] == 1 else name)
         every += part.cases
     for title, cases in (
@@ -85,12 +85,12 @@ def document(invocation: InvocationResults) -> bytes:
 
 
 class _Part:
-    """What there is to tell of one outcome."""
+    """The test suite of one outcome."""
 
     def __init__(self, outcome: Outcome) -> None:
         self.head, found = outcome.head, rows(outcome.tasks())
         self._triggers = list(trigger_failures(self.head.trigger_results))
-        self._impact = list(impact(self.head, found, rows(outcome.baseline_tasks())))
+        self._impact = list(describe_impact(self.head, found, rows(outcome.baseline_tasks())))
         ended = came_to_its_end(self.head)
         self.cases = [*(_task(row, ended=ended) for row in found), *self._others(outcome)]
 
@@ -110,7 +110,7 @@ class _Part:
         name = f"gate {gate.name}"
         if gate.passed:
             return JUnitCase(name=name)
-        told = (
+        body = (
             self._impact
             if gate.name == "baseline"
             else self._triggers
@@ -118,7 +118,7 @@ class _Part:
             else ()
         )
         return JUnitCase(
-            name=name, tag="failure", type="GateFailure", message=reason_of(gate), body="\n".join(told)
+            name=name, tag="failure", type="GateFailure", message=reason_of(gate), body="\n".join(body)
         )
 
     def lines(self, classname: str) -> Iterator[str]:
@@ -137,13 +137,13 @@ class _Part:
             "score": decimal(head.summary.aggregate_score, 4),
             "verdict": verdict_of(head).word,
         }
-        told = [
+        output = [
             *(f"warning: {warning}" for warning in head.metadata.get("warnings", ())),
             *(f"trigger test: {line}" for line in self._triggers),
             *(f"skill impact: {line}" for line in self._impact if line),
         ]
         before = ["    <properties>", *_properties("      ", values), "    </properties>"]
-        yield from _test_suite(fields, self.cases, classname, before, told)
+        yield from _test_suite(fields, self.cases, classname, before, output)
 
 
 def _task(row: TaskRow, *, ended: bool) -> JUnitCase:
@@ -196,14 +196,14 @@ def _test_suite(
     cases: Sequence[JUnitCase],
     classname: str,
     before: Sequence[str],
-    told: Sequence[str] = (),
+    output: Sequence[str] = (),
 ) -> Iterator[str]:
     yield "  " + _open("testsuite", fields)
     yield from before
     for case in cases:
         yield from _case(case, classname)
-    if told:
-        yield f"    <system-out>{_text(chr(10).join(told))}</system-out>"
+    if output:
+        yield f"    <system-out>{_text(chr(10).join(output))}</system-out>"
     yield "  </testsuite>"
 
 
@@ -234,7 +234,7 @@ def _counts(cases: Sequence[JUnitCase]) -> dict[str, object]:
 
 
 def _moment(timestamp: str) -> str:
-    """Return a time to the second in UTC; as it is where it is none."""
+    """Return a time to the second in UTC; the text itself if it is not a time."""
     try:
         moment = datetime.fromisoformat(timestamp)
     except ValueError:

@@ -11,7 +11,7 @@ from waza.kit.text import shorten_middle
 from waza.kit.unsafe_text import escape_unsafe
 from waza.model.result import SuiteResult
 from waza.report.console import rates, trigger_failures
-from waza.report.impact import impact
+from waza.report.impact import describe_impact
 from waza.report.reporter import Reporter
 from waza.report.rows import RunRow, TaskRow, counts, rows
 from waza.report.words import NO_SUITE, SKIPPED, duration, one_line, status_mark
@@ -77,7 +77,7 @@ def verdict_lines(verdict: RunVerdict) -> Iterator[str]:
 
 
 def warning_lines(head: SuiteResult, heading: str) -> Iterator[str]:
-    """Yield the warnings of a suite as a chapter; nothing where there are none."""
+    """Yield the warnings of a suite as a chapter; nothing without warnings."""
     warnings = head.metadata.get("warnings", ())
     if warnings:
         yield from ("", f"{heading} Warnings", "")
@@ -86,8 +86,8 @@ def warning_lines(head: SuiteResult, heading: str) -> Iterator[str]:
 
 def impact_lines(head: SuiteResult, found: Sequence[TaskRow], outcome: Outcome) -> list[str]:
     """Return what the skills changed as list items; nothing without a baseline."""
-    told = impact(head, found, rows(outcome.baseline_tasks()))
-    return [f"- {text(line, 500)}" for line in told if line]
+    lines = describe_impact(head, found, rows(outcome.baseline_tasks()))
+    return [f"- {text(line, 500)}" for line in lines if line]
 
 
 def overview_lines(invocation: InvocationResults) -> Iterator[str]:
@@ -191,6 +191,6 @@ def _run(run: RunRow, of: int) -> Iterator[str]:
         yield f"  - error: {code(run.error)}"
     for check in run.misses:
         yield f"  - **{text(check.label)}** ({decimal(check.score)}) {code(check.feedback)}".rstrip()
-        yield from (f"    - {name}: {code(value)}" for name, value in check.told)
+        yield from (f"    - {name}: {code(value)}" for name, value in check.details)
     if run.output:
         yield f"  - output: {code(run.output)}"

@@ -1,4 +1,4 @@
-"""Files that are made anew and never over another one."""
+"""Files that are created, never over an existing one."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from waza.report.words import ERROR, FAILED, PASSED, encodable
 _STYLES = {PASSED: "green", FAILED: "red", ERROR: "yellow", "✅": "green", "❌": "red"}
 
 
-def drawing(stream: TextIO, *, colour: bool) -> Draw:
+def terminal_draw(stream: TextIO, *, colour: bool) -> Draw:
     """Return what draws sections on the terminal that a stream leads to."""
     console = Console(
         file=stream,

@@ -32,7 +32,7 @@ class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool
 
 
-def comparison(outcomes: Sequence[Outcome], draw: Draw) -> None:
+def print_model_comparison(outcomes: Sequence[Outcome], draw: Draw) -> None:
     """Draw the MODEL COMPARISON table, sorted by model. Columns that no model has a figure for are left out."""
     heads = sorted((outcome.head for outcome in outcomes), key=lambda head: head.config.model_id)
     usages = [head.summary.usage for head in heads]
@@ -70,7 +70,7 @@ def _cell(head: SuiteResult, title: str) -> str:
             return f"{usage.premium_requests:.0f}"
 
 
-def skills_summary(
+def print_skills_summary(
     lines: Sequence[SkillLine], not_started: Sequence[NotStarted], without_suite: Sequence[str], draw: Draw
 ) -> None:
     """Draw the MULTI-SKILL RUN SUMMARY: tasks passed over all models, the mean score, and what did not run."""
@@ -93,7 +93,7 @@ def skills_summary(
     draw("MULTI-SKILL RUN SUMMARY", [Table(("Skill", "Status", "Success", "Avg Score"), cells)])
 
 
-def recommendation(found: Mapping[str, Any], draw: Draw) -> None:
+def print_recommendation(found: Mapping[str, Any], draw: Draw) -> None:
     """Draw a recommendation as `waza.results.recommend.recommend` makes it."""
     weights = found["weights"]
     if found["reason"] == NO_DIFFERENCE:

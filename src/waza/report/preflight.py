@@ -16,7 +16,7 @@ _MARKS: dict[State, str] = {
 }
 
 
-def lines(report: Preflight) -> Iterator[str]:
+def preflight_lines(report: Preflight) -> Iterator[str]:
     """Yield the lines: tasks with their requirements, capabilities, dependencies, diagnostics, the result."""
     yield f"Preflight of {report.source}"
     if report.executor:
@@ -35,8 +35,8 @@ def lines(report: Preflight) -> Iterator[str]:
         yield from (f"  {_dependency(one)}" for one in report.dependencies)
     if report.diagnostics:
         yield from ("", "Diagnostics")
-        for said in report.diagnostics:
-            yield from _diagnostic(said)
+        for diagnostic in report.diagnostics:
+            yield from _diagnostic(diagnostic)
     yield from ("", _result(report))
 
 
@@ -60,15 +60,15 @@ def _dependency(one: Dependency) -> str:
     return one_line(f"{_marked(one.state, f'{one.kind} {one.name}')} ({one.mode}{of_task})")
 
 
-def _diagnostic(said: Diagnostic) -> Iterator[str]:
-    of = "".join(f", {key} {value}" for key, value in _belongs(said) if value)
-    yield f"  {_MARKS[said.state]} {said.state} {said.code}{one_line(of)}"
-    yield f"      {one_line(said.message)}"
-    yield f"      {one_line(said.remediation)}"
+def _diagnostic(diagnostic: Diagnostic) -> Iterator[str]:
+    of = "".join(f", {key} {value}" for key, value in _belongs(diagnostic) if value)
+    yield f"  {_MARKS[diagnostic.state]} {diagnostic.state} {diagnostic.code}{one_line(of)}"
+    yield f"      {one_line(diagnostic.message)}"
+    yield f"      {one_line(diagnostic.remediation)}"
 
 
-def _belongs(said: Diagnostic) -> tuple[tuple[str, str], ...]:
-    return ("task", said.task_id), ("requirement", said.requirement_id)
+def _belongs(diagnostic: Diagnostic) -> tuple[tuple[str, str], ...]:
+    return ("task", diagnostic.task_id), ("requirement", diagnostic.requirement_id)
 
 
 def _marked(state: State, what: str) -> str:
@@ -79,6 +79,6 @@ def _marked(state: State, what: str) -> str:
 def _result(report: Preflight) -> str:
     if report.complete:
         return "Complete: everything is verified."
-    count = Counter(said.state for said in report.diagnostics)
+    count = Counter(diagnostic.state for diagnostic in report.diagnostics)
     words = [f"{count[state]} {state}" for state in _MARKS if count[state]]
     return f"Not complete: {', '.join(words)}."

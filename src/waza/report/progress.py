@@ -15,13 +15,13 @@ from waza.model.event import (
     TrialStarted,
 )
 from waza.report.bar import Bar
-from waza.report.event_lines import Detailed, brief, tracebacks
+from waza.report.event_lines import Detailed, brief_lines, tracebacks
 from waza.report.terminal import Console
-from waza.report.words import printer
+from waza.report.words import make_printer
 
 
 class Progress:
-    """A listener that tells of a run on `stream` (stderr).
+    """A listener that prints the progress of a run on `stream` (stderr).
 
     Without `verbose` it writes one line a finished task, and errors and warnings. `live` adds a bar; see
     `waza.report.terminal` for where that can be. `keep_workspace`: with `verbose`, say where each workspace
@@ -45,13 +45,13 @@ class Progress:
         self._bar = Bar(stream, clock) if live else None
         self._debug, self._redact = debug, redact
         self._trials, self._seen = 1, dict[str, int]()
-        self._say = printer(self._bar or stream, colour=colour)
+        self._say = make_printer(self._bar or stream, colour=colour)
         self._redact = redact
         detailed = Detailed(redact, workspaces=keep_workspace).lines if verbose else None
-        self._lines = lines or detailed or (lambda event: brief(event, redact))
+        self._lines = lines or detailed or (lambda event: brief_lines(event, redact))
 
     def handle(self, event: RunEvent) -> None:
-        """Tell of an event, or do nothing."""
+        """Print an event, or do nothing."""
         if self._bar:
             self._move(self._bar, event)
         lines = list(self._lines(event))

@@ -47,8 +47,8 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.grader + kind.replace("(, ", "(")
 
     @property
-    def told(self) -> list[tuple[str, str]]:
-        """What the grader said besides its feedback, as names and values."""
+    def details(self) -> list[tuple[str, str]]:
+        """What the grader found besides its feedback, as names and values."""
         pairs = (("expected", self.expected), ("found", self.found), ("where", self.where))
         return [(name, value) for name, value in pairs if value]
 
@@ -109,7 +109,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why_cut_off(self) -> str:
-        """What is said of a task some of whose trials did not run."""
+        """The line about a task some of whose trials did not run."""
         return cut_off(self.missing, self.planned)
 
     @property
@@ -178,13 +178,13 @@ def rows(tasks: Iterable[TaskResult]) -> list[TaskRow]:
 def counts(found: Sequence[TaskRow]) -> str:
     """Return how many tasks ended in which way."""
     endings = Counter(row.ending for row in found)
-    told = [
+    parts = [
         f"{endings['passed']} passed",
         f"{endings['failed']} failed",
         pluralize(endings["error"], "error"),
         *(f"{endings[ending]} {ending}" for ending in ("skipped", CUT_OFF) if endings[ending]),
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def _run(run: TrialResult) -> RunRow:
@@ -202,7 +202,7 @@ def _run(run: TrialResult) -> RunRow:
 
 
 def _checks(validations: Mapping[str, Validation], error: str, after_turn: int = 0) -> Iterator[CheckRow]:
-    """Yield what graders said, but for those that broke with what the error of the run says of them."""
+    """Yield the verdicts of graders, but for errors that are already in the error of the run."""
     for name in sorted(validations):
         said = validations[name]
         broke = said.details.get("error")

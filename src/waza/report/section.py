@@ -24,7 +24,7 @@ Draw = Callable[[str, Sequence[Part]], None]
 """Draws a section under its title; nothing for a section without parts."""
 
 
-def plain(out: Write, width: int = WIDTH) -> Draw:
+def plain_draw(out: Write, width: int = WIDTH) -> Draw:
     """Return what draws sections as plain lines, with tables of at most so many columns."""
 
     def draw(title: str, parts: Sequence[Part]) -> None:

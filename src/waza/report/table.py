@@ -22,8 +22,8 @@ def table(titles: Sequence[str], lines: Sequence[Sequence[str]], width: int | No
     cells = [[_cell(cell) for cell in line[1:]] for line in (titles, *lines)]
     firsts = [escape_unsafe(one_line(line[0])) for line in (titles, *lines)]
     widths = [max(map(columns, {line[i] for line in cells})) for i in range(len(titles) - 1)]
-    room = WIDEST if width is None else max(_NARROWEST, width - sum(widths) - 2 * len(widths))
-    firsts = [middle(first, room) for first in firsts]
+    available = WIDEST if width is None else max(_NARROWEST, width - sum(widths) - 2 * len(widths))
+    firsts = [middle(first, available) for first in firsts]
     widths = [max(map(columns, firsts)), *widths]
     for number, (first, line) in enumerate(zip(firsts, cells, strict=True)):
         padded = [_padded(cell, widths[i], left=i == 0) for i, cell in enumerate((first, *line))]

@@ -18,16 +18,16 @@ class Console(Protocol):
         ...
 
     def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
+        """Return whether it is a terminal."""
         ...
 
 
 def is_live(stream: Console, environ: Mapping[str, str]) -> bool:
-    """Tell whether a line can be redrawn: on a terminal that can move its cursor, and not in a CI job."""
+    """Return whether a line can be redrawn: on a terminal that can move its cursor, and not in a CI job."""
     in_ci = environ.get("CI", "").lower() not in ("", "0", "false")
     return stream.isatty() and not in_ci and environ.get("TERM") != "dumb"
 
 
 def has_colour(stream: Console, environ: Mapping[str, str]) -> bool:
-    """Tell whether colours may be used: where a line can be redrawn, unless NO_COLOR forbids them."""
+    """Return whether colours may be used: where a line can be redrawn, unless NO_COLOR forbids them."""
     return is_live(stream, environ) and not environ.get("NO_COLOR")

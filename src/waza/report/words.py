@@ -24,7 +24,7 @@ _STATUS_MARKS: Final = {
     CUT_OFF: SKIPPED,
 }
 
-# What stands for our own signs where the console's encoding does not have them.
+# Replacements of our own signs if the console's encoding does not have them.
 _ASCII = str.maketrans(
     {
         PASSED: "+",
@@ -58,7 +58,7 @@ class Stream(Protocol):
         ...
 
 
-def printer(stream: Stream, *, colour: bool = False) -> Write:
+def make_printer(stream: Stream, *, colour: bool = False) -> Write:
     r"""Return a function that prints one line, made `escape_unsafe`, with one call of `stream.write`.
 
     It never raises UnicodeEncodeError: where the stream's encoding lacks a character, our own signs become

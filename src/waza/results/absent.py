@@ -8,10 +8,10 @@ from waza.model.result import RunConfig, SuiteResult, Summary
 from waza.model.suite import SCHEMA_VERSION
 from waza.results.ending import NOT_STARTED
 from waza.results.outcome import Outcome
-from waza.results.verdict import NotStarted, overall, with_verdict
+from waza.results.verdict import NotStarted, overall_verdict, with_verdict
 
 
-def absent(one: NotStarted) -> Outcome:
+def not_started_outcome(one: NotStarted) -> Outcome:
     """Return an outcome without tasks, whose verdict says why nothing was run."""
     head = SuiteResult(
         schemaVersion=SCHEMA_VERSION,
@@ -38,4 +38,4 @@ def absent(one: NotStarted) -> Outcome:
         tasks=[],
         metadata={"run_status": NOT_STARTED},
     )
-    return Outcome.of(with_verdict(head, overall([], [one])))
+    return Outcome.of(with_verdict(head, overall_verdict([], [one])))

@@ -199,7 +199,7 @@ class Fold:
         return [one.name for one in found if one.gate or (one.threshold > 0 and not exempt)]
 
     def _ungraded(self) -> bool:
-        """Tell whether trials ran without being graded."""
+        """Return whether trials ran without being graded."""
         found = (task for tasks in self.tasks.values() for task in tasks.values())
         return any(trial.status == "skipped" for task in found for trial in task.trials.values())
 

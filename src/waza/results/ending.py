@@ -17,7 +17,7 @@ def run_status(head: SuiteResult) -> str:
 
 
 def came_to_its_end(head: SuiteResult) -> bool:
-    """Tell whether all that was planned was run, or left out on purpose."""
+    """Return whether all that was planned was run, or left out on purpose."""
     return run_status(head) == COMPLETE
 
 

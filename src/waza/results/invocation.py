@@ -8,7 +8,7 @@ import msgspec
 
 from waza.model.result import SuiteResult
 from waza.results.outcome import Outcome
-from waza.results.verdict import NotStarted, RunVerdict, named, overall
+from waza.results.verdict import NotStarted, RunVerdict, overall_verdict, run_name
 
 INVOCATION = "invocation"  # the key in the metadata of results files
 
@@ -17,7 +17,7 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
     """What one call of the program did: an outcome for each suite and model that ran, and those that did not.
 
     `skills` are what the suites of the outcomes were found by, if not by what they say themselves. `without_suite`
-    names the skills that were found and have none: nothing is against passing in that, and it is told all the same.
+    names the skills that were found and have none: they do not keep the invocation from passing, and are reported.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -29,8 +29,8 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
     def named(self) -> list[tuple[str, Outcome]]:
         """Each outcome with what tells it apart from the others."""
         heads = [outcome.head for outcome in self.outcomes]
-        skills = self.skills or [suite_of(head) for head in heads]
-        names = [named(skill, head.config.model_id) for skill, head in zip(skills, heads, strict=True)]
+        skills = self.skills or [suite_name(head) for head in heads]
+        names = [run_name(skill, head.config.model_id) for skill, head in zip(skills, heads, strict=True)]
         return list(zip(names, self.outcomes, strict=True))
 
     @property
@@ -41,10 +41,10 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> RunVerdict:
         """The verdict over all of it."""
-        return overall([(name, outcome.verdict) for name, outcome in self.named], self.not_started)
+        return overall_verdict([(name, outcome.verdict) for name, outcome in self.named], self.not_started)
 
-    def told(self) -> dict[str, Any]:
-        """Return what results files say of it: the verdict over all of it, and what did not run."""
+    def as_metadata(self) -> dict[str, Any]:
+        """Return it as `metadata.invocation` of results files: the verdict over all of it, and what did not run."""
         found = {
             "verdict": self.verdict,
             "not_started": [
@@ -55,6 +55,6 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
         return {key: msgspec.to_builtins(value) for key, value in found.items() if value}
 
 
-def suite_of(head: SuiteResult) -> str:
+def suite_name(head: SuiteResult) -> str:
     """Return what a suite is called: after its skill, if it has one."""
     return head.skill or head.eval_name

@@ -60,7 +60,7 @@ class Lenient:
 
 
 def _zero(wanted: Any) -> Any:
-    """Return the zero of a type, in terms of JSON; None where there is none."""
+    """Return the zero of a type, in terms of JSON; None if it has no zero."""
     kind = get_origin(wanted) or wanted
     if _is_struct(kind):
         return {}

@@ -62,7 +62,7 @@ def _parse(path: Path, file: str) -> Any:
 
 
 def _good_bytes(message: str, size: int) -> int:
-    """Return how many bytes come before the fault that the decoder tells of; all if it found the end."""
+    """Return how many bytes come before the fault that the decoder reports; all if it found the end."""
     found = _BYTE.search(message)
     if found is None:
         return size

@@ -51,7 +51,7 @@ def recommend(heads: Sequence[SuiteResult]) -> dict[str, Any] | None:
 
 
 def _differ(one: SuiteResult, other: SuiteResult) -> bool:
-    """Tell whether two models differ in what their tasks came to."""
+    """Return whether two models differ in what their tasks came to."""
     figures = ("aggregate_score", "success_rate", "std_dev")
     return any(differs(getattr(one.summary, name), getattr(other.summary, name)) for name in figures)
 

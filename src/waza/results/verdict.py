@@ -76,10 +76,10 @@ class NotStarted(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The suite and its model, for people."""
-        return named(self.skill, self.model)
+        return run_name(self.skill, self.model)
 
 
-def named(skill: str, model: str) -> str:
+def run_name(skill: str, model: str) -> str:
     """Return what a suite on a model is called."""
     return f"{skill} on {model}" if model else skill
 
@@ -162,11 +162,13 @@ def _ending(summary: Summary, *, cut: bool) -> str:
 
 
 def gating(metric: Metric) -> bool:
-    """Tell whether a metric of a suite fails the run where its value is below the threshold."""
+    """Return whether a metric of a suite fails the run where its value is below the threshold."""
     return metric.enabled and (metric.gate or metric.name == _ALWAYS)
 
 
-def overall(verdicts: Sequence[tuple[str, RunVerdict]], not_started: Sequence[NotStarted]) -> RunVerdict:
+def overall_verdict(
+    verdicts: Sequence[tuple[str, RunVerdict]], not_started: Sequence[NotStarted]
+) -> RunVerdict:
     """Return the verdict over all runs of one call, each given with its name."""
     if len(verdicts) == 1 and not not_started:
         return verdicts[0][1]

@@ -35,7 +35,7 @@ def test_only_the_judge_is_asked_about_a_cached_answer(tmp_path: Path):
     assert "by the agent" in read(first)
     # Without a script for the agent: whatever asked its model would be found out.
     again = run(suite, {"JUDGE THIS": judging("fail")}, "--cache")
-    assert "[cached] [judged anew]" in again.ended.err
+    assert "[cached] [judged again]" in again.ended.err
     assert again.run("t")["status"] == "failed"
     assert "by the agent" in read(again)
     agents = {seen.run("t")["session_digest"]["session_id"] for seen in (first, again)}

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from waza.cli.run import command
-from waza.cli.run_command import RunArguments, with_defaults
+from waza.cli.run_command import RunArguments, apply_defaults
 from waza.suite.project import find_project
 
 SETTINGS = """
@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> Path:
 
 def decided(home: Path, *words: str) -> RunArguments:
     options = click.Command.make_context(command, "run", list(words)).params
-    return with_defaults(RunArguments(**options), find_project(home))
+    return apply_defaults(RunArguments(**options), find_project(home))
 
 
 def changes(before: RunArguments, after: RunArguments) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from waza.cli.app import cli
-from waza.cli.option_spelling import normalized
+from waza.cli.option_spelling import normalize_words
 
 
 @pytest.mark.parametrize(
@@ -36,16 +36,16 @@ from waza.cli.option_spelling import normalized
     ],
 )
 def test_a_command_line_as_our_parser_takes_it(given: str, taken: str) -> None:
-    assert normalized(cli, given.split()) == taken.split()
+    assert normalize_words(cli, given.split()) == taken.split()
 
 
 @pytest.mark.parametrize(
     "words", [["--output", ""], ["-o", ""], ["--output="], ["-o="], ["--transcript-dir", ""]]
 )
 def test_an_empty_path_is_no_path(words: list[str]) -> None:
-    assert normalized(cli, ["run", "e.yaml", *words]) == ["run", "e.yaml"]
+    assert normalize_words(cli, ["run", "e.yaml", *words]) == ["run", "e.yaml"]
 
 
 def test_values_stay_what_they_are() -> None:
     words = ["run", "e.yaml", "--task", "--baseline=false", "--judge-model", "", "-o", "--no-save=0"]
-    assert normalized(cli, words) == words
+    assert normalize_words(cli, words) == words

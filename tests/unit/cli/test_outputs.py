@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from tests.unit.report.factory import outcome, task
 
 from waza.cli.outputs import (
-    Done,
+    CommandResults,
     ReporterOption,
-    Results,
+    SkillOutcome,
+    add_suffix,
+    file_name_part,
     json_documents,
-    named,
+    make_suffixes,
     parse_reporter,
-    segment,
-    suffixes,
     write_results,
     write_tree,
 )
@@ -30,12 +30,12 @@ from waza.results.verdict import NotStarted
 NOW = datetime(2026, 1, 31, 14, 25, 30, 123_999, tzinfo=UTC)
 
 
-def done(skill: str, model: str = "m", name: str = "T") -> Done:
-    return Done(skill=skill, outcome=outcome(task(name), model=model))
+def done(skill: str, model: str = "m", name: str = "T") -> SkillOutcome:
+    return SkillOutcome(skill=skill, outcome=outcome(task(name), model=model))
 
 
-def results(*found: Done, not_started: tuple[NotStarted, ...] = ()) -> Results:
-    return Results(done=found, not_started=not_started)
+def results(*found: SkillOutcome, not_started: tuple[NotStarted, ...] = ()) -> CommandResults:
+    return CommandResults(done=found, not_started=not_started)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def results(*found: Done, not_started: tuple[NotStarted, ...] = ()) -> Results:
     ],
 )
 def test_a_name_as_a_part_of_a_file_name(name: str, expected: str):
-    assert segment(name) == expected
+    assert file_name_part(name) == expected
 
 
 @settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8")))
 def test_any_name_is_one_part_of_a_path_and_leads_nowhere(name: str):
-    part = segment(name)
+    part = file_name_part(name)
     assert Path("x", part).parts == ("x", part)
     assert part not in (".", "..")
     assert 0 < len(part.encode()) <= 100
@@ -80,8 +80,8 @@ def test_any_name_is_one_part_of_a_path_and_leads_nowhere(name: str):
         ([done("s"), done("s")], ["", "-2"]),
     ],
 )
-def test_what_is_added_to_names_of_files(outcomes: list[Done], expected: list[str]):
-    assert suffixes(results(*outcomes).keys) == expected
+def test_what_is_added_to_names_of_files(outcomes: list[SkillOutcome], expected: list[str]):
+    assert make_suffixes(results(*outcomes).keys) == expected
 
 
 @settings(deadline=None)
@@ -89,15 +89,15 @@ def test_what_is_added_to_names_of_files(outcomes: list[Done], expected: list[st
     st.lists(st.tuples(st.text("ab/:-2 ", max_size=4), st.text("aA.-2", max_size=3)), min_size=1, max_size=6)
 )
 def test_no_two_files_have_one_name(pairs: list[tuple[str, str]]):
-    found = [named(Path("r.json"), suffix).name.casefold() for suffix in suffixes(pairs)]
+    found = [add_suffix(Path("r.json"), suffix).name.casefold() for suffix in make_suffixes(pairs)]
     assert len(set(found)) == len(found)
     assert "r_summary.json" not in found
 
 
 def test_a_path_without_an_extension():
-    assert named(Path("out/r"), "_m") == Path("out/r_m")
-    assert named(Path("out/r.tar.gz"), "_m") == Path("out/r.tar_m.gz")
-    assert named(Path("out/r.json"), "") == Path("out/r.json")
+    assert add_suffix(Path("out/r"), "_m") == Path("out/r_m")
+    assert add_suffix(Path("out/r.tar.gz"), "_m") == Path("out/r.tar_m.gz")
+    assert add_suffix(Path("out/r.json"), "") == Path("out/r.json")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_folder_of_its_own_for_each_run_of_one_moment(tmp_path: Path):
 
 
 def test_the_summary_counts_every_model_of_a_skill(tmp_path: Path):
-    failed = Done(skill="t", outcome=outcome(task("A"), task("B", status="error"), model="y"))
+    failed = SkillOutcome(skill="t", outcome=outcome(task("A"), task("B", status="error"), model="y"))
     written = write_results(
         tmp_path / "r.json", results(done("s", "x"), done("t", "x"), failed), summary=True
     )

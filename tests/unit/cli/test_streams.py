@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from waza.cli.std_streams import patient
-from waza.cli.streams import Output, tell
+from waza.cli.streams import Output, print_notice
 from waza.cli.utf8 import require_utf8
 from waza.errors import UsageError, WazaError
 
@@ -59,7 +59,7 @@ def test_a_full_disk_is_told_once_all_was_tried(monkeypatch: pytest.MonkeyPatch)
 def test_messages_never_fail(monkeypatch: pytest.MonkeyPatch):
     with FULL.open("w", encoding="utf-8", buffering=1) as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        tell("nobody hears this")
+        print_notice("nobody hears this")
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), stream.fileno()
         )  # what is held back may go when it is closed

@@ -16,7 +16,7 @@ from waza.model.preflight import Preflight
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
 from waza.preflight.inventory import inventory
-from waza.report.preflight import lines
+from waza.report.preflight import preflight_lines
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
 
@@ -41,5 +41,5 @@ def test_what_a_run_refuses_is_invalid(tmp_path_factory: Any, suite: Any, task: 
         assert "invalid" not in [*states, *(one.state for one in report.capabilities)]
     assert all(one.message and one.remediation for one in report.diagnostics)
     assert report.complete == (not report.diagnostics)
-    assert list(lines(report))
+    assert list(preflight_lines(report))
     assert msgspec.json.decode(msgspec.json.encode(report), type=Preflight) == report

@@ -18,7 +18,7 @@ from waza.model.result import (
     TrialStatus,
     Validation,
 )
-from waza.report.section import Draw, plain
+from waza.report.section import Draw, plain_draw
 from waza.results.invocation import InvocationResults
 from waza.results.outcome import Outcome
 
@@ -166,7 +166,7 @@ class Lines(list[str]):
 
     @property
     def draw(self) -> Draw:
-        return plain(self)
+        return plain_draw(self)
 
     @property
     def text(self) -> str:

@@ -19,13 +19,13 @@ from waza.model.result import (
     TriggerMetrics,
     TriggerResult,
 )
-from waza.report.console import report, trigger_failures
+from waza.report.console import print_report, trigger_failures
 from waza.results.outcome import Outcome
 
 
 def told(result: Outcome, **options: Any) -> str:
     lines = Lines()
-    report(result, lines.draw, **options)
+    print_report(result, lines.draw, **options)
     return lines.text
 
 

@@ -89,7 +89,7 @@ def test_a_comment() -> None:
         checkpoints=[checkpoint(1, verdict("c"))],
     )
     found = outcome(task("A"), task("B", run(1), bad), summary={"duration_ms": 850})
-    assert github.comment(invocation(found)) == (
+    assert github.make_comment(invocation(found)) == (
         "## Waza Evaluation Results\n"
         "\n"
         "**❌ Failed, score 0.94, 850ms**\n"
@@ -127,7 +127,7 @@ def test_a_comment() -> None:
 
 
 def test_a_comment_on_success() -> None:
-    shown = github.comment(invocation(outcome(task("A", run(verdicts=[])), skill="", model="")))
+    shown = github.make_comment(invocation(outcome(task("A", run(verdicts=[])), skill="", model="")))
     assert "**✅ Passed, score" in shown
     assert "| A | 0.00 | ✓ passed | - |" in shown
     assert "Failed Task Details" not in shown
@@ -137,7 +137,7 @@ def test_a_comment_on_success() -> None:
 def test_text_of_a_model_does_not_become_markup() -> None:
     bad = run(1, "failed", [verdict(ATTACK, passed=False, feedback=ATTACK + "```")], error_msg=ATTACK)
     found = outcome(task(ATTACK, bad), task(EVIL), skill=ATTACK, eval_name=ATTACK)
-    for shown in (github.comment(invocation(found)), markdown.document(invocation(found))):
+    for shown in (github.make_comment(invocation(found)), markdown.document(invocation(found))):
         outside = [line.split(" ``")[0] for line in shown.splitlines()]  # before a code span
         assert not any("<script" in line for line in outside)
         assert not any("@octocat" in line for line in outside)
@@ -148,7 +148,7 @@ def test_text_of_a_model_does_not_become_markup() -> None:
 
 def test_a_comment_fits_into_what_github_accepts() -> None:
     many = [task(f"T{i}", run(1, "failed", [verdict(passed=False, feedback="x" * 400)])) for i in range(3000)]
-    shown = github.comment(invocation(outcome(*many)))
+    shown = github.make_comment(invocation(outcome(*many)))
     assert len(shown) <= github.LONGEST
     assert "more tasks are not shown here." in shown
     assert "more failed tasks are not shown here." in shown

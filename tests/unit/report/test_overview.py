@@ -8,8 +8,8 @@ from tests.unit.report.factory import Lines, outcome, run, suite, task
 from waza.model.observation import ToolEvent, Usage
 from waza.model.result import Pairwise, SkillImpact
 from waza.report.compare_table import print_comparison
-from waza.report.impact import baseline
-from waza.report.overview import SkillLine, comparison, recommendation, skills_summary
+from waza.report.impact import print_baseline
+from waza.report.overview import SkillLine, print_model_comparison, print_recommendation, print_skills_summary
 from waza.report.table import table
 from waza.results.compare import compare
 from waza.results.recommend import recommend
@@ -31,7 +31,7 @@ def test_models_are_compared_in_order_of_their_ids() -> None:
         ai_credits=0.5,
     )
     lines = Lines()
-    comparison(
+    print_model_comparison(
         [
             outcome(task(), model="b"),
             outcome(task("T", run(1, "failed")), model="a", summary={"usage": used}),
@@ -47,14 +47,16 @@ def test_models_are_compared_in_order_of_their_ids() -> None:
     ]
     own = msgspec.structs.replace(used, provider="custom", ai_credits=None)
     lines = Lines()
-    comparison([outcome(task(), model=model, summary={"usage": own}) for model in "ab"], lines.draw)
+    print_model_comparison(
+        [outcome(task(), model=model, summary={"usage": own}) for model in "ab"], lines.draw
+    )
     assert body(lines)[0].split() == ["Model", "Score", "Success", "Duration", "Turns", "Tokens", "Requests"]
 
 
 def test_skills_add_up_over_their_models() -> None:
     heads = (suite([task("A"), task("B")]), suite([task("A"), task("B", run(1, "failed"))]))
     lines = Lines()
-    skills_summary(
+    print_skills_summary(
         [
             SkillLine(skill="one", heads=heads, passed=False),
             SkillLine(skill="two", heads=heads[:1], passed=True),
@@ -76,7 +78,7 @@ def test_a_recommendation_is_shown_with_its_parts() -> None:
     found = recommend([suite([task()], model="a"), suite([task("T", run(1, "failed"))], model="b")])
     assert found is not None
     lines = Lines()
-    recommendation(found, lines.draw)
+    print_recommendation(found, lines.draw)
     assert lines[2] == "RECOMMENDATION"
     assert body(lines)[0] == "Model:   a (8.5 of 10)"
     assert body(lines)[2] == "Margin:  466.7%"
@@ -111,7 +113,7 @@ def test_skill_impact_of_each_task_and_overall() -> None:
         baseline_outcome=suite([task("A", run(1, "failed")), task("B"), task("C", run(1, "failed"))]),
     )
     lines = Lines()
-    baseline(found, lines.draw)
+    print_baseline(found, lines.draw)
     assert lines[2] == "SKILL IMPACT"
     assert body(lines) == [
         "With skills:     66.7%",
@@ -131,7 +133,7 @@ def test_verdicts_on_skills() -> None:
     def verdict_for(with_skills: bool, without: bool) -> str:
         tasks = [task("T", run(1, "passed" if passed else "failed")) for passed in (with_skills, without)]
         lines = Lines()
-        baseline(outcome(tasks[0], baseline_outcome=suite(tasks[1:])), lines.draw)
+        print_baseline(outcome(tasks[0], baseline_outcome=suite(tasks[1:])), lines.draw)
         return lines[-1].split(":")[1].strip()
 
     assert verdict_for(True, False) == "positive"
@@ -141,7 +143,7 @@ def test_verdicts_on_skills() -> None:
 
 def test_without_a_baseline_nothing_is_said() -> None:
     lines = Lines()
-    baseline(outcome(task()), lines.draw)
+    print_baseline(outcome(task()), lines.draw)
     assert lines == []
 
 
@@ -190,5 +192,5 @@ def test_the_table_of_skills_counts_the_tasks_of_the_plan() -> None:
     drawn: list[object] = []
     head = suite([task("A"), task("B", status="skipped")], summary={"total_tests": 1})
     line = SkillLine(skill="s", heads=(head,), passed=False)
-    skills_summary([line], (), (), lambda _, parts: drawn.extend(parts))
+    print_skills_summary([line], (), (), lambda _, parts: drawn.extend(parts))
     assert "50.0%" in repr(drawn[0])

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from waza.kit.share import percent
-from waza.report.words import PASSED, duration, grouped, one_line, printer, shortened, status_mark
+from waza.report.words import PASSED, duration, grouped, make_printer, one_line, shortened, status_mark
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def stream(encoding: str) -> io.TextIOWrapper:
 
 def printed(text: str, encoding: str) -> bytes:
     to = stream(encoding)
-    printer(to)(text)
+    make_printer(to)(text)
     to.flush()
     assert isinstance(to.buffer, io.BytesIO)
     return to.buffer.getvalue()
@@ -87,7 +87,7 @@ class Calls:
 
 def test_a_line_is_written_by_one_call() -> None:
     to = Calls()
-    say = printer(to)
+    say = make_printer(to)
     say("a\nb")
     say("c")
     assert to.calls == ["a\nb\n", "c\n"]
@@ -95,8 +95,8 @@ def test_a_line_is_written_by_one_call() -> None:
 
 def test_colours_only_when_wanted() -> None:
     to = Calls()
-    printer(to, colour=True)(f"{PASSED} \x1b[5m")
-    printer(to)(PASSED)
+    make_printer(to, colour=True)(f"{PASSED} \x1b[5m")
+    make_printer(to)(PASSED)
     assert to.calls == ["\x1b[32m✓\x1b[0m \\x1b[5m\n", "✓\n"]
 
 
@@ -108,7 +108,9 @@ def test_marks_of_statuses() -> None:
 
 @pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}])
 def test_real_consoles_without_utf8(environment: dict[str, str]) -> None:
-    program = r"import sys; from waza.report.words import printer; printer(sys.stdout)('\u2713 \u4f60')"
+    program = (
+        r"import sys; from waza.report.words import make_printer; make_printer(sys.stdout)('\u2713 \u4f60')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONCOERCECLOCALE": "0", **environment},
