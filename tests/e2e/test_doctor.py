@@ -128,7 +128,7 @@ def test_a_model_server_that_is_misdescribed(tmp_path: Path, how: str):
     ended = doctor(tmp_path, "--json", COPILOT_CLI_PATH=str(runtime_path()), HOUSE_SERVER="", **variables)
     assert ended.code == 1
     found = findings(ended)
-    words = {"address": "COPILOT_BASE_URL is no address", "key": "HOUSE_SERVER", "file": "base_url"}
+    words = {"address": "COPILOT_BASE_URL is not the address", "key": "HOUSE_SERVER", "file": "base_url"}
     assert words[how] in found["Model server"]["said"]
     assert (found["Model server"]["ok"], found["Copilot runtime"]["said"]) == (False, "not tried")
     assert "s3cret" not in ended.out

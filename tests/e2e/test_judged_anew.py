@@ -276,7 +276,7 @@ def test_a_judge_that_crashes_is_an_error_and_the_workspace_goes(bot: Project) -
     ("more", "why"),
     [
         (f"graders: [{GRADER[:-2]}, continue_session: true}}}}]", "because a prompt grader asks in the agent's own session"),
-        (f"checkpoints: [{{after_turn: 1, graders: [{GRADER}]}}]", "because prompt graders of checkpoints may decide anew"),
+        (f"checkpoints: [{{after_turn: 1, graders: [{GRADER}]}}]", "because prompt graders of checkpoints may decide otherwise"),
     ],
     ids=["own-session", "checkpoint"],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The place of an attempt for as long as it lasts: its workspace, and its mocked dependencies."""
+"""The workspace of an attempt while it lasts, and its mocked dependencies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from waza.workspace.run_tempdir import RunTempdir
 async def attempt_workspace(
     tempdir: RunTempdir, relay: Relay | None, task: Task, *, wanted: bool
 ) -> AsyncIterator[tuple[AttemptWorkspace, AttemptMocks | None]]:
-    """Hold the place of an attempt, and what answers for its mocks; None without any.
+    """Open the workspace of an attempt and its mocks (None without any); close them at the end of the block.
 
     Raises ExecutorError where the workspace or a mock cannot be made.
     """
@@ -39,7 +39,7 @@ async def attempt_workspace(
 
 
 async def open_relay(suite: Suite) -> Relay | None:
-    """Return what answers the mocks of a suite, started; None where no agent can call any."""
+    """Start the relay that answers the mocks of a suite; return None where an agent could call none."""
     file = suite.file  # trigger tests have the suite's own mocks, whatever its tasks replace them by
     mocks = (
         file.mcp_mocks

@@ -1,7 +1,7 @@
-"""The result cache: tasks that were judged before, under everything that could change the verdict.
+"""The result cache: results of tasks, under a key of everything that could change their verdicts.
 
-Where a judge has a part in the verdict, the answer of the agent comes from here, and the judge is asked anew
-(`waza.engine.rejudge`). Its entry then has the workspaces of the trials in files beside it.
+Where a judge has a part in the verdict, the cache has the answer of the agent, and the judge is asked again
+(`waza.engine.rejudge`). The workspaces of such trials are files next to the entry.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from waza.suite.digest import cache_key, folder_digest, with_digest
 
 
 class StoredTrial(msgspec.Struct, frozen=True):
-    """A trial in an entry: without the verdicts that are taken anew, and with the digest of its packed workspace.
+    """A trial in an entry: without the verdicts of graders that are asked again, and with the digest of its packed workspace.
 
-    The digest is empty where there is none. `why` says why the trial cannot be used again, if it cannot.
+    The digest is empty for a trial without workspace. `why` says why the trial cannot be used again, if it cannot.
     """
 
     result: TrialResult = msgspec.field(name="run")
@@ -57,8 +57,8 @@ class Cache:
         self, directory: Path, suite: Suite, model: str, outputs: Collection[Path] = frozenset()
     ) -> None:
         self.directory, self.suite, self.model = directory, suite, model
-        self._besides = {directory.absolute(), *outputs}
-        self._off = _why_off(suite)
+        self._ignored = {directory.absolute(), *outputs}
+        self._off = _off_reason(suite)
         self._inputs: dict[Path, str] = {}
         # Digested now: what a run changes must not become part of its own keys.
         self._parts = {task.id: _without_judges(task) for task in suite.tasks}
@@ -75,33 +75,33 @@ class Cache:
         wanted = range(1, self.suite.file.config.trials_per_task + 1)
         return found if found.keys() == set(wanted) else None
 
-    def store_trial(self, task: Task, arm: Arm, run: TrialResult, left: SavedAttempt | None) -> StoredTrial:
-        """Return what of a trial that has just ended belongs into an entry, and keep its workspace.
+    def store_trial(self, task: Task, arm: Arm, run: TrialResult, saved: SavedAttempt | None) -> StoredTrial:
+        """Write the workspace of a finished trial, and return the trial as it belongs in an entry.
 
         Blocks: call it in a thread.
         """
-        if left is None:
+        if saved is None:
             return StoredTrial(run)
-        why = left.why or (
-            "" if _is_whole(task, run, left) else "its record does not hold all that a judge saw"
+        why = saved.why or (
+            "" if _is_whole(task, run, saved) else "its record does not hold all that a judge saw"
         )
         if why:
             return StoredTrial(run, why=why)
         names = {built.spec.name for built in rejudged_graders(task)}
-        verdicts = {name: said for name, said in (run.validations or {}).items() if name not in names}
+        verdicts = {name: one for name, one in (run.validations or {}).items() if name not in names}
         kept = StoredTrial(
             msgspec.structs.replace(run, validations=verdicts),
-            "" if left.files is None else sha256(left.files).hexdigest(),
+            "" if saved.files is None else sha256(saved.files).hexdigest(),
         )
         try:
-            if left.files is not None:
-                write_atomic(self._packed(task, arm, run.run_number), left.files, private=True)
+            if saved.files is not None:
+                write_atomic(self._packed(task, arm, run.run_number), saved.files, private=True)
         except WazaError as error:
             return StoredTrial(run, why=str(error))
         return kept
 
     def put(self, task: Task, arm: Arm, trials: Mapping[int, StoredTrial]) -> None:
-        """Keep the trials of a task, unless one of them broke. Raises WazaError if they cannot be kept."""
+        """Write the trials of a task, unless one of them broke. Raises WazaError if they cannot be kept."""
         if not self._usable(task):
             return
         ordered = [trials[number] for number in sorted(trials)]
@@ -115,25 +115,25 @@ class Cache:
         write_atomic(self._path(task, arm), msgspec.json.encode(CacheEntry(ordered), enc_hook=str))
 
     def wants_workspace(self, task: Task) -> bool:
-        """Tell whether the workspaces of a task are kept, for judges that are asked anew."""
+        """Tell whether the workspaces of a task are kept, for judges that are asked again."""
         return self._usable(task) and bool(rejudged_graders(task))
 
     def notes(self) -> list[str]:
-        """Say what is not cached, and why."""
+        """Return sentences on what is not cached, and why."""
         if self._off:
             return [f"the cache is not used: {self._off}"]
-        reasons = Counter(reason for task in self.suite.tasks for reason in self._why_not(task))
+        reasons = Counter(reason for task in self.suite.tasks for reason in self._obstacles(task))
         return [
             f"not cached: {count} {'task' if count == 1 else 'tasks'}, {reason}"
             for reason, count in sorted(reasons.items())
         ]
 
     def _usable(self, task: Task) -> bool:
-        return not self._off and not self._why_not(task)
+        return not self._off and not self._obstacles(task)
 
-    def _why_not(self, task: Task) -> list[str]:
+    def _obstacles(self, task: Task) -> list[str]:
         """Return why a task is not cached."""
-        why = list(_why_not_anew(self.suite, task))
+        why = list(_rejudge_obstacles(self.suite, task))
         if any(len(repo.commit) != 40 for repo in task.inputs.repos):
             why.append("because the commit of a repository is not known")
         return why
@@ -145,13 +145,13 @@ class Cache:
 
     def _input(self, root: Path) -> str:
         if root not in self._inputs:  # as it was when it was first asked for: agents may write there
-            self._inputs[root] = folder_digest(root, self._besides)
+            self._inputs[root] = folder_digest(root, self._ignored)
         return self._inputs[root]
 
     def _path(self, task: Task, arm: Arm) -> Path:
         inputs = [self._input(root) for root in self._roots(task)]
         if rejudged_graders(task):
-            inputs.append("judged anew")  # else an entry without workspaces could be taken
+            inputs.append("rejudged")  # else an entry without workspaces could be taken
         return self.directory / f"{cache_key(self.suite, self._parts[task.id], self.model, arm, inputs)}.json"
 
     def _packed(self, task: Task, arm: Arm, number: int) -> Path:
@@ -168,7 +168,7 @@ class Cache:
 
 
 def rejudged_graders(task: Task) -> list[BuiltGrader]:
-    """Return the graders of a task whose verdict is not a matter of the inputs alone."""
+    """Return the graders of a task whose verdicts depend on more than the inputs, such as judges."""
     return [built for built in task.graders if not _repeats(built)]
 
 
@@ -177,7 +177,7 @@ def _repeats(built: BuiltGrader) -> bool:
 
 
 def _without_judges(task: Task) -> Task:
-    """Return what the answer to a task and the verdicts that are kept hang on, with its digest."""
+    """Return the task without its judges, with the digest of what the answer and the kept verdicts depend on."""
     if not rejudged_graders(task):
         return task
     return with_digest(
@@ -190,33 +190,33 @@ def _without_judges(task: Task) -> Task:
     )
 
 
-def _is_whole(task: Task, run: TrialResult, left: SavedAttempt) -> bool:
-    """Tell whether a record gives back all that graders saw: nothing was redacted, cut or left out of it."""
-    observation = left.observation
+def _is_whole(task: Task, run: TrialResult, saved: SavedAttempt) -> bool:
+    """Tell whether a record holds all that graders saw: nothing was redacted, cut or left out."""
+    observation = saved.observation
     workspace = Path(observation.workspace) if observation.workspace else None
     back = rebuild_observation(task, run, workspace, observation.baseline_output)
     events = tuple(recorded_event(event) for event in observation.transcript)
     return back == msgspec.structs.replace(observation, transcript=events)
 
 
-def _why_off(suite: Suite) -> str:
+def _off_reason(suite: Suite) -> str:
     if suite.file.scenario is not None:
         return "scenario suites are not cached"
     if not suite.capabilities.repeatable:
-        return f"what the agent behind {suite.file.config.executor} is now cannot be known"
+        return f"whether the agent behind {suite.file.config.executor} has changed cannot be known"
     return ""
 
 
-def _why_not_anew(suite: Suite, task: Task) -> Iterator[str]:
+def _rejudge_obstacles(suite: Suite, task: Task) -> Iterator[str]:
     """Yield why graders that may decide otherwise cannot be asked about a cached answer."""
     found = rejudged_graders(task)
     if found and suite.file.config.isolation == "trial":
-        yield "because with isolation: trial, graders cannot be asked anew without the process of the agent"
+        yield "because with isolation: trial, graders cannot be asked again without the process of the agent"
     for kind in sorted({built.spec.type for built in found if getattr(built.grader, "needs_session", False)}):
         yield f"because a {kind} grader asks in the agent's own session, which is not kept"
     if task.inputs.repos:
         for kind in sorted({built.spec.type for built in found}):
-            yield f"because {kind} graders may decide anew, and git worktrees are not kept for them"
+            yield f"because {kind} graders may decide otherwise, and git worktrees are not kept for them"
     middle = [built for point in task.checkpoints for built in point.graders if not _repeats(built)]
     for kind in sorted({built.spec.type for built in middle}):
-        yield f"because {kind} graders of checkpoints may decide anew, and what they saw is not kept"
+        yield f"because {kind} graders of checkpoints may decide otherwise, and what they saw is not kept"

@@ -17,7 +17,7 @@ from waza.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
 from waza.kit.process import kill_leftovers
 
 T = TypeVar("T")
-GRACE = 10.0  # seconds that hooks of the end have after a signal, or after their start if that is later
+GRACE = 10.0  # seconds that after_run hooks have after a signal, or after their start if that is later
 
 _CODES = {signal.SIGINT: EXIT_INTERRUPTED, signal.SIGTERM: EXIT_TERMINATED}
 if sys.platform != "win32":
@@ -25,9 +25,9 @@ if sys.platform != "win32":
 
 
 class Cancellation:
-    """Says whether new work may start. The first signal stops all runs in order, the second at once.
+    """Stops runs. The first signal stops all runs in order, the second ends the process at once.
 
-    Signals are taken in the main thread only: elsewhere Python hands out none.
+    Signals are handled in the main thread only; Python delivers them to no other.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Cancellation:
         return None if self.stopped_by is None else _CODES[self.stopped_by]
 
     async def run_cancellable(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do work that a signal cancels. What has to happen in any case stays outside of it."""
+        """Run work that a signal cancels, and return its result. Cleanup belongs outside of it."""
         worker = asyncio.create_task(work)
         self._watch(worker)
         return await worker
@@ -53,7 +53,7 @@ class Cancellation:
             self._cancel(worker)
 
     async def run_with_grace(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Do what has to be done after a signal, too, but not for ever then; tell whether it came to its end."""
+        """Run work that has a grace of GRACE seconds after a signal; return whether it ran to its end."""
         finishing = asyncio.create_task(work)
         self._watch(finishing, GRACE)
         try:
@@ -72,7 +72,7 @@ class Cancellation:
             worker.cancel()
 
     def handle_signal(self, number: signal.Signals) -> None:
-        """Take a signal."""
+        """Stop all runs; at the second signal, end the process."""
         if self.stopped_by is not None:
             kill_leftovers()
             os._exit(_CODES[number])
@@ -84,7 +84,7 @@ class Cancellation:
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Take SIGINT, SIGTERM and SIGHUP while the block runs, in the running event loop.
+        """Handle SIGINT, SIGTERM and SIGHUP while the block runs, in the running event loop.
 
         An ignored SIGHUP stays so: that is what `nohup` is for.
         """
@@ -110,13 +110,13 @@ class Cancellation:
 
     @contextmanager
     def _plain_handlers(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-        """Take signals where event loops cannot (Windows)."""
+        """Handle signals where event loops cannot (Windows)."""
 
-        def taken(number: int, frame: FrameType | None) -> None:
+        def on_signal(number: int, frame: FrameType | None) -> None:
             del frame
             loop.call_soon_threadsafe(self.handle_signal, signal.Signals(number))
 
-        before = {number: signal.signal(number, taken) for number in _CODES}
+        before = {number: signal.signal(number, on_signal) for number in _CODES}
         try:
             yield
         finally:

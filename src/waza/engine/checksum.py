@@ -4,7 +4,7 @@
 
     {"trial": {...},"sum":"9f3a1c2b"}
 
-The checksum (CRC-32) is over all that stands before it. It guards against accidents, not against people.
+The checksum (CRC-32) is over all before it. It guards against accidents, not against people.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ def with_checksum(value: msgspec.Struct) -> bytes:
 
 def checksum_matches(line: bytes) -> bool:
     """Tell whether a line is as `with_checksum` wrote it."""
-    body, seal = line[:-_LENGTH], line[-_LENGTH:]
-    return seal == _BEFORE + f"{zlib.crc32(body):08x}".encode() + _AFTER
+    body, end = line[:-_LENGTH], line[-_LENGTH:]
+    return end == _BEFORE + f"{zlib.crc32(body):08x}".encode() + _AFTER

@@ -35,7 +35,7 @@ ReportTurn = Callable[[int, str, Turn | None], None]
 
 
 class Conversation:
-    """All turns of one attempt, added up."""
+    """What the turns of one attempt add up to."""
 
     def __init__(self, task: Task, trial: int, workspace: str, mocked: AttemptMocks | None = None) -> None:
         self.task, self.trial, self.workspace, self._mocked = task, trial, workspace, mocked
@@ -48,7 +48,7 @@ class Conversation:
         self.duration_ms = 0
         self.session_id = ""
         self.error = self.unanswered = ""
-        self.broke = ""  # the executor's error, of which nobody is asked for a verdict
+        self.broke = ""  # the executor's error, about which no judge is asked
         self.timed_out = self.outside = False
         self.checkpoints: list[CheckpointRecord] = []
         self.responder: ResponderRecord | None = None
@@ -59,12 +59,12 @@ class Conversation:
         self.turns += 1
         self.question, self.output, self.diagnostics = prompt, turn.output, turn.diagnostics
         self.events += turn.events
-        told = self.task.verbatim or turn.citations or turn.diagnostics
-        if told and not (turn.error or turn.denials):
-            said: dict[str, Any] = {"citations": turn.citations, "diagnostics": turn.diagnostics}
+        has_answer = self.task.verbatim or turn.citations or turn.diagnostics
+        if has_answer and not (turn.error or turn.denials):
+            details: dict[str, Any] = {"citations": turn.citations, "diagnostics": turn.diagnostics}
             known = {"session_id": turn.session_id, "agent": turn.agent}
-            said |= {key: value for key, value in known.items() if value}
-            self.events.append(Event(type=ANSWER, content=turn.output, message=said))
+            details |= {key: value for key, value in known.items() if value}
+            self.events.append(Event(type=ANSWER, content=turn.output, message=details))
         self.skills += turn.skills
         self.usages.append(turn.usage)
         self.denials += turn.denials
@@ -74,7 +74,7 @@ class Conversation:
         self.outside = self.outside or turn.outside
 
     def add_broken(self, prompt: str, turn: Turn) -> None:
-        """Count what a later turn cost that broke. What was seen of it is kept only if its time ran out."""
+        """Add the cost of a later turn that broke. Its output and events are kept only if its time ran out."""
         if turn.timed_out:
             before = self.output
             self.add(prompt, turn)
@@ -85,14 +85,14 @@ class Conversation:
         self.denials += turn.denials
 
     def fail_turn(self, reason: str, what: str = "", *, throttled: bool = False) -> None:
-        """Note why there is no answer to the latest prompt, which `what` names if it is not the first."""
+        """Record why there is no answer to the latest prompt, which `what` names if it is not the first."""
         if self.task.verbatim:
             self.events.append(Event(type=FAILURE, content=reason, message={"throttled": throttled}))
         self.unanswered = reason
         self.fail(f"{what}: {reason}" if what else reason)
 
     def fail(self, reason: str) -> None:
-        """Note what broke the conversation; an earlier reason stays in front."""
+        """Record what broke the conversation, after earlier reasons."""
         self.error = f"{self.error}; {reason}" if self.error else reason
 
     @property
@@ -132,7 +132,7 @@ class Conversation:
 
 
 class Driver(msgspec.Struct):
-    """What a conversation is driven with. `workspace_fault` says why its workspace is no longer one, or nothing."""
+    """The means of a conversation. `workspace_fault` returns why the workspace can no longer be graded, or ""."""
 
     session: Session
     workspace_fault: Callable[[], str]
@@ -144,9 +144,9 @@ class Driver(msgspec.Struct):
 
 
 async def converse(conversation: Conversation, driver: Driver) -> None:
-    """Send the prompt of the task and go on as it says, until the end or until something breaks.
+    """Send the prompt of the task, then its follow-ups or the replies of its responder, until one breaks.
 
-    ExecutorError propagates when the very first turn could not be sent: then nothing was seen.
+    Raises ExecutorError when the first prompt could not be sent.
     """
     turn = await _send(driver, 1, conversation.task.prompt)
     conversation.add(conversation.task.prompt, turn)
@@ -165,7 +165,7 @@ async def converse(conversation: Conversation, driver: Driver) -> None:
 
 
 async def _send(driver: Driver, number: int, prompt: str) -> Turn:
-    """Send one prompt. A session that does not keep its own limit is given up."""
+    """Send one prompt. A session that exceeds the limit of the turn is given up after GRACE seconds."""
     driver.report_turn(number, prompt, None)
     limit = driver.limits.turn + GRACE if driver.limits.turn else None
     try:
@@ -186,8 +186,8 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
     return turn
 
 
-async def _next(conversation: Conversation, driver: Driver, prompt: str, what: str) -> bool:
-    """Send a later prompt; tell whether the conversation may go on. A broken turn is not added."""
+async def _send_next(conversation: Conversation, driver: Driver, prompt: str, what: str) -> bool:
+    """Send a later prompt; return whether the conversation may continue."""
     try:
         turn = await _send(driver, conversation.turns + 1, prompt)
     except ExecutorError as error:
@@ -210,7 +210,7 @@ async def _next(conversation: Conversation, driver: Driver, prompt: str, what: s
 async def _follow_up(conversation: Conversation, driver: Driver) -> None:
     prompts = conversation.task.follow_ups
     for i, prompt in enumerate(prompts, 1):
-        if not await _next(conversation, driver, prompt, f"follow-up {i}/{len(prompts)}"):
+        if not await _send_next(conversation, driver, prompt, f"follow-up {i}/{len(prompts)}"):
             return
 
 
@@ -221,7 +221,7 @@ async def _respond(conversation: Conversation, driver: Driver, responder: Respon
         conversation.responder = ResponderRecord(followups_sent=sent, outcome=outcome, reason=reason)  # type: ignore[arg-type]  # one of the four words
 
     record("error")
-    while sent < responder.most:
+    while sent < responder.max_replies:
         decision = await responder.decide(conversation.output)
         if decision.error:
             conversation.fail(f"responder: {decision.error}")
@@ -233,9 +233,9 @@ async def _respond(conversation: Conversation, driver: Driver, responder: Respon
             return record("abstained", decision.abstain)
         before = conversation.error
         turns = conversation.turns
-        goes_on = await _next(conversation, driver, decision.reply, f"responder reply {sent + 1}")
+        continues = await _send_next(conversation, driver, decision.reply, f"responder reply {sent + 1}")
         sent += conversation.turns - turns
-        if not goes_on:
+        if not continues:
             broke = conversation.error != before and not (
                 conversation.checkpoints and conversation.checkpoints[-1].stopped
             )
@@ -244,7 +244,7 @@ async def _respond(conversation: Conversation, driver: Driver, responder: Respon
 
 
 async def _checkpoint(conversation: Conversation, driver: Driver) -> bool:
-    """Grade the checkpoint of the turn that just ended, if there is one; tell whether it stops the talk."""
+    """Grade the checkpoint of the turn that just ended, if there is one; return whether it stops the conversation."""
     point = next(
         (point for point in conversation.task.checkpoints if point.after_turn == conversation.turns), None
     )

@@ -1,4 +1,4 @@
-"""Making the agent engine of a suite."""
+"""Make the executor of a suite."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ COPILOT = "copilot-sdk"
 
 
 class StartedExecutor(msgspec.Struct, frozen=True):
-    """An agent engine that is ready, and what answers for its mocks."""
+    """An executor that is started, and the relay that answers its mocks."""
 
     executor: Executor
     relay: Relay | None = None
 
     async def aclose(self) -> None:
-        """Stop both; nothing of them stays."""
+        """Stop both."""
         await self.executor.aclose()
         if self.relay is not None:
             await self.relay.aclose()
 
 
 async def start_executor(suite: Suite, model: str, project: Project) -> StartedExecutor:
-    """Start the agent engine of a suite. RunError: it is not there, or cannot start, and how to mend that."""
+    """Start the executor of a suite. Raises RunError, with what to do, when it is missing or cannot start."""
     relay = await open_relay(suite)
     executor: Executor | None = None
     try:
@@ -63,7 +63,7 @@ def missing_extra(executor: str) -> str:
     )
 
 
-def _class_of(executor: str) -> Any:
+def _executor_class(executor: str) -> Any:
     try:
         kind = load_plugin("waza.executors", executor)
     except ModuleNotFoundError as error:
@@ -75,8 +75,8 @@ def _class_of(executor: str) -> Any:
     return kind
 
 
-def _keys_of_graders(suite: Suite) -> frozenset[str]:
-    """Return the variables with keys of graders, which models do not see; programs may need them for themselves."""
+def _grader_secrets(suite: Suite) -> frozenset[str]:
+    """Return the variables with secrets of graders, to be hidden from agents that are models."""
     if not suite.capabilities.models:
         return frozenset()
     return frozenset(
@@ -88,7 +88,7 @@ def _keys_of_graders(suite: Suite) -> frozenset[str]:
 
 
 def make_executor(suite: Suite, model: str, project: Project, relay: Relay | None = None) -> Executor:
-    """Return the agent engine of a suite. RunError: it is not there, or its model server is misdescribed.
+    """Return the executor of a suite. Raises RunError when it is missing, or its model server is misconfigured.
 
     `relay` answers mocked programs, whose directory goes to the front of the agent's PATH.
     """
@@ -98,10 +98,10 @@ def make_executor(suite: Suite, model: str, project: Project, relay: Relay | Non
         config=config,
         skill=suite.file.skill,
         provider=find_provider(os.environ, project.keys.provider) if suite.capabilities.models else None,
-        hidden=frozenset(secret_variables(project.keys.provider)) | _keys_of_graders(suite),
+        hidden=frozenset(secret_variables(project.keys.provider)) | _grader_secrets(suite),
         shims=relay.bin if relay else None,
     )
     try:
-        return _class_of(config.executor)(setup)  # type: ignore[no-any-return]  # plugins are typed by their group
+        return _executor_class(config.executor)(setup)  # type: ignore[no-any-return]  # plugins are typed by their group
     except ExecutorError as error:
         raise RunError(str(error)) from error

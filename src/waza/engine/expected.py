@@ -1,4 +1,4 @@
-"""`expected`: the checks that a task asks for without declaring graders."""
+"""`expected`: the checks of a task that need no declared grader."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from waza.model.verdict import Helpers, Verdict
 
 
 class AgentFacts:
-    """What is known of an agent. Of a scripted one that is what its script says."""
+    """What can be observed of an agent: that it acts, and which skills it invokes. A scripted one: what its script has."""
 
     def __init__(self, capabilities: Capabilities, script: MockScript | None) -> None:
         scripted = capabilities.scripted
         self.acts = bool(script and script.acts) if scripted else True  # what cannot be seen was refused
-        self.skills = bool(script and script.says_skills) if scripted else capabilities.tool_calls
+        self.skills = bool(script and script.lists_skills) if scripted else capabilities.tool_calls
 
 
 def expected_checks(
-    task: Task, observation: Observation, said: AgentFacts, *, skill: str, enforce: bool, body_injected: bool
+    task: Task, observation: Observation, facts: AgentFacts, *, skill: str, enforce: bool, body_injected: bool
 ) -> Iterator[tuple[str, str, Verdict]]:
     """Yield name, type and verdict of each check. The text checks ignore case.
 
@@ -43,9 +43,9 @@ def expected_checks(
         hit = any(fold_case(text) in output for text in expected.output_contains_any)
         notes = [] if hit else [f"the output contains none of {expected.output_contains_any}"]
         yield "_output_contains_any", "text", Verdict.of_checks(1, notes, {})
-    if enforce and expected.behavior and said.acts and expected.behavior.checks:
+    if enforce and expected.behavior and facts.acts and expected.behavior.checks:
         yield "_behavior", "behavior", _behavior(expected.behavior, observation)
-    if enforce and expected.should_trigger is not None and said.skills and not body_injected and skill:
+    if enforce and expected.should_trigger is not None and facts.skills and not body_injected and skill:
         yield (
             "_should_trigger",
             "skill_invocation",

@@ -22,9 +22,9 @@ LARGE = 256 * 1024  # characters of output from which on a grader is run in a th
 
 
 class Grading(msgspec.Struct, frozen=True):
-    """What all graders said, by name; `errors` names those that reached no verdict, and why.
+    """The verdicts of all graders, by name. `errors` names the graders that reached none, and why.
 
-    `outside`: one of them did not for a cause outside of the agent, such as a full disk.
+    `outside`: one of them broke for a cause outside of the agent, such as a full disk.
     """
 
     validations: dict[str, Validation]
@@ -38,29 +38,29 @@ class Grading(msgspec.Struct, frozen=True):
 
 
 async def grade(graders: Sequence[BuiltGrader], observation: Observation, helpers: Helpers) -> Grading:
-    """Ask every grader in order, neighbours that are `concurrent` together.
+    """Run graders in order, neighbours that are `concurrent` at the same time.
 
-    A grader that errs keeps its place with score 0, and never passes. Of a conversation that broke, only those
-    are asked that can do without its end.
+    A grader that breaks has score 0, and never passes. Graders that need the last answer are left out where there is
+    none.
     """
     if observation.error:
         graders = [built for built in graders if not getattr(built.grader, "needs_answer", False)]
-    said: list[tuple[Validation, Verdict]] = []
+    graded: list[tuple[Validation, Verdict]] = []
     for batch in _batches(graders):
-        answers = [_said(built, observation, helpers) for built in batch]
+        answers = [_grade_one(built, observation, helpers) for built in batch]
         # Most graders are plain functions, and a task of its own costs more than many of them.
-        said += await asyncio.gather(*answers) if len(answers) > 1 else [await answers[0]]
-    errors = tuple(f"{found.identifier}: {verdict.error}" for found, verdict in said if verdict.error)
-    outside = any(verdict.outside for _, verdict in said)
-    return Grading({found.identifier: found for found, _ in said}, errors, outside)
+        graded += await asyncio.gather(*answers) if len(answers) > 1 else [await answers[0]]
+    errors = tuple(f"{found.identifier}: {verdict.error}" for found, verdict in graded if verdict.error)
+    outside = any(verdict.outside for _, verdict in graded)
+    return Grading({found.identifier: found for found, _ in graded}, errors, outside)
 
 
 def _batches(graders: Sequence[BuiltGrader]) -> Iterator[list[BuiltGrader]]:
     """Yield the graders in order: concurrent neighbours together, any other alone."""
     batch: list[BuiltGrader] = []
     for built in graders:
-        together = getattr(built.grader, "concurrent", False)
-        if batch and not (together and getattr(batch[-1].grader, "concurrent", False)):
+        concurrent = getattr(built.grader, "concurrent", False)
+        if batch and not (concurrent and getattr(batch[-1].grader, "concurrent", False)):
             yield batch
             batch = []
         batch.append(built)
@@ -68,8 +68,10 @@ def _batches(graders: Sequence[BuiltGrader]) -> Iterator[list[BuiltGrader]]:
         yield batch
 
 
-async def _said(built: BuiltGrader, observation: Observation, helpers: Helpers) -> tuple[Validation, Verdict]:
-    """Return what a grader says, in the form of the results file and in its own."""
+async def _grade_one(
+    built: BuiltGrader, observation: Observation, helpers: Helpers
+) -> tuple[Validation, Verdict]:
+    """Return the verdict of a grader, in the form of the results file and in its own."""
     started = time.monotonic()
     verdict = await _ask(built, observation, helpers)
     took = round((time.monotonic() - started) * 1000)

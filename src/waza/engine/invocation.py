@@ -1,4 +1,4 @@
-"""An invocation: suites and models that are started together, and gone on with together.
+"""An invocation: suites and models that are started together, and resumed together.
 
 ::
 
@@ -105,11 +105,11 @@ class InvocationJournal:
     def resume(
         cls, project: Path, jobs: Sequence[Job], identity: str, unread: Sequence[Path] = ()
     ) -> InvocationJournal | None:
-        """Return the invocation with this id, or that of the run with this id, to go on with it.
+        """Return the invocation with this id, or that of the run with this id, to resume it.
 
-        An empty id: the newest one in which all that is wanted was planned, or None. Suites and models that are new
-        are added to one that is named. Raises UsageError where the id is not of the wanted suites and models, and
-        WazaError where the invocation is still running.
+        An empty id: the newest invocation in which all these jobs were planned, or None. New jobs are added to an
+        invocation that is named. Raises UsageError when the id belongs to none of the jobs, and WazaError when the
+        invocation is still running.
         """
         path = _named(project, jobs, identity) if identity else _newest(project / INVOCATIONS, jobs, unread)
         if path is None:
@@ -120,7 +120,7 @@ class InvocationJournal:
             invocation._runs = {(one.suite, one.model): one.run for one in planned if one.model is not None}
             if not any(_covers(planned, *_key(one)) for one in jobs):
                 raise UsageError(
-                    f"{path.stem} cannot be resumed: it is of other suites or models; {_RUN_ANEW}"
+                    f"{path.stem} cannot be resumed: it is of other suites or models; {_RUN_WITHOUT_RESUME}"
                 )
             invocation._plan(jobs)
         except BaseException:
@@ -134,7 +134,7 @@ class InvocationJournal:
         return self.project / RUNS / run_id if run_id else None
 
     def close(self) -> None:
-        """End the invocation; another process may then go on with it."""
+        """Close the invocation; another process may then resume it."""
         if self._file is not None:
             self._file.close()
 
@@ -151,7 +151,7 @@ class InvocationJournal:
             self._file.append(with_checksum(line))
 
 
-_RUN_ANEW = "change it back, or run without --resume"
+_RUN_WITHOUT_RESUME = "change it back, or run without --resume"
 
 
 def _key(job: Job) -> tuple[str, str]:
@@ -187,12 +187,12 @@ def _planned(path: Path) -> list[PlannedRun]:
 
 
 def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> bool:
-    """Tell whether a suite was planned on a model; None, on either side, stands for any."""
+    """Tell whether a suite was planned on a model; None, on either side, matches any."""
     return any(one.suite == suite and (model is None or one.model in (model, None)) for one in planned)
 
 
 def _newest(directory: Path, jobs: Sequence[Job], unread: Sequence[Path]) -> Path | None:
-    """Return the newest invocation in which all that is wanted was planned."""
+    """Return the newest invocation in which all these jobs were planned."""
     asked = [*map(_key, jobs), *((path_text(path), None) for path in unread)]
     for _, path in sorted(_numbered(directory), reverse=True):
         planned = _planned(path)
@@ -221,11 +221,13 @@ def _named(project: Path, jobs: Sequence[Job], identity: str) -> Path:
     ]
     if changed:
         what = " and ".join(changed)
-        raise UsageError(f"{identity} cannot be resumed: {what} changed since it started; {_RUN_ANEW}")
+        raise UsageError(
+            f"{identity} cannot be resumed: {what} changed since it started; {_RUN_WITHOUT_RESUME}"
+        )
     path = project / INVOCATIONS / f"{header.invocation}.ndjson"
     if not path.is_file():
         raise WazaError(
-            f"the record of {identity} is gone ({path}, beside {directory / JOURNAL}); start a new run"
+            f"the record of {identity} is gone ({path}, of {directory / JOURNAL}); start a new run"
         )
     return path
 

@@ -8,7 +8,7 @@
     {"end": {"status", ...}}                           how this part of the run ended; none after a kill
     {"resumed": {...}}                                 another part begins
 
-Every line carries a checksum (`waza.engine.checksum`). A trial may stand here again if its earlier record is an error:
+Every line carries a checksum (`waza.engine.checksum`). A trial is here again if its earlier record is an error:
 the later one counts. A run is complete if its last line is an end with the status `complete`. A torn last line
 is cut off when the journal is opened again, so a crash loses no finished trial.
 """
@@ -59,7 +59,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished trial as it stands in the journal.
+    """A finished trial, as the journal has it.
 
     `clock` is how many milliseconds its arm had been running in this part. `outside`: it broke for a cause outside
     of the agent, so a resumed run repeats it. `rejudged`: the answer is cached, and the judges were asked now.
@@ -150,7 +150,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, directory: Path) -> Journal:
-        """Open the journal of an earlier run, to go on with it or to report it again."""
+        """Open the journal of an earlier run, to resume it or to report it again."""
         file = LineFile.open(directory / JOURNAL)
         try:
             return cls(read_header(directory), file, directory)
@@ -194,7 +194,7 @@ class Journal:
                 yield found
 
     def close(self) -> None:
-        """Close the journal; another process may then go on with it."""
+        """Close the journal; another process may then resume it."""
         self.file.close()
 
 
@@ -219,7 +219,7 @@ def _lines(directory: Path) -> Iterator[NumberedLine]:
 
 
 def read_header(directory: Path) -> RunHeader:
-    """Return the header of a journal. Raises WazaError where there is none."""
+    """Return the header of a journal. Raises WazaError when it has none."""
     try:
         first = next(_lines(directory), None)
     except OSError as error:
@@ -232,7 +232,7 @@ def read_header(directory: Path) -> RunHeader:
 
 
 def has_header(directory: Path) -> bool:
-    """Tell whether there is a run in a directory: one that was killed before its first line is none."""
+    """Tell whether the journal in a directory has its first line; a killed run may lack it."""
     try:
         return next(read_lines(directory / JOURNAL), None) is not None
     except OSError:
@@ -245,7 +245,7 @@ def new_run_id(now: datetime) -> str:
 
 
 def find_run_directory(runs: Path, run_id: str) -> Path:
-    """Return the directory of the run with this id. Raises UsageError where there is none."""
+    """Return the directory of the run with this id. Raises UsageError when it does not exist."""
     if not re.fullmatch(r"[A-Za-z0-9._-]+", run_id) or not (runs / run_id / JOURNAL).is_file():
         raise UsageError(f"there is no run {run_id!r} in {runs}; leave the id out to take the newest one")
     return runs / run_id

@@ -1,4 +1,4 @@
-"""What stands around a suite and around each task: hooks, and what they were to bring."""
+"""The hooks of a run, around each arm and around each task; and the skills that they were to create."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_LINE = 1000  # characters of a failed hook's last line; its end says mo
 
 
 class LifecycleHooks:
-    """The hooks of one run. Those before raise RunError when one failed that matters; those after warn."""
+    """The hooks of one run. A failed `before_` hook with `error_on_fail` raises RunError; other failures are warnings."""
 
     def __init__(self, context: RunContext) -> None:
         self.context, self.hooks = context, context.plan.suite.file.hooks

@@ -15,21 +15,21 @@ from waza.workspace.prepare import find_repository
 async def pin_commits(suite: Suite, known: Mapping[str, str]) -> tuple[Suite, dict[str, str]]:
     """Return the suite with the commits of its worktrees as full hashes, and these by what names them.
 
-    `known` are those of the run that is gone on with. What cannot be told yet, such as a repository that a hook
-    creates, stays as it is.
+    `known` are those of the run that is resumed. A commit that is not known yet, as of a repository that a hook
+    creates, is left as it is.
     """
     commits = dict(known)
     if not any(task.inputs.repos for task in suite.tasks):
         return suite, commits
     tasks = []
     for task in suite.tasks:
-        repos = [await _pinned(task, repo, commits) for repo in task.inputs.repos]
+        repos = [await _pin_repo(task, repo, commits) for repo in task.inputs.repos]
         inputs = msgspec.structs.replace(task.inputs, repos=repos)
         tasks.append(msgspec.structs.replace(task, inputs=inputs) if repos else task)
     return msgspec.structs.replace(suite, tasks=tuple(tasks)), commits
 
 
-async def _pinned(task: Task, repo: Repo, commits: dict[str, str]) -> Repo:
+async def _pin_repo(task: Task, repo: Repo, commits: dict[str, str]) -> Repo:
     source = find_repository(task, repo)
     name = f"{repo.commit or 'HEAD'} of {source}"
     if name not in commits:

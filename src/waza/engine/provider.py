@@ -1,4 +1,4 @@
-"""Where a real agent's model is served: by environment variables, else by `.waza.yaml`, else by the runtime itself."""
+"""The model server of a real agent: from environment variables, else from `.waza.yaml`, else that of the runtime."""
 
 from __future__ import annotations
 
@@ -66,4 +66,4 @@ def _check(url: str, where: str) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise RunError(f"{where} is no address of a server; write http://127.0.0.1:8080/v1 or the like")
+        raise RunError(f"{where} is not the address of a server; use one like http://127.0.0.1:8080/v1")

@@ -1,4 +1,4 @@
-"""From what was seen and said to the record of a run: redacted, cut to size, in the form of the results file."""
+"""Results of trials in the form in which they are stored: redacted, cut to size, with digests and artifacts."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def call_digest(event: ToolEvent) -> DigestCall:
 
 
 def result_object(result: Any) -> Any:
-    """Return a tool's result as digests and transcripts have it: an object; what is none becomes its `content`."""
+    """Return a tool's result as digests and transcripts have it: an object; any other value becomes its `content`."""
     if result is None or isinstance(result, dict):
         return result
     return {"content": result if isinstance(result, str) else msgspec.json.encode(result).decode()}
@@ -89,13 +89,13 @@ def judge_session_digest(session: JudgeSession) -> SessionDigest:
 
 
 def empty_digest() -> SessionDigest:
-    """Return the digest of a run that never got as far as a session."""
+    """Return the digest of a trial without a session."""
     return SessionDigest(tool_call_count=0, tools_used=None, errors=None)
 
 
 def storable(run: TrialResult, redactor: Redactor) -> TrialResult:
-    """Return the run as it may be stored: secrets out of it first, then huge texts cut."""
-    run = _tidied(run)
+    """Return the result as it may be stored: secrets are redacted first, then huge texts are cut."""
+    run = _normalize(run)
     try:
         data = msgspec.json.encode(run, enc_hook=str)
     except UnicodeEncodeError:
@@ -103,10 +103,10 @@ def storable(run: TrialResult, redactor: Redactor) -> TrialResult:
         data = msgspec.json.encode(run, enc_hook=str)
     if len(data) <= HUGE and not redactor.may_find(data):
         return run
-    return _cleaned(run, redactor)
+    return _redact_and_cut(run, redactor)
 
 
-def _tidied(run: TrialResult) -> TrialResult:
+def _normalize(run: TrialResult) -> TrialResult:
     """Return the run without the clocks of its events, with objects for results, its verdicts sorted by name."""
     return msgspec.structs.replace(
         run,
@@ -125,21 +125,21 @@ def recorded_event(event: Event) -> Event:
 def _without_surrogates(run: TrialResult) -> TrialResult:
     """Return the run with half characters, which no UTF-8 file can hold, replaced by question marks."""
     plain = msgspec.to_builtins(run, enc_hook=str)
-    return msgspec.convert(_mapped(plain, replace_surrogates), TrialResult)
+    return msgspec.convert(_map_texts(plain, replace_surrogates), TrialResult)
 
 
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {change(key): _mapped(item, change) for key, item in value.items()}
+        return {change(key): _map_texts(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_mapped(item, change) for item in value]
+        return [_map_texts(item, change) for item in value]
     return value
 
 
 def make_redactor(suite: Suite, project: Project) -> Redactor:
-    """Return what knows the secrets of a run: those of the environment, and those that suite and project name."""
+    """Return the redactor of a run, with the secrets of the environment, the suite and the project."""
     config, hooks = suite.file.config, suite.file.hooks
     environments = [task.inputs.environment for task in suite.tasks if task.inputs.environment]
     commands = [hook.command for point in msgspec.structs.astuple(hooks) for hook in point]
@@ -149,39 +149,39 @@ def make_redactor(suite: Suite, project: Project) -> Redactor:
     )
 
 
-def _cleaned(run: TrialResult, redactor: Redactor) -> TrialResult:
-    run = _redacted(run, redactor)
+def _redact_and_cut(run: TrialResult, redactor: Redactor) -> TrialResult:
+    run = _redact(run, redactor)
     size = len(run.final_output.encode("utf-8", "replace"))
     cut = size > HUGE
     changes: dict[str, Any] = {
         "final_output": _ends(run.final_output) if cut else run.final_output,
         "truncated": cut or run.truncated,
         "output_bytes": size if cut else run.output_bytes,
-        "transcript": [_stored_event(event) for event in run.transcript],
-        "tool_events": [_stored_call(event) for event in run.tool_events],
-        "session_digest": _stored_digest(run.session_digest),
-        "grader_sessions": [_stored_digest(session) for session in run.grader_sessions],
-        "validations": _stored_validations(run.validations),
+        "transcript": [_cut_event(event) for event in run.transcript],
+        "tool_events": [_cut_call(event) for event in run.tool_events],
+        "session_digest": _cut_digest(run.session_digest),
+        "grader_sessions": [_cut_digest(session) for session in run.grader_sessions],
+        "validations": _cut_validations(run.validations),
         "checkpoints": [
-            msgspec.structs.replace(point, validations=_stored_validations(point.validations))
+            msgspec.structs.replace(point, validations=_cut_validations(point.validations))
             for point in run.checkpoints
         ],
     }
     return msgspec.structs.replace(run, **changes)
 
 
-def _redacted(value: Any, redactor: Redactor) -> Any:
+def _redact(value: Any, redactor: Redactor) -> Any:
     """Return structs and what they hold with every text redacted, names and keys as well."""
     if isinstance(value, msgspec.Struct):
         old = {name: getattr(value, name) for name in _free_fields(type(value))}
-        new = {name: _redacted(item, redactor) for name, item in old.items()}
+        new = {name: _redact(item, redactor) for name, item in old.items()}
         changes = {name: item for name, item in new.items() if item is not old[name]}
         return msgspec.structs.replace(value, **changes) if changes else value
     if isinstance(value, list) and any(isinstance(item, msgspec.Struct) for item in value):
-        return [_redacted(item, redactor) for item in value]
+        return [_redact(item, redactor) for item in value]
     if isinstance(value, dict) and any(isinstance(item, msgspec.Struct) for item in value.values()):
         keys = redactor.value(dict.fromkeys(value))
-        return {key: _redacted(item, redactor) for key, item in zip(keys, value.values(), strict=True)}
+        return {key: _redact(item, redactor) for key, item in zip(keys, value.values(), strict=True)}
     return redactor.value(value)
 
 
@@ -192,49 +192,49 @@ def _free_fields(struct: type[msgspec.Struct]) -> tuple[str, ...]:
     return tuple(field.name for field in fields if get_origin(field.type) is not Literal)
 
 
-def _stored_validations(validations: dict[str, Validation] | None) -> dict[str, Validation] | None:
+def _cut_validations(validations: dict[str, Validation] | None) -> dict[str, Validation] | None:
     if validations is None:
         return None
     return {
-        name: msgspec.structs.replace(validation, details=_value(validation.details))
+        name: msgspec.structs.replace(validation, details=_cut_value(validation.details))
         for name, validation in validations.items()
     }
 
 
-def _stored_digest(session: SessionDigest) -> SessionDigest:
+def _cut_digest(session: SessionDigest) -> SessionDigest:
     if not session.tool_calls:
         return session
     calls = [
         msgspec.structs.replace(
-            call, arguments=_value(msgspec.to_builtins(call.arguments)), result=_value(call.result)
+            call, arguments=_cut_value(msgspec.to_builtins(call.arguments)), result=_cut_value(call.result)
         )
         for call in session.tool_calls
     ]
     return msgspec.structs.replace(session, tool_calls=calls)
 
 
-def _stored_event(event: Event) -> Event:
+def _cut_event(event: Event) -> Event:
     if event.type == ANSWER:  # kept as a whole: results of documents have it
         return event
     return msgspec.structs.replace(
         event,
-        content=_value(event.content),
-        message=_value(event.message),
-        arguments=_value(event.arguments),
-        tool_result=_value(event.tool_result),
+        content=_cut_value(event.content),
+        message=_cut_value(event.message),
+        arguments=_cut_value(event.arguments),
+        tool_result=_cut_value(event.tool_result),
     )
 
 
-def _stored_call(event: ToolEvent) -> ToolEvent:
+def _cut_call(event: ToolEvent) -> ToolEvent:
     size = _size(event.result)
     cut: dict[str, Any] = {}
     if size > HUGE:
         text = event.result if isinstance(event.result, str) else msgspec.json.encode(event.result).decode()
         cut = {"truncated": True, "result_bytes": size, "result": _ends(text)}
-    return msgspec.structs.replace(event, args=_value(event.args), error=_value(event.error), **cut)
+    return msgspec.structs.replace(event, args=_cut_value(event.args), error=_cut_value(event.error), **cut)
 
 
-def _value(value: Any) -> Any:
+def _cut_value(value: Any) -> Any:
     """Return a free value with huge texts inside it cut."""
     return _cut_texts(value) if _size(value) > HUGE else value
 

@@ -96,7 +96,7 @@ def _warnings(
 
 
 class _MissingWorkspace:
-    """Stands for a grader that reads the workspace, where there is none."""
+    """Takes the place of a grader that reads a workspace that no longer exists."""
 
     def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
         """Reach no verdict: every look at a file would find nothing, whatever the agent did."""
@@ -164,7 +164,7 @@ class _Session:
             self.helpers, judge=self.executor.judge(attempt), turn_timeout=task.timeout
         )
         graded = await grade_observation(
-            self.suite, attempt, observation, helpers, self._askable(task.graders)
+            self.suite, attempt, observation, helpers, self._runnable(task.graders)
         )
         status = trial_status("", graded, run.checkpoints, has_baseline=self.recorded.is_baseline)
         error = grading_error(graded)
@@ -174,7 +174,7 @@ class _Session:
         )
         return storable(new, self.redactor)
 
-    def _askable(self, graders: Sequence[BuiltGrader]) -> list[BuiltGrader]:
+    def _runnable(self, graders: Sequence[BuiltGrader]) -> list[BuiltGrader]:
         return [
             BuiltGrader(built.spec, _MissingWorkspace())
             if self.workspace is None and getattr(built.grader, "reads_workspace", False)
@@ -225,7 +225,7 @@ def _question(task: Task, run: TrialResult) -> str:
 
 
 def _diagnostics(run: TrialResult) -> dict[str, Any]:
-    """Return what the agent's platform said of the last answer."""
+    """Return the diagnostics of the last answer, from the agent's platform."""
     found = [event.message for event in run.transcript if event.type == ANSWER]
     known = found[-1].get("diagnostics") if found and isinstance(found[-1], dict) else None
     return known if isinstance(known, dict) else {}

@@ -1,4 +1,4 @@
-"""Verdicts taken anew on answers from the cache: no agent is run, only graders that may decide otherwise are asked."""
+"""New verdicts on answers from the cache: no agent is run, and only graders that may decide otherwise are asked."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ from waza.workspace.pack import unpack
 
 
 async def rejudge(context: RunContext, trial: Trial, cached: CachedTrial) -> FinishedTrial:
-    """Return a cached trial with verdicts of now; those that cannot change come from the cache.
+    """Return a cached trial with new verdicts; those that cannot change come from the cache.
 
-    A verdict that fails starts no other attempt. `grader_sessions` are those of now. A workspace that cannot be
-    made from the cache breaks the trial, as one that cannot be made for an agent does.
+    A trial that fails now has no further attempt. `grader_sessions` are the new ones. A workspace that cannot be
+    unpacked from the cache breaks the trial, as one that cannot be made for an agent does.
     """
     workspace: Path | None = None
     try:
         if cached.workspace is not None:
             workspace = context.tempdir.new_directory(trial.task.id)
-            await _fill(workspace, cached.workspace)
-        return await _judged(context, trial, cached.result, workspace)
+            await _unpack(workspace, cached.workspace)
+        return await _grade(context, trial, cached.result, workspace)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
-        said = explain_failure(context, trial.task, error)
+        reason = explain_failure(context, trial.task, error)
         return FinishedTrial(
-            _broken(context, cached.result, said), is_outside(error), context.redactor.text(str(said))
+            _failed_result(context, cached.result, reason),
+            is_outside(error),
+            context.redactor.text(str(reason)),
         )
     finally:
         if workspace is not None:
             await context.tempdir.remove_directory(workspace)
 
 
-async def _fill(workspace: Path, packed: Path) -> None:
+async def _unpack(workspace: Path, packed: Path) -> None:
     try:
         data = await asyncio.to_thread(packed.read_bytes)
     except OSError as error:
@@ -56,7 +58,7 @@ async def _fill(workspace: Path, packed: Path) -> None:
     await asyncio.to_thread(unpack, data, workspace)
 
 
-async def _judged(
+async def _grade(
     context: RunContext, trial: Trial, run: TrialResult, workspace: Path | None
 ) -> FinishedTrial:
     task = trial.task
@@ -84,7 +86,7 @@ async def _judged(
     )
 
 
-def _broken(context: RunContext, run: TrialResult, error: ExecutorError) -> TrialResult:
+def _failed_result(context: RunContext, run: TrialResult, error: ExecutorError) -> TrialResult:
     artifacts = failure_artifacts("error", run.final_output, str(error), (), context.redactor)
     new = msgspec.structs.replace(
         run,

@@ -19,7 +19,7 @@ class ReplayedRun(msgspec.Struct, kw_only=True):
     """What happened in the earlier parts of a run.
 
     `complete`: it ended as planned. `trials` counts those that are kept; those in `repeat` are run again. `triggers`
-    is None when the trigger tests have not been run, or are to be run again. `read` is what graders read when the
+    has the results of the trigger tests; None: they are still to be run, or to be run again. `read` is what graders read when the
     first of the trials began.
     """
 
@@ -31,7 +31,7 @@ class ReplayedRun(msgspec.Struct, kw_only=True):
 
 
 def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
-    """Take what a journal holds into a fold. Raises WazaError with the number of a line that cannot be."""
+    """Add the trials of a journal to a fold. Raises WazaError with the number of a line that is damaged or impossible."""
     past, part = ReplayedRun(), dict[Arm, int]()
     outside = dict[TrialKey, bool]()
     end: RunEnd | None = None
@@ -41,11 +41,11 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
             past.read = found.line.read.files
             continue
         if trial is not None:
-            _take(trial, journal, fold, found)
+            _add_trial(trial, journal, fold, found)
             outside[TrialKey(trial.arm, trial.task, trial.result.run_number)] = trial.outside
             part[trial.arm] = max(part.get(trial.arm, 0), trial.clock)
         else:  # the end of a part, or the start of the next one after a kill
-            _add(fold, found.line.end.durations if found.line.end else part)
+            _add_durations(fold, found.line.end.durations if found.line.end else part)
             part = {}
         end = found.line.end
         if end is not None and end.status == "complete":
@@ -53,7 +53,7 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
             past.triggers = Triggers(
                 end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages)
             )
-    _add(fold, part)
+    _add_durations(fold, part)
     broke = {key for key, out in outside.items() if _is_error(fold, key) and (out or repeat == "errors")}
     past.repeat, past.trials = broke, len(outside) - len(broke)
     if repeat == "errors" and past.triggers and past.triggers.metrics and past.triggers.metrics.errors:
@@ -71,7 +71,7 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
     return past
 
 
-def _take(trial: TrialRecord, journal: Journal, fold: Fold, found: NumberedLine) -> None:
+def _add_trial(trial: TrialRecord, journal: Journal, fold: Fold, found: NumberedLine) -> None:
     if why := contradiction(trial, fold):
         raise damaged_line_error(journal.directory, found.number, why)
     fold.add(trial.arm, trial.task, trial.result, found.offset, cached=trial.cached, rejudged=trial.rejudged)
@@ -110,7 +110,7 @@ def _check_whole(journal: Journal, fold: Fold, found: NumberedLine, end: RunEnd)
             )
 
 
-def _add(fold: Fold, durations: Mapping[Arm, int]) -> None:
+def _add_durations(fold: Fold, durations: Mapping[Arm, int]) -> None:
     for arm, took in durations.items():
         if arm in fold.durations:
             fold.durations[arm] += took

@@ -56,15 +56,15 @@ class ResponderSession:
         self.first = True
 
     @property
-    def most(self) -> int:
+    def max_replies(self) -> int:
         """How many replies there may be."""
         return self.brief.max_followups
 
-    async def decide(self, said: str) -> Decision:
-        """Show the responder what the agent said last, and return its decision."""
+    async def decide(self, output: str) -> Decision:
+        """Show the responder the last output of the agent, and return its decision."""
         question = JudgeQuestion(
             asker="responder",
-            text=self._text(said),
+            text=self._text(output),
             tools=TOOLS,
             model=self.model,
             effort=self.effort,
@@ -75,13 +75,13 @@ class ResponderSession:
         self.usages.append(answer.usage)
         return _decision(answer)
 
-    def _text(self, said: str) -> str:
+    def _text(self, output: str) -> str:
         brief = f"{self.brief.instructions}\n\n" if self.first else ""
         role = "You play the user in a conversation with an agent. " if self.first else ""
         return (
-            f"{brief}{role}The agent said:\n\n{said}\n\n"
+            f"{brief}{role}The agent said:\n\n{output}\n\n"
             f"Call exactly one tool: {REPLY} to answer as the user, {STOP} when the agent has finished, "
-            f"{ABSTAIN} when you cannot answer from what you were told."
+            f"{ABSTAIN} when you cannot answer from this brief."
         )
 
 

@@ -1,4 +1,4 @@
-"""Where a run is kept: its directory, its journal, its results; new, or an earlier one to go on with."""
+"""The directory of a run, with its journal and its results: a new one, or that of a run to resume."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ class RunDirectory:
         return self.journal.header.id
 
     def start_part(self) -> None:
-        """Start another part, if there were any."""
+        """Record that another part of the run begins, if there were earlier ones."""
         if self.resumed:
             self.journal.write_resumed(datetime.now().astimezone().isoformat())
 
     def check_grader_files(self, files: dict[str, str]) -> None:
-        """Take what graders read now. UsageError: trials of earlier parts were judged by something else."""
+        """Record the files that graders read. Raises UsageError when earlier trials were graded with other files."""
         if not self.past.trials:
             self.journal.write_grader_files(files)
-        elif said := describe_changes(self.past.read, files):
-            raise _cannot_resume(self.id, said)
+        elif changes := describe_changes(self.past.read, files):
+            raise _cannot_resume(self.id, changes)
 
     def missing_trials(self, arm: Arm, task_id: str) -> list[int]:
         """Return the numbers of the trials of a task that are to be run."""
@@ -83,7 +83,7 @@ class RunDirectory:
         ]
 
     def add_trial(self, trial: TrialRecord) -> None:
-        """Keep a trial that has just finished."""
+        """Append a finished trial to the journal, and add it to the figures."""
         offset = self.journal.append_trial(trial)
         self.fold.add(
             trial.arm, trial.task, trial.result, offset, cached=trial.cached, rejudged=trial.rejudged
@@ -104,8 +104,8 @@ class RunDirectory:
             triggers=self.triggers,
             metadata={"run_status": status, "waza_version": __version__},
         )
-        if trouble := self.save(outcome):
-            warnings = [*warnings, trouble]
+        if error := self.save(outcome):
+            warnings = [*warnings, error]
         return outcome, warnings
 
     def save(self, outcome: Outcome) -> str:
@@ -206,7 +206,7 @@ def _settings(project: Project) -> str:
 
 
 def _check_same(header: RunHeader, suite: Suite, project: Project, model: str, digest: str) -> None:
-    """Refuse to go on with a run of something else: its trials would not be comparable."""
+    """Raise UsageError when the run to resume is of something else: its trials would not be comparable."""
     changed = [
         name
         for name, before, now in (
@@ -224,9 +224,9 @@ def _check_same(header: RunHeader, suite: Suite, project: Project, model: str, d
         raise _cannot_resume(header.id, f"{what} changed")
 
 
-def _cannot_resume(run_id: str, said: str) -> UsageError:
+def _cannot_resume(run_id: str, changes: str) -> UsageError:
     return UsageError(
-        f"{run_id} cannot be resumed: {said} since it started; change it back, or run without --resume"
+        f"{run_id} cannot be resumed: {changes} since it started; change it back, or run without --resume"
     )
 
 
@@ -256,5 +256,5 @@ def _options(suite: Suite, project: Project) -> dict[str, Any]:
 
 
 def _hashed(value: Any) -> str:
-    """Return what tells long or secret values apart, as hex."""
+    """Return the digest of a long or secret value, as hex."""
     return sha256(repr(value).encode()).hexdigest()

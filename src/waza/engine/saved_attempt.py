@@ -1,4 +1,4 @@
-"""What an agent left: what was seen of it and its workspace, for graders that are asked again later."""
+"""What the cache needs of an attempt, for graders that are asked again later: its observation and its workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from waza.workspace.pack import pack
 
 
 class SavedAttempt(msgspec.Struct, frozen=True):
-    """An attempt before its graders were asked. `files` is the packed workspace; None where there is none.
+    """An attempt before its graders were asked. `files` is the packed workspace; None where there was none.
 
     `why` says why it could not be packed.
     """

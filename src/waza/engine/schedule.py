@@ -18,7 +18,7 @@ from waza.model.task import Task
 class TaskProgress:
     """A task on its way through its trials; `index` counts from 1.
 
-    By number: `cached` are answers of the cache that are judged anew, `cache_entries` what the cache is to have of trials that ended.
+    By number: `cached` are answers from the cache that are judged again, `cache_entries` the finished trials for the cache.
     """
 
     def __init__(self, index: int, task: Task, *, in_order: bool) -> None:
@@ -42,8 +42,8 @@ class TaskProgress:
 class Schedule:
     """The tasks of one arm, given with their numbers, handed out to its workers.
 
-    `on_drained` is called when the last trial has been handed out, or nothing more is to start: whoever waits for
-    workers may then use them.
+    `on_drained` is called when the last trial has been handed out, or nothing more is to start: other runs may then
+    use the workers.
     """
 
     def __init__(self, tasks: Iterable[tuple[int, Task]], in_order: Callable[[Task], bool]) -> None:
@@ -75,7 +75,7 @@ class Schedule:
         while not self._halted:
             if self._has_work():
                 return True
-            if not self._busy:  # nobody is left who could open a task or free its next trial
+            if not self._busy:  # no worker is left that could open a task or free its next trial
                 return False
             self._changed.clear()
             await self._changed.wait()
@@ -84,7 +84,7 @@ class Schedule:
     def take(self) -> tuple[TaskProgress, int] | None:
         """Return a task and the number of its trial to run, 0 where the task is to be opened first.
 
-        None: another worker was faster. Whatever is taken has to be given back by `task_opened` or `trial_ended`.
+        None: another worker was faster. What is taken must be given back by `task_opened` or `trial_ended`.
         """
         if self._halted:
             return None
@@ -114,7 +114,7 @@ class Schedule:
         self._freed()
 
     def trial_ended(self, progress: TaskProgress) -> bool:
-        """Note that a trial of a task has ended; tell whether it was the last one of the task."""
+        """Note that a trial of a task has ended; return whether it was the last one of the task."""
         progress.running -= 1
         self._freed()
         return progress.is_over

@@ -1,4 +1,4 @@
-"""What graders read and tasks bring, as it was before any agent ran: an agent may not rewrite what judges it."""
+"""The files that graders read and tasks bring, as they were before any agent ran: an agent may not change them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Found = dict[Path, bytes]
 
 
 class TamperCheck:
-    """What lies there, shared by the graders of a run. Without `record`, nothing is known and checked."""
+    """Digests of those files, shared by the graders of a run. Before `record` nothing is checked."""
 
     def __init__(self) -> None:
         self._suite: Suite | None = None
@@ -35,7 +35,7 @@ class TamperCheck:
         return self._suite is suite
 
     def record(self, suite: Suite, ignored: Collection[Path] = ()) -> list[str]:
-        """Look at all that graders of a suite read and its tasks bring; return what cannot be watched, and why.
+        """Record all that graders of a suite read and its tasks bring; return what cannot be watched, and why.
 
         `ignored` are the files and folders that waza itself writes.
         """
@@ -70,7 +70,7 @@ class TamperCheck:
         return {path_text(path): hashlib.sha256(what).hexdigest()[:32] for path, what in found}
 
     def grader_change(self, built: BuiltGrader, helpers: Helpers) -> str:
-        """Say what of a grader has changed, or nothing. One that rewrites its own files may do so."""
+        """Return what changed of the files of a grader, or "". A grader may rewrite its own files."""
         rewrites = getattr(built.grader, "rewrites", None)
         if self._suite is None or (rewrites and rewrites(helpers)):
             return ""
@@ -79,13 +79,13 @@ class TamperCheck:
             roots = read_roots(built)
             for root in roots:
                 self._record(root)
-        said = self._changes(roots)
-        return f"{said} during the run, so its verdict would not be the suite's" if said else ""
+        changes = self._changes(roots)
+        return f"{changes} during the run, so its verdict would not be the suite's" if changes else ""
 
     def task_change(self, task: Task) -> str:
-        """Say what of all that a task brings has changed, or nothing."""
-        said = self._changes(self._tasks.get(task.id, []))
-        return f"{said} during the run, so the task would be another one" if said else ""
+        """Return what changed of the files that a task brings, or ""."""
+        changes = self._changes(self._tasks.get(task.id, []))
+        return f"{changes} during the run, so the task would be another one" if changes else ""
 
     def _changes(self, roots: Iterable[Path]) -> str:
         before: Found = {}
@@ -100,7 +100,7 @@ class TamperCheck:
         return describe_changes(before, now)
 
     def record_task(self, task: Task) -> None:
-        """Look at what a task brings again, which hooks may have changed."""
+        """Record again what a task brings, which hooks may have changed."""
         for root in self._tasks.get(task.id, []):
             self._recorded[root] = self._inventory(root)
 

@@ -46,7 +46,7 @@ from waza.model.verdict import BuiltGrader, Helpers
 from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.run_tempdir import RunTempdir
 
-GRADING = "running graders: "  # how the error message of a run begins whose graders broke
+GRADING = "running graders: "  # begins the error message of a trial whose graders broke
 IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against the arm without skills
 
 
@@ -271,7 +271,7 @@ async def _open_responder(context: RunContext, task: Task, judge: Judge | None) 
     if task.inputs.responder is None:
         return None
     if judge is None:
-        raise ExecutorError("this executor has nobody to play the user, so inputs.responder cannot work")
+        raise ExecutorError("this executor has no model to play the user, so inputs.responder cannot work")
     interview = await judge.open(None)
     return ResponderSession(
         interview,
@@ -370,7 +370,7 @@ def trial_status(
 
 
 def grading_error(grading: Grading | None) -> str:
-    """Return the error message of graders that reached no verdict, or nothing."""
+    """Return the error message of graders that reached no verdict, or ""."""
     return f"{GRADING}{'; '.join(grading.errors)}" if grading and grading.errors else ""
 
 

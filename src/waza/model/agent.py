@@ -50,7 +50,7 @@ class Instruction(msgspec.Struct, frozen=True):
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """A model server of one's own. `repr` shows no key."""
+    """A model server that the user configured. `repr` shows no key."""
 
     base_url: str
     type: str = "openai"
@@ -123,7 +123,7 @@ class JudgeToolCall(msgspec.Struct, frozen=True, kw_only=True):
 class JudgeQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question to a judge or responder. `asker` is the grader's name, or `responder`.
 
-    `tools` are for the answer. `may_use` are those of the executor's own tools that whoever is asked may use.
+    `tools` are for the answer. `may_use` are those of the executor's own tools that the judge may use.
     """
 
     asker: str
@@ -167,7 +167,7 @@ class JudgeSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judge(Protocol):
-    """Whoever can answer questions about an attempt."""
+    """Answers questions about an attempt."""
 
     @property
     def sessions(self) -> Sequence[JudgeSession]:
@@ -210,7 +210,7 @@ class Executor(Protocol):
         ...
 
     def judge(self, attempt: Attempt) -> Judge | None:
-        """Return whoever answers the questions of graders and the responder; None: nobody can."""
+        """Return the judge that answers graders and plays the user; None if the executor has none."""
         ...
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""What executors can do and see. Whoever needs something of an agent asks these, never an executor's name."""
+"""What executors can do and see. Code that needs something of an agent asks these, never an executor's name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     models: bool = False
     """Asks the model that `--model` names, at the model server of the project where one is configured."""
     repeatable: bool = False
-    """What the agent is hangs on the suite and the model alone, so that results may be cached."""
+    """The agent depends on the suite and the model alone, so that results may be cached."""
     scripted: bool = False
     """Plays the `mock` block, without an agent."""
     local_program: bool = False

@@ -1,4 +1,4 @@
-"""What happens during a run, told to listeners (console, session log, progress) as it happens."""
+"""What happens during a run, passed to listeners (console, session log, progress) as it happens."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class StorageKeys(Keys, frozen=True, kw_only=True):
 
 
 class ProviderKeys(Keys, frozen=True, kw_only=True):
-    """`provider` of `.waza.yaml`: a model server of one's own. The key is named, never written down."""
+    """`provider` of `.waza.yaml`: your own model server. The key is named, never written down."""
 
     base_url: NonBlank
     """The address of the server, such as `http://127.0.0.1:8080/v1`."""
@@ -200,7 +200,7 @@ class ProjectFile(Keys, frozen=True, kw_only=True):
     """A model server for agents, instead of that of the Copilot runtime. Environment variables win."""
     hosts: dict[
         str, str
-    ] = {}  # of graders from elsewhere: what stands before /owner/repo.git in their addresses
+    ] = {}  # of graders from elsewhere: what comes before /owner/repo.git in their addresses
     """For graders of other repositories: by host, the address before `/owner/repo.git`, such as that of a
     mirror."""
 

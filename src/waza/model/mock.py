@@ -1,6 +1,6 @@
 """The script of the mock executor: what a deterministic agent says and does.
 
-A `mock` block stands in a task, or in the suite as a default for its tasks. Only `executor: mock` reads it.
+A `mock` block is in a task, or in the suite as a default for its tasks. Only `executor: mock` reads it.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ class MockScript(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.turns)
 
     @property
-    def says_skills(self) -> bool:
-        """Whether it says which skills are invoked; an empty list says that none is."""
+    def lists_skills(self) -> bool:
+        """Whether it lists which skills are invoked; an empty list says that none is."""
         return any(turn.skills is not None for turn in self.turns or ())
 
     def without_judge(self) -> MockScript:

@@ -47,7 +47,7 @@ class McpTool(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     description: str = ""
-    """What the agent is told about the tool."""
+    """The description of the tool that the agent gets."""
     input_schema: dict[str, Any] | None = None
     """The JSON Schema of the arguments. Default: any object."""
     responses: list[McpResponse] = []

@@ -181,8 +181,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that was seen of one attempt: all that a grader may judge by.
 
     `output` is the final text of the last turn, which answers the prompt `question`; `diagnostics` is what its
-    agent's platform says of it. Events, calls and usage are those of all turns. `error` says why there is no
-    answer to the latest prompt, if there is none; `broke` is the executor's error, if that is why.
+    agent's platform says of it. Events, calls and usage are those of all turns. `error` says why the
+    latest prompt has no answer, where it has not; `broke` is the executor's error, if that is why.
     `workspace` is the directory that the agent worked in, or empty. `prompt` is empty at checkpoints.
     `expected` is what the task expects of the output, mostly a text. `files_written` is sorted by path, and
     filled only for tasks with a grader that `reads_changes`. `denials` are the calls that a tool policy prevented.

@@ -43,7 +43,7 @@ class CheckedRequirement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task; `source` is the file that it stands in, of a CSV with the line."""
+    """A task; `source` is its file, in a CSV with the line."""
 
     id: str
     name: str

@@ -66,7 +66,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def server_prefix(server: str) -> str:
-    """Return what stands before the names of an MCP server's tools where agents call them."""
+    """Return the prefix of the names of an MCP server's tools where agents call them."""
     return f"{_OTHER.sub('-', server)}-"
 
 
@@ -83,7 +83,7 @@ def canonical_tool(name: str) -> str:
 
 
 def allows(declared: str, observed: str) -> bool:
-    """Tell whether a declared tool name stands for an observed one.
+    """Tell whether a declared tool name matches an observed one.
 
     Names match exactly but for case and the fixed aliases. An observed name without a qualifier, as
     transcripts have it, also matches the literal part of a declared `mcp:` or `custom:` name.
@@ -95,5 +95,5 @@ def allows(declared: str, observed: str) -> bool:
 
 
 def allowed_by(declared: Iterable[str], observed: str) -> bool:
-    """Tell whether any of the declared names stands for the observed one."""
+    """Tell whether any of the declared names matches the observed one."""
     return any(allows(entry, observed) for entry in declared)

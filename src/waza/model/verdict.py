@@ -66,7 +66,7 @@ C = TypeVar("C", bound=Closable)
 class SharedResources:
     """What the graders of one run share: child processes, clients. Made when it is first asked for.
 
-    Whoever made this ends it with `aclose`, when no grading is under way.
+    Its owner closes it with `aclose` when no grading is under way.
     """
 
     def __init__(self, *made: Closable) -> None:
@@ -111,7 +111,7 @@ class Helpers(msgspec.Struct, frozen=True, kw_only=True):
 class GraderLike(Protocol):
     """A grader: a value with one method. The method may be plain or async."""
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict | Awaitable[Verdict]:
+    def grade(self, observation: Observation, helpers: Helpers) -> Verdict | Awaitable[Verdict]:
         """Judge what was seen. GraderError: no verdict could be reached."""
         ...
 

@@ -70,7 +70,7 @@ def _find_observable(loading: Loading, task: Task) -> tuple[bool, bool]:
         return True, loading.capabilities.tool_calls
     mock = task.mock
     scripts = [mock.execution(i) for i in range(len(mock.executions) or 1)] if mock else []
-    return any(script.acts for script in scripts), any(script.says_skills for script in scripts)
+    return any(script.acts for script in scripts), any(script.lists_skills for script in scripts)
 
 
 def _has_check(loading: Loading, task: Task) -> bool:

@@ -95,7 +95,7 @@ BAD_URLS = [
 @pytest.mark.parametrize("url", BAD_URLS)
 def test_an_address_that_is_none_is_not_repeated(url: str):
     for environ, keys in (({"COPILOT_BASE_URL": url}, None), ({}, ProviderKeys(base_url=url))):
-        with pytest.raises(RunError, match="is no address of a server; write http://") as raised:
+        with pytest.raises(RunError, match="is not the address of a server; use one like http://") as raised:
             find_provider(environ, keys)
         assert "s3cret" not in str(raised.value)
 
@@ -107,7 +107,9 @@ def test_an_address_that_is_none_is_refused(tmp_path: Path, place: str):
     env = no_login(**({"COPILOT_BASE_URL": url} if place == "variable" else {}))
     ended = waza("run", suite, cwd=tmp_path, env=env)
     where = {"variable": "COPILOT_BASE_URL", "project": "provider.base_url in .waza.yaml"}[place]
-    assert_refused(ended, f"Error: {where} is no address of a server; write http://127.0.0.1:8080/v1")
+    assert_refused(
+        ended, f"Error: {where} is not the address of a server; use one like http://127.0.0.1:8080/v1"
+    )
     assert "s3cret" not in ended.err + ended.out
 
 

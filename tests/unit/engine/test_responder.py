@@ -88,7 +88,7 @@ def test_its_model_is_the_agents_unless_it_names_one(model, asked):
     _, interview, responding = decide(calls((STOP, {})), model=model)
     question = interview.asked[0]
     assert (question.model, question.effort, question.timeout) == (asked, "low", 7)
-    assert responding.most == 3
+    assert responding.max_replies == 3
 
 
 def test_what_it_costs_is_kept():
