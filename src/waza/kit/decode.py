@@ -272,7 +272,9 @@ class Decoder:
 
     def _scalar(self, wanted: type, node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if not isinstance(node, yaml.Scalar):
-            return self.add_error("wrong-type", node, path, f"must be {_NAMES[wanted]}, not {_found(node)}")
+            return self.add_error(
+                "wrong-type", node, path, f"must be {TYPE_NAMES[wanted]}, not {_found(node)}"
+            )
         if wanted is str:
             return self._text(node, path, meta)
         value: Any = node.value
@@ -288,7 +290,7 @@ class Decoder:
                 return self.add_error(
                     "invalid-value", node, path, f"is {node.text[:40]}, but must be a finite number"
                 )
-            kind = f"{_NAMES[wanted]}{_least(meta)}"
+            kind = f"{TYPE_NAMES[wanted]}{_least(meta)}"
             return self.add_error("wrong-type", node, path, f"must be {kind}, not {_found(node)}")
         return self._limited(value, node, path, meta)
 
@@ -299,29 +301,34 @@ class Decoder:
         return text
 
     def _limited(self, value: float, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
-        if meta is None:
-            return value
-        for limit, words, broken in (
-            (meta.ge, "at least", operator.lt),
-            (meta.gt, "above", operator.le),
-            (meta.le, "at most", operator.gt),
-            (meta.lt, "below", operator.ge),
-        ):
-            if limit is not None and broken(value, limit):
-                return self.add_error(
-                    "invalid-value", node, path, f"is {node.text[:40]}, but must be {words} {_number(limit)}"
-                )
+        limit = broken_limit(value, meta) if meta is not None else ""
+        if limit:
+            message = f"is {node.text[:40]}, but must be {limit}"
+            return self.add_error("invalid-value", node, path, message)
         return value
 
 
 _LARGEST = sys.float_info.max  # an int above it is no double, and neither are infinity and NaN
-_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+TYPE_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def _least(meta: Any) -> str:
     """Return the lower limit of a count, as words behind the kind of number."""
     limit = None if meta is None else meta.ge
     return "" if limit is None or limit < 0 else f" of at least {_number(limit)}"
+
+
+def broken_limit(value: float, meta: msgspec.Meta) -> str:
+    """Return the limit that a number does not keep, such as `at most 5`; empty if it keeps all."""
+    for limit, words, broken in (
+        (meta.ge, "at least", operator.lt),
+        (meta.gt, "above", operator.le),
+        (meta.le, "at most", operator.gt),
+        (meta.lt, "below", operator.ge),
+    ):
+        if limit is not None and broken(value, limit):
+            return f"{words} {_number(limit)}"
+    return ""
 
 
 def _number(limit: float) -> str:
@@ -336,8 +343,13 @@ def _found(node: yaml.Node) -> str:
     if node.value is None:
         return "nothing"
     kind = {bool: "the boolean ", int: "the number ", float: "the number "}.get(type(node.value), "")
-    shown = node.text if len(node.text) <= 60 else node.text[:57] + "..."
-    return f"{kind}{shown}" if kind else f"the text {shown!r}"
+    text = excerpt(node)
+    return f"{kind}{text}" if kind else f"the text {text!r}"
+
+
+def excerpt(node: yaml.Scalar) -> str:
+    """Return the text of a value, cut to a length that fits a message."""
+    return node.text if len(node.text) <= 60 else node.text[:57] + "..."
 
 
 def _with_empty(struct: type[msgspec.Struct], values: dict[str, Any]) -> msgspec.Struct:

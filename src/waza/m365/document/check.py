@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 import msgspec
 
 from waza.kit import yaml
-from waza.kit.decode import Document, KeyPath, fields_of
+from waza.kit.decode import TYPE_NAMES, Document, KeyPath, broken_limit, excerpt, fields_of
 from waza.kit.names import nearest_name
 from waza.m365.document.objects import DocumentObject
 from waza.problem import Code, Problem, Severity
@@ -19,7 +18,6 @@ Rule: TypeAlias = Callable[[Any, yaml.Node, KeyPath], bool]
 """Checks the value at a path against a type, and returns whether it is valid."""
 
 SIMILAR = 0.75  # how alike two names must be to be taken for one another, from 0 to 1
-_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class Checker:
@@ -85,7 +83,7 @@ class Checker:
         for key in missing:
             meant = nearest_name(key, strange, SIMILAR)
             if not meant or wanted.more:
-                hint = f"{meant!r} is probably meant to be it" if meant else ""
+                hint = f"{meant!r} is probably meant" if meant else ""
                 self.report(node, path, f"{key!r} is missing", hint, code="missing-key")
         if strange and not wanted.more:
             right = False
@@ -143,16 +141,14 @@ class Checker:
     def _scalar(self, wanted: type, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None) -> bool:
         value: Any = node.value if isinstance(node, yaml.Scalar) else None
         if not _is_type(wanted, value):
-            return self.report_mismatch(node, path, _NAMES[wanted], _quoting_hint(wanted, value))
+            return self.report_mismatch(node, path, TYPE_NAMES[wanted], _quoting_hint(wanted, value))
         if meta is None:
             return True
         if meta.min_length and not value:
             return self.report(node, path, "must not be empty")
-        for limit, words, broken in ((meta.ge, "at least", operator.lt), (meta.le, "at most", operator.gt)):
-            if limit is not None and broken(value, limit):
-                return self.report(
-                    node, path, f"is {describe_node(node, kind=False)}, but must be {words} {limit:g}"
-                )
+        limit = "" if isinstance(value, str) else broken_limit(value, meta)
+        if limit:
+            return self.report(node, path, f"is {describe_node(node, kind=False)}, but must be {limit}")
         return True
 
 
@@ -167,7 +163,7 @@ def describe_node(node: yaml.Node, *, kind: bool = True) -> str:
         return "an object"
     if isinstance(node, yaml.Sequence):
         return "a list"
-    text = node.text if len(node.text) <= 60 else node.text[:57] + "..."
+    text = excerpt(node)
     if isinstance(node.value, str):
         return f"the text {text!r}"
     return f"the number {text}" if kind and _is_type(float, node.value) else text
