@@ -22,12 +22,13 @@ def kind(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def run(tmp_path: Path, kind: str, *flags: str) -> Ended:
+def run(tmp_path: Path, kind: str, *flags: str) -> tuple[Ended, Path]:
+    """Install a package and run its suite; return how that ended, and the Python that has the package."""
     project = shutil.copytree(
         PLUGINS / kind, tmp_path / kind, ignore=shutil.ignore_patterns("__pycache__", ".waza")
     )
     python = install_package(project, tmp_path)
-    return waza("run", "eval.yaml", *flags, cwd=project, python=python)
+    return waza("run", "eval.yaml", *flags, cwd=project, python=python), python
 
 
 def only_runs(ended: Ended) -> dict[str, dict[str, Any]]:
@@ -36,7 +37,7 @@ def only_runs(ended: Ended) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.slow
 def test_the_grader_is_installed_and_asked(tmp_path: Path):
-    ended = run(tmp_path, "grader")
+    ended, python = run(tmp_path, "grader")
     assert (ended.code, "warning" in ended.err) == (1, False), ended.out + ended.err
     verdicts = {name: task["validations"]["short"] for name, task in only_runs(ended).items()}
     assert {name: one["passed"] for name, one in verdicts.items()} == {"short": True, "long": False}
@@ -45,14 +46,19 @@ def test_the_grader_is_installed_and_asked(tmp_path: Path):
     )
     assert verdicts["long"]["score"] == 0.5
     write_tree(ended.cwd, {"eval.yaml": (ended.cwd / "eval.yaml").read_text().replace("8", "8, ignore: ' '")})
-    refused = waza("run", "eval.yaml", cwd=ended.cwd, python=tmp_path / "environment" / "bin" / "python")
+    refused = waza("run", "eval.yaml", cwd=ended.cwd, python=python)
     assert refused.code == 2
     assert "ignore: must not be blank; leave it out" in refused.err
+    shown = waza("grader", "show", "sentences", cwd=ended.cwd, python=python)
+    assert (shown.code, "  longest (integer, at least 1, required)\n      Words that" in shown.out) == (
+        0,
+        True,
+    )
 
 
 @pytest.mark.slow
 def test_the_executor_is_installed_and_answers(tmp_path: Path):
-    ended = run(tmp_path, "executor")
+    ended, _ = run(tmp_path, "executor")
     assert (ended.code, "warning" in ended.err) == (1, False), ended.out + ended.err
     runs = only_runs(ended)
     assert (runs["known"]["status"], runs["known"]["final_output"]) == ("passed", "It tests skills.")
@@ -63,7 +69,7 @@ def test_the_executor_is_installed_and_answers(tmp_path: Path):
 
 @pytest.mark.slow
 def test_the_reporter_is_installed_and_writes(tmp_path: Path):
-    ended = run(tmp_path, "reporter", "--reporter", "tap:results.tap")
+    ended, _ = run(tmp_path, "reporter", "--reporter", "tap:results.tap")
     assert (ended.code, "warning" in ended.err) == (1, False), ended.out + ended.err
     assert (ended.cwd / "results.tap").read_text().splitlines()[:4] == [
         "TAP version 13", "1..3", "ok 1 - two-tasks: polite", "not ok 2 - two-tasks: rude # failed",
