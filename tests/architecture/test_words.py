@@ -13,7 +13,18 @@ import waza
 
 SOURCE = Path(waza.__file__).parent
 # Packages that were read for this. The aim is that the list can go.
-CLEAN: tuple[str, ...] = ("cli", "executors", "graders", "kit", "m365", "report", "results", "workspace")
+CLEAN: tuple[str, ...] = (
+    "cli",
+    "engine",
+    "executors",
+    "graders",
+    "kit",
+    "m365",
+    "model",
+    "report",
+    "results",
+    "workspace",
+)
 NOT_IN_NAMES = {
     "told", "said", "heard", "stands", "anew", "witness", "sitting", "sittings", "room", "rooms", "forsaken",
     "befalls", "whoever",
