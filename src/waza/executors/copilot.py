@@ -107,9 +107,9 @@ class CopilotAgent:
             self.executor.setup, self.task, self.place, str(self.executor.clients.temporary(self.client))
         )
         options |= policy.options(self.place.mock_token)
-        opening = self._resuming if self.session_id else self._creating
+        opening = self._resume if self.session_id else self._create
         try:
-            session = await watch.opened(opening(on_event=watch.take, **options))
+            session = await watch.wait_opened(opening(on_event=watch.take, **options))
         except ExecutorError:
             raise  # a server did not come up
         except Exception as error:
@@ -121,11 +121,11 @@ class CopilotAgent:
         self.session_id = session.session_id
         return session
 
-    async def _creating(self, **options: Any) -> CopilotSession:
+    async def _create(self, **options: Any) -> CopilotSession:
         self._made = str(uuid4())  # known beforehand, so that one that is never ready is deleted, too
         return await self.client.create_session(session_id=self._made, **options)
 
-    async def _resuming(self, **options: Any) -> CopilotSession:
+    async def _resume(self, **options: Any) -> CopilotSession:
         return await self.client.resume_session(self.session_id, **options)
 
     def _turn(self, policy: ToolPolicy, watch: TurnWatch, metrics: dict[str, Any] | None) -> Turn:

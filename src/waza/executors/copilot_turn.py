@@ -126,7 +126,7 @@ class TurnWatch:
         ):  # it may have failed just before the turn's end
             self._end(reason, outside=True)
 
-    async def opened(self, opening: Coroutine[Any, Any, CopilotSession]) -> CopilotSession:
+    async def wait_opened(self, opening: Coroutine[Any, Any, CopilotSession]) -> CopilotSession:
         """Return the session that is being opened. OutsideError: a server that it needs does not come up.
 
         The runtime makes no session before its servers came up or failed, for which it takes a minute.

@@ -188,7 +188,7 @@ def _echo(task: Task, place: AttemptWorkspace, prompt: str) -> str:
         lines.append(f"Description: {task.description}")
     if task.inputs.context:
         lines.append("Context:")
-        lines += [f"  {key}: {_shown(value)}" for key, value in task.inputs.context.items()]
+        lines += [f"  {key}: {_format_value(value)}" for key, value in task.inputs.context.items()]
     if place.resources:
         lines.append(f"Analyzed {len(place.resources)} file(s):")
         for resource in place.resources:
@@ -199,7 +199,7 @@ def _echo(task: Task, place: AttemptWorkspace, prompt: str) -> str:
     return "\n".join(lines)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, str):
         return value
     return msgspec.json.encode(value).decode()

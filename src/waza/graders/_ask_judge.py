@@ -71,7 +71,7 @@ async def ask(
             "executor: mock with a `judge` script"
         )
     more = [name for name in question.may_use if name not in READING]
-    async with _shown(observation, copied=bool(more)) as workdir:
+    async with _judge_directory(observation, copied=bool(more)) as workdir:
         reading = READING if workdir is not None else ()
         interview = await helpers.judge.open(workdir, resume_id)
         try:
@@ -85,7 +85,7 @@ async def ask(
 
 
 @asynccontextmanager
-async def _shown(observation: Observation, *, copied: bool) -> AsyncIterator[Path | None]:
+async def _judge_directory(observation: Observation, *, copied: bool) -> AsyncIterator[Path | None]:
     """Yield the directory that a judge is shown: the workspace, or a copy for one that may do more than read."""
     workspace = Path(observation.workspace) if observation.workspace else None
     if not copied:

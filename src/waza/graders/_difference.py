@@ -24,7 +24,7 @@ def describe_difference(expected: bytes, found: bytes) -> str:
     pairs = enumerate(zip_longest(wanted, got), 1)
     number, (want, have) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
     start = _common_start(want or b"", have or b"")
-    return f"differs at line {number}: expected {_shown(want, start)}, found {_shown(have, start)}"
+    return f"differs at line {number}: expected {_excerpt(want, start)}, found {_excerpt(have, start)}"
 
 
 def _binary(data: bytes) -> bool:
@@ -66,7 +66,7 @@ def _common_start(one: bytes, other: bytes) -> int:
     return bisect_left(range(shorter), True, key=lambda at: one[: at + 1] != other[: at + 1])
 
 
-def _shown(line: bytes | None, change: int) -> str:
+def _excerpt(line: bytes | None, change: int) -> str:
     """Show the part of a line around its first difference, so that two long lines do not look alike."""
     if line is None:
         return "the end of the file"

@@ -52,7 +52,9 @@ class Interpreters:
     def __init__(self, limit: int | None = None) -> None:
         """`limit` defaults to the number of cores."""
         limit = limit or os.cpu_count() or 1
-        self._pools = {language: ProcessPool(limit, partial(_started, language)) for language in _ARGV}
+        self._pools = {
+            language: ProcessPool(limit, partial(_start_interpreter, language)) for language in _ARGV
+        }
         self._ids = itertools.count(1)
 
     async def evaluate(
@@ -88,7 +90,7 @@ class Interpreters:
             await pool.aclose()
 
 
-async def _started(language: Language) -> LineProcess:
+async def _start_interpreter(language: Language) -> LineProcess:
     child = LineProcess(_ARGV[language], env=_environment())
     try:
         await child.start()

@@ -55,7 +55,7 @@ async def compare(
     """
     first = await _ask(question, observation, helpers, context, ("baseline", "skill"))
     second = await _ask(question, observation, helpers, context, ("skill", "baseline"))
-    result = _combined(first, second)
+    result = _combine(first, second)
     winner = result["winner"]
     return Verdict(
         score=_SCORES[winner],
@@ -104,7 +104,7 @@ def _read(args: dict[str, Any], order: tuple[str, str], error: str) -> PairwiseA
     )
 
 
-def _combined(first: PairwiseAnswer, second: PairwiseAnswer) -> dict[str, Any]:
+def _combine(first: PairwiseAnswer, second: PairwiseAnswer) -> dict[str, Any]:
     if first.winner == second.winner:
         result = {"winner": first.winner, "magnitude": first.magnitude, "reasoning": first.reasoning}
         return {**result, "position_consistent": True}

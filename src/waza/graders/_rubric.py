@@ -99,14 +99,14 @@ def _read(path: Path, source: str) -> tuple[Rubric | None, list[Problem]]:
         return None, [Problem(code="unreadable-file", file=file, message=f"cannot be read: {error.strerror}")]
     text = data.lstrip()
     skipped = data.count(b"\n", 0, len(data) - len(text))
-    rubric, problems = _parsed(file, text, source)
+    rubric, problems = _parse(file, text, source)
     return rubric, [
         msgspec.structs.replace(problem, line=problem.line + skipped if problem.line else 0)
         for problem in problems
     ]
 
 
-def _parsed(file: str, text: bytes, source: str) -> tuple[Rubric | None, list[Problem]]:
+def _parse(file: str, text: bytes, source: str) -> tuple[Rubric | None, list[Problem]]:
     try:
         document = frontmatter.split(text)
     except yaml.YamlError as error:

@@ -37,7 +37,7 @@ class Validators:
     """The children of a run, one for each core at most."""
 
     def __init__(self) -> None:
-        self._pool = ProcessPool(os.cpu_count() or 1, _started)
+        self._pool = ProcessPool(os.cpu_count() or 1, _start_validator)
 
     async def errors(
         self, schema: str, file: Path | None, root: Path | None, value: object, timeout: float
@@ -69,7 +69,7 @@ class Validators:
         await self._pool.aclose()
 
 
-async def _started() -> LineProcess:
+async def _start_validator() -> LineProcess:
     child = LineProcess(_ARGV)
     await child.start()
     return child

@@ -73,7 +73,7 @@ def _header(sections: dict[int, _Bytes]) -> ModuleInterface:
         return sections[kind].vector(item) if kind in sections else []
 
     types = items(_TYPES, _signature)
-    imports = items(_IMPORTS, lambda data: _imported(data, types))
+    imports = items(_IMPORTS, lambda data: _read_import(data, types))
     own = items(_FUNCTIONS, lambda data: types[data.number()])
     functions = [*(one.signature for one in imports if one.signature), *own]
     exports = items(_EXPORTS, lambda data: (data.text(), data.byte(), data.number()))
@@ -95,7 +95,7 @@ def _value(data: _Bytes) -> str:
     return _VALUES[data.byte()]
 
 
-def _imported(data: _Bytes, types: list[Signature]) -> ModuleImport:
+def _read_import(data: _Bytes, types: list[Signature]) -> ModuleImport:
     module, name, kind = data.text(), data.text(), data.byte()
     if kind == _FUNCTION:
         return ModuleImport(module, name, types[data.number()])

@@ -68,7 +68,7 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
             yield ConfigMistake(path=("command",), message=f"there is no {self.command!r} in the module")
         if "\0" in self.command:
             yield ConfigMistake(path=("command",), message="holds a NUL character", hint="remove it")
-        elif not location.module and not _found(_absolute(self.command, location)):
+        elif not location.module and not _program_exists(_absolute(self.command, location)):
             arguments = "; arguments go into args" if len(self.command.split()) > 1 else ""
             message = f"there is no program {self.command!r}, so every run fails this check{arguments}"
             hint = "it is sought beside the suite, in the current directory and on PATH"
@@ -208,7 +208,7 @@ def _python_path() -> list[str]:
     return [os.path.abspath(folder) for folder in ("", *filter(None, given))]  # noqa: PTH100 - keeps symlinks
 
 
-def _found(command: str) -> bool:
+def _program_exists(command: str) -> bool:
     try:
         return shutil.which(command) is not None or Path(command).is_file()
     except (OSError, ValueError):

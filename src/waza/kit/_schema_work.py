@@ -19,19 +19,19 @@ def too_much_work(schema: object) -> bool:
     References within the schema are followed, those that go in circles once.
     """
     try:
-        return _count(schema, schema, dict(_named(schema)), {}) > MAX_WORK
+        return _count(schema, schema, dict(_collect_names(schema)), {}) > MAX_WORK
     except RecursionError:
         return True
 
 
-def _named(node: Any) -> Iterator[tuple[str, Any]]:
+def _collect_names(node: Any) -> Iterator[tuple[str, Any]]:
     """Yield what anchors and ids in a schema name."""
     if isinstance(node, dict):
         for key, prefix in _NAMES:
             if isinstance(node.get(key), str):
                 yield prefix + node[key], node
     for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _named(child)
+        yield from _collect_names(child)
 
 
 def _count(node: Any, root: Any, named: dict[str, Any], known: dict[int, int]) -> int:

@@ -34,14 +34,14 @@ class Surrogates:
         while quoted := _QUOTED.match(self.text, at):
             between = _BETWEEN_IN_JSON.match(self.text, quoted.end())
             end = between.end() if between else quoted.end()
-            for piece in (self._joined(quoted[0], size), self.text[quoted.end() : end]):
+            for piece in (self._join_pairs(quoted[0], size), self.text[quoted.end() : end]):
                 pieces.append(piece)
                 size += len(piece)
             at = end
         self.text = "".join((*pieces, self.text[at:]))
         return len(self.joined) > found
 
-    def _joined(self, quoted: str, offset: int) -> str:
+    def _join_pairs(self, quoted: str, offset: int) -> str:
         pieces: list[str] = []
         at = 0
         for escape in _ESCAPE.finditer(quoted):

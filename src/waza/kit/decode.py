@@ -292,7 +292,7 @@ class Decoder:
                 )
             kind = f"{TYPE_NAMES[wanted]}{_least(meta)}"
             return self.add_error("wrong-type", node, path, f"must be {kind}, not {_found(node)}")
-        return self._limited(value, node, path, meta)
+        return self._check_limits(value, node, path, meta)
 
     def _text(self, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
         text = "" if node.value is None else node.text
@@ -300,7 +300,7 @@ class Decoder:
             return self.add_error("invalid-value", node, path, "must not be empty")
         return text
 
-    def _limited(self, value: float, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
+    def _check_limits(self, value: float, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
         limit = broken_limit(value, meta) if meta is not None else ""
         if limit:
             message = f"is {node.text[:40]}, but must be {limit}"

@@ -28,8 +28,8 @@ _CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _MOST_LINKS = 40
 
 _TEMPORARY = re.compile(r"\.waza-[0-9a-f]{16}\.tmp")  # the name of a file while it is written
-_FORSAKEN = 3600.0  # seconds; no write takes that long
-_cleared: set[Path] = set()
+_STALE_AFTER = 3600.0  # seconds; no write takes that long
+_checked_folders: set[Path] = set()
 
 
 def write_atomic(path: Path, data: bytes | Iterable[bytes], *, private: bool = False) -> None:
@@ -88,14 +88,14 @@ def _replace(path: Path, chunks: Iterable[bytes], mode: int) -> None:
 
 def _clear_remains(folder: Path) -> None:
     """Remove what writes that were killed left in a folder; it is looked at once a process."""
-    if folder in _cleared:
+    if folder in _checked_folders:
         return
-    _cleared.add(folder)
+    _checked_folders.add(folder)
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if _TEMPORARY.fullmatch(entry.name):
                 with suppress(OSError):
-                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _FORSAKEN:
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_AFTER:
                         Path(entry).unlink()
 
 

@@ -29,7 +29,7 @@ def split(data: bytes | str) -> Frontmatter:
     `---`. Raises YamlError, placed in the file, for frontmatter that does not close, bad YAML, and bytes
     that are not UTF-8.
     """
-    text = _decoded(data)
+    text = _decode(data)
     if not text.startswith(_MARKER):
         return Frontmatter(None, text, 1)
     end = _closing(text)
@@ -49,7 +49,7 @@ def _closing(text: str) -> int:
     return -1 if before < 0 else before + 1
 
 
-def _decoded(data: bytes | str) -> str:
+def _decode(data: bytes | str) -> str:
     if isinstance(data, str):
         return data.removeprefix("\ufeff")
     try:

@@ -63,11 +63,11 @@ async def add_worktree(
     Raises GitError.
     """
     revision = "HEAD" if commit is None else _revision(commit)
-    async with _alone(source):
+    async with _worktree_lock(source):
         await _git(source, "worktree", "add", "--lock", "--no-checkout", "--detach", _place(target), revision)
         off = await _own_filters(target) - set(filters)
-        await _git(target, *_without(off), "reset", "--hard", "--quiet", "--no-recurse-submodules")
-        if off and (needed := await _filtered(target, off)):
+        await _git(target, *_disable_filters(off), "reset", "--hard", "--quiet", "--no-recurse-submodules")
+        if off and (needed := await _files_with_filter(target, off)):
             raise GitError(
                 f"{needed[0]} and other files of {source} go through a filter of its own configuration "
                 f"({', '.join(sorted(off))}), a program that is not run; let it run with filters: [NAME] beside "
@@ -96,7 +96,7 @@ async def _own_filters(target: Path) -> set[str]:
     return {os.fsdecode(name) for name in names}
 
 
-def _without(filters: Iterable[str]) -> list[str]:
+def _disable_filters(filters: Iterable[str]) -> list[str]:
     """Return the options with which git does not run filters."""
     settings = [
         f"filter.{name}.{key}"
@@ -106,7 +106,7 @@ def _without(filters: Iterable[str]) -> list[str]:
     return [part for setting in settings for part in ("-c", setting)]
 
 
-async def _filtered(target: Path, filters: set[str]) -> list[str]:
+async def _files_with_filter(target: Path, filters: set[str]) -> list[str]:
     """Return the files of a worktree that go through one of the filters."""
     files = await _git_bytes(target, "ls-files", "-z")
     attributes = (
@@ -121,7 +121,7 @@ async def remove_worktree(source: Path, target: Path) -> None:
 
     Others are never looked at: `git worktree prune` would forget those of the user whose disk is away.
     """
-    async with _alone(source):
+    async with _worktree_lock(source):
         await _git(source, "worktree", "remove", "--force", "--force", _place(target))
 
 
@@ -135,7 +135,7 @@ async def list_worktrees(source: Path) -> list[Path]:
 
 async def unlock_worktree(source: Path, target: Path) -> None:
     """Leave a worktree to its user. Raises GitError."""
-    async with _alone(source):
+    async with _worktree_lock(source):
         await _git(source, "worktree", "unlock", _place(target))
 
 
@@ -231,7 +231,7 @@ async def read_blobs(repository: Path, objects: Sequence[str]) -> list[bytes]:
     return contents
 
 
-def _alone(source: Path) -> asyncio.Lock:
+def _worktree_lock(source: Path) -> asyncio.Lock:
     """Return the lock under which the worktrees of a repository are changed, one change at a time."""
     return _locks.setdefault(source.resolve(), asyncio.Lock())
 
@@ -264,15 +264,17 @@ async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"", fetches: b
     )
     if not finished.ok:
         said = finished.stderr.decode("utf-8", "replace").strip() or finished.outcome
-        error = GitError(f"git {_named(args)} in {directory}: {said}")
+        error = GitError(f"git {_command_name(args)} in {directory}: {said}")
         error.exit_status = None if finished.timed_out else finished.returncode
         raise error from finished.cause
     if finished.truncated:
-        raise GitError(f"git {_named(args)} in {directory}: its output is larger than {_MOST // 2**20} MB")
+        raise GitError(
+            f"git {_command_name(args)} in {directory}: its output is larger than {_MOST // 2**20} MB"
+        )
     return finished.stdout
 
 
-def _named(args: Sequence[str]) -> str:
+def _command_name(args: Sequence[str]) -> str:
     """Return the command of a call, without the settings before it."""
     words = [arg for arg, before in zip(args, ("", *args), strict=False) if "-c" not in (arg, before)]
     return " ".join(words[:2])

@@ -16,7 +16,7 @@ _MAGIC = re.compile(r"[*?\[\\]")
 
 def matches(pattern: str, name: str) -> bool:
     """Tell whether the whole of `name` matches. Raises ValueError for a malformed pattern."""
-    return _matches(_compiled(pattern), name)
+    return _matches(_compile(pattern), name)
 
 
 def expand(root: Path, pattern: str) -> list[Path]:
@@ -39,7 +39,7 @@ def _walk(directory: Path, segments: list[str]) -> Iterator[Path]:
     if not _MAGIC.search(first):
         yield from _walk(directory / first, rest)
         return
-    wanted = _compiled(first)
+    wanted = _compile(first)
     try:
         names = [entry.name for entry in directory.iterdir()]
     except (OSError, ValueError):
@@ -61,7 +61,7 @@ def _matches(parts: tuple[re.Pattern[str], ...], name: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
+def _compile(pattern: str) -> tuple[re.Pattern[str], ...]:
     """Return a pattern cut before its stars: each part has one star at most, and the last ends the name."""
     first, *others = _chunks(pattern)
     parts = [first, *(f"[^/]*?{chunk}" for chunk in others)]

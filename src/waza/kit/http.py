@@ -89,7 +89,7 @@ class _Bounded(httpx.AsyncByteStream, httpx.SyncByteStream):
         self._stream, self._place = response.stream, _place(response)
         self._size = 0
 
-    def _counted(self, part: bytes) -> bytes:
+    def _check_size(self, part: bytes) -> bytes:
         self._size += len(part)
         if self._size > MAX_BODY:
             raise RefusedError(f"{self._place} answered with more than {MAX_BODY:,} bytes")
@@ -98,12 +98,12 @@ class _Bounded(httpx.AsyncByteStream, httpx.SyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         if isinstance(self._stream, httpx.SyncByteStream):
             for part in self._stream:
-                yield self._counted(part)
+                yield self._check_size(part)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if isinstance(self._stream, httpx.AsyncByteStream):
             async for part in self._stream:
-                yield self._counted(part)
+                yield self._check_size(part)
 
     def close(self) -> None:
         """Close the connection's side of it."""

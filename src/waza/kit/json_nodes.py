@@ -111,7 +111,7 @@ class _Reader:
 
     def _object(self, depth: int) -> Mapping:
         found = Mapping({}, {}, *self.place(self.at))
-        more = self._opened("}")
+        more = self._enter("}")
         while more:
             if self.text[self.at : self.at + 1] != '"':
                 self._fail(
@@ -132,27 +132,27 @@ class _Reader:
             self.at += 1
             self._skip_blanks()
             found.keys[key.text], found.entries[key.text] = key, self._value(depth + 1)
-            more = self._continued("}")
+            more = self._has_next("}")
         return found
 
     def _array(self, depth: int) -> Sequence:
         found = Sequence([], *self.place(self.at))
-        more = self._opened("]")
+        more = self._enter("]")
         while more:
             found.items.append(self._value(depth + 1))
-            more = self._continued("]")
+            more = self._has_next("]")
         return found
 
-    def _opened(self, close: str) -> bool:
+    def _enter(self, close: str) -> bool:
         """Step over an opening bracket; return whether anything is inside."""
         self.at += 1
         self._skip_blanks()
-        return not self._closed(close)
+        return not self._skip_close(close)
 
-    def _continued(self, close: str) -> bool:
+    def _has_next(self, close: str) -> bool:
         """Step over a comma or the closing bracket; tell whether one more item follows."""
         self._skip_blanks()
-        if self._closed(close):
+        if self._skip_close(close):
             return False
         sign = self.text[self.at : self.at + 1]
         if sign != ",":
@@ -166,7 +166,7 @@ class _Reader:
             self._fail("a comma before a closing bracket; remove it")
         return True
 
-    def _closed(self, close: str) -> bool:
+    def _skip_close(self, close: str) -> bool:
         closed = self.text.startswith(close, self.at)
         self.at += closed
         return closed

@@ -14,12 +14,12 @@ _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u20
 def json_text(value: Any) -> str:
     """Return compact JSON: keys sorted, markup escaped, 1.0 as 1. Numbers that are not finite get their names."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_quoted(str(key))}:{json_text(value[key])}" for key in sorted(value)) + "}"
+        return "{" + ",".join(f"{_quote(str(key))}:{json_text(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(json_text, value)) + "]"
     if is_number(value):
         return _number(value)
-    return json.dumps(value) if value is None or isinstance(value, bool) else _quoted(str(value))
+    return json.dumps(value) if value is None or isinstance(value, bool) else _quote(str(value))
 
 
 def same_json(one: Any, other: Any, *, doubles: bool = False) -> bool:
@@ -48,7 +48,7 @@ def _double(number: float) -> float:
         return number  # a whole number beyond the doubles equals itself only
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
 
 

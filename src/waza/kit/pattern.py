@@ -107,7 +107,7 @@ class Pattern:
 
     def search(self, text: str) -> bool:
         """Return whether the pattern matches somewhere in the text (all of it, if compiled `anchored`)."""
-        return self.search_bytes(_encoded(text))
+        return self.search_bytes(_encode(text))
 
     def search_bytes(self, data: bytes) -> bool:
         """Return the same of a text that is encoded as UTF-8."""
@@ -115,7 +115,7 @@ class Pattern:
 
     def fullmatch(self, text: str) -> bool:
         """Return whether the pattern matches the text from its first to its last character."""
-        return self._engine.fullmatch(_encoded(text)) is not None
+        return self._engine.fullmatch(_encode(text)) is not None
 
 
 def compile_pattern(text: str, *, ignore_case: bool = False, anchored: bool = False) -> Pattern:
@@ -123,11 +123,11 @@ def compile_pattern(text: str, *, ignore_case: bool = False, anchored: bool = Fa
 
     `anchored` makes `search` ask for a match of the whole text. Raises PatternError with a sentence.
     """
-    return _compiled(text, ignore_case, anchored)
+    return _compile(text, ignore_case, anchored)
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: str, ignore_case: bool, anchored: bool) -> Pattern:
+def _compile(text: str, ignore_case: bool, anchored: bool) -> Pattern:
     options = Options()
     options.case_sensitive = not ignore_case
     options.never_capture = True  # only whether it matches is asked, and that is faster
@@ -135,7 +135,7 @@ def _compiled(text: str, ignore_case: bool, anchored: bool) -> Pattern:
 
 
 @lru_cache(maxsize=16)
-def _joined(text: str) -> Pattern:
+def _compile_joined(text: str) -> Pattern:
     options = Options()
     options.never_capture = True
     options.longest_match = True
@@ -148,7 +148,7 @@ def compile_alternatives(patterns: Iterable[str]) -> Pattern:
 
     Meant for long lists (exact values, shapes of credentials), so it may take 64 MB instead of 8.
     """
-    return _joined("|".join(f"(?:{pattern})" for pattern in patterns))
+    return _compile_joined("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 @lru_cache(maxsize=4)
@@ -165,7 +165,7 @@ def compile_grouped(patterns: Iterable[str]) -> Pattern:
 
 def literal(text: str) -> str:
     """Return the pattern that matches exactly this text."""
-    return _decoded(escape(_encoded(text)))
+    return _decode(escape(_encode(text)))
 
 
 def substitute(pattern: Pattern, replace: Callable[[str], str], text: str) -> str:
@@ -176,10 +176,10 @@ def substitute(pattern: Pattern, replace: Callable[[str], str], text: str) -> st
 
     def changed(match: Any) -> bytes:
         found: bytes = match.group()
-        return _encoded(replace(_decoded(found))) if found else b""
+        return _encode(replace(_decode(found))) if found else b""
 
-    data, count = pattern._engine.subn(changed, _encoded(text))  # noqa: SLF001  the other half of Pattern
-    return _decoded(data) if count else text
+    data, count = pattern._engine.subn(changed, _encode(text))  # noqa: SLF001  the other half of Pattern
+    return _decode(data) if count else text
 
 
 def substitute_groups(pattern: Pattern, replace: Callable[[int, str, str, str], str], text: str) -> str:
@@ -193,11 +193,11 @@ def substitute_groups(pattern: Pattern, replace: Callable[[int, str, str, str], 
         number, start, found = match.lastindex, match.start(), match.group()
         first, last = (place - start for place in match.span(number))
         before, group, behind = found[:first], found[first:last], found[last:]
-        new = replace(number - 1, _decoded(before), _decoded(group), _decoded(behind))
-        return b"".join((before, _encoded(new), behind))
+        new = replace(number - 1, _decode(before), _decode(group), _decode(behind))
+        return b"".join((before, _encode(new), behind))
 
-    data, count = pattern._engine.subn(changed, _encoded(text))  # noqa: SLF001  the other half of Pattern
-    return _decoded(data) if count else text
+    data, count = pattern._engine.subn(changed, _encode(text))  # noqa: SLF001  the other half of Pattern
+    return _decode(data) if count else text
 
 
 def _engine(text: str, options: Any) -> Any:
@@ -206,7 +206,7 @@ def _engine(text: str, options: Any) -> Any:
     if "\\C" in text and _has_any_byte(text):
         raise _refusal(text, "`\\C` (any byte) is not a pattern for text; use `.`")
     try:
-        return compile_re2(_encoded(text), options)
+        return compile_re2(_encode(text), options)
     except error as refused:
         raise _refusal(text, _advice(_message(refused))) from refused
 
@@ -242,9 +242,9 @@ def _refusal(text: str, advice: str) -> PatternError:
     return PatternError(f"the pattern {shown!r} cannot be used: {advice}")
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")

@@ -123,7 +123,7 @@ def strict_json(text: str | bytes) -> object:
     if text.count("[") + text.count("{") > MAX_DEPTH and not _shallow(value):
         raise _too_deep()
     if "\\ud" in text or "\\uD" in text or not text.isascii():
-        return _mapped(value, _whole_text)
+        return _map_leaves(value, _whole_text)
     return value
 
 
@@ -259,18 +259,18 @@ def _shallow(value: object) -> bool:
     return False
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def _map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a copy of JSON-like data with `change` applied to every key and every scalar."""
     if isinstance(value, dict):
-        return {change(key): _mapped(item, change) for key, item in value.items()}
+        return {change(key): _map_leaves(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_mapped(item, change) for item in value]
+        return [_map_leaves(item, change) for item in value]
     return change(value)
 
 
 def _as_doubles(value: object) -> Any:
     """Return the value as the engine should see it: integers no wider than doubles, text that can be encoded."""
-    return _mapped(value, _as_double)
+    return _map_leaves(value, _as_double)
 
 
 def _as_double(leaf: Any) -> Any:

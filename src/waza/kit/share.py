@@ -17,15 +17,15 @@ def differs(one: float, other: float) -> bool:
 
 def percent(share: float, digits: int = 1) -> str:
     """Return a share as a percentage: 100 only for all of it, 0 only for none."""
-    return f"{_shown(share, digits + 2) * 100:.{digits}f}%"
+    return f"{_keep_off_ends(share, digits + 2) * 100:.{digits}f}%"
 
 
 def decimal(share: float, digits: int = 2) -> str:
     """Return a share as a decimal: 1.00 only for all of it, 0.00 only for none."""
-    return f"{_shown(share, digits):.{digits}f}"
+    return f"{_keep_off_ends(share, digits):.{digits}f}"
 
 
-def _shown(share: float, digits: int) -> float:
+def _keep_off_ends(share: float, digits: int) -> float:
     """Return the share, moved off the ends of its scale where rounding to so many digits would reach them."""
     step = 10.0**-digits
     if TOLERANCE < share < step:

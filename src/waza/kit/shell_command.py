@@ -44,8 +44,8 @@ class ShellCommand:
         self.to_file = False
 
     @property
-    def unused(self) -> bool:
-        """Whether it has not begun."""
+    def is_empty(self) -> bool:
+        """Whether it has no words yet."""
         return not self.opening and not self.text.strip()
 
     @property

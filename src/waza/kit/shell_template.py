@@ -180,7 +180,7 @@ class _Walk:
         command = self._top.command
         self._take(count, is_text=kind not in _BARE)
         if kind in _BARE:
-            if command.unused and kind == "substitution" and count == 1:
+            if command.is_empty and kind == "substitution" and count == 1:
                 command.opening = "("
             else:
                 command.text += VALUE
@@ -196,7 +196,7 @@ class _Walk:
 
     def _in_bare(self, char: str) -> None:
         started = not self._out or self._out[-1] in " \t\n;&|()"
-        keyword = _KEYWORD.match(self._ahead(8)) if started and self._top.command.unused else None
+        keyword = _KEYWORD.match(self._ahead(8)) if started and self._top.command.is_empty else None
         if char == "\\":
             self._take(2)
         elif char == "'":
@@ -224,7 +224,7 @@ class _Walk:
     def _operator(self, char: str) -> None:
         """Take what parts commands or starts one inside of another."""
         around = self._top.command.around
-        if self._ahead(2) == "((" and self._top.command.unused:
+        if self._ahead(2) == "((" and self._top.command.is_empty:
             self._push("arithmetic", 2)
         elif char == "(":
             self._push("substitution")
@@ -252,7 +252,7 @@ class _Walk:
         """Take the sign behind a command."""
         before, pipe = self._top.command, self._ahead(count) in ("|", "|&")
         self._take(count, is_text=False)
-        if not before.unused:
+        if not before.is_empty:
             self._top.command = self._begin(before.around)
             before.piped_to = self._top.command if pipe else None
             self._top.command.behind_pipe = pipe
@@ -357,7 +357,7 @@ class _Walk:
         kind, command = self._top.kind, self._top.command
         if kind != "comment":
             assigned = kind != "document" and bool(_ASSIGNMENTS.match(command.text))
-            first = kind in _BARE and command.unused
+            first = kind in _BARE and command.is_empty
             self._places.append(_Place(reference, command, self._wrong(), assigned, first))
             command.text += VALUE if kind != "document" else ""
         variable = f"${{{self._names.get(reference.name, '')}}}"

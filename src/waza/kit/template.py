@@ -65,7 +65,7 @@ class TemplateMistake(NamedTuple):
         if self.severity == "warning":
             return (
                 f"`{self.name}` is used inside a template action that is not evaluated; the action stays as "
-                f"written, only references such as {_written(self.name)} are replaced"
+                f"written, only references such as {_format_reference(self.name)} are replaced"
             )
         hint = f"; did you mean `{self.nearest}`?" if self.nearest else ""
         return f"there is no variable `{self.name}`{hint}"
@@ -184,7 +184,7 @@ def _nearest(name: str, known: Collection[str]) -> str:
     return kind + nearest if nearest else ""
 
 
-def _written(name: str) -> str:
+def _format_reference(name: str) -> str:
     key = name.removeprefix("Vars.")
     if key != name and re.search(r"[\s{}|]", key):
         return f'{{{{index .Vars "{key}"}}}}'

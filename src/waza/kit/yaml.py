@@ -125,7 +125,7 @@ def load(data: bytes, first_line: int = 1) -> Node:
     anything that is not YAML 1.2, and for a second document.
     """
     try:
-        source = Surrogates(_decoded(data))
+        source = Surrogates(_decode(data))
     except YamlError as error:
         raise YamlError(error.message, error.line + first_line - 1, error.column, error.code) from None
     while True:
@@ -138,7 +138,7 @@ def load(data: bytes, first_line: int = 1) -> Node:
                 and source.join(error.context_mark.index)
             ):
                 continue
-            mark = _placed(error, source.text)
+            mark = _mistake_mark(error, source.text)
             message = _wording(error, source.text, mark)
             if mark is None:
                 raise YamlError(message) from None
@@ -158,7 +158,7 @@ def to_plain(node: Node) -> object:
     return {key: to_plain(value) for key, value in node.entries.items()}
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -185,7 +185,7 @@ def _decoded(data: bytes) -> str:
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 
 
-def _placed(error: yaml.MarkedYAMLError, text: str) -> yaml.Mark | None:
+def _mistake_mark(error: yaml.MarkedYAMLError, text: str) -> yaml.Mark | None:
     """Return where a mistake is: where something begins that has no end, else where the parser stopped."""
     mark, start = error.problem_mark, error.context_mark
     if mark is None or start is None:

@@ -59,9 +59,9 @@ class MockedProgram:
                     message = f"waza: command mock {self.name!r}: fault sequence exhausted\n"
                     return ProgramOutput(stderr=message.encode(), index=index)
                 return msgspec.structs.replace(output, index=index)
-        return ProgramOutput(stderr=self._unmatched(call, workdir).encode("utf-8", "replace"))
+        return ProgramOutput(stderr=self._no_match_message(call, workdir).encode("utf-8", "replace"))
 
-    def _unmatched(self, call: ProgramCall, workdir: str | None) -> str:
+    def _no_match_message(self, call: ProgramCall, workdir: str | None) -> str:
         args = shlex.join(redact_call(call)) or "no arguments"
         place = call.cwd if workdir is None else workdir
         return (

@@ -39,7 +39,7 @@ class McpServer:
 
     def __init__(self, name: str, tools: Mapping[str, McpTool]) -> None:
         self.name = name
-        self._listing = [_listed(tool, tools[tool]) for tool in sorted(tools)]
+        self._listing = [_describe_tool(tool, tools[tool]) for tool in sorted(tools)]
         self._tools = {
             tool: [_Response(response) for response in tools[tool].responses] for tool in sorted(tools)
         }
@@ -86,9 +86,9 @@ class McpServer:
             arguments = {}
         if not isinstance(arguments, dict):
             raise _RefusedError(_INVALID_PARAMS, f"the arguments of {tool!r} must be an object")
-        return self._answered(tool, arguments)
+        return self._answer_call(tool, arguments)
 
-    def _answered(self, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    def _answer_call(self, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], float]:
         place = f"MCP mock {self.name!r}, tool {tool!r}"
         if tool not in self._tools:
             return _error(f"{place}: there is no such tool; add a fixture for it to this mock's 'tools'"), 0
@@ -112,7 +112,7 @@ class _Response:
         self._match = response.match
         patterns = response.match_regex or {}
         self._patterns = {name: compile_pattern(pattern) for name, pattern in patterns.items()}
-        self._schema = _compiled(response.match_schema)
+        self._schema = _compile(response.match_schema)
         steps = response.sequence
         self.steps: Iterator[McpOutput] = repeat(response) if steps is None else iter(steps)
 
@@ -126,7 +126,7 @@ class _Response:
         return self._schema is None or self._schema.valid(arguments)
 
 
-def _compiled(schema: dict[str, Any] | None) -> Schema | None:
+def _compile(schema: dict[str, Any] | None) -> Schema | None:
     if not schema:
         return None
     from waza.kit.schema import compile_schema  # as above
@@ -165,7 +165,7 @@ class _RefusedError(Exception):
         self.code = code
 
 
-def _listed(name: str, tool: McpTool) -> dict[str, Any]:
+def _describe_tool(name: str, tool: McpTool) -> dict[str, Any]:
     schema = {"type": "object"} if tool.input_schema is None else tool.input_schema
     return {"name": name, "description": tool.description, "inputSchema": schema}
 

@@ -131,11 +131,13 @@ class Relay:
         self.bin.mkdir()
         path = self._directory.path / "relay"
         if sys.platform == "win32" or len(os.fsencode(path)) > _LONGEST_PATH:
-            self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=_LONGEST_LINE)
+            self._server = await asyncio.start_server(
+                self._on_connection, "127.0.0.1", 0, limit=_LONGEST_LINE
+            )
             host, port = self._server.sockets[0].getsockname()
             self.address = f"{host}:{port}"
         else:
-            self._server = await asyncio.start_unix_server(self._connected, path, limit=_LONGEST_LINE)
+            self._server = await asyncio.start_unix_server(self._on_connection, path, limit=_LONGEST_LINE)
             self.address = str(path)
 
     def open(
@@ -185,7 +187,7 @@ class Relay:
             script.write_text(f'#!/bin/sh\nexec {shlex.join(call)} "$@"\n', encoding="utf-8")
             script.chmod(0o755)  # last: until then the real program is found
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
@@ -193,7 +195,7 @@ class Relay:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection of a shim; anything else gets no answer."""
         try:
-            hello = _decoded(await _line(reader))
+            hello = _decode(await _line(reader))
             if isinstance(hello, ProgramCall):
                 await self._serve_command(hello, writer)
             elif hello in self._mcp:
@@ -234,7 +236,7 @@ class Relay:
             mocked.add_connection(asyncio.current_task())
             output = mocked.run(call)
             await asyncio.sleep(output.delay)
-            writer.write(_encoded(output))
+            writer.write(_encode(output))
         elif name not in self._ended.get(call.session, ()):
             # Else it is called after its attempt, and must not run for real for that: no answer.
             writer.write(b'{"pass": true}\n')
@@ -260,7 +262,7 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-def _decoded(line: bytes) -> ProgramCall | str:
+def _decode(line: bytes) -> ProgramCall | str:
     """Return what a shim says first: a call of a program, or the token of an MCP server."""
     from waza.kit.schema import strict_json  # heavy, and few runs have mocks
 
@@ -273,7 +275,7 @@ def _decoded(line: bytes) -> ProgramCall | str:
         return ""  # no shim
 
 
-def _encoded(output: ProgramOutput) -> bytes:
+def _encode(output: ProgramOutput) -> bytes:
     stdout, stderr = b64encode(output.stdout).decode(), b64encode(output.stderr).decode()
     answer = {"stdout": stdout, "stderr": stderr, "exit_code": output.exit_code}
     return msgspec.json.encode(answer) + b"\n"
