@@ -187,7 +187,7 @@ def test_models_given_twice(tmp_path: Path):
     suite(tmp_path, PASSES)
     ended = waza("run", "eval.yaml", "-m", "a", "--model", "b", "--model", "a", cwd=tmp_path)
     assert ended.code == 2
-    assert "--model: 'a' is given twice" in ended.err
+    assert "--model: duplicate model 'a'" in ended.err
 
 
 # --- options over the settings of a project ---

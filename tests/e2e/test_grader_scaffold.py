@@ -108,7 +108,7 @@ def test_what_new_refuses(tmp_path: Path):
     names = ["", "a/b", "a\\b", "..", ".", "-a", "a b", "é", "a.b", "x" * 65, "a\n"]
     for name in names:
         ended = waza("grader", "new", "--lang", "python", "--", name, cwd=tmp_path)
-        assert (ended.code, "is no name for a grader" in ended.err) == (2, True), name
+        assert (ended.code, "is not a valid name for a grader" in ended.err) == (2, True), name
     for name in ("taken", "file", "link"):
         ended = waza("grader", "new", name, "--lang", "python", cwd=tmp_path)
         assert (ended.code, f"{name} is there already; choose another name" in ended.err) == (2, True)

@@ -227,7 +227,7 @@ def test_a_list_of_results_of_suites_is_no_document(tmp_path: Path):
     write_tree(tmp_path, {"results.json": '[{"schemaVersion": "1.4", "tasks": []}]', "none.json": "[]"})
     for name in ("results.json", "none.json"):
         ended = waza("run", name, "--executor", "mock", cwd=tmp_path)
-        assert (ended.code, "is no suite" in ended.err) == (2, True), ended.err
+        assert (ended.code, "is not a suite" in ended.err) == (2, True), ended.err
 
 
 def test_who_asks_a_judge_is_said_where_there_is_none(tmp_path: Path):

@@ -146,7 +146,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     [
         (None, "eval.read", "eval.yaml: there is no such suite file"),
         ("a: [", "eval.schema", "eval.yaml:2:1: not valid YAML"),
-        ("- a\n", "eval.schema", "eval.yaml:1:1: is no suite"),
+        ("- a\n", "eval.schema", "eval.yaml:1:1: is not a suite"),
         ("tasks: 1\n", "tasks.pattern", "eval.yaml:1:8: tasks: "),
     ],
 )

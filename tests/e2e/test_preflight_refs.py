@@ -119,9 +119,7 @@ def test_a_requirement_waits_for_the_name_of_a_ref(place: Place) -> None:
     report = strict_json(place.waza("preflight", "eval.yaml", "--json").out)
     (requirement,) = report["tasks"][0]["requirements"]
     assert requirement["state"] == "unresolved"
-    assert (
-        "whether there is a grader 'house words' in scope eval cannot be told yet" in requirement["meaning"]
-    )
+    assert "whether there is a grader 'house words' in scope eval is not known yet" in requirement["meaning"]
 
 
 def test_a_broken_lock_and_a_program_without_trust(place: Place) -> None:

@@ -195,7 +195,7 @@ def test_paths_never_lead_out_of_the_module(tmp_path: Path, monkeypatch: pytest.
     assert len(mistakes) == len(PATHS), mistakes
     for number, name in enumerate(PATHS):
         assert f"graders[{number}].ref: config." in mistakes[number], name
-        assert "the files of this grader are sought in its module alone, from " in mistakes[number], name
+        assert "the files of this grader are searched for in its module only, from " in mistakes[number], name
 
 
 @pytest.mark.parametrize("path", ["../../../../../evil.yaml", "/evil.yaml", "..\\evil.yaml"])
@@ -231,7 +231,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Place], Any], str]] = {
     ),
     "the commit as a path": (
         lambda place: _edited(place, "commit: .*", "commit: ../x"),
-        "'../x' is no commit",
+        "'../x' is not a commit",
     ),
     "the digest": (
         lambda place: _edited(place, "sha256:.{4}", "sha256:ffff"),
@@ -378,7 +378,7 @@ graders:
         "graders[1].ref: the grader is of type 'text', not 'file'; leave 'type' out",
         "graders[2].ref: config.reasoning_effort: needs reasoning efforts, which the executor",
         "graders[3].rubric: warning: 'rubric' has no effect here; put it under 'config:'",
-        "graders[4].ref: 'github.com/acme@v1' is no ref: 'github.com/acme' names no repository",
+        "graders[4].ref: 'github.com/acme@v1' is not a valid ref: 'github.com/acme' names no repository",
         "graders[5].config: must be a mapping, not a list",
         f"graders[6].ref: '{REF}#check@v1' runs a program, and waza.lock does not trust it",
     ]

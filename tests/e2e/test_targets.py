@@ -103,7 +103,7 @@ def test_a_path_is_relative_to_the_suite_then_to_the_current_directory(
             "holds no single SKILL.md",
         ),
         ("./empty", {"empty/x": ""}, "holds no single SKILL.md"),
-        ("./rev.md", {"rev.md": agent("tools: []")}, "is no SKILL.md and no *.agent.md"),
+        ("./rev.md", {"rev.md": agent("tools: []")}, "is neither a SKILL.md nor a *.agent.md"),
     ],
 )
 def test_a_path_to_no_definition_is_refused(
@@ -152,7 +152,7 @@ def test_two_of_one_name_in_one_place_are_refused(
 ) -> None:
     write_tree(tmp_path, dict.fromkeys(places, agent()))
     said = mistakes(suite(tmp_path, "rev", executor=executor))
-    assert "skill: 'rev' is defined twice in one place: " in said
+    assert "skill: 'rev' is defined more than once in one place: " in said
     assert all(f"{tmp_path}/{place}" in said for place in places)
 
 

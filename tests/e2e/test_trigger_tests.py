@@ -381,7 +381,7 @@ def test_without_a_script_nothing_is_measured_and_no_artifact_shows_an_accuracy(
         ("{a: true}", "mock.triggers: says nothing of 3 of 4 prompts, such as 'b'"),
         (
             "{a: true, b: true, c: true, d: true, e: true}",
-            "mock.triggers.e: is no prompt of trigger_tests.yaml",
+            "mock.triggers.e: is not a prompt of trigger_tests.yaml",
         ),
         ("{a: maybe, b: true, c: true, d: true}", "mock.triggers.a: "),
     ],

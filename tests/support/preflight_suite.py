@@ -124,7 +124,7 @@ RICH_REPORT: dict[str, Any] = {
                     "category": "odd",
                     "description": "d",
                     "state": "invalid",
-                    "meaning": "'odd' is no category; no check covers it",
+                    "meaning": "'odd' is not a category; no check covers it",
                     "checks": [],
                 }
             ],
@@ -167,7 +167,7 @@ RICH_REPORT: dict[str, Any] = {
             "unresolved",
             "info",
             "eval.yaml: whether the MCP server 'wiki' answers is known only in a run",
-            "mock it with mcp_mocks, or see to it that it is there",
+            "mock it with mcp_mocks, or make sure that it is available",
         ),
         _diagnostic(
             "grader.execution",
@@ -175,7 +175,7 @@ RICH_REPORT: dict[str, Any] = {
             "unresolved",
             "info",
             "eval.yaml: a grader runs the program 'touch', and whether it works is known only in a run",
-            "see to it that it is there; `waza grade` tries it on recorded results",
+            "make sure that it is available; `waza grade` tries it on recorded results",
         ),
         _diagnostic(
             "hooks.execution",
@@ -183,7 +183,7 @@ RICH_REPORT: dict[str, Any] = {
             "unresolved",
             "info",
             "eval.yaml: what the hook before_task[0] does is known only in a run",
-            "see to it that its program is there",
+            "make sure that its program is available",
         ),
         _diagnostic(
             "runtime.availability",
@@ -207,8 +207,8 @@ RICH_REPORT: dict[str, Any] = {
             "unresolved",
             "warning",
             "tasks/a.yaml:5:41: checkpoints[0].graders[0]: "
-            "the grader name 'words' stands in several scopes of the task: eval, checkpoint",
-            "give each its own name, so that their results can be told apart",
+            "the grader name 'words' is used in several scopes of the task: eval, checkpoint",
+            "give each its own name, so that their results can be distinguished",
             task_id="a",
         ),
         _diagnostic(
@@ -247,7 +247,7 @@ Tasks
         keept (task): there is no grader 'keept' in scope task
   b (tasks/b.yaml, disabled)
     ✗ invalid R1 (odd): d
-        'odd' is no category; no check covers it
+        'odd' is not a category; no check covers it
 
 Capabilities
   ⚠ unresolved task_execution: tasks are given to an agent, which was not started

@@ -1,1 +1,1 @@
-"""For people who write graders: what they start from, and what tells them that it works."""
+"""For people who write graders: templates to start from, and goldens to test with."""

@@ -85,7 +85,7 @@ class Golden(Keys, frozen=True, kw_only=True):
 
 
 class GoldenResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A golden that was tried: what the grader said, and why that is wrong, if it is."""
+    """A golden that was tried: its verdict, and why that is wrong, if it is."""
 
     golden: str
     grader: str
@@ -170,7 +170,7 @@ def _preset(module: Path, document: Document, export: str) -> Preset:
 
 
 def _fault(finding: ConfigMistake, golden: Document, preset: Preset) -> Problem:
-    """Say what is wrong with a grader's config: in the golden, if it gives what is wrong, else in the preset."""
+    """Return the problem with a grader's config: in the golden, if it gives what is wrong, else in the preset."""
     # A path may come as one text; of a WGP grader the golden gives what is below `config`.
     parts = [int(part) if part.isdigit() else part for part in _PART.findall(format_path(finding.path))]
     below = ("request", *parts) if preset.type == "wgp" else ("request", "config", *parts)

@@ -20,11 +20,13 @@ _PROGRAM = b"#!"
 def create_grader(name: str, language: str, parent: Path) -> Path:
     """Write the module of a new grader into the new directory `parent/name`; return that.
 
-    `language` is one of LANGUAGES. Raises UsageError for a name that is none, and for one that is taken;
+    `language` is one of LANGUAGES. Raises UsageError for a name that is not valid, and for one that is taken;
     nothing is left then.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no name for a grader; use at most 64 letters, digits, '-' and '_'")
+        raise UsageError(
+            f"{name!r} is not a valid name for a grader; use at most 64 letters, digits, '-' and '_'"
+        )
     target = parent / name
     if target.exists() or target.is_symlink():
         raise UsageError(f"{target} is there already; choose another name, or another --dir")

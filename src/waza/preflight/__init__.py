@@ -1,1 +1,1 @@
-"""What a suite holds and needs, told without running anything of it."""
+"""What a suite holds and needs, found without running any of it."""

@@ -9,7 +9,7 @@ from waza.model.preflight import Capability, Dependency, Diagnostic, State, wors
 from waza.preflight.diagnosis import make_diagnostic
 from waza.problem import Problem
 
-# What is to be said of capabilities, by name; nothing of those that the loader or a dependency tells of.
+# What to report of capabilities, by name; others are reported by the loader or as dependencies.
 _SAID = {
     "mcp_servers": ("unsupported", "runtime.mcp", "use executor: copilot-sdk, or remove the servers"),
     "runtime_tool_boundary": (
@@ -48,7 +48,7 @@ def _execution(dependencies: Sequence[Dependency]) -> Capability:
     meaning = {
         "verified": "tasks are played from a script, without an agent",
         "unresolved": "tasks are given to an agent, which was not started",
-    }.get(state, "there is nobody to give tasks to")
+    }.get(state, "there is no executor for the tasks")
     return Capability(name="task_execution", state=state, meaning=meaning)
 
 

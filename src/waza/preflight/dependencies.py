@@ -29,31 +29,31 @@ _UNCONFIRMED = {
     "mcp_server": (
         "dependency.live",
         "whether the MCP server {!r} answers is known only in a run",
-        "mock it with mcp_mocks, or see to it that it is there",
+        "mock it with mcp_mocks, or make sure that it is available",
     ),
     "hook": (
         "hooks.execution",
         "what the hook {} does is known only in a run",
-        "see to it that its program is there",
+        "make sure that its program is available",
     ),
     "program": (
         "grader.execution",
         "a grader runs the program {!r}, and whether it works is known only in a run",
-        "see to it that it is there; `waza grade` tries it on recorded results",
+        "make sure that it is available; `waza grade` tries it on recorded results",
     ),
     "repository": (
         "dependency.repository",
         "git is not asked whether {!r} has the commit",
-        "see to it that the repository and its commit are there",
+        "make sure that the repository and its commit are available",
     ),
 }
 
 
 class Dependencies:
-    """The dependencies of a suite that was examined. States are what the loader told at their places."""
+    """The dependencies of a suite that was examined. States follow from the problems at their places."""
 
-    def __init__(self, suite: Suite, loading: Loading, told: LoaderDiagnostics) -> None:
-        self._suite, self._loading, self._told = suite, loading, told
+    def __init__(self, suite: Suite, loading: Loading, diagnostics: LoaderDiagnostics) -> None:
+        self._suite, self._loading, self._diagnostics = suite, loading, diagnostics
         self._file, self._document = loading.file, loading.document
 
     def all(self) -> list[Dependency]:
@@ -84,9 +84,9 @@ class Dependencies:
 
     def _executor(self) -> Iterator[Dependency]:
         name = self._file.config.executor
-        told = self._told.state(self._document.file, "config.executor")
+        known_state = self._diagnostics.state(self._document.file, "config.executor")
         known = self._loading.capabilities
-        state: State = told if told == "invalid" or known.scripted else "unresolved"
+        state: State = known_state if known_state == "invalid" or known.scripted else "unresolved"
         mode: Mode = "mocked" if known.scripted else "subprocess" if known.local_program else "live"
         yield Dependency(kind="executor", name=name, mode=mode, state=state)
 
@@ -135,7 +135,7 @@ class Dependencies:
         missing = self._file.skill and any(task.target is None for task in searching)
         if missing and self._file.config.skill_required:
             state = self._state(self._document, "skill")
-            state = "invalid" if self._told.has_broken_definition() else state
+            state = "invalid" if self._diagnostics.has_broken_definition() else state
             yield Dependency(kind="target", name=self._file.skill, mode="local", state=state)
 
     def _skills(self) -> Iterator[Dependency]:
@@ -152,9 +152,9 @@ class Dependencies:
             yield Dependency(kind="skill_directory", name=entry, mode="local", state=state)
         roots = suite_paths(self._loading)
         missing = find_required_skills(config.required_skills, roots, disabled_skills(self._loading)).missing
-        told = self._state(self._document, "config", "required_skills")
+        known_state = self._state(self._document, "config", "required_skills")
         for name in config.required_skills:
-            state = told if name in missing else "verified"
+            state = known_state if name in missing else "verified"
             yield Dependency(kind="skill", name=name, mode="local", state=state)
 
     def _hooks(self) -> Iterator[Dependency]:
@@ -187,8 +187,8 @@ class Dependencies:
             state = self._state(document, *path)
             yield Dependency(kind="fixture", name=name, mode="local", state=state, task_id=task_id)
         for i, repo in enumerate(inputs.repos):
-            told = self._state(document, "inputs", "repos", i)
-            state = told if told == "invalid" else "unresolved"
+            known_state = self._state(document, "inputs", "repos", i)
+            state = known_state if known_state == "invalid" else "unresolved"
             yield Dependency(
                 kind="repository", name=repo.source, mode="subprocess", state=state, task_id=task_id
             )
@@ -204,7 +204,7 @@ class Dependencies:
                 yield Dependency(kind="grader", name=ref, mode="locked-cache", state=state, task_id=task_id)
 
     def _state(self, document: Document, *path: str | int) -> State:
-        return self._told.state(document.file, format_path(path))
+        return self._diagnostics.state(document.file, format_path(path))
 
 
 def _programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dependency]:

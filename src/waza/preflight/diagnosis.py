@@ -1,4 +1,4 @@
-"""From what the loader tells of a suite to diagnostics: a code by the place, a state, and what to do."""
+"""From the problems of a suite to diagnostics: their codes, their states, and what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from waza.registry.lock import FILE as LOCK
 from waza.suite.loading import Loading
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 
-AGAIN = "mend it there, then run `waza preflight` again"
+AGAIN = "correct it there, then run `waza preflight` again"
 _GET = "run `waza get` with the suite's file"
 
 # The diagnostic codes of problems that have the same one wherever they are.
@@ -65,7 +65,7 @@ _PLACES = (
 _FILES = {LOCK: "grader.lock", TRIGGER_TESTS: "trigger.configuration"}
 _ENDINGS = {".md": "skill.definition", ".json": "mock.mcp"}
 
-# Warnings that the list of capabilities says better.
+# Warnings that the list of capabilities replaces.
 _OF_CAPABILITIES = ("config.mcp_servers", "mcp_mocks")
 
 _SEVERITIES: dict[State, Severity] = {"unresolved": "warning", "unsupported": "warning", "invalid": "error"}
@@ -111,7 +111,7 @@ def diagnose_unreadable(problem: Problem) -> Diagnostic:
 
 
 class LoaderDiagnostics:
-    """What the loader told of a suite."""
+    """The diagnostics that follow from the problems that the loader found."""
 
     def __init__(self, loading: Loading, problems: list[Problem]) -> None:
         self._loading, self._problems = loading, problems
@@ -119,10 +119,14 @@ class LoaderDiagnostics:
 
     def diagnostics(self) -> list[Diagnostic]:
         """Return it as diagnostics; those of a task's file name its task."""
-        return [self._diagnostic(problem) for problem in self._problems if not self._said_elsewhere(problem)]
+        return [
+            self._diagnostic(problem)
+            for problem in self._problems
+            if not self._is_reported_elsewhere(problem)
+        ]
 
     def state(self, file: str, path: str) -> State:
-        """Return the state of what stands at a path of a file."""
+        """Return the state of the value at a path of a file."""
         below = (f"{path}.", f"{path}[")
         return worst(
             self._state(problem, self._code(problem))
@@ -131,10 +135,10 @@ class LoaderDiagnostics:
         )
 
     def has_broken_definition(self) -> bool:
-        """Tell whether a skill or agent that was met could not be read."""
+        """Return whether a skill or agent that was found could not be read."""
         return any(problem.file.endswith(".md") for problem in self._loading.errors())
 
-    def _said_elsewhere(self, problem: Problem) -> bool:
+    def _is_reported_elsewhere(self, problem: Problem) -> bool:
         return problem.severity == "warning" and problem.path in _OF_CAPABILITIES
 
     def _diagnostic(self, problem: Problem) -> Diagnostic:

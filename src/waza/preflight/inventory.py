@@ -33,12 +33,12 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
         return Preflight(
             source=source, diagnostics=_sorted([diagnose_unreadable(one) for one in error.problems])
         )
-    heard = LoaderDiagnostics(loading, sort_problems(loading))
-    needs = Dependencies(suite, loading, heard).all()
+    problems = LoaderDiagnostics(loading, sort_problems(loading))
+    needs = Dependencies(suite, loading, problems).all()
     offered = check_capabilities(suite, needs)
-    tasks, said = _tasks(suite, loading)
-    said += [
-        *heard.diagnostics(),
+    tasks, diagnostics = _tasks(suite, loading)
+    diagnostics += [
+        *problems.diagnostics(),
         *report_unconfirmed(needs, loading),
         *report_capabilities(offered, suite, source),
     ]
@@ -48,31 +48,31 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
         tasks=tasks,
         capabilities=offered,
         dependencies=needs,
-        diagnostics=_sorted(said),
+        diagnostics=_sorted(diagnostics),
     )
     complete = all(state == "verified" for state in report.states())
     return msgspec.structs.replace(report, complete=complete)
 
 
-def _sorted(said: Sequence[Diagnostic]) -> list[Diagnostic]:
-    return sorted(said, key=lambda one: one.order)
+def _sorted(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    return sorted(diagnostics, key=lambda one: one.order)
 
 
 def _tasks(suite: Suite, loading: Loading) -> tuple[list[ListedTask], list[Diagnostic]]:
-    """Return all tasks, disabled ones too, and what is to be said of the requirements of the others."""
+    """Return all tasks, disabled ones too, and the diagnostics of the requirements of the others."""
     if loading.file.tasks_from:
         return [_listed(task, []) for task in suite.tasks], []
-    tasks, said = list[ListedTask](), list[Diagnostic]()
+    tasks, diagnostics = list[ListedTask](), list[Diagnostic]()
     for source in loading.sources:
         declared = declared_graders(loading, source)
         task_id = source.tasks[0].id if source.tasks else ""
         requirements, gaps_found = check_requirements(source, declared, task_id)
         if source.tasks:
             tasks += [_listed(task, requirements) for task in source.tasks]
-            said += [*gaps_found, *find_collisions(source, declared, task_id)]
+            diagnostics += [*gaps_found, *find_collisions(source, declared, task_id)]
         else:
             tasks.append(_disabled(loading, source, requirements))
-    return tasks, said
+    return tasks, diagnostics
 
 
 def _listed(task: Task, requirements: list[CheckedRequirement]) -> ListedTask:

@@ -26,8 +26,8 @@ Path = tuple[str | int, ...]
 class DeclaredGrader(NamedTuple):
     """A grader as a requirement can name it.
 
-    `name` is empty where it is not known: it stands in a module that is not here, or has mistakes.
-    `after_turn` is that of its checkpoint; None stands for any where the checkpoints have mistakes.
+    `name` is empty where it is not known: it is in a module that is not available, or has mistakes.
+    `after_turn` is that of its checkpoint; None means any, where the checkpoints have mistakes.
     """
 
     scope: str
@@ -77,13 +77,13 @@ def _of_list(
 def find_collisions(
     source: TaskSource, declared: Sequence[DeclaredGrader], task_id: str
 ) -> Iterator[Diagnostic]:
-    """Yield the names that stand in two scopes of a task."""
+    """Yield the names that are used in two scopes of a task."""
     for name in dict.fromkeys(grader.name for grader in declared if grader.name):
         scopes = dict.fromkeys(grader.scope for grader in declared if grader.name == name)
         if len(scopes) > 1:
             path = next(grader.path for grader in reversed(declared) if grader.name == name)
-            message = f"the grader name {name!r} stands in several scopes of the task: {', '.join(scopes)}"
-            hint = "give each its own name, so that their results can be told apart"
+            message = f"the grader name {name!r} is used in several scopes of the task: {', '.join(scopes)}"
+            hint = "give each its own name, so that their results can be distinguished"
             problem = source.document.problem(
                 "duplicate-name", at(source.document, *path), path, message, hint
             )
@@ -93,8 +93,8 @@ def find_collisions(
 def check_requirements(
     source: TaskSource, declared: Sequence[DeclaredGrader], task_id: str
 ) -> tuple[list[CheckedRequirement], list[Diagnostic]]:
-    """Return the requirements of a task with their states, and what is to be said of them."""
-    found, said = list[CheckedRequirement](), list[Diagnostic]()
+    """Return the requirements of a task with their states and their diagnostics."""
+    found, diagnostics = list[CheckedRequirement](), list[Diagnostic]()
     for i, requirement in enumerate(source.file.requirements):
         twins = [other.id for other in source.file.requirements[:i]]
         path = ("requirements", i)
@@ -107,8 +107,8 @@ def check_requirements(
         for gap in gaps:
             place = at(source.document, *gap.path)
             problem = source.document.problem("requirement", place, gap.path, gap.message, gap.hint)
-            said.append(make_diagnostic(problem, gap.code, gap.state, task_id, requirement.id))
-    return found, said
+            diagnostics.append(make_diagnostic(problem, gap.code, gap.state, task_id, requirement.id))
+    return found, diagnostics
 
 
 def _verified(requirement: Requirement) -> str:
@@ -137,10 +137,10 @@ def _shape(requirement: Requirement, twins: Sequence[str], path: Path) -> Iterat
         message = f"the id {requirement.id!r} is empty, or has blanks around it"
         yield Gap(INVALID, "invalid", (*path, "id"), message, "give the requirement an id of its own")
     elif requirement.id in twins:
-        message = f"the id {requirement.id!r} stands twice in this task"
+        message = f"duplicate id {requirement.id!r} in this task"
         yield Gap(INVALID, "invalid", (*path, "id"), message, "give each requirement its own id")
     if requirement.category not in CATEGORIES:
-        message = f"{requirement.category!r} is no category"
+        message = f"{requirement.category!r} is not a category"
         hint = did_you_mean(requirement.category, CATEGORIES)
         yield Gap(INVALID, "invalid", (*path, "category"), message, hint)
     if not requirement.description.strip():
@@ -156,7 +156,7 @@ def _coverage(requirement: Requirement, declared: Sequence[DeclaredGrader], path
     for i, check in enumerate(requirement.checks):
         where = (*path, "checks", i)
         if check in requirement.checks[:i]:
-            yield Gap(INVALID, "invalid", where, f"{_words(check)} stands twice", "keep one of them")
+            yield Gap(INVALID, "invalid", where, f"duplicate: {_words(check)}", "keep one of them")
         else:
             yield from _wrong_keys(check, where) or _wrong_reference(check, declared, where)
 
@@ -188,8 +188,8 @@ def _wrong_reference(check: RequirementCheck, declared: Sequence[DeclaredGrader]
         return [Gap(REFERENCES, "invalid", path, message, "give each grader its own name")]
     turns = (check.after_turn, None)
     if any(one.scope == check.scope and one.after_turn in turns and not one.name for one in declared):
-        message = f"whether there is a grader {check.grader!r} in {where} cannot be told yet"
-        return [Gap(REFERENCES, "unresolved", path, message, "mend the graders of that scope first")]
+        message = f"whether there is a grader {check.grader!r} in {where} is not known yet"
+        return [Gap(REFERENCES, "unresolved", path, message, "correct the graders of that scope first")]
     if check.after_turn and not scope:
         known = sorted({one.after_turn for one in declared if one.after_turn})
         message = f"there is no checkpoint after turn {check.after_turn}"
@@ -205,7 +205,7 @@ def _wrong_reference(check: RequirementCheck, declared: Sequence[DeclaredGrader]
 
 def _names(scope: Sequence[DeclaredGrader], wanted: str) -> str:
     names = [one.name for one in scope]
-    return did_you_mean(wanted, names) if names else "there is none at all; add one to 'graders'"
+    return did_you_mean(wanted, names) if names else "the scope has no grader; add one to 'graders'"
 
 
 def _words(check: RequirementCheck) -> str:

@@ -29,7 +29,7 @@ def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Con
         for problem in decoder.problems
     ]
     if grader is not None:
-        where = f"the files of this grader are sought in its module alone, from {preset.directory}"
+        where = f"the files of this grader are searched for in its module only, from {preset.directory}"
         findings += [
             msgspec.structs.replace(finding, hint=f"{finding.hint}; {where}" if finding.hint else where)
             for finding in grader.check(preset_location(preset, fixtures))

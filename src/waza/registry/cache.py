@@ -90,7 +90,7 @@ _EMPTY_TREE = _git_id(b"tree", b"")
 
 
 def is_intact(directory: Path, digest: str, tree: str) -> bool:
-    """Tell whether a module's directory holds what its digest and, where that is known, its git tree stand for.
+    """Return whether a module's directory holds what its digest and, where that is known, its git tree identify.
 
     Windows keeps no modes, which belong to a tree, so that only the digest counts there. Raises ModuleError.
     """

@@ -29,7 +29,9 @@ def insert_grader(text: str, entry: dict[str, Any]) -> str:
     before: Any = yaml.to_plain(root) if isinstance(root, yaml.Mapping) else None
     graders = before.get("graders") or [] if before else None
     if not isinstance(root, yaml.Mapping) or not isinstance(graders, list):
-        raise UsageError("the suite is no mapping of keys with a list of graders, so no grader can be added")
+        raise UsageError(
+            "the suite is not a mapping of keys with a list of graders, so no grader can be added"
+        )
     edited = "".join(_insert(_LINE.findall(body), root, entry))
     try:
         after = yaml.to_plain(_read(edited))

@@ -38,7 +38,7 @@ class Module(msgspec.Struct, frozen=True):
 async def fetch(ref: Ref, root: Path, hosts: Mapping[str, str]) -> Module:
     """Bring the module of a ref into the cache and return it. Raises ModuleError.
 
-    `hosts` maps hosts to what stands before `/owner/repo.git` in their addresses, for mirrors; git's own
+    `hosts` maps hosts to the text before `/owner/repo.git` in their addresses, for mirrors; git's own
     credentials apply. A commit that is in the cache already stays as it is there, if it is what git has.
     """
     work = _working_directory(root)

@@ -37,13 +37,13 @@ class Getter:
     async def get(self, text: str) -> GetResult:
         """Fetch the module of a ref, and see that it holds what the ref names. Raises ModuleError.
 
-        Trust that the lock gave to the same commit is kept; any other has to be trusted anew. Other files
+        Trust that the lock gave to the same commit is kept; any other has to be trusted again. Other files
         that have the digest of the lock are refused: somebody has made them so.
         """
         try:
             ref = parse_ref(text)
         except RefError as error:
-            raise ModuleError(f"{text!r} is no ref: {error}") from error
+            raise ModuleError(f"{text!r} is not a valid ref: {error}") from error
         place = (ref.module, ref.version)
         if place not in self._fetched:
             self._fetched[place] = await fetch(ref, cache_root(os.environ), self._hosts)

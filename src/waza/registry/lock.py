@@ -1,4 +1,4 @@
-"""`waza.lock`: which commit and content each ref stands for, and which programs may run."""
+"""`waza.lock`: the commit and content of each ref, and which programs may run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from waza.registry.scalar import format_scalar
 
 FILE = "waza.lock"
 VERSION = 1
-_HINT = "run `waza get` with the suite's file to write the lock anew"
+_HINT = "run `waza get` with the suite's file to write the lock again"
 _COMMIT = re.compile("[0-9a-f]{40}")
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 class LockEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One ref, pinned. Trust is given to one commit, git tree and digest together: others are trusted anew.
+    """One ref, pinned. Trust is given to one commit, git tree and digest together: others must be trusted again.
 
     `tree` is empty in locks that were written before it was kept.
     """
@@ -111,19 +111,19 @@ def _faults(document: Document, lock: LockFile) -> Iterator[tuple[yaml.Node, tup
     for i, (entry, node) in enumerate(zip(lock.graders, nodes, strict=True)):
         keys, path = _entries(node), ("graders", i)
         if entry.ref in seen:
-            yield keys["ref"], (*path, "ref"), f"{entry.ref!r} stands twice"
+            yield keys["ref"], (*path, "ref"), f"duplicate ref {entry.ref!r}"
         seen.add(entry.ref)
         if not _COMMIT.fullmatch(entry.commit):
             yield (
                 keys["commit"],
                 (*path, "commit"),
-                f"{entry.commit!r} is no commit of 40 hexadecimal digits",
+                f"{entry.commit!r} is not a commit of 40 hexadecimal digits",
             )
         if entry.tree and not _COMMIT.fullmatch(entry.tree):
-            message = f"{entry.tree!r} is no git tree of 40 hexadecimal digits"
+            message = f"{entry.tree!r} is not a git tree of 40 hexadecimal digits"
             yield keys["tree"], (*path, "tree"), message
         if not _DIGEST.fullmatch(entry.digest):
-            message = f"{entry.digest!r} is no digest of the form sha256:<64 hexadecimal digits>"
+            message = f"{entry.digest!r} is not a digest of the form sha256:<64 hexadecimal digits>"
             yield keys["digest"], (*path, "digest"), message
 
 

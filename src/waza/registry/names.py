@@ -18,7 +18,7 @@ from waza.registry.ref import RefError, parse_ref
 def read_taken_names(suite: Path, lock: LockFile) -> dict[str, str]:
     """Return the names of the graders of a suite and its tasks, each with its place (`file:line`).
 
-    What cannot be read is left out: a run tells of it.
+    What cannot be read is left out: a run reports it.
     """
     taken: dict[str, str] = {}
     for file in (suite, *_tasks(suite)):

@@ -1,4 +1,4 @@
-"""Presets: the grader that a ref stands for, out of its module, with what the suite says on top."""
+"""Presets: the grader that a ref names, out of its module, with what the suite says on top."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader from a module, which stands in `file`. Relative paths in its config start there and stay in `module`.
+    """A grader from a module, declared in `file`. Relative paths in its config start there and stay in `module`.
 
     `digest` is that of the module, where a lock names it.
     """
@@ -82,7 +82,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_preset(module: Path, ref: Ref) -> Preset:
-    """Return the grader that a ref stands for. Raises ModuleError, which says what is wrong in the module."""
+    """Return the grader that a ref names. Raises ModuleError, which says what is wrong in the module."""
     try:
         return read_preset_file(module, ref.path, ref.export)
     except ModuleError as error:

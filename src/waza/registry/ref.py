@@ -54,7 +54,7 @@ def parse_ref(text: str) -> Ref:
     if not at or not version:
         raise RefError("the version is missing; end the ref with @ and a tag, branch or commit")
     if version.startswith("-"):
-        raise RefError(f"{version!r} is no version: git takes a leading '-' for an option")
+        raise RefError(f"{version!r} is not a valid version: git takes a leading '-' for an option")
     module, hash_sign, export = name.partition("#")
     if hash_sign and not export:
         raise RefError("the export is missing after '#'")
@@ -68,7 +68,7 @@ def _module(text: str) -> tuple[str, str, str, str]:
         raise RefError(f"{text!r} names no repository; write host/owner/repo")
     for part, what in zip(parts, ("host", "owner", "repository"), strict=False):
         if part in ("", ".", "..") or ":" in part or part.startswith("-"):
-            raise RefError(f"{part!r} is no {what}")
+            raise RefError(f"{part!r} is not a valid {what}")
     if ".." in parts[3:]:
         raise RefError("the path leaves the repository: '..' is not allowed")
     path = posixpath.normpath("/".join(parts[3:])) if parts[3:] else ""

@@ -25,9 +25,9 @@ class Modules:
         self._intact: dict[tuple[Path, str, str], bool] = {}
 
     def grader(self, entry: GraderEntry, node: yaml.Mapping) -> Preset:
-        """Return the grader that an entry's ref stands for, with what the entry says on top.
+        """Return the grader that an entry's ref names, with what the entry says on top.
 
-        `node` is the entry as it is written. Raises ModuleError, which says what to do, when anything does
+        `node` is the entry as it is written. Raises ModuleError, which states what to do, when anything does
         not agree: the content of the cached module must have the digest of the lock, and what runs a program
         must be trusted there.
         """
@@ -35,7 +35,7 @@ class Modules:
         try:
             ref = parse_ref(text)
         except RefError as error:
-            raise ModuleError(f"{text!r} is no ref: {error}", "invalid-ref") from error
+            raise ModuleError(f"{text!r} is not a valid ref: {error}", "invalid-ref") from error
         pinned = self._pinned(text)
         preset = merge_preset(load_preset(self._module(text, ref, pinned), ref), entry, node)
         if preset.needs_trust and not pinned.trusted:

@@ -57,7 +57,7 @@ def search(
 ) -> tuple[list[IndexHit], list[str]]:
     """Return what fits a text in name, summary, tags or ref, and why registries could not be asked.
 
-    Sources of a lower priority number come first; what two of them offer is told once. Relative paths of
+    Sources of a lower priority number come first; what two of them offer is listed once. Relative paths of
     sources start from `base`.
     """
     hits: dict[str, IndexHit] = {}

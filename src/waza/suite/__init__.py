@@ -1,1 +1,1 @@
-"""From people's files to a Suite: reading, checking, inheriting. Every mistake is collected."""
+"""From files to a Suite: reading, checking, inheriting. Every mistake is collected."""

@@ -34,7 +34,7 @@ def _list_mocked_tools(task: Task) -> Iterator[tuple[str, list[str]]]:
         try:
             tools = load_tools(mock, task.home)
         except ExecutorError:
-            continue  # has been told, or is made by a hook
+            continue  # was reported, or a hook makes it
         yield mock.name, [f"{server_prefix(mock.name)}{tool}" for tool in tools]
 
 

@@ -65,7 +65,7 @@ def warn_unscripted_expectations(scope: Scope, task: Task) -> None:
 
 
 def _find_observable(loading: Loading, task: Task) -> tuple[bool, bool]:
-    """Tell whether it is known what the agent of a task does, and which skills it invokes."""
+    """Return whether it is known what the agent of a task does, and which skills it invokes."""
     if not loading.capabilities.scripted:
         return True, loading.capabilities.tool_calls
     mock = task.mock
@@ -107,7 +107,7 @@ def select_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) -
 
 
 def _data_may_be_unread(loading: Loading, metric: str) -> bool:
-    """Tell whether a mistake may keep what gives a metric its data from being known."""
+    """Return whether a mistake may keep what gives a metric its data from being known."""
     if metric in METRICS and metric != "behavior_quality":
         return False
     made = metric.startswith("_") or metric == ALLOWED_TOOLS  # by expectations and by agents
@@ -121,7 +121,7 @@ def _data_may_be_unread(loading: Loading, metric: str) -> bool:
 
 
 def _hides_graders(document: Document) -> bool:
-    """Tell whether names or types of graders are among the mistakes of a document."""
+    """Return whether names or types of graders are among the mistakes of a document."""
     graders = child(document.root, "graders")
     count = len(graders.items) if isinstance(graders, yaml.Sequence) else 0
     return any(

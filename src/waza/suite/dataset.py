@@ -26,7 +26,7 @@ MAX_CELL = 20 * 1024 * 1024  # characters
 # A part of what Python's reader says, and what people read.
 _WORDINGS = (
     ("unexpected end of data", "a quote opens a field and none closes it"),
-    ("expected after", "something stands behind the closing quote of a field; double the quotes inside it"),
+    ("expected after", "there is text after the closing quote of a field; double the quotes inside it"),
     ("field larger", f"a field is longer than {MAX_CELL // 2**20} million characters"),
 )
 
@@ -145,8 +145,8 @@ def _read_records(text: str) -> list[DatasetRow]:
                 records.append(DatasetRow(start, [cell.replace("\r\n", "\n") for cell in cells]))
             start = reader.line_num + 1
     except csv.Error as error:
-        said = next((words for part, words in _WORDINGS if part in str(error)), str(error))
-        raise _CsvError(start, f"row {len(records)} is not valid CSV: {said}") from None
+        words = next((words for part, words in _WORDINGS if part in str(error)), str(error))
+        raise _CsvError(start, f"row {len(records)} is not valid CSV: {words}") from None
     if not records:
         raise _CsvError(1, "the file is empty", "its first row names the columns, one of them 'prompt'")
     return records
@@ -160,7 +160,7 @@ def _drop_malformed(
         if len(row.cells) != len(header.cells):
             message = f"row {number} has {pluralize(len(row.cells), 'field')}, and the header has {len(header.cells)}"
             _report(
-                loading, file, row.line, "dataset", message, "a field with a comma in it stands in quotes"
+                loading, file, row.line, "dataset", message, "put a field that contains a comma in quotes"
             )
     return [row for row in rows if len(row.cells) == len(header.cells)]
 
@@ -182,9 +182,9 @@ def _drop_blank(loading: Loading, file: str, rows: list[DatasetRow]) -> list[Dat
 
 
 def _check_header(loading: Loading, file: str, header: DatasetRow) -> bool:
-    """Note what is wrong with the header; tell whether the rows below it can be read."""
+    """Note what is wrong with the header; return whether the rows below it can be read."""
     for name in sorted(name for name, count in Counter(header.cells).items() if count > 1):
-        message = f"the column {name!r} stands twice, and the last one counts"
+        message = f"duplicate column {name!r}, of which the last one is used"
         _report(loading, file, header.line, "duplicate-name", message, severity="warning")
     if "prompt" in header.cells or loading.file.inputs.get("prompt", "").strip():
         return True
@@ -236,7 +236,7 @@ def _build_task(
             severity=mistake.severity,
         )
     if task_id in loading.ids:
-        message = f"the task id {task_id!r} stands in {loading.ids[task_id]} too"
+        message = f"the task id {task_id!r} is also used in {loading.ids[task_id]}"
         _report(
             loading,
             file,

@@ -49,7 +49,7 @@ class SkillKeys(msgspec.Struct, frozen=True, kw_only=True, rename=_RENAMED):
 class AgentKeys(msgspec.Struct, frozen=True, kw_only=True, rename=_RENAMED):
     """The frontmatter of an agent file.
 
-    `tools` is None only where the key is absent. `model` informs and chooses nothing; `mcp-servers`,
+    `tools` of None means that the key is absent. `model` informs and chooses nothing; `mcp-servers`,
     `handoffs` and `agents` are accepted and not used.
     """
 
@@ -112,12 +112,12 @@ def require_usable(definition: Definition) -> Definition:
 
 
 def is_agent(path: Path) -> bool:
-    """Tell an agent file by its name."""
+    """Return whether a file is that of an agent, by its name."""
     return path.name.endswith(AGENT_SUFFIX)
 
 
 def is_definition(path: Path) -> bool:
-    """Tell by its name whether a file defines a skill or an agent."""
+    """Return by its name whether a file defines a skill or an agent."""
     return path.name == SKILL_FILE or is_agent(path)
 
 

@@ -42,7 +42,7 @@ class DetectedSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def looks_like_path(arg: str) -> bool:
-    """Tell a path (a separator, an extension or `.`) from the name of a skill."""
+    """Return whether a text is a path (a separator, an extension or `.`), and not the name of a skill."""
     return any(sign in arg for sign in "/\\.")
 
 
@@ -51,7 +51,7 @@ def detect_skills(start: Path, skills_dir: str | Path = "skills") -> list[Detect
 
     The first of these that has any: the directory itself, its parents (10 at most), the known places below
     it, its child directories. `skills_dir` is relative to `start` or absolute. A file that cannot be read
-    is found all the same, under its fallback name: whoever uses it says what is wrong.
+    is found all the same, under its fallback name: its mistakes are reported when it is used.
     """
     start = make_absolute(start)
     return _single(start) or _above(start) or _below(start, start / skills_dir)
@@ -70,7 +70,7 @@ def find_suite(found: DetectedSkill, root: Path, evals_dir: str | Path, eval_fil
 
 
 class DirectorySuite(msgspec.Struct, frozen=True):
-    """A suite that stands in a directory itself, and what it tests: the text of its `skill:`, and names of that."""
+    """The suite in a directory, and what it tests: the text of its `skill:`, and the names of that."""
 
     path: Path
     skill: str = ""
@@ -78,7 +78,7 @@ class DirectorySuite(msgspec.Struct, frozen=True):
 
 
 def read_directory_suite(directory: Path, eval_file: str) -> DirectorySuite | None:
-    """Return the suite of a directory; one that cannot be read tests nothing, and whoever runs it says why."""
+    """Return the suite of a directory; one that cannot be read tests nothing, and a run of it reports why."""
     path = _first_file([directory], eval_file)
     if path is None:
         return None
@@ -189,7 +189,7 @@ def _walk(top: Path, *, into_skills: bool = True) -> Iterator[Path]:
 
 
 def _suite_directories(skill: Path) -> list[Path]:
-    """Return where the suite of a skill may stand, seen from its directory."""
+    """Return the directories that may have the suite of a skill."""
     return [skill / "tests", skill / "evals", skill, skill.parent.parent / "evals" / skill.name]
 
 

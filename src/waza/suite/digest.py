@@ -157,7 +157,7 @@ def _encode(value: Any) -> bytes:
 
 
 def _grader(grader: BuiltGrader) -> list[Any]:
-    """Return what a grader depends on: its spec, and every file that its placed paths name."""
+    """Return what a grader depends on: its spec, and every file that its resolved paths name."""
     spec = grader.spec
     contents = [digest_file(path).hex() for path in grader_files(grader)]
     own = getattr(grader.grader, "extra_digest", "")
@@ -165,7 +165,7 @@ def _grader(grader: BuiltGrader) -> list[Any]:
 
 
 def grader_files(grader: BuiltGrader) -> list[Path]:
-    """Return the files that the placed paths of a grader name: programs, schemas, rubrics, snapshots."""
+    """Return the files that the resolved paths of a grader name: programs, schemas, rubrics, snapshots."""
     return sorted(set(_paths(msgspec.to_builtins(grader.grader, enc_hook=str))))
 
 

@@ -29,7 +29,7 @@ from waza.suite.definition import (
 )
 from waza.suite.project import FILE as PROJECT_FILE
 
-_ROOTS = (PROJECT_FILE, ".git")  # what stands in the directory that a project ends at
+_ROOTS = (PROJECT_FILE, ".git")  # one of them is in the top directory of a project
 _NOT_SEARCHED = {"node_modules", "vendor"}
 _FOLDERS = ("agents", "skills")
 _HIDDEN_FOLDERS = (".github", ".claude", ".agents", ".apm")
@@ -48,7 +48,7 @@ class SearchDirectory(msgspec.Struct, frozen=True):
 class Search(msgspec.Struct, frozen=True, kw_only=True):
     """What a search for a name came to: one definition, none, or several that nothing chooses between.
 
-    `searched` are the places that are there, `names` what was met in them under other names, `hidden` the
+    `searched` are the existing directories, `names` the other names that were found in them, `hidden` the
     definitions of the wanted name that are disabled. `problems` are warnings about the neighbours.
     """
 
@@ -94,7 +94,7 @@ def read_definition_at(path: Path) -> Definition:
             ]
         )
     if not is_definition(files[0]):
-        message = f"is no {SKILL_FILE} and no *{AGENT_SUFFIX}"
+        message = f"is neither a {SKILL_FILE} nor a *{AGENT_SUFFIX}"
         hint = "agents are defined in files of this ending, skills in files of this name"
         raise SuiteError(
             [Problem(code="skill-not-found", file=display_path(path), message=message, hint=hint)]
@@ -106,7 +106,7 @@ def find_definition(name: str, places: Iterable[SearchDirectory], hides: Hides =
     """Look for the skill or agent of that name (in any case). The first place that has it wins.
 
     A SKILL.md of another name ends the search of its directory, and at the top of a place that of the whole
-    place. What `hides` tells is not there.
+    place. Definitions for which `hides` returns True are skipped.
     """
     met: list[Definition] = []
     searched: list[Path] = []
@@ -150,7 +150,7 @@ def search_directories(directory: Path) -> list[SearchDirectory]:
 def project_directories(start: Path) -> list[Path]:
     """Return a directory and its parents, up to that of `.waza.yaml` or the root of the git repository.
 
-    Where there is neither, nothing says where the project ends, and the directory stands alone.
+    Without either the extent of the project is unknown, and only the directory itself is returned.
     """
     upwards = [start, *start.parents]
     for i, directory in enumerate(upwards):
@@ -199,7 +199,7 @@ def list_subdirectories(directory: Path) -> list[Path]:
 
 
 def is_searched(name: str) -> bool:
-    """Tell whether definitions are looked for in a directory of this name below another one."""
+    """Return whether definitions are looked for in a directory of this name below another one."""
     return not name.startswith(".") and name not in _NOT_SEARCHED
 
 
@@ -235,7 +235,7 @@ def _collect_warnings(definitions: Iterable[Definition]) -> tuple[Problem, ...]:
 
 
 def _entries(directory: Path) -> list[Path]:
-    """Return what stands in a directory, by name; nothing where it cannot be listed."""
+    """Return the entries of a directory, by name; an empty list where it cannot be listed."""
     try:
         return sorted(directory.iterdir(), key=lambda entry: entry.name)
     except (OSError, ValueError):

@@ -49,7 +49,7 @@ def _tools(loading: Loading, tasks: Sequence[Task]) -> Iterator[str]:
         try:
             tools = load_tools(mock, home)
         except ExecutorError:
-            continue  # has been told, or is made by a hook
+            continue  # was reported, or a hook makes it
         yield from (f"{server_prefix(mock.name)}{tool}" for tool in tools)
     for turn in _turns(loading, tasks):
         yield from (call.name for call in turn.tool_calls)

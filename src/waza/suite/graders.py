@@ -72,7 +72,7 @@ def list_names(loading: Loading, entries: Iterable[GraderEntry]) -> list[str]:
 
 
 def check_names(scope: Scope, entries: Sequence[GraderEntry], inherited: Iterable[str] = ()) -> None:
-    """Complain of two graders of one name in a task: their results would overwrite each other.
+    """Report graders of a task that have the same name: their results would overwrite each other.
 
     `inherited` are the names of the suite's graders; a grader of the task replaces one with `override: true`.
     """
@@ -140,7 +140,7 @@ def _warn_without_effect(scope: Scope, entry: GraderEntry, *, warning: bool) -> 
 
 
 def _build_from_ref(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
-    """Build the grader that a ref stands for; all that is wrong with it is told at the ref."""
+    """Build the grader that a ref names; its mistakes are reported at the ref."""
     node, modules = scope.node, scope.loading.modules()
     if modules is None or not isinstance(node, yaml.Mapping) or scope.child("ref").is_blank:
         return None
@@ -209,7 +209,7 @@ def _decode(scope: Scope, kind: type[Grader]) -> tuple[Grader | None, Scope]:
 
 
 def _report(config: Scope, findings: Sequence[ConfigMistake]) -> bool:
-    """Note what was found in a grader's config; tell whether it can be used."""
+    """Report the mistakes in a grader's config; return whether it can be used."""
     for finding in findings:
         config.child(*finding.path).report(
             finding.code, finding.message, finding.hint, warning=finding.warning
@@ -231,7 +231,7 @@ def _check_against_suite(loading: Loading, grader: Grader | None) -> Iterator[Co
 
 
 def _collect_exact_names(scope: Scope, grader: Grader | None) -> None:
-    """Note the names that a grader compares letter by letter; those of a ref stand at the ref."""
+    """Note the names that a grader compares letter by letter; those of a ref are placed at the ref."""
     for name in grader.exact_names() if isinstance(grader, Grader) else ():
         place = scope if scope.path[-1] == "ref" else scope.child(*name.path)
         place.compare_exactly(name)

@@ -100,7 +100,7 @@ def _check_repo(scope: Scope, repo: Repo) -> None:
     """Note a repository that is not there, and a commit that git would take for an option."""
     _check_inside(scope.child("dest"), repo.dest)
     if repo.commit.startswith("-") or "\0" in repo.commit:
-        scope.child("commit").error("invalid-value", f"{repo.commit!r} is no commit, branch or tag")
+        scope.child("commit").error("invalid-value", f"{repo.commit!r} is not a commit, branch or tag")
     source = expand_home(repo.source)
     if not any(place.exists() for place in (scope.loading.directory / source, Path.cwd() / source)):
         missing = scope.loading.hooks_may_create

@@ -73,7 +73,7 @@ def examine(path: Path, request: LoadOptions) -> tuple[Suite, Loading]:
 
 
 def sort_problems(loading: Loading) -> list[Problem]:
-    """Return what people are told of a suite: file by file, in the order of the lines, each once."""
+    """Return the problems to report of a suite: by file and line, without duplicates."""
     return _drop_consequential_warnings(_sort(loading.problems))
 
 
@@ -86,7 +86,7 @@ def _read_suite(path: Path, request: LoadOptions) -> Loading:
         raise SuiteError(
             [
                 document.problem(
-                    "wrong-type", document.root, (), "is no suite: a mapping of keys belongs here", hint
+                    "wrong-type", document.root, (), "is not a suite: a mapping of keys belongs here", hint
                 )
             ]
         )
@@ -314,10 +314,10 @@ def _check_config(loading: Loading, config: Config) -> None:
     twins = sorted({model for model in loading.request.models if loading.request.models.count(model) > 1})
     for model in twins:
         loading.problems.append(
-            Problem(code="duplicate-name", file="--model", message=f"{model!r} is given twice")
+            Problem(code="duplicate-name", file="--model", message=f"duplicate model {model!r}")
         )
     if config.group_by not in ("", "model", "skill", "tags", "task_id"):
-        message = f"{config.group_by!r} is no dimension; tasks are not grouped"
+        message = f"{config.group_by!r} is not a dimension; tasks are not grouped"
         hint = "use model, skill, tags or task_id"
         loading.at("config", "group_by").warn("invalid-value", message, hint)
     skills.check_directories(loading.at("config", "skill_directories"), config.skill_directories)

@@ -19,7 +19,7 @@ def build_mock_script(scope: Scope, block: MockBlock | None) -> MockScript | Non
     if short and "turns" in keys:
         key = min(short)
         scope.child(key).error(
-            "conflicting-keys", f"{key!r} stands beside 'turns'", "move it into one of the turns"
+            "conflicting-keys", f"{key!r} cannot be combined with 'turns'", "move it into one of the turns"
         )
     turns = tuple(block.turns or ()) if "turns" in keys else (_one_turn(block),) if short else None
     _check_turn(scope, block)

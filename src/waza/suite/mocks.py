@@ -53,7 +53,7 @@ def _check_names(scope: Scope, key: str, names: list[str]) -> None:
     stripped = [name.strip() for name in names]
     for i, name in enumerate(stripped):
         if name in stripped[:i]:
-            scope.child(key, i, "name").error("duplicate-name", f"{name!r} is mocked twice")
+            scope.child(key, i, "name").error("duplicate-name", f"duplicate mock {name!r}")
 
 
 def _check_server(scope: Scope, mock: McpMock) -> None:
@@ -136,7 +136,9 @@ def _check_command(scope: Scope, mock: CommandMock) -> None:
     plain = mock.name.replace(".", "").replace("_", "").replace("-", "")
     if not (plain.isascii() and plain.isalnum() and mock.name[0].isalnum()):
         scope.child("name").error(
-            "invalid-value", f"{mock.name!r} is no program name", "use letters, digits, '.', '_', '-'"
+            "invalid-value",
+            f"{mock.name!r} is not a valid program name",
+            "use letters, digits, '.', '_', '-'",
         )
     if not mock.responses and not scope.child("responses").has_error:
         scope.error("missing-key", "has no responses")
@@ -152,7 +154,7 @@ def _check_call(scope: Scope, response: CommandResponse) -> None:
         _check_pattern(scope.child("args_regex", i), pattern)
     for name in response.environment:
         if not name.strip() or "=" in name or "\0" in name:
-            scope.child("environment").error("invalid-value", f"{name!r} is no variable name")
+            scope.child("environment").error("invalid-value", f"{name!r} is not a valid variable name")
     if response.workdir is not None:
         try:
             safe_join(scope.loading.directory, response.workdir)
@@ -204,7 +206,7 @@ def _check_sequence(scope: Scope, steps: Sequence[object], outputs: Sequence[str
     for key in outputs:
         if key in scope.keys:
             scope.child(key).error(
-                "conflicting-keys", f"{key!r} stands beside 'sequence'", "move it into the steps"
+                "conflicting-keys", f"{key!r} cannot be combined with 'sequence'", "move it into the steps"
             )
     for i in range(len(steps)):
         _check_step(where.child(i), outputs)

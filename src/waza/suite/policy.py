@@ -14,7 +14,7 @@ NAME = "allowed_tools"
 def implicit_tool_constraint(
     target: Target | None, taken_names: Collection[str], has_tool_constraint: bool
 ) -> GraderSpec | None:
-    """Return the grader that holds a task to the tools its agent declares, or None where there is none.
+    """Return the grader that holds a task to the tools its agent declares, or None.
 
     There is one for an agent with a `tools` key (an empty list denies every tool) unless a `tool_constraint`
     is among the graders of the suite or the task. `taken_names` are the names of those graders: a taken

@@ -1,4 +1,4 @@
-"""Reading one of people's files into a Document, and saying which unknown keys matter."""
+"""Reading a file into a Document, and deciding which unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _unreadable(path: Path, what: str, error: OSError | ValueError) -> str:
 
 
 def child(node: yaml.Node | None, *path: str | int) -> yaml.Node | None:
-    """Return the node below `node` at a path, or None where there is none."""
+    """Return the node below `node` at a path, or None."""
     for part in path:
         if isinstance(part, int) and isinstance(node, yaml.Sequence):
             node = node.items[part] if part < len(node.items) else None
@@ -96,7 +96,7 @@ def child(node: yaml.Node | None, *path: str | int) -> yaml.Node | None:
 
 
 def at(document: Document, *path: str | int) -> yaml.Node:
-    """Return the key that stands at a path, else the nearest node above it: the place of a Problem."""
+    """Return the key at a path, else the nearest node above it: the place of a Problem."""
     node: yaml.Node = document.root
     for part in path:
         below = child(node, part)
@@ -107,7 +107,7 @@ def at(document: Document, *path: str | int) -> yaml.Node:
 
 
 class UnknownKeyRule:
-    """The rule for unknown keys: a warning, or an error where a check or a stand-in would silently not be there.
+    """The rule for unknown keys: a warning, or an error where a check or a mock would be silently missing.
 
     Errors are: every unknown key of a struct with `strict_keys`, a key that is known at another level, and a
     word for checks of other tools. `strict`: scenario suites refuse every unknown key. `newer`: the suite
@@ -170,7 +170,7 @@ _OTHER: dict[type, tuple[type, str]] = {
 
 
 def _in_grader(level: str) -> bool:
-    """Tell the keys of grader entries, which are the last that a key somewhere else was meant to be."""
+    """Return whether a level is that of grader entries, which are the last that a key somewhere else was meant to be."""
     return level.rpartition(".")[2] == "graders"
 
 

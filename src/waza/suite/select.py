@@ -13,18 +13,18 @@ from waza.suite.loading import Loading, TaskSource
 def select_tasks(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks that any `--task` pattern (name or id) and any `--tags` pattern match.
 
-    A pattern that matches nothing is a warning, no task at all an error. Neither is told where a mistake may keep
+    A pattern that matches nothing is a warning, no task at all an error. Neither is reported where a mistake may keep
     the task that is meant from being known.
     """
     request = loading.request
-    kept, unmatched, told = list(tasks), list[Problem](), len(loading.problems)
+    kept, unmatched, before = list(tasks), list[Problem](), len(loading.problems)
     if request.tasks:
         kept = _match_tasks(
             loading, kept, "--task", request.tasks, lambda task: (task.id, task.name), unmatched
         )
     if request.tags:
         kept = _match_tasks(loading, kept, "--tags", request.tags, lambda task: task.tags, unmatched)
-    malformed = len(loading.problems) > told
+    malformed = len(loading.problems) > before
     if malformed or _tasks_may_be_unread(loading) or (loading.errors() and not tasks):
         return kept
     if kept:
@@ -42,7 +42,7 @@ def select_tasks(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
 
 
 def _tasks_may_be_unread(loading: Loading) -> bool:
-    """Tell whether there may be other tasks, or other names and tags of tasks, than could be read."""
+    """Return whether there may be other tasks, or other names and tags of tasks, than could be read."""
     if loading.file.tasks_from:
         return bool(loading.errors())
     words = (source.document.has_error(key) for source in loading.sources for key in ("id", "name", "tags"))

@@ -22,7 +22,7 @@ MOST_FILES = 10_000  # in a skill directory; all of them are part of what a resu
 
 
 def are_all_disabled(loading: Loading) -> bool:
-    """Tell whether no skill at all may be seen."""
+    """Return whether no skill at all may be seen."""
     config = loading.file.config
     return loading.request.no_skills or ALL in config.disabled_skills or NONE in config.skill_directories
 
@@ -36,15 +36,15 @@ class DisabledSkills:
         self._directories = {resolve_path(base, entry) for entry in self.entries}
 
     def __call__(self, target: Target) -> bool:
-        """Tell whether a skill or agent is switched off."""
+        """Return whether a skill or agent is switched off."""
         return self.names(target.name) or self.directory(target.directory)
 
     def names(self, name: str) -> bool:
-        """Tell whether an entry is this name."""
+        """Return whether an entry is this name."""
         return fold_name(name) in self._names
 
     def directory(self, path: Path) -> bool:
-        """Tell whether what a directory defines is switched off."""
+        """Return whether what a directory defines is switched off."""
         near = (path.name, path.parent.name)
         return any(name in self.entries for name in near) or any(
             above in self._directories for above in (path, *path.parents)
@@ -94,7 +94,7 @@ def disabled_names(loading: Loading, paths: Sequence[Path]) -> tuple[str, ...]:
 
 
 def is_task_without_skills(loading: Loading, directories: list[str] | None) -> bool:
-    """Tell whether a task runs without skills: it says so, or a scenario declares none."""
+    """Return whether a task runs without skills: it says so, or a scenario declares none."""
     if loading.skills_off or NONE in (directories or ()):
         return True
     if not loading.version.scenario:
@@ -118,7 +118,7 @@ def check_directories(scope: Scope, directories: Sequence[str]) -> None:
 
 
 def _is_vast(directory: Path) -> bool:
-    """Tell whether a directory holds more files than those of skills, such as that of a whole disk."""
+    """Return whether a directory holds more files than those of skills, such as that of a whole disk."""
     counts = accumulate(len(files) for _, _, files in os.walk(directory))
     return any(count > MOST_FILES for count in counts)
 

@@ -67,13 +67,13 @@ def find_target(scope: Scope, wanted: str, directories: Sequence[str] = ()) -> T
     if len(search.found) > 1:
         files = " and ".join(display_path(one.target.path) for one in search.found)
         hint = "rename one of them, or write the path of the one that is meant"
-        scope.error("ambiguous-skill", f"{wanted!r} is defined twice in one place: {files}", hint)
+        scope.error("ambiguous-skill", f"{wanted!r} is defined more than once in one place: {files}", hint)
         return None
     return _use(scope.loading, search.found[0])
 
 
 def is_path(skill: str) -> bool:
-    """Tell a path to a skill or agent from a name."""
+    """Return whether a text is a path to a skill or agent, and not a name."""
     return any(sign in skill for sign in "/\\") or skill in (".", "..") or skill.lower().endswith(".md")
 
 

@@ -47,7 +47,7 @@ def read_file_tasks(loading: Loading, base: Task) -> list[Task]:
         for own in (loading.path, loading.directory / TRIGGER_TESTS):
             if own in found:
                 found.remove(own)
-                message = f"{own.name!r} is no task, and is left out"
+                message = f"{own.name!r} is not a task, and is left out"
                 loading.at("tasks", i).warn("no-effect", message)
         if not found:
             empty[i] = pattern
@@ -104,7 +104,7 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
     tasks = _build_tasks(scope, path, _expand_short_form(scope, path, file), base)
     for task in tasks:
         if task.id in loading.ids:
-            message = f"the task id {task.id!r} stands in {loading.ids[task.id]} too"
+            message = f"the task id {task.id!r} is also used in {loading.ids[task.id]}"
             scope.child("id").error("duplicate-name", message, "give each task its own id")
         loading.ids.setdefault(task.id, f"{document.file}:{at(document, 'id').line}")
     loading.sources.append(TaskSource(path=path, document=document, file=file, tasks=tuple(tasks)))
@@ -124,7 +124,9 @@ def _expand_short_form(scope: Scope, path: Path, file: TaskFile) -> TaskFile:
     if file.triggers:
         if inputs.prompt or inputs.prompt_file:
             scope.child("triggers").error(
-                "conflicting-keys", "stands beside a prompt", "keep either triggers or inputs.prompt"
+                "conflicting-keys",
+                "cannot be combined with a prompt",
+                "keep either triggers or inputs.prompt",
             )
         inputs = msgspec.structs.replace(inputs, prompt=file.triggers[0])
     if file.fixtures:
@@ -141,7 +143,7 @@ def _with_prompt_file(scope: Scope, path: Path, inputs: Inputs) -> Inputs:
         return inputs
     where = scope.child("inputs", "prompt_file")
     if inputs.prompt:
-        where.error("conflicting-keys", "stands beside 'prompt'", "keep one of them")
+        where.error("conflicting-keys", "cannot be combined with 'prompt'", "keep one of them")
         return inputs
     try:
         text = read_rooted(path.parent, inputs.prompt_file).decode("utf-8-sig")
@@ -243,7 +245,7 @@ def add_implicit_grader(
 ) -> tuple[BuiltGrader, ...]:
     """Return the graders of a task in their order, with the one that an agent's `tools:` implies.
 
-    There is none with an executor that reports no calls: it would pass whatever the agent does.
+    It is left out with an executor that reports no calls: it would pass whatever the agent does.
     """
     declared = [*inherited, *own]
     has_constraint = any(grader.spec.type == "tool_constraint" for grader in declared)
@@ -299,7 +301,7 @@ def _check_task(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> Non
     if file.inputs.responder:
         scope.child("inputs", "responder").require("judge", "use follow_up_prompts")
     if file.inputs.responder and file.inputs.follow_up_prompts:
-        message = "stands beside follow_up_prompts"
+        message = "cannot be combined with follow_up_prompts"
         scope.child("inputs", "responder").error(
             "conflicting-keys", message, "keep one way to go on with the conversation"
         )

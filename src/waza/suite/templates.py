@@ -64,7 +64,7 @@ def _fill_grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrade
         for finding in built.grader.check_variables():
             config.child(*finding.path).error("template", finding.message, finding.hint)
     if len(loading.errors()) > found:
-        loading.templates[id(built)] = None  # so that it is not said for each task
+        loading.templates[id(built)] = None  # so that it is reported once
         return None
     grader = built.grader.fill_variables(variables)
     usable = True

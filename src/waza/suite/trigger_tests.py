@@ -17,12 +17,12 @@ FILE = "trigger_tests.yaml"
 
 
 def has_trigger_tests(loading: Loading) -> bool:
-    """Tell whether there are trigger tests beside the suite, measured or not."""
+    """Return whether there are trigger tests beside the suite, measured or not."""
     return os.path.lexists(loading.directory / FILE)
 
 
 def read_trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]:
-    """Return the trigger tests beside the suite, and the skill that they are about; None where there are none."""
+    """Return the trigger tests beside the suite, and the skill that they are about; None without them."""
     if not has_trigger_tests(loading):
         if loading.file.mock and loading.file.mock.triggers:
             message, hint = (
@@ -59,7 +59,7 @@ def read_trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | 
 
 
 def _check_skill(scope: Scope, tests: TriggerTests) -> None:
-    """Refuse tests of another skill than the suite's; a path may stand for any name."""
+    """Refuse tests of another skill than the suite's; a path may mean any name."""
     suite = scope.loading.file.skill.strip()
     if suite and not is_path(suite) and not is_path(tests.skill) and tests.skill.strip() != suite:
         message = f"names {tests.skill.strip()!r}, but the suite tests {suite!r}"
@@ -67,7 +67,7 @@ def _check_skill(scope: Scope, tests: TriggerTests) -> None:
 
 
 def _is_scripted(scope: Scope, tests: TriggerTests) -> bool:
-    """Tell whether the script says on which prompts the skill is invoked; what it says must fit the prompts."""
+    """Return whether the script says on which prompts the skill is invoked; what it says must fit the prompts."""
     script = scope.loading.file.mock.triggers if scope.loading.file.mock else None
     if script is None:
         message = "not measured: no script says on which prompts the skill is invoked"
@@ -78,7 +78,9 @@ def _is_scripted(scope: Scope, tests: TriggerTests) -> bool:
     for prompt in (prompt for prompt in script if prompt not in prompts):
         meant = nearest_name(prompt, prompts)
         hint = f"did you mean {meant!r}?" if meant else f"prompts are written as in {FILE}"
-        scope.loading.at("mock", "triggers", prompt).error("trigger-tests", f"is no prompt of {FILE}", hint)
+        scope.loading.at("mock", "triggers", prompt).error(
+            "trigger-tests", f"is not a prompt of {FILE}", hint
+        )
     left = [prompt for prompt in prompts if prompt not in script]
     if left:
         message = f"says nothing of {len(left)} of {len(prompts)} prompts, such as {left[0]!r}"

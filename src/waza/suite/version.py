@@ -24,7 +24,7 @@ class Version(msgspec.Struct, frozen=True):
         return not self.scenario and (self.major, self.minor) > parse_version(SCHEMA_VERSION)
 
     def at_least(self, version: str) -> bool:
-        """Tell whether a feature of a 1.x version is there; scenarios have all of them."""
+        """Return whether a feature of a 1.x version is there; scenarios have all of them."""
         return self.scenario or (self.major, self.minor) >= parse_version(version)
 
 
@@ -32,7 +32,7 @@ def parse_version(text: str) -> tuple[int, int]:
     """Return MAJOR and MINOR. Raises ValueError with a sentence for anything else."""
     parts = text.strip().split(".")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise ValueError(f"{text!r} is no version; write MAJOR.MINOR, such as {SCHEMA_VERSION!r}")
+        raise ValueError(f"{text!r} is not a valid version; write MAJOR.MINOR, such as {SCHEMA_VERSION!r}")
     return int(parts[0]), int(parts[1])
 
 

@@ -31,7 +31,7 @@ CASES: list[Case] = [
         args=["--task", "t", "--task", "typo", "--strict"],
     ),
     case(
-        "a model twice", "--model: 'a' is given twice", args=["--model", "a", "--model", "b", "--model", "a"]
+        "a model twice", "--model: duplicate model 'a'", args=["--model", "a", "--model", "b", "--model", "a"]
     ),
     case(
         "an unknown executor",

@@ -19,7 +19,7 @@ CASES: list[Case] = [
     case(
         "mcp mocks",
         "eval.yaml:5:5: mcp_mocks[0]: has no tool; add 'tools', or a 'fixtures' directory",
-        "eval.yaml:6:6: mcp_mocks[1].name: 'a' is mocked twice",
+        "eval.yaml:6:6: mcp_mocks[1].name: duplicate mock 'a'",
         "eval.yaml:6:15: mcp_mocks[1].fixtures: there is no directory 'nope' beside the suite",
         "eval.yaml:9:7: mcp_mocks[2].tools.t: has no responses",
         "eval.yaml:10:38: mcp_mocks[2].tools.u.responses[0].match_regex.x: the pattern '(?=a)' cannot be used: look-ahead `(?=` is not available in RE2; match the surrounding text itself, or write two patterns, one that must match and one that must not",
@@ -37,9 +37,9 @@ mcp_mocks:
     ),
     case(
         "command mocks",
-        "eval.yaml:5:6: command_mocks[0].name: 'a b' is no program name; use letters, digits, '.', '_', '-'",
+        "eval.yaml:5:6: command_mocks[0].name: 'a b' is not a valid program name; use letters, digits, '.', '_', '-'",
         "eval.yaml:6:5: command_mocks[1]: has no responses",
-        "eval.yaml:7:6: command_mocks[2].name: 'git' is mocked twice",
+        "eval.yaml:7:6: command_mocks[2].name: duplicate mock 'git'",
         "eval.yaml:7:29: command_mocks[2].responses[0]: needs either 'args' or 'args_regex'; args: [] means no arguments",
         "eval.yaml:7:59: command_mocks[2].responses[1]: needs either 'args' or 'args_regex'; args: [] means no arguments",
         "eval.yaml:7:77: command_mocks[2].responses[2].args_regex[0]: the pattern '(' cannot be used: a group is not closed; add `)`, or write `\\(` for the sign itself",
@@ -47,7 +47,7 @@ mcp_mocks:
         "eval.yaml:11:20: command_mocks[3].responses[1].fixture: the path '../x' climbs with `..`; name a place inside the folder it belongs to",
         "eval.yaml:12:20: command_mocks[3].responses[2].fixture: there is no file 'nope' beside the suite",
         "eval.yaml:13:20: command_mocks[3].responses[3].workdir: the path '/abs' is absolute; give it relative to the folder it belongs to",
-        "eval.yaml:14:20: command_mocks[3].responses[4].environment: 'A=B' is no variable name",
+        "eval.yaml:14:20: command_mocks[3].responses[4].environment: 'A=B' is not a valid variable name",
         suite=SUITE
         + """\
 command_mocks:
@@ -93,7 +93,7 @@ mock:
     ),
     case(
         "mock: paths and steps",
-        "eval.yaml:5:3: mock.output: 'output' stands beside 'turns'; move it into one of the turns",
+        "eval.yaml:5:3: mock.output: 'output' cannot be combined with 'turns'; move it into one of the turns",
         "eval.yaml:6:20: mock.turns[0].files[0]: the path '../x' climbs with `..`; name a place inside the folder it belongs to",
         "eval.yaml:6:34: mock.turns[0].files[1]: the path '/x' is absolute; give it relative to the folder it belongs to",
         "eval.yaml:6:46: mock.turns[0].files[2]: the path 'a\\x00b' holds a NUL character; remove it",

@@ -182,19 +182,19 @@ CASES: list[Case] = [
     ),
     case(
         "csv: nothing but a ragged row",
-        "a.csv:2:1: row 1 has 1 field, and the header has 2; a field with a comma in it stands in quotes",
+        "a.csv:2:1: row 1 has 1 field, and the header has 2; put a field that contains a comma in quotes",
         suite=rows(),
         files={"a.csv": "id,prompt\na\n"},
     ),
     case(
         "csv: ragged",
-        "a.csv:4:1: row 2 has 3 fields, and the header has 2; a field with a comma in it stands in quotes",
+        "a.csv:4:1: row 2 has 3 fields, and the header has 2; put a field that contains a comma in quotes",
         suite=rows(),
         files={"a.csv": 'id,prompt\na,"b\nb"\nc,d,e\n'},
     ),
     case(
         "csv: text behind a quote",
-        "a.csv:2:1: row 1 is not valid CSV: something stands behind the closing quote of a field; double the quotes inside it",
+        "a.csv:2:1: row 1 is not valid CSV: there is text after the closing quote of a field; double the quotes inside it",
         suite=rows(),
         files={"a.csv": 'id,prompt\na,"b" c\n'},
     ),
@@ -206,7 +206,7 @@ CASES: list[Case] = [
     ),
     case(
         "csv: an id twice",
-        "a.csv:5:1: row 3, id: the task id 'a' stands in a.csv:2 too; give each task its own id",
+        "a.csv:5:1: row 3, id: the task id 'a' is also used in a.csv:2; give each task its own id",
         suite=rows(),
         files={"a.csv": "id,prompt\na,b\n\nc,d\na,e\n"},
     ),

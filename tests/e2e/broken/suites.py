@@ -254,17 +254,17 @@ tasks: [t.yaml]
     ),
     case(
         "version: one number",
-        "eval.yaml:1:1: schemaVersion: '1' is no version; write MAJOR.MINOR, such as '1.4'",
+        "eval.yaml:1:1: schemaVersion: '1' is not a valid version; write MAJOR.MINOR, such as '1.4'",
         suite="schemaVersion: 1\n" + SUITE,
     ),
     case(
         "version: a letter",
-        "eval.yaml:1:1: schemaVersion: 'v1.4' is no version; write MAJOR.MINOR, such as '1.4'",
+        "eval.yaml:1:1: schemaVersion: 'v1.4' is not a valid version; write MAJOR.MINOR, such as '1.4'",
         suite="schemaVersion: v1.4\n" + SUITE,
     ),
     case(
         "version: three numbers",
-        "eval.yaml:1:1: schemaVersion: '1.4.0' is no version; write MAJOR.MINOR, such as '1.4'",
+        "eval.yaml:1:1: schemaVersion: '1.4.0' is not a valid version; write MAJOR.MINOR, such as '1.4'",
         suite="schemaVersion: 1.4.0\n" + SUITE,
     ),
     case(
@@ -337,7 +337,7 @@ hooks:
         "eval.yaml:3:12: graders[0].type: there is no grader type 'regex'; use type: text with config: {regex_match: [...]}",
         "a.task:2:18: inputs.prompt: must be a text, not a list",
         "a.task:3:33: graders[0].contains: unknown key 'contains'; it belongs under 'config:' of this grader",
-        "b.task:1:1: id: the task id 'a' stands in a.task:1 too; give each task its own id",
+        "b.task:1:1: id: the task id 'a' is also used in a.task:1; give each task its own id",
         "b.task:2:22: inputs.timeout_seconds: unknown key 'timeout_seconds'; it belongs at the top level",
         "b.task:3:12: graders[0].type: there is no grader type 'keyword'; use type: text with config: {contains: [...]}",
         suite="""\

@@ -44,17 +44,17 @@ CASES: list[Case] = [
     ),
     case(
         "suite: empty",
-        "eval.yaml:1:1: is no suite: a mapping of keys belongs here; start with name:, skill:, config: and tasks:",
+        "eval.yaml:1:1: is not a suite: a mapping of keys belongs here; start with name:, skill:, config: and tasks:",
         suite="",
     ),
     case(
         "suite: only comments",
-        "eval.yaml:1:1: is no suite: a mapping of keys belongs here; start with name:, skill:, config: and tasks:",
+        "eval.yaml:1:1: is not a suite: a mapping of keys belongs here; start with name:, skill:, config: and tasks:",
         suite="# nothing\n# here\n",
     ),
     case(
         "suite: a list",
-        "eval.yaml:1:1: is no suite: a mapping of keys belongs here; start with name:, skill:, config: and tasks:",
+        "eval.yaml:1:1: is not a suite: a mapping of keys belongs here; start with name:, skill:, config: and tasks:",
         suite="- name: s\n",
     ),
     case(

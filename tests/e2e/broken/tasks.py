@@ -150,31 +150,31 @@ checkpoints:
     ),
     case(
         "ids: twice",
-        "u.yaml:2:1: id: the task id 't' stands in t.yaml:1 too; give each task its own id",
+        "u.yaml:2:1: id: the task id 't' is also used in t.yaml:1; give each task its own id",
         suite=TWO,
         files={"u.yaml": "name: u\nid: t\ninputs: {prompt: hi}\n"},
     ),
     case(
         "ids: twice by a trigger",
-        "u.yaml:1:1: id: the task id 'a-2' stands in t.yaml:1 too; give each task its own id",
+        "u.yaml:1:1: id: the task id 'a-2' is also used in t.yaml:1; give each task its own id",
         suite=TWO,
         task="name: a\ntriggers: [x, y]\n",
         files={"u.yaml": "id: a-2\ninputs: {prompt: hi}\n"},
     ),
     case(
         "prompt: beside prompt_file",
-        "t.yaml:2:22: inputs.prompt_file: stands beside 'prompt'; keep one of them",
+        "t.yaml:2:22: inputs.prompt_file: cannot be combined with 'prompt'; keep one of them",
         task=inputs("prompt: hi, prompt_file: p.md"),
         files={"p.md": "x"},
     ),
     case(
         "prompt: beside triggers",
-        "t.yaml:3:1: triggers: stands beside a prompt; keep either triggers or inputs.prompt",
+        "t.yaml:3:1: triggers: cannot be combined with a prompt; keep either triggers or inputs.prompt",
         task=TASK + "triggers: [x]\n",
     ),
     case(
         "responder: beside follow-ups",
-        "t.yaml:2:46: inputs.responder: stands beside follow_up_prompts; keep one way to go on with the conversation",
+        "t.yaml:2:46: inputs.responder: cannot be combined with follow_up_prompts; keep one way to go on with the conversation",
         task=inputs("prompt: hi, follow_up_prompts: [x], responder: {instructions: help, max_followups: 2}"),
     ),
     case(
@@ -242,7 +242,7 @@ inputs:
     case(
         "repos: places",
         "t.yaml:5:35: inputs.repos[0].dest: the path '../y' climbs with `..`; name a place inside the folder it belongs to",
-        "t.yaml:5:47: inputs.repos[0].commit: '--upload-pack=x' is no commit, branch or tag",
+        "t.yaml:5:47: inputs.repos[0].commit: '--upload-pack=x' is not a commit, branch or tag",
         "t.yaml:6:35: inputs.repos[1].dest: the path '/y' is absolute; give it relative to the folder it belongs to",
         "t.yaml:7:24: inputs.repos[2].source: there is no repository 'a\\x00b'; paths are relative to the suite's directory, or else to the current one",
         "t.yaml:8:24: inputs.repos[3].source: there is no repository 'nope'; paths are relative to the suite's directory, or else to the current one",
@@ -294,7 +294,7 @@ mock: {turns: [{output: '{{.Vars.a}}'}], judge: {g: [{pass: '{{.Vars.b}}'}]}}
     ),
     case(
         "mock",
-        "t.yaml:4:3: mock.output: 'output' stands beside 'turns'; move it into one of the turns",
+        "t.yaml:4:3: mock.output: 'output' cannot be combined with 'turns'; move it into one of the turns",
         "t.yaml:5:20: mock.turns[0].files[0]: the path '../x' climbs with `..`; name a place inside the folder it belongs to",
         "t.yaml:5:44: mock.turns[0].delete[0]: the path '/y' is absolute; give it relative to the folder it belongs to",
         "t.yaml:6:29: mock.executions[0].judge.g[0]: a judge step is one of: pass, fail, winner, reply, error",

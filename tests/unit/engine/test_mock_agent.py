@@ -144,7 +144,7 @@ def test_a_judge_without_a_script_is_an_error_that_names_the_grader(ran):
     ("block", "why"),
     [
         ("{outptu: x}", "outptu"),
-        ("{output: x, turns: [{output: y}]}", "stands beside 'turns'"),
+        ("{output: x, turns: [{output: y}]}", "cannot be combined with 'turns'"),
         ("{turns: [{outptu: y}]}", "outptu"),
         ("{tool_calls: [{args: {}}]}", "name"),
         ("{tool_calls: [{name: x, arg: {}}]}", "arg"),

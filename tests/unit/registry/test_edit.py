@@ -143,11 +143,11 @@ def test_layouts_that_are_left_to_the_person(text: str):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no mapping of keys"),
-        ("# nothing\n", "is no mapping of keys"),
-        ("- a\n", "is no mapping of keys"),
-        ("graders: {a: 1}\n", "is no mapping of keys with a list of graders"),
-        ("graders: text\n", "is no mapping of keys with a list of graders"),
+        ("", "is not a mapping of keys"),
+        ("# nothing\n", "is not a mapping of keys"),
+        ("- a\n", "is not a mapping of keys"),
+        ("graders: {a: 1}\n", "is not a mapping of keys with a list of graders"),
+        ("graders: text\n", "is not a mapping of keys with a list of graders"),
         ("a: 1\nb: [\n", "the suite cannot be read, line"),
         ("a: 1\na: 2\n", "line 2: duplicate key 'a'"),
     ],

@@ -57,12 +57,12 @@ class TestTaskFiles:
         (tmp_path / "trigger_tests.yaml").unlink()
         assert ids(found) == ["a"]
         assert [one for one in warnings(found) if "tasks[0]" in one] == [
-            "3:9: tasks[0]: 'eval.yaml' is no task, and is left out",
-            "3:9: tasks[0]: 'trigger_tests.yaml' is no task, and is left out",
+            "3:9: tasks[0]: 'eval.yaml' is not a task, and is left out",
+            "3:9: tasks[0]: 'trigger_tests.yaml' is not a task, and is left out",
         ]
         assert problems(tmp_path, {"eval.yaml": HEAD + "tasks: [eval.yaml]"}) == [
             "eval.yaml:3:1: tasks: 0 tasks selected: no file matches eval.yaml; patterns are relative to the suite's directory",
-            "eval.yaml:3:9: tasks[0]: warning: 'eval.yaml' is no task, and is left out",
+            "eval.yaml:3:9: tasks[0]: warning: 'eval.yaml' is not a task, and is left out",
         ]
 
     def test_warnings_stand_beside_mistakes_but_not_those_that_follow_from_one(self, tmp_path):
@@ -181,7 +181,7 @@ class TestRows:
         assert warnings(found) == [
             "1:1: graders: 2 tasks have no check: c, f; without one a task passes whatever the agent does",
             "4:1: tasks: has no effect beside tasks_from",
-            "1:1: : the column 'id' stands twice, and the last one counts",
+            "1:1: : duplicate column 'id', of which the last one is used",
             "3:1: : 2 rows are blank and skipped, from this line on",
         ]
 

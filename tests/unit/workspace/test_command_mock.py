@@ -272,9 +272,9 @@ EITHER = ": needs either 'args' or 'args_regex'"
             "{args: [], exit_code: 1.5}",
             [".exit_code: must be a whole number of at least 0, not the number 1.5"],
         ),
-        ("{args: [], environment: {' ': a}}", [".environment: ' ' is no variable name"]),
-        ("{args: [], environment: {A=B: a}}", [".environment: 'A=B' is no variable name"]),
-        ('{args: [], environment: {"A\\0": a}}', [".environment: 'A\\x00' is no variable name"]),
+        ("{args: [], environment: {' ': a}}", [".environment: ' ' is not a valid variable name"]),
+        ("{args: [], environment: {A=B: a}}", [".environment: 'A=B' is not a valid variable name"]),
+        ('{args: [], environment: {"A\\0": a}}', [".environment: 'A\\x00' is not a valid variable name"]),
         ("{args: [], delay_ms: 5}", [".delay_ms: unknown key 'delay_ms'"]),
         ("{args: [], sequence: [{stdout: x}]}", [".sequence: 'sequence' needs a scenario suite"]),
     ],
@@ -283,7 +283,7 @@ def test_rules_of_a_response(tmp_path, text, starts):
     assert_said(problems(tmp_path, response(text)), starts)
 
 
-BESIDE = "stands beside 'sequence'"
+BESIDE = "cannot be combined with 'sequence'"
 
 
 @pytest.mark.parametrize(
@@ -335,10 +335,10 @@ def test_rules_of_names(tmp_path):
     names = ["az", "Az", "' az'", "9z.A-b_c", "-az", "a/b", "ä", "."]
     found = problems(tmp_path, "\n".join(f"- {{name: {name}, responses: [{{args: []}}]}}" for name in names))
     assert found == [
-        "command_mocks[1].name: 'az' is mocked twice",
-        "command_mocks[2].name: 'az' is mocked twice",
+        "command_mocks[1].name: duplicate mock 'az'",
+        "command_mocks[2].name: duplicate mock 'az'",
         *(
-            f"command_mocks[{i}].name: {name} is no program name; use letters, digits, '.', '_', '-'"
+            f"command_mocks[{i}].name: {name} is not a valid program name; use letters, digits, '.', '_', '-'"
             for i, name in ((2, "' az'"), (4, "'-az'"), (5, "'a/b'"), (6, "'ä'"), (7, "'.'"))
         ),
     ]

@@ -451,7 +451,7 @@ def test_a_schema_must_compile(tmp_path):
     assert said.startswith(f"{RESPONSE}.match_schema: the JSON Schema cannot be used")
 
 
-BESIDE = "stands beside 'sequence'; move it into the steps"
+BESIDE = "cannot be combined with 'sequence'; move it into the steps"
 
 
 @pytest.mark.parametrize(
@@ -513,7 +513,7 @@ def test_servers_need_a_name_of_their_own_and_tools(tmp_path):
     )
     assert said == [
         "eval.yaml: mcp_mocks[0]: has no tool; add 'tools', or a 'fixtures' directory",
-        "eval.yaml: mcp_mocks[1].name: 'a' is mocked twice",
+        "eval.yaml: mcp_mocks[1].name: duplicate mock 'a'",
         "eval.yaml: mcp_mocks[1].tools.t: has no responses",
         "eval.yaml: mcp_mocks[2].fixtures: there is no directory 'nope' beside the suite",
         "eval.yaml: mcp_mocks[3].fixtures: has no tool; add .json files, one a tool",
