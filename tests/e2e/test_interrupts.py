@@ -324,3 +324,13 @@ def test_models_that_were_cut_off_are_not_compared(project: Project):
         live.send(SIGINT)
         ended = live.ended()
     assert (ended.code, "RECOMMENDATION" in ended.out) == (130, False)
+
+
+def test_scripted_trials_that_never_wait_heed_the_first_signal(project: Project):
+    suite = mock_suite(project.home, {"t": task()})
+    with project.started("run", suite, "--trials", "20000") as live:
+        live.until(lambda: len(project.finished()) >= 5)
+        live.send(SIGINT)
+        ended = live.ended()
+    assert ended.code == 130
+    assert 5 <= len(project.finished()) < 20000

@@ -112,6 +112,20 @@ def test_what_is_planted_in_the_folder_of_a_program_is_noticed(tmp_path: Path, c
     assert f"{tmp_path / 'checks'}" in ended.err
 
 
+def test_what_others_write_beside_the_suite_is_not_planted(tmp_path: Path):
+    """Logs, reports and what hooks leave come and go where the suite is; a program there is judged by its code."""
+    (tmp_path / "build.log").write_text("old")
+    change = "echo new >> $S/build.log; date > $S/today.txt; mkdir -p $S/out; echo '{}' > $S/out/b.json"
+    assert run(tmp_path, change, GRADERS["program"]).code == 1
+    assert result(tmp_path)["status"] == "failed"
+
+
+def test_code_that_is_planted_beside_the_suite_is_noticed(tmp_path: Path):
+    run(tmp_path, "echo 'raise SystemExit(0)' > $S/json.py", GRADERS["program"])
+    error = result(tmp_path)["validations"]["g"]["details"]["error"]
+    assert f"{tmp_path / 'json.py'} was added during the run" in error
+
+
 def test_what_python_and_waza_write_there_is_not_planted(tmp_path: Path):
     change = "mkdir $S/checks/__pycache__ $S/checks/.waza; echo x > $S/checks/__pycache__/x.pyc"
     run(tmp_path, change, BY_WAY["helper"], "--reporter", "junit:checks/junit.xml")

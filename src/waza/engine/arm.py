@@ -103,6 +103,7 @@ class ArmRun:
                 if number == 0:
                     self.schedule.task_opened(progress, await self._start_task(progress))
                     continue
+                await asyncio.sleep(0)  # scripted trials never wait, and signals are taken only between steps
                 await self._run_trial(progress, number)
                 if self.schedule.trial_ended(progress):
                     await self._end_task(progress)

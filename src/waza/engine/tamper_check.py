@@ -61,7 +61,14 @@ class TamperCheck:
                 self._unwatched[root] = str(error)
 
     def _inventory(self, root: Path) -> Found:
-        return digest_tree(root, self._ignored, limited=root not in self._whole)
+        """Return what counts at a place.
+
+        Logs, reports and other programs' files come and go in a folder that holds the suite, so that only code counts
+        there; a folder of its own below belongs to the grader as a whole.
+        """
+        whole = root in self._whole
+        holds_suite = self._suite is not None and self._suite.directory.is_relative_to(root)
+        return digest_tree(root, self._ignored, limited=not whole, code_only=holds_suite and not whole)
 
     def digests(self) -> dict[str, str]:
         """Return what lies at the places that graders read, by path: what a resumed run compares."""

@@ -115,18 +115,19 @@ async def run_trial(context: RunContext, trial: Trial) -> FinishedTrial:
 def render_attempt(run_id: str, trial: Trial, number: int) -> Attempt:
     """Return an attempt of a trial, with the templates of the task's prompts and script rendered."""
     task = trial.task
+    execution = (trial.number - 1) * trial.max_attempts + number - 1
     if not task.verbatim:
         variables = template_variables(task, run_id, trial.number, number)
         task = msgspec.structs.replace(
             task,
             prompt=render(task.prompt, variables),
             follow_ups=tuple(render(prompt, variables) for prompt in task.follow_ups),
-            mock=fill(task.mock, variables),
+            mock=fill(task.mock.execution(execution), variables) if task.mock else None,
         )
     return Attempt(
         trial=trial.key,
         number=number,
-        execution=(trial.number - 1) * trial.max_attempts + number - 1,
+        execution=execution,
         task=task,
     )
 

@@ -114,6 +114,7 @@ class Redactor:
         False positives are possible, false negatives are not; one search of the whole is much cheaper than one a text.
         """
         spaced = data.replace(b"\\n", b"\n").replace(b"\\t", b"\t").replace(b"\\r", b"\r")
+        spaced = spaced.replace(b'","', b" ")  # the arguments of a program, as one line
         suspicious = self._results.suspicious.search_bytes
         return suspicious(data) or (spaced != data and suspicious(spaced))
 
@@ -270,11 +271,16 @@ def _walk(value: Any, redact: Callable[[str], str], deny_list: Sequence[str], de
     if isinstance(value, dict):
         return _walk_map(value, redact, deny_list, depth)
     items = [_walk(item, redact, deny_list, depth + 1) for item in value]
-    for index, word in enumerate(value[:-1]):  # the arguments of a program
-        after = value[index + 1]
-        if isinstance(word, str) and isinstance(after, str) and word.startswith("-"):
-            items[index + 1] = PLACEHOLDER if _labelled_values(f"{word} {after}") else items[index + 1]
+    for secret in _argument_secrets(value):
+        items = [item.replace(secret, PLACEHOLDER) if isinstance(item, str) else item for item in items]
     return value if all(map(is_, items, value)) else type(value)(items)
+
+
+def _argument_secrets(words: Sequence[Any]) -> list[str]:
+    """Return the secrets in the arguments of a program, which the option before them or the program gives away."""
+    if not any(isinstance(word, str) and word.startswith("-") for word in words):
+        return []
+    return _labelled_values(" ".join(word for word in words if isinstance(word, str)))
 
 
 def _walk_map(

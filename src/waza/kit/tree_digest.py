@@ -22,17 +22,25 @@ K = TypeVar("K")
 # What git, Python, pytest and waza write while something runs, and what is no part of what it decides.
 _LEFT_OUT = {".git", "__pycache__", ".pytest_cache", ".waza", ".waza-cache"}
 _WRITTEN_BY_WAZA = (".waza-*.tmp", "session-*.ndjson")
+# What interpreters and linkers load, by name; besides these, whatever may be executed.
+_CODE = frozenset({
+    ".py", ".pyc", ".pyi", ".pth", ".so", ".pyd", ".dll", ".dylib", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash",
+    ".rb", ".pl", ".pm", ".php", ".lua", ".ps1", ".bat", ".cmd", ".exe", ".jar", ".class", ".wasm",
+})  # fmt: skip
 
 
 class TreeTooLargeError(WazaError):
     """More lies below a folder than can be looked at again and again."""
 
 
-def digest_tree(root: Path, exclude: Collection[Path] = (), *, limited: bool = True) -> dict[Path, bytes]:
-    """Return every path at and below `root` with a digest.
+def digest_tree(
+    root: Path, exclude: Collection[Path] = (), *, limited: bool = True, code_only: bool = False
+) -> dict[Path, bytes]:
+    """Return all that lies at a path and below it, with the digests of files.
 
-    Hidden files count, empty folders and what links lead to as well, each folder once. Paths in Paths in `exclude` are left out, and what
-    git, Python and waza write. With `limited`, raises TooMuchError for a folder with more than MOST_FILES or MOST_BYTES.
+    Hidden files count, empty folders and what links lead to as well, each folder once. Paths in `exclude` are left out, and what
+    git, Python and waza write. With `code_only`, nothing below a folder counts but files that programs may load or run.
+    With `limited`, raises TreeTooLargeError for a folder with more than MAX_FILES or MAX_BYTES.
     """
     found: dict[Path, bytes] = {}
     rest, gone_through, size = [root], set[tuple[int, int]](), 0
@@ -45,10 +53,11 @@ def digest_tree(root: Path, exclude: Collection[Path] = (), *, limited: bool = T
             if (status.st_dev, status.st_ino) not in gone_through:
                 gone_through.add((status.st_dev, status.st_ino))
                 inner = _names(path)
-            found[path] = mark + (b"unreadable folder" if inner is None else b"folder")
+            if not code_only:
+                found[path] = mark + (b"unreadable folder" if inner is None else b"folder")
             below = [path / name for name in inner or () if not _is_left_out(name)]
             rest += [one for one in below if one not in exclude]
-        else:
+        elif not code_only or path == root or _is_code(path, status):
             size += status.st_size if status else 0
             found[path] = mark + digest_file(path)
         if limited and (len(found) + len(rest) > MAX_FILES or (size > MAX_BYTES and len(found) > 1)):
@@ -92,6 +101,10 @@ def _names(folder: Path) -> list[str] | None:
         return sorted(os.listdir(folder), reverse=True)  # noqa: PTH208 - names alone are wanted
     except OSError:
         return None
+
+
+def _is_code(path: Path, status: os.stat_result | None) -> bool:
+    return path.suffix.lower() in _CODE or bool(status and status.st_mode & stat.S_IXUSR)
 
 
 def _is_left_out(name: str) -> bool:

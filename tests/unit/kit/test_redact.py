@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -376,3 +377,22 @@ def test_an_extra_rule_that_cannot_be_compiled_is_refused() -> None:
 )
 def test_recorded_arguments_lose_their_secrets(args: list[str], clean: list[str]) -> None:
     assert redact_args(args, {"FAKE_TOKEN": "hunter2-hunter2"}) == clean
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["curl", "-u", "me:hunter22sekret"],
+        ["curl", "-ume:hunter22sekret"],
+        ["curl", "--user", "me:hunter22sekret", "https://example.org"],
+        ["mysql", "-phunter22sekret"],
+        ["sshpass", "-p", "hunter22sekret", "ssh"],
+        ["docker", "login", "-p", "hunter22sekret"],
+        ["agent", "--password", "hunter22sekret"],
+    ],
+)
+def test_arguments_in_a_list_are_read_as_one_command_line(words: list[str]) -> None:
+    redactor = Redactor([])
+    assert "hunter22sekret" not in str(redactor.value({"command": words}))
+    assert redactor.may_find(msgspec.json.encode(words))
+    assert redactor.value(words)[0] == words[0]
