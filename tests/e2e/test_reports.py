@@ -38,7 +38,7 @@ mock: {output: "bye\\nand good night", tool_calls: [{name: view}]}
     "d": "name: wavers\ninputs: {prompt: p}\nmock: {executions: [{output: bye}, {output: hello}]}",
 }
 NO_SKILL = (
-    "eval.yaml:7:1: skill: warning: no skill or agent 'greeter' was found, so none is under test; there is none; "
+    "eval.yaml:7:1: skill: warning: no skill or agent 'greeter' was found, so none is under test; "
     "looked in .; where the name is only a label, set config.skill_required: false"
 )
 DURATION = re.compile(r"\b(?:\d+(?:\.\d+)?(?:ms|s))\b")
