@@ -80,7 +80,7 @@ def test_tasks_are_grouped(
     ended = waza("run", suite, cwd=tmp_path)
     result = ended.results()
     assert [task.get("group") for task in result["tasks"]] == own
-    assert ("'colour' is no dimension" in ended.err) == (group_by == "colour")
+    assert ("'colour' is not a dimension" in ended.err) == (group_by == "colour")
     if names is None:
         assert "groups" not in result["summary"]
         return

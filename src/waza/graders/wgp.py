@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -18,6 +18,9 @@ from waza.model.base import Keys, NonBlank, Seconds
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 from waza.model.wgp import GraderReply, decode_response, encode_request
+
+if TYPE_CHECKING:
+    from waza.graders._wgp_wasm import ModuleNeeds
 
 _WASM_MEMORY_MB = 256
 _SHOWN_LOG = 2000  # characters of the log that stand in an error
@@ -82,7 +85,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
     def resolve_paths(self, location: GraderLocation) -> Wgp:
         """Return the grader with the absolute path of its artifact; a module must then stay as it is."""
         file = (location.find(self.artifact) or Path(self.artifact)).absolute()
-        digest = _wasm().digest_of(file) if self.runtime == "wasm" else ""
+        digest = _digest_module(file) if self.runtime == "wasm" else ""
         return msgspec.structs.replace(self, artifact=str(file), _digest=digest)
 
     async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
@@ -116,7 +119,9 @@ class Wgp(Grader, frozen=True, kw_only=True):
         )
 
     async def _ask_module(self, observation: Observation) -> GraderReply:
-        wasm = _wasm()
+        _require_wasmtime()
+        from waza.graders import _wgp_wasm as wasm
+
         try:
             answer: GraderReply = await wasm.ask(
                 Path(self.artifact),
@@ -138,7 +143,7 @@ class Wgp(Grader, frozen=True, kw_only=True):
                     f"{self.artifact!r} is not a WASM module", "compile it, or say runtime: program"
                 )
                 return
-            module = _wasm().wanted(binary)
+            module = _inspect_module(binary)
         except OSError as error:
             yield _finding(f"{self.artifact!r} cannot be read: {error.strerror}")
         except GraderError as error:
@@ -152,13 +157,24 @@ class Wgp(Grader, frozen=True, kw_only=True):
                 yield ConfigMistake(path=("entrypoint",), message=message, hint=hint)
 
 
-def _wasm() -> ModuleType:
-    """Return the home of wasmtime, which is an extra. Raises GraderError without it."""
-    try:
-        from waza.graders import _wgp_wasm
-    except ImportError as error:
-        raise GraderError("runtime wasm needs wasmtime; install it: pip install 'waza[wasm]'") from error
-    return _wgp_wasm
+def _digest_module(file: Path) -> str:
+    _require_wasmtime()
+    from waza.graders import _wgp_wasm
+
+    return _wgp_wasm.digest_module(file)
+
+
+def _inspect_module(binary: bytes) -> ModuleNeeds:
+    _require_wasmtime()
+    from waza.graders import _wgp_wasm
+
+    return _wgp_wasm.inspect_module(binary)
+
+
+def _require_wasmtime() -> None:
+    """Raise GraderError where wasmtime is not installed: it is an extra, and slow to import."""
+    if find_spec("wasmtime") is None:
+        raise GraderError("runtime wasm needs wasmtime; install it: pip install 'waza[wasm]'")
 
 
 def _absolute(workspace: str) -> str:

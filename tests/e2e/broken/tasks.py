@@ -19,7 +19,7 @@ CASES: list[Case] = [
         "t.yaml:7:30: first_event_timeout_seconds: is -1, but must be at least 0",
         "t.yaml:8:20: skill_directories: must be a list, not the text 'x'; start each item with '- '",
         "t.yaml:9:20: instruction_files: must be a list, not a mapping; start each item with '- '",
-        "t.yaml:10:9: inputs: must be a mapping of keys, not the text 'hi'; write keys, such as prompt:, prompt_file:, context:",
+        "t.yaml:10:9: inputs: must be a mapping of keys, not the text 'hi'; write keys, such as context:, files:, repos:",
         "t.yaml:11:11: expected: must be a mapping of keys, not a list; write keys, such as output_contains:, output_not_contains:, output_contains_any:",
         "t.yaml:12:10: graders: must be a list, not a mapping; start each item with '- '",
         "t.yaml:13:14: checkpoints: must be a list, not the number 1; start each item with '- '",

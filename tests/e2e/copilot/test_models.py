@@ -231,7 +231,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> list[Model]:
     async def hosted() -> list[Model]:
         return found
 
-    monkeypatch.setattr("waza.cli.copilot.hosted_models", hosted)
+    monkeypatch.setattr("waza.cli.copilot.list_hosted_models", hosted)
     return found
 
 

@@ -244,7 +244,7 @@ def test_the_case_of_a_name_hides_no_tool_of_the_runtime(root: Path, marks: Path
     assert seen.run("view")["status"] == "passed"
     found = seen.run("touch")
     (denial,) = found["session_digest"]["tool_policy_denials"]
-    assert denial["reason"] == "no name in the agent's tools: list stands for 'hands-touch'"
+    assert denial["reason"] == "no name in the agent's tools: list means 'hands-touch'"
     assert (found["status"], found["validations"]["allowed_tools"]["passed"]) == ("error", False)
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import builtins
+import sys
 from pathlib import Path
 
 import pytest
@@ -115,14 +115,7 @@ def test_an_entry_point_that_is_not_there(tmp_path: Path):
 
 
 def test_without_wasmtime_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch):
-    real = builtins.__import__
-
-    def without(name, globals_=None, locals_=None, fromlist=(), level=0):
-        if name == "waza.graders" and "_wgp_wasm" in fromlist:
-            raise ModuleNotFoundError("No module named 'wasmtime'")
-        return real(name, globals_, locals_, fromlist, level)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
     (found,) = said("{runtime: wasm, artifact: brief.wasm}", DATA)
     assert found == "runtime: runtime wasm needs wasmtime; install it: pip install 'waza[wasm]'; "
     with pytest.raises(GraderError, match=r"pip install 'waza\[wasm\]'"):
