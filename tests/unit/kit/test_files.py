@@ -314,6 +314,6 @@ def test_what_a_killed_write_left_is_cleared_by_a_later_process_and_nothing_else
     for name, age in ages.items():
         (tmp_path / name).write_text("half")
         os.utime(tmp_path / name, (time.time() - age,) * 2)
-    monkeypatch.setattr(files, "_cleared", set())
+    monkeypatch.setattr(files, "_checked_folders", set())
     write_atomic(tmp_path / "results.json", b"{}")
     assert {path.name for path in tmp_path.iterdir()} == {*list(ages)[1:], "results.json"}

@@ -89,7 +89,7 @@ def test_nodes_know_their_line_in_the_file():
         (b"---\nname: x\ntext: a: b\n---\n", 3, 8, "quotes"),
         (b"---\nname: x\nname: y\n---\n", 3, 1, "on lines 2 and 3"),
         (b"---\nname: x\nok: \x01\n---\n", 3, 5, "U+0001"),
-        (b"---\r\nname: x\r\nname: y\r\n---\r\n", 3, 1, "twice"),
+        (b"---\r\nname: x\r\nname: y\r\n---\r\n", 3, 1, "duplicate key"),
         ("---\nname: \ud800\n---\n", 2, 7, "UTF-8"),
         (b"---\nname: x\n---\nok\n\xe9 and \xff\n", 5, 1, "UTF-8"),
         ("---\nname: é".encode() + b"\xff\n---\n", 2, 8, "UTF-8"),
