@@ -237,6 +237,25 @@ def test_a_required_skill_that_is_switched_off_is_missing(tmp_path: Path) -> Non
     assert "required skills are missing: alpha" in mistakes(suite(tmp_path, "beta", config=config))
 
 
+@pytest.mark.parametrize(
+    ("entry", "warning"),
+    [
+        ("betta", "there is no skill 'betta', so this switches nothing off; did you mean 'beta'?"),
+        ("./skils/beta", "there is no directory './skils/beta', so this switches nothing off"),
+        ("beta", ""),
+        ("skills/beta", ""),
+        ("something-else", ""),  # perhaps the agent knows it
+    ],
+)
+def test_a_misspelt_entry_that_switches_nothing_off_is_warned_of(tmp_path: Path, entry: str, warning: str):
+    write_tree(tmp_path, {"skills/alpha/SKILL.md": skill("alpha"), "skills/beta/SKILL.md": skill("beta")})
+    config = f"skill_directories: [skills], disabled_skills: ['{entry}']"
+    ended = waza("run", suite(tmp_path, "alpha", config=config), "--executor", "mock", cwd=tmp_path)
+    assert ended.code == 0
+    assert ("switches nothing off" in ended.err) == bool(warning)
+    assert warning in ended.err
+
+
 @pytest.mark.parametrize("own", ["disabled_skills: ['*']", "skill_directories: [none]"])
 def test_everything_switched_off_is_the_arm_without_skills(tmp_path: Path, own: str) -> None:
     write_tree(tmp_path, {"rev.agent.md": agent("tools: []")})

@@ -321,6 +321,7 @@ def _check_config(loading: Loading, config: Config) -> None:
         hint = "use model, skill, tags or task_id"
         loading.at("config", "group_by").warn("invalid-value", message, hint)
     skills.check_directories(loading.at("config", "skill_directories"), config.skill_directories)
+    skills.check_disabled(loading)
     for i, name in enumerate(config.instruction_files):
         check_file(loading.at("config", "instruction_files", i), loading.fixtures, name)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from waza.kit.names import nearest_name
+from waza.kit.names import did_you_mean, nearest_name
 from waza.model.skill import Target
 from waza.model.suite import Config
 from waza.problem import display_path
@@ -115,6 +115,26 @@ def check_directories(scope: Scope, directories: Sequence[str]) -> None:
         elif not missing and entry != NONE and _is_vast(resolve_path(scope.loading.directory, entry)):
             message = f"{entry!r} holds more than {MOST_FILES:,} files, all of which would be digested"
             scope.child(i).error("invalid-value", message, "name the directory that holds the skills")
+
+
+def check_disabled(loading: Loading) -> None:
+    """Note entries of `config.disabled_skills` that switch nothing off: a misspelt skill would stay offered."""
+    config = loading.file.config
+    listed = [resolve_path(loading.directory, entry) for entry in config.skill_directories if entry != NONE]
+    own = [loading.request.skill_dir] if loading.request.skill_dir else []
+    known = {target.name for target in iter_targets([*listed, *own, *loading.project_skills])}
+    known |= {loading.file.skill, *(path.name for path in listed)}
+    for index, entry in enumerate(config.disabled_skills):
+        scope = loading.at("config", "disabled_skills", index)
+        there = resolve_path(loading.directory, entry).exists()
+        if entry == ALL or there or fold_name(entry) in map(fold_name, known):
+            continue
+        if set(entry) & set("/\\"):
+            message = f"there is no directory {entry!r}, so this switches nothing off"
+            scope.warn("missing-file", message, "paths are relative to the suite's directory")
+        elif nearest_name(entry, known):
+            message = f"there is no skill {entry!r}, so this switches nothing off"
+            scope.warn("skill-not-found", message, did_you_mean(entry, known))
 
 
 def _is_vast(directory: Path) -> bool:
