@@ -422,3 +422,17 @@ def test_the_search_for_secrets_would_find_one(leaky: Path):
     assert PLAIN in text
     assert TOKEN not in text
     assert CREDENTIALS not in text
+
+
+def test_a_task_whose_id_gives_a_secret_away_is_refused(tmp_path: Path):
+    task = {
+        "id": "t-correct9horse",
+        "inputs": {"prompt": "p", "environment": {"DB_PASSWORD": "correct9horse"}},
+    }
+    mock_suite(tmp_path, {"t": json.dumps(task)})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 2
+    assert "id: holds a value of inputs.environment that looks secret" in ended.err
+    task["id"] = "t-other"
+    mock_suite(tmp_path, {"t": json.dumps(task)})
+    assert waza("run", "eval.yaml", cwd=tmp_path).code == 0

@@ -12,6 +12,7 @@ from waza.graders.behavior import capabilities_for_limits
 from waza.kit.decode import Decoder
 from waza.kit.files import read_rooted
 from waza.kit.glob import expand
+from waza.kit.redact import Redactor
 from waza.model.skill import Target
 from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile, TaskInputs
 from waza.model.verdict import BuiltGrader
@@ -284,8 +285,18 @@ def _find_fixtures(scope: Scope, file: TaskFile) -> Path:
     return chosen
 
 
+def _check_secrets(scope: Scope, file: TaskFile) -> None:
+    """Refuse ids and names that give a secret away: they are in file names and reports as they are."""
+    redactor = Redactor.for_environment(file.inputs.environment)
+    for key, value in (("id", file.id), ("name", file.name)):
+        if file.inputs.environment and redactor.text(value or "") != (value or ""):
+            message = "holds a value of inputs.environment that looks secret, and is shown in every report"
+            scope.child(key).error("invalid-value", message, "choose another one")
+
+
 def _check_task(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> None:
     check_inputs(scope, file, fixtures)
+    _check_secrets(scope, file)
     skills.check_directories(scope.child("skill_directories"), file.skill_directories or ())
     for i, name in enumerate(file.instruction_files):
         check_file(scope.child("instruction_files", i), fixtures, name)
