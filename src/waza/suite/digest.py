@@ -225,10 +225,10 @@ def _skills(task: Task) -> list[str]:
     return found
 
 
-def folder_digest(root: Path, besides: Collection[Path] = ()) -> str:
-    """Return the digest of a file, or of all that lies below a folder but `besides`, as hex. Raises TooMuchError."""
+def folder_digest(root: Path, exclude: Collection[Path] = ()) -> str:
+    """Return the digest of a file, or of all that is below a folder but `exclude`, as hex. Raises TreeTooLargeError."""
     digest = hashlib.sha256()
-    for path, what in sorted(digest_tree(root, besides).items()):
+    for path, what in sorted(digest_tree(root, exclude).items()):
         digest.update(_name(path, root) + b"\0" + what)
     return digest.hexdigest()
 
