@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -18,9 +18,6 @@ from waza.model.base import Keys, NonBlank, Seconds
 from waza.model.observation import Observation
 from waza.model.verdict import Helpers, Verdict
 from waza.model.wgp import GraderReply, decode_response, encode_request
-
-if TYPE_CHECKING:
-    from waza.graders._wgp_wasm import ModuleNeeds
 
 _WASM_MEMORY_MB = 256
 _SHOWN_LOG = 2000  # characters of the log that stand in an error
@@ -85,7 +82,12 @@ class Wgp(Grader, frozen=True, kw_only=True):
     def resolve_paths(self, location: GraderLocation) -> Wgp:
         """Return the grader with the absolute path of its artifact; a module must then stay as it is."""
         file = (location.find(self.artifact) or Path(self.artifact)).absolute()
-        digest = _digest_module(file) if self.runtime == "wasm" else ""
+        digest = ""
+        if self.runtime == "wasm":
+            _require_wasmtime()
+            from waza.graders._wgp_wasm import digest_module
+
+            digest = digest_module(file)
         return msgspec.structs.replace(self, artifact=str(file), _digest=digest)
 
     async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
@@ -143,7 +145,10 @@ class Wgp(Grader, frozen=True, kw_only=True):
                     f"{self.artifact!r} is not a WASM module", "compile it, or say runtime: program"
                 )
                 return
-            module = _inspect_module(binary)
+            _require_wasmtime()
+            from waza.graders._wgp_wasm import inspect_module
+
+            module = inspect_module(binary)
         except OSError as error:
             yield _finding(f"{self.artifact!r} cannot be read: {error.strerror}")
         except GraderError as error:
@@ -155,20 +160,6 @@ class Wgp(Grader, frozen=True, kw_only=True):
                 message = f"the module exports no function {self.entrypoint!r} that takes nothing"
                 hint = f"it can be entered at: {', '.join(module.entrypoints) or 'nothing'}"
                 yield ConfigMistake(path=("entrypoint",), message=message, hint=hint)
-
-
-def _digest_module(file: Path) -> str:
-    _require_wasmtime()
-    from waza.graders import _wgp_wasm
-
-    return _wgp_wasm.digest_module(file)
-
-
-def _inspect_module(binary: bytes) -> ModuleNeeds:
-    _require_wasmtime()
-    from waza.graders import _wgp_wasm
-
-    return _wgp_wasm.inspect_module(binary)
 
 
 def _require_wasmtime() -> None:

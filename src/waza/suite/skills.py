@@ -61,10 +61,14 @@ def suite_paths(loading: Loading) -> tuple[Path, ...]:
     listed = loading.file.config.skill_directories
     if listed:
         return task_paths(loading, listed, ())
-    own = [loading.request.skill_dir] if loading.request.skill_dir else []
-    roots = dict.fromkeys([*own, *loading.project_skills])
     off = disabled_skills(loading)
-    return tuple(root for root in roots if not off.directory(root))
+    return tuple(root for root in _default_roots(loading) if not off.directory(root))
+
+
+def _default_roots(loading: Loading) -> list[Path]:
+    """Return the skill roots of a suite that lists none: that of its skill and the project's."""
+    own = [loading.request.skill_dir] if loading.request.skill_dir else []
+    return list(dict.fromkeys([*own, *loading.project_skills]))
 
 
 def task_paths(
@@ -120,9 +124,10 @@ def check_directories(scope: Scope, directories: Sequence[str]) -> None:
 def check_disabled(loading: Loading) -> None:
     """Note entries of `config.disabled_skills` that switch nothing off: a misspelt skill would stay offered."""
     config = loading.file.config
+    if not config.disabled_skills:
+        return  # to know the skills, each has to be read
     listed = [resolve_path(loading.directory, entry) for entry in config.skill_directories if entry != NONE]
-    own = [loading.request.skill_dir] if loading.request.skill_dir else []
-    known = {target.name for target in iter_targets([*listed, *own, *loading.project_skills])}
+    known = {target.name for target in iter_targets([*listed, *_default_roots(loading)])}
     known |= {loading.file.skill, *(path.name for path in listed)}
     for index, entry in enumerate(config.disabled_skills):
         scope = loading.at("config", "disabled_skills", index)
