@@ -29,7 +29,7 @@ HELP = {
     "waza.cli.std_streams",
     "waza.errors",
 }
-OF_OPTIONS = {"run": ("numbers", "resume_option")}
+OF_OPTIONS = dict.fromkeys(("run", "grade", "compare", "preflight"), ("numbers", "options"))
 # Heavy modules that no help text needs.
 NEVER_FOR_HELP = {
     "asyncio",

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.documents import document
 from tests.support.packages import install_package
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
@@ -66,8 +67,12 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(root: Path, packages: Path, *flags: str | Path) -> Ended:
+    return waza("run", mock_suite(root, TASKS), *flags, cwd=root, env=path_of(packages))
+
+
+def path_of(packages: Path) -> dict[str, str]:
     path = os.pathsep.join(part for part in (str(packages), os.environ.get("PYTHONPATH", "")) if part)
-    return waza("run", mock_suite(root, TASKS), *flags, cwd=root, env={"PYTHONPATH": path})
+    return {"PYTHONPATH": path}
 
 
 @pytest.mark.slow
@@ -151,3 +156,13 @@ def test_a_reporter_that_cannot_be_is_refused_before_anything_is_run(
     ended = run(tmp_path, packages, *flags)
     assert (ended.code, message in ended.err) == (2, True), ended.err
     assert not (tmp_path / ".waza").exists()
+
+
+@pytest.mark.parametrize("flag", ["--json", "--reporter=gong"])
+def test_the_run_of_a_document_prints_one_report_only(tmp_path: Path, packages: Path, flag: str):
+    write_tree(tmp_path, {"evals.json": document({"prompt": "p", "response": "Lima"})})
+    options = ["--agent", "recorded", "--reporter", "bell", flag]
+    ended = waza("m365", "run", "evals.json", *options, cwd=tmp_path, env=path_of(packages))
+    both = "--reporter bell and --reporter gong" if flag != "--json" else "--reporter bell and --json"
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{both} both write to standard output; leave one out" in ended.err

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from waza.cli.options import format_option, json_option
+
 
 @click.command(epilog="Example: waza compare before.json after.json --format json")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="A.JSON B.JSON...")
-@click.option(
-    "-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form."
-)
-@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@format_option(["table", "json"])
+@json_option("Same as --format json.")
 def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:
     """Compare results files: scores, success rates, tasks and tool use. Deltas are last minus first."""
     from waza.cli.streams import make_output_draw, print_json, print_notice

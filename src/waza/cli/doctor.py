@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from waza.cli.options import json_option
+
 
 @click.command(epilog="Example: waza doctor --json")
-@click.option("--json", "as_json", is_flag=True, help="Print what is found as JSON.")
+@json_option("Print what is found as JSON.")
 def command(*, as_json: bool) -> int:
     """Look for what runs need: Python, git, Node, and for real agents the SDK, its runtime and a model server.
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from waza.cli.options import executor_option, judge_model_option, output_option
+
 EPILOG = """
 \b
 Examples:
@@ -26,13 +28,9 @@ Examples:
     type=click.Path(path_type=Path),
     help="Where graders of files look; without it these reach no verdict.",
 )
-@click.option("--judge-model", default="", help="Model of prompt graders that name none.")
-@click.option(
-    "--executor", metavar="NAME", default="", help="Agent engine that judges, instead of config.executor."
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write the results with the new verdicts."
-)
+@judge_model_option
+@executor_option("Agent engine that judges, instead of config.executor.")
+@output_option("Write the results with the new verdicts.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every grader's verdict on stderr.")
 @click.option("--fail", is_flag=True, help="Exit with 1 when the verdict is 'failed'.")
 def command(**options: Any) -> int:

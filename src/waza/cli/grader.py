@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from waza.author.scaffold import LANGUAGES
+from waza.cli.options import json_option
 
 if TYPE_CHECKING:
     from waza.reference import GraderPage
@@ -43,7 +44,7 @@ def new(name: str, lang: str, parent: Path) -> int:
 
 @command.command(epilog="Example: waza grader test house-style")
 @click.argument("module", default=".", type=click.Path(path_type=Path), metavar="[DIR]")
-@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
+@json_option("Print the verdicts as JSON.")
 def test(module: Path, *, as_json: bool) -> int:
     """Ask the graders of a module about its goldens. Exit code 1 when a verdict is not the expected one."""
     import asyncio
@@ -72,7 +73,7 @@ def test(module: Path, *, as_json: bool) -> int:
 
 @command.command(epilog="Example: waza grader show text")
 @click.argument("name", required=False, metavar="[TYPE]")
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON Schema of its config.")
+@json_option("Print the JSON Schema of its config.")
 def show(name: str | None, *, as_json: bool) -> int:
     """Print what a grader type checks, the keys of its config and an example; without a type, list all types."""
     from waza.cli.streams import print_json, print_line

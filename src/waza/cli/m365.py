@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from waza.cli.numbers import COUNT, FINITE, PARTS_OF_SECONDS
-from waza.cli.resume_option import ResumableCommand, resume_options
+from waza.cli.options import (
+    ResumableCommand,
+    json_option,
+    model_option,
+    output_option,
+    reporter_option,
+    resume_options,
+    timeout_option,
+)
 
 
 @click.group(invoke_without_command=True)
@@ -103,7 +111,7 @@ class RunCommand(ResumableCommand):
     metavar="NAME",
     help="mock, recorded, command:CMD, a2a:URL or copilot-sdk [default: defaults.engine of .waza.yaml].",
 )
-@click.option("-m", "--model", default="", help="Model of the copilot-sdk agent.")
+@model_option("Model of the copilot-sdk agent.")
 @click.option(
     "--skill", type=click.Path(path_type=Path), help="SKILL.md or .agent.md that the copilot-sdk agent has."
 )
@@ -121,18 +129,12 @@ class RunCommand(ResumableCommand):
     help="Let the judge say whether search results support the expected_items of RetrievalResult.",
 )
 @_JUDGE_TIMEOUT
-@click.option(
-    "-o",
-    "--output",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Results as .json, .csv or .html; may be repeated [default: .json and .html in .evals].",
+@output_option(
+    "Results as .json, .csv or .html; may be repeated [default: .json and .html in .evals].", several=True
 )
-@click.option(
-    "--reporter", "reporters", multiple=True, help="junit:PATH, markdown:PATH, or NAME[:PATH] of a package."
-)
+@reporter_option("junit:PATH, markdown:PATH")
 @click.option("--concurrency", type=COUNT, default=1, help="Items at the same time, at most 5.")
-@click.option("--timeout", type=PARTS_OF_SECONDS, metavar="S", help="Seconds a prompt may take.")
+@timeout_option(PARTS_OF_SECONDS)
 @_EVALUATOR_TIMEOUT
 @click.option(
     "--bearer-env", "token_env", default="", metavar="VAR", help="Variable with the A2A agent's token."
@@ -142,7 +144,7 @@ class RunCommand(ResumableCommand):
 @resume_options(
     "the newest run of the document", "ask every item again that ended in an error, as it does anyway"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON instead of a summary.")
+@json_option("Print the results as JSON instead of a summary.")
 @_LOG_LEVEL
 def run(**options: Any) -> int:
     """Run a document: ask the agent, let the evaluators judge, and write the results.
@@ -184,7 +186,7 @@ Exit codes: 0 it passes, 1 it does not, 2 bad configuration.
 @_JUDGE_TIMEOUT
 @_EVALUATOR_TIMEOUT
 @_LOAD_FLOW
-@click.option("--json", "as_json", is_flag=True, help="Print the entry as results have it.")
+@json_option("Print the entry as results have it.")
 @_LOG_LEVEL
 def try_(**options: Any) -> int:
     """Ask one evaluator about one response, without a document or an agent.
@@ -201,7 +203,7 @@ def try_(**options: Any) -> int:
 @click.option(
     "--resolve", is_flag=True, help="Import the evaluators as well, as a run from this directory would."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what is found as JSON.")
+@json_option("Print what is found as JSON.")
 def validate(files: tuple[Path, ...], *, resolve: bool, as_json: bool) -> int:
     """Check documents against the current schema, without asking anybody.
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from waza.cli.check_options import check_printed, check_resumption
 from waza.cli.command_run import CommandRun
 from waza.cli.listeners import Listeners
 from waza.cli.outputs import (
@@ -28,7 +29,6 @@ from waza.cli.outputs import (
     parse_reporter,
     write_report,
 )
-from waza.cli.resume_hint import check_resumption
 from waza.cli.streams import print_notice
 from waza.engine.run import FinishedRun, RunOptions
 from waza.engine.run_all import run_one
@@ -108,8 +108,7 @@ def run_command(arguments: DocumentRunArguments) -> int:
     start_logging(arguments.log_level)
     source = arguments.document or find_document(Path.cwd())
     reporters = [_parse_reporter(text) for text in arguments.reporters]
-    if arguments.as_json and any(reporter.path is None for reporter in reporters):
-        raise UsageError("--json and --reporter both write to standard output; leave one out, or name a file")
+    check_printed(reporters, ["--json"] if arguments.as_json else [])
     check_distinct(arguments.output, reporters)
     for path in (*arguments.output, *(one.path for one in reporters if one.path and not one.folder)):
         check_target(path, [source])

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from waza.cli.options import json_option
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: waza models --json")
-@click.option("--json", "as_json", is_flag=True, help="Print the models as JSON.")
+@json_option("Print the models as JSON.")
 def command(*, as_json: bool) -> int:
     """List the models that the Copilot runtime offers, with their reasoning efforts.
 

@@ -1,43 +1,88 @@
-"""Options of `waza run` that do not go together."""
+"""Options that several commands have, each as a decorator. Their `text` says what they mean to a command."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
-from waza.cli.outputs import JSON, ReporterOption, check_distinct
-from waza.cli.resume_hint import check_resumption
-from waza.errors import UsageError
+import click
 
-if TYPE_CHECKING:
-    from waza.cli.run_command import RunArguments
+from waza.cli.numbers import Number
 
-
-def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> None:
-    """Raise UsageError for options that exclude each other, or of which one would be lost."""
-    check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
-    if arguments.output and arguments.output_dir:
-        raise UsageError("-o and --output-dir exclude each other; keep one")
-    printed = list(dict.fromkeys(reporter.name for reporter in reporters if reporter.path is None))
-    flags = ["--json" if name == JSON else f"--reporter {name}" for name in printed]
-    if arguments.form != "default":
-        flags.append("--format github-comment")
-    elif arguments.interpret:
-        flags.append("--interpret")
-    if printed and len(flags) > 1:
-        raise UsageError(
-            f"{flags[0]} and {flags[1]} both write to standard output; leave one out, "
-            f"or use --reporter {printed[0]}:FILE"
-        )
-    if arguments.session_dir and arguments.session_log is False:
-        raise UsageError("--session-dir says where the session log goes; leave it or --no-session-log out")
-    check_distinct([arguments.output] if arguments.output else [], reporters)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def list_outputs(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> frozenset[Path]:
-    """Return the files and folders that a command writes."""
-    given = arguments
-    places = [given.output, given.output_dir, given.transcript_dir, given.session_dir, Path(given.cache_dir)]
-    places += [reporter.path for reporter in reporters]
-    return frozenset(place.absolute() for place in places if place)
+class ResumableCommand(click.Command):
+    """A command with an option whose value is optional and follows a `=`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; a bare `--resume` never takes the next word for its value."""
+        return super().parse_args(ctx, ["--resume=" if word == "--resume" else word for word in args])
+
+
+def resume_options(resumed: str, tried: str) -> Callable[[F], F]:
+    """Return the options of resuming; the texts say what is resumed, and what is tried again."""
+    options = (
+        click.option(
+            "--resume", default=None, metavar="[=ID]", help=f"Go on with {resumed}, or with this one."
+        ),
+        click.option("--retry-errors", is_flag=True, help=f"With --resume: {tried}."),
+        click.option(
+            "--no-save", is_flag=True, help="Keep no run directory below .waza; nothing can be resumed then."
+        ),
+    )
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def executor_option(text: str) -> Callable[[F], F]:
+    """Return `--executor`."""
+    return click.option("--executor", metavar="NAME", default="", help=text)
+
+
+def model_option(text: str, *, several: bool = False) -> Callable[[F], F]:
+    """Return `--model`, whose parameter is `model`; `several`: it can be repeated, and its parameter is `models`."""
+    if several:
+        return click.option("-m", "--model", "models", multiple=True, help=text)
+    return click.option("-m", "--model", default="", help=text)
+
+
+def timeout_option(kind: Number) -> Callable[[F], F]:
+    """Return `--timeout`; `kind` says which numbers of seconds it takes."""
+    return click.option("--timeout", type=kind, metavar="S", help="Seconds a turn may take.")
+
+
+def reporter_option(names: str) -> Callable[[F], F]:
+    """Return `--reporter`, which can be repeated; `names` are the reporters of waza that the command has."""
+    return click.option(
+        "--reporter", "reporters", multiple=True, help=f"{names}, or NAME[:PATH] of a package."
+    )
+
+
+def output_option(text: str, *, several: bool = False) -> Callable[[F], F]:
+    """Return `--output`; `several`: it can be repeated."""
+    return click.option("-o", "--output", multiple=several, type=click.Path(path_type=Path), help=text)
+
+
+def format_option(forms: Sequence[str]) -> Callable[[F], F]:
+    """Return `--format`, whose parameter is `form`; the first form is the default."""
+    return click.option(
+        "-f", "--format", "form", type=click.Choice(forms), default=forms[0], help="Form of the output."
+    )
+
+
+def json_option(text: str) -> Callable[[F], F]:
+    """Return `--json`, whose parameter is `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+judge_model_option = click.option("--judge-model", default="", help="Model of prompt graders that name none.")
+context_dir_option = click.option(
+    "-c", "--context-dir", default="", metavar="DIR", help="Fixtures directory [default: fixtures]."
+)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from waza.cli.options import context_dir_option, format_option, json_option
+
 EPILOG = """
 \b
 Examples:
@@ -20,18 +22,9 @@ Exit codes: 0 nothing is invalid, 1 something is (--strict: or unresolved, or un
 
 @click.command(epilog=EPILOG)
 @click.argument("suite", metavar="EVAL.YAML", type=click.Path(path_type=Path))
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["human", "json"]),
-    default="human",
-    help="Report form.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, same as --format json.")
-@click.option(
-    "-c", "--context-dir", default="", metavar="DIR", help="Fixtures directory [default: fixtures]."
-)
+@format_option(["human", "json"])
+@json_option("Print the report as JSON, same as --format json.")
+@context_dir_option
 @click.option("--strict", is_flag=True, help="What cannot be confirmed is a failure, too.")
 def command(*, suite: Path, form: str, as_json: bool, context_dir: str, strict: bool) -> int:
     """List what a suite holds and needs: tasks, requirements, dependencies, and each one's state.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from waza.cli.numbers import FINITE
+from waza.cli.options import format_option, json_option
 
 if TYPE_CHECKING:
     from waza.registry.search import IndexHit
@@ -61,8 +62,8 @@ def add(
 @click.argument("query")
 @click.option("--kind", default="", help="Only this kind: grader, eval, dataset.")
 @click.option("--registry", "only", default="", help="Only the registry of this name.")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form.")
-@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@format_option(["table", "json"])
+@json_option("Same as --format json.")
 def search(query: str, kind: str, only: str, form: str, *, as_json: bool) -> int:
     """Search the index files of the configured registries (`registries` in .waza.yaml)."""
     from waza.cli.streams import print_json, print_line, print_notice

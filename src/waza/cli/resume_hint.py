@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 from waza.cli.streams import print_notice
-from waza.errors import UsageError
 from waza.kit.redact import PLACEHOLDER, Redactor
 
 
@@ -36,14 +35,6 @@ class ResumeHint:
         """Print it again, if there is anything to resume."""
         if self._how:
             print_notice(f"Go on with: {self._how}")
-
-
-def check_resumption(*, no_save: bool, resume: str | None, retry_errors: bool) -> None:
-    """Raise UsageError for options of resuming that exclude each other, or of which one has no effect."""
-    if no_save and resume is not None:
-        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
-    if retry_errors and resume is None:
-        raise UsageError("--retry-errors says what --resume runs again; give both")
 
 
 def resume_command(words: list[str], invocation: str) -> list[str]:

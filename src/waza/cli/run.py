@@ -8,7 +8,19 @@ from typing import Any
 import click
 
 from waza.cli.numbers import COUNT, COUNT_OR_NONE, SECONDS
-from waza.cli.resume_option import ResumableCommand, resume_options
+from waza.cli.options import (
+    ResumableCommand,
+    context_dir_option,
+    executor_option,
+    format_option,
+    json_option,
+    judge_model_option,
+    model_option,
+    output_option,
+    reporter_option,
+    resume_options,
+    timeout_option,
+)
 
 EPILOG = """
 \b
@@ -27,16 +39,14 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 
 @click.command(cls=ResumableCommand, epilog=EPILOG)
 @click.argument("target", required=False, metavar="[EVAL.YAML | SKILL]")
-@click.option("--executor", metavar="NAME", default="", help="Agent engine, instead of config.executor.")
-@click.option("-m", "--model", "models", multiple=True, help="Model; several are run one after another.")
-@click.option("--judge-model", default="", help="Model of prompt graders that name none.")
+@executor_option("Agent engine, instead of config.executor.")
+@model_option("Model; several are run one after another.", several=True)
+@judge_model_option
 @click.option("--trials", type=COUNT, metavar="N", help="Trials a task, instead of config.trials_per_task.")
-@click.option("--timeout", type=SECONDS, metavar="S", help="Seconds a turn may take.")
+@timeout_option(SECONDS)
 @click.option("-t", "--task", "tasks", multiple=True, metavar="GLOB", help="Only tasks of this name or id.")
 @click.option("--tags", multiple=True, metavar="GLOB", help="Only tasks with such a tag.")
-@click.option(
-    "-c", "--context-dir", default="", metavar="DIR", help="Fixtures directory [default: fixtures]."
-)
+@context_dir_option
 @click.option("--parallel/--no-parallel", default=None, help="Run trials at the same time, or not.")
 @click.option(
     "-w", "--workers", type=COUNT_OR_NONE, default=0, metavar="N", help="How many at once [0: automatic]."
@@ -49,26 +59,14 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @resume_options("the newest invocation that was cut off", "run every trial again that ended in an error")
 @click.option("--cache/--no-cache", default=None, help="Reuse results of tasks that did not change.")
 @click.option("--cache-dir", default="", metavar="DIR", help="Where the cache is [default: .waza-cache].")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the results file here.")
+@output_option("Write the results file here.")
 @click.option(
     "-d", "--output-dir", type=click.Path(path_type=Path), help="Write results into a folder of this run."
 )
 @click.option("--no-summary", is_flag=True, help="No combined summary file when several skills are run.")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["default", "github-comment"]),
-    default="default",
-    help="Report form.",
-)
-@click.option(
-    "--reporter",
-    "reporters",
-    multiple=True,
-    help="json, json:PATH, junit:PATH, markdown:PATH, or NAME[:PATH] of a package.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, same as --reporter json.")
+@format_option(["default", "github-comment"])
+@reporter_option("json, json:PATH, junit:PATH, markdown:PATH")
+@json_option("Print the results as JSON, same as --reporter json.")
 @click.option(
     "-v", "--verbose/--no-verbose", default=None, help="Show prompts, responses, tools and graders."
 )

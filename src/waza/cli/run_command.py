@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
+from waza.cli.check_options import check_options, list_outputs
 from waza.cli.choose_suites import Chosen, choose_suites
 from waza.cli.command_run import CommandRun, Writer
 from waza.cli.listeners import Listeners
 from waza.cli.load_suite import load_suite
-from waza.cli.options import check_options, list_outputs
 from waza.cli.outputs import (
     JSON,
     CommandResults,

@@ -1,0 +1,54 @@
+"""Options of `waza run` and `waza m365 run` that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from waza.cli.outputs import JSON, ReporterOption, check_distinct
+from waza.errors import UsageError
+
+if TYPE_CHECKING:
+    from waza.cli.run_command import RunArguments
+
+
+def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> None:
+    """Raise UsageError for options that exclude each other, or of which one would be lost."""
+    check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
+    if arguments.output and arguments.output_dir:
+        raise UsageError("-o and --output-dir exclude each other; keep one")
+    others = ["--interpret"] if arguments.interpret else []
+    if arguments.form != "default":
+        others = ["--format github-comment"]
+    check_printed(reporters, others)
+    if arguments.session_dir and arguments.session_log is False:
+        raise UsageError("--session-dir says where the session log goes; leave it or --no-session-log out")
+    check_distinct([arguments.output] if arguments.output else [], reporters)
+
+
+def check_resumption(*, no_save: bool, resume: str | None, retry_errors: bool) -> None:
+    """Raise UsageError for options of resuming that exclude each other, or of which one has no effect."""
+    if no_save and resume is not None:
+        raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
+    if retry_errors and resume is None:
+        raise UsageError("--retry-errors says what --resume runs again; give both")
+
+
+def check_printed(reporters: Sequence[ReporterOption], others: Sequence[str] = ()) -> None:
+    """Raise UsageError where a report is printed and anything else, too: another report, or what `others` print."""
+    printed = list(dict.fromkeys(reporter.name for reporter in reporters if reporter.path is None))
+    flags = [*("--json" if name == JSON else f"--reporter {name}" for name in printed), *others]
+    if printed and len(flags) > 1:
+        raise UsageError(
+            f"{flags[0]} and {flags[1]} both write to standard output; leave one out, "
+            f"or use --reporter {printed[0]}:FILE"
+        )
+
+
+def list_outputs(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> frozenset[Path]:
+    """Return the files and folders that a command writes."""
+    given = arguments
+    places = [given.output, given.output_dir, given.transcript_dir, given.session_dir, Path(given.cache_dir)]
+    places += [reporter.path for reporter in reporters]
+    return frozenset(place.absolute() for place in places if place)
