@@ -18,9 +18,10 @@ from waza.kit.stats import round_half_away
 from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
 from waza.model.observation import Turn, tool_events
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult, number
-from waza.model.task import InputFile, Inputs, Task
+from waza.model.task import InputFile, Task, TaskInputs
 from waza.model.trial import Attempt, TrialKey
 from waza.results.assemble import Triggers
+from waza.suite.base_task import make_base_task
 from waza.suite.discover import is_searched
 
 LARGEST_FIXTURE = 1024 * 1024  # bytes; larger files would be copied for every prompt
@@ -60,24 +61,15 @@ def _task(suite: Suite) -> Task:
 
     There is a target only for the routing block: a skill whose body is injected need not fire.
     """
-    config = suite.file.config
-    return Task(
+    return msgspec.structs.replace(
+        make_base_task(suite.file, suite.directory, suite.fixtures),
         id="trigger",
         name="trigger",
-        file="",
-        prompt="",
-        timeout=config.timeout_seconds,
-        first_event_timeout=config.first_event_timeout_seconds,
-        home=suite.directory,
-        fixtures=suite.fixtures,
-        inputs=Inputs(files=[InputFile(path=name) for name in _fixtures(suite.fixtures)]),
-        instruction_files=tuple(config.instruction_files),
+        inputs=TaskInputs(files=[InputFile(path=name) for name in _fixtures(suite.fixtures)]),
         skill_paths=_skill_paths(suite),
         disabled_skills=suite.disabled_skills,
-        target=None if config.inject_skill_body else suite.trigger_target,
+        target=None if suite.file.config.inject_skill_body else suite.trigger_target,
         no_skills=suite.skills_off,
-        command_mocks=tuple(suite.file.command_mocks or ()),
-        mcp_mocks=tuple(suite.file.mcp_mocks or ()),
     )
 
 

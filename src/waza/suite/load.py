@@ -23,6 +23,7 @@ from waza.plugins import load_class as load_plugin
 from waza.problem import Problem
 from waza.suite import skills
 from waza.suite.agent_tools import check_agent_tools
+from waza.suite.base_task import make_base_task
 from waza.suite.checks import select_metrics, warn_unchecked_tasks
 from waza.suite.dataset import read_csv_tasks
 from waza.suite.definition import expand_home
@@ -202,27 +203,16 @@ def _build_suite(loading: Loading) -> Suite:
 
 def _base_task(loading: Loading) -> Task:
     """Return a task with all that tasks inherit; for CSV suites it is every task but for its row."""
-    config = loading.file.config
     off = skills.is_task_without_skills(loading, None)
     paths = () if off else skills.suite_paths(loading)
     target = find_task_target(loading) if loading.file.tasks_from and not off else None
-    return Task(
-        id="",
-        name="",
-        file="",
-        prompt="",
-        timeout=config.timeout_seconds,
-        first_event_timeout=config.first_event_timeout_seconds,
-        home=loading.directory,
-        fixtures=loading.fixtures,
-        instruction_files=tuple(config.instruction_files),
+    return msgspec.structs.replace(
+        make_base_task(loading.file, loading.directory, loading.fixtures),
         skill_paths=paths,
         no_skills=off,
         disabled_skills=skills.disabled_names(loading, paths),
         target=target,
         graders=add_implicit_grader(loading, loading.graders, (), target),
-        command_mocks=tuple(loading.file.command_mocks or ()),
-        mcp_mocks=tuple(loading.file.mcp_mocks or ()),
         mock=loading.mock,
         variables=dict(loading.file.inputs),
     )
