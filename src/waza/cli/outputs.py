@@ -18,6 +18,7 @@ from waza.kit.exception_report import describe_exception
 from waza.kit.files import write_atomic
 from waza.kit.names import number_names
 from waza.report.reporter import Reporter
+from waza.report.view import InvocationView
 from waza.results.absent import not_started_outcome
 from waza.results.invocation import INVOCATION, InvocationResults
 from waza.results.outcome import Outcome
@@ -315,31 +316,28 @@ def json_documents(results: CommandResults) -> Iterator[bytes]:
 
 
 def _summary(results: CommandResults, names: Sequence[str]) -> dict[str, Any]:
-    skills: list[dict[str, Any]] = []
-    for skill in dict.fromkeys(one.skill for one in results.done):
-        own = [
-            (one.outcome.head, name)
-            for one, name in zip(results.done, names, strict=True)
-            if one.skill == skill
-        ]
-        total = sum(head.summary.total_tests for head, _ in own)
-        skills.append(
-            {
-                "skill_name": skill,
-                "models": [head.config.model_id for head, _ in own],
-                "pass_rate": sum(head.summary.succeeded for head, _ in own) / total if total else 0,
-                "aggregate_score": sum(head.summary.aggregate_score for head, _ in own) / len(own),
-                "output_files": [name for _, name in own],
-            }
-        )
+    lines = InvocationView(results.invocation).skills
+    by_skill: dict[str, list[str]] = {}
+    for one, name in zip(results.done, names, strict=True):
+        by_skill.setdefault(one.skill, []).append(name)
+    skills = [
+        {
+            "skill_name": line.skill,
+            "models": line.models,
+            "pass_rate": line.success_rate,
+            "aggregate_score": line.score,
+            "output_files": by_skill[line.skill],
+        }
+        for line in lines
+    ]
     return {
         "timestamp": datetime.now().astimezone().isoformat(),
         "skills": skills,
         "overall": {
             "total_skills": len(skills),
             "total_models": len({one.outcome.head.config.model_id for one in results.done}),
-            "avg_pass_rate": stats.mean([one["pass_rate"] for one in skills]),
-            "avg_aggregate_score": stats.mean([one["aggregate_score"] for one in skills]),
+            "avg_pass_rate": stats.mean([line.success_rate for line in lines]),
+            "avg_aggregate_score": stats.mean([line.score for line in lines]),
         },
         **results.invocation.as_metadata(),
     }

@@ -37,8 +37,9 @@ from waza.engine.run_all import JobResult, run_all
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
-from waza.report import github, impact, overview
+from waza.report import github, overview
 from waza.report.console import print_report
+from waza.report.view import InvocationView, RunView
 from waza.results.ending import came_to_its_end
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
@@ -290,14 +291,12 @@ class _SuitesRun:
         if self.to_stdout or self.arguments.form != "default":
             return
         print_report(
-            done.outcome,
+            RunView.of(done.outcome, done.skill),
             self.out.draw,
             verbose=bool(self.arguments.verbose),
             interpret=self.arguments.interpret,
             snapshots=self.arguments.update_snapshots,
         )
-        if done.outcome.head.is_baseline:
-            impact.print_baseline(done.outcome, self.out.draw)
 
     def _after(self, run: FinishedRun) -> None:
         """Say on stderr where things are."""
@@ -327,7 +326,7 @@ class _SuitesRun:
             ]
         if self.to_stdout or self.arguments.form != "default":
             return
-        overview.print_model_comparison([one.outcome for one in own], self.out.draw)
+        overview.print_model_comparison([one.outcome.head for one in own], self.out.draw)
         if found:
             overview.print_recommendation(found, self.out.draw)
 
@@ -338,13 +337,11 @@ class _SuitesRun:
             self.out.line(comment.rstrip("\n"))
         if not several:
             return
-        lines = _skill_lines(results)
+        view = InvocationView(results.invocation)
         if not self.to_stdout and self.arguments.form == "default":
-            overview.print_skills_summary(lines, results.not_started, results.without_suite, self.out.draw)
-        passed = sum(line.passed for line in lines)
-        print_notice(
-            f"\nEvaluated {pluralize(len(lines), 'skill')}: {passed} passed, {len(lines) - passed} failed"
-        )
+            overview.print_skills_summary(view, self.out.draw)
+        skills, passed = len(view.skills), sum(line.passed for line in view.skills)
+        print_notice(f"\nEvaluated {pluralize(skills, 'skill')}: {passed} passed, {skills - passed} failed")
         for one in results.not_started:
             print_notice(f"Not run: {one.name}: {one.why}")
 
@@ -376,14 +373,3 @@ def _recommended(one: SkillOutcome, run: FinishedRun, found: dict[str, Any]) -> 
     if run.run_directory.saved is not None and (trouble := run.run_directory.save(outcome)):
         print_notice(f"the recommendation is not in the results file: {trouble}")
     return msgspec.structs.replace(one, outcome=outcome)
-
-
-def _skill_lines(results: CommandResults) -> list[overview.SkillLine]:
-    absent = {one.skill for one in results.not_started}
-    lines = []
-    for skill in dict.fromkeys(one.skill for one in results.done):
-        own = [one for one in results.done if one.skill == skill]
-        heads = tuple(one.outcome.head for one in own)
-        passed = skill not in absent and all(one.passed for one in own)
-        lines.append(overview.SkillLine(skill=skill, heads=heads, passed=passed))
-    return lines

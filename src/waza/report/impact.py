@@ -4,72 +4,99 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from waza.kit.share import percent
 from waza.model.result import SkillImpact, SuiteResult
-from waza.report.rows import TaskRow, rows
-from waza.report.section import Draw, facts
+from waza.report.rows import TaskRow
+from waza.report.section import facts
 from waza.report.words import one_line, status_mark
-from waza.results.outcome import Outcome
 from waza.results.verdict import uncompared
 
 _LEAST = 1e-9  # a smaller difference is noise of floating point
 
 
-def print_baseline(outcome: Outcome, draw: Draw) -> None:
-    """Draw the skill impact report; nothing without a baseline. Goes through the tasks of both passes once."""
-    draw(
-        "SKILL IMPACT",
-        list(describe_impact(outcome.head, rows(outcome.tasks()), rows(outcome.baseline_tasks()))),
-    )
+class Impact(msgspec.Struct, frozen=True, kw_only=True):
+    """The pass with the skills and the one without.
 
-
-def describe_impact(head: SuiteResult, found: Sequence[TaskRow], without: Sequence[TaskRow]) -> Iterator[str]:
-    """Yield what the skills changed, given the tasks with and without them; nothing without a baseline.
-
-    The overall rates are the success rates of the two passes; the verdict goes by them alone. Where they cannot be
-    compared there is no figure: the line says why, and which tasks of either pass did not pass.
+    `uncompared` says why the two cannot be compared; then there are no figures, and `misses` has a line for each task
+    of either pass that did not pass. `overall` are the success rates of the two passes; the `conclusion` goes by them
+    alone. `tasks` has a row for each task that both passes measured.
     """
+
+    uncompared: str = ""
+    misses: tuple[str, ...] = ()
+    overall: tuple[tuple[str, str], ...] = ()
+    tasks: tuple[ImpactRow, ...] = ()
+    conclusion: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The whole as lines of text."""
+        if self.uncompared:
+            return [f"Not compared: {self.uncompared}", *self.misses]
+        tasks = [line for row in self.tasks for line in row.lines]
+        return [*facts(self.overall), "", *tasks, "", f"Verdict: {self.conclusion}"]
+
+
+class ImpactRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What the skills changed for a task: rates of its trials, the difference, and what a pairwise judge preferred."""
+
+    title: str
+    word: str
+    without: str
+    with_skills: str
+    delta: str
+    judged: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The row as lines of text."""
+        rates = f"{self.without} without, {self.with_skills} with skills ({self.delta})"
+        line = f"[{self.word.upper()}] {one_line(self.title)}: {rates}"
+        return [line, f"    judged: {self.judged}"] if self.judged else [line]
+
+
+def impact_of(head: SuiteResult, found: Sequence[TaskRow], without: Sequence[TaskRow]) -> Impact | None:
+    """Return what the skills changed, given the tasks with and without them; None without a baseline."""
     other = head.baseline_outcome
     if other is None:
-        return
+        return None
     if why := uncompared(head, other):
-        yield f"Not compared: {why}"
-        yield from _misses(found, "with skills")
-        yield from _misses(without, "without skills")
-        return
+        misses = (*_misses(found, "with skills"), *_misses(without, "without skills"))
+        return Impact(uncompared=why, misses=misses)
     before, after = other.summary.success_rate, head.summary.success_rate
-    yield from facts(
-        [
+    return Impact(
+        overall=(
             ("With skills", percent(after)),
             ("Without skills", percent(before)),
             ("Delta", points(after - before)),
-        ]
+        ),
+        tasks=tuple(_row(row.title, row.impact) for row in found if row.impact),
+        conclusion=_conclusion(after - before),
     )
-    yield from ("", *_tasks(found), "", f"Verdict: {_verdict(after - before)}")
 
 
 def _misses(found: Sequence[TaskRow], arm: str) -> Iterator[str]:
     for row in found:
         if row.ending != "passed":
-            errors = [row.error, *(run.error for run in row.bad_runs)]
-            error = next((f": {one_line(error, 200)}" for error in errors if error), "")
+            error = f": {one_line(row.first_error, 200)}" if row.first_error else ""
             yield f"{status_mark(row.ending)} {one_line(row.title)}, {arm}: {row.ending}{error}"
 
 
-def _tasks(found: Sequence[TaskRow]) -> Iterator[str]:
-    for row in found:
-        changed = row.impact
-        if changed:
-            yield f"{_label(changed.delta)} {one_line(row.title)}: {_rates(changed)}"
-            if changed.pairwise:
-                pairwise = changed.pairwise
-                doubt = "" if pairwise.position_consistent else ", but not when asked the other way round"
-                yield f"    judged: {pairwise.winner} ({pairwise.magnitude}){doubt}"
-
-
-def _rates(changed: SkillImpact) -> str:
-    before, after = percent(changed.pass_rate_baseline), percent(changed.pass_rate_with_skills)
-    return f"{before} without, {after} with skills ({points(changed.delta)})"
+def _row(title: str, changed: SkillImpact) -> ImpactRow:
+    judged = ""
+    if pairwise := changed.pairwise:
+        doubt = "" if pairwise.position_consistent else ", but not when asked the other way round"
+        judged = f"{pairwise.winner} ({pairwise.magnitude}){doubt}"
+    return ImpactRow(
+        title=title,
+        word=_word(changed.delta),
+        without=percent(changed.pass_rate_baseline),
+        with_skills=percent(changed.pass_rate_with_skills),
+        delta=points(changed.delta),
+        judged=judged,
+    )
 
 
 def points(delta: float) -> str:
@@ -77,13 +104,13 @@ def points(delta: float) -> str:
     return f"{delta * 100:+.1f} pp"
 
 
-def _label(delta: float) -> str:
+def _word(delta: float) -> str:
     if delta > _LEAST:
-        return "[IMPROVED]"
-    return "[REGRESSED]" if delta < -_LEAST else "[NEUTRAL]"
+        return "improved"
+    return "regressed" if delta < -_LEAST else "neutral"
 
 
-def _verdict(delta: float) -> str:
+def _conclusion(delta: float) -> str:
     if delta > _LEAST:
         return "positive: more tasks pass with the skills than without them"
     if delta < -_LEAST:

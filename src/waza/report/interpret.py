@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from waza.kit.share import TOLERANCE, percent, reaches
 from waza.kit.text import pluralize
-from waza.model.result import SuiteResult
-from waza.report.rows import TaskRow, counts
+from waza.report.rows import TaskRow
+from waza.report.view import RunView
 from waza.report.words import BULLET, duration, one_line, status_mark
 from waza.results.ending import CUT_OFF
-from waza.results.verdict import verdict_of
 
 MEANINGS = (
     ("score", "the mean over a trial's verdicts; of a task over its trials, of a run over its tasks"),
@@ -26,9 +25,9 @@ MEANINGS = (
 )
 
 
-def interpretation(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]:
+def interpretation(view: RunView) -> Iterator[str]:
     """Yield the lines of the plain-language section: the suite as a whole, then each task."""
-    summary, verdict = head.summary, verdict_of(head)
+    summary, verdict = view.head.summary, view.verdict
     yield f"The run: {verdict.word}"
     yield from (f"  {BULLET} {one_line(reason)}" for reason in verdict.reasons)
     if not verdict.passed:
@@ -38,8 +37,8 @@ def interpretation(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]
         if abs(summary.weighted_score - summary.aggregate_score) > 1e-9:
             yield f"Weighted score: {percent(summary.weighted_score)}, {label(summary.weighted_score)}"
         yield f"{_share(summary.success_rate)} ({percent(summary.success_rate)}), in {duration(summary.duration_ms)}."
-    yield f"{pluralize(len(found), 'task')}: {counts(found)}."
-    for row in found:
+    yield f"{pluralize(len(view.tasks), 'task')}: {view.counts}."
+    for row in view.tasks:
         yield f"{status_mark(row.ending)} {one_line(row.title)} [{row.ending}]: score {_score(row)}"
         yield f"    {_steadiness(row)}"
     yield "What the words mean:"

@@ -11,15 +11,12 @@ import msgspec
 
 from waza.kit.share import decimal
 from waza.kit.unsafe_text import escape_unsafe
-from waza.report.console import trigger_failures
-from waza.report.impact import describe_impact
 from waza.report.reporter import Reporter
-from waza.report.rows import RunRow, TaskRow, rows
+from waza.report.rows import RunRow, TaskRow
+from waza.report.view import NOT_STARTED, InvocationView, RunLine, RunView
 from waza.report.words import NO_SUITE
-from waza.results.ending import came_to_its_end
 from waza.results.invocation import InvocationResults, suite_name
-from waza.results.outcome import Outcome
-from waza.results.verdict import UNGRADED, Gate, NotStarted, gates, reason_of, tasks_reason, verdict_of
+from waza.results.verdict import UNGRADED, Gate, reason_of, tasks_reason
 
 _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -58,14 +55,15 @@ def document(invocation: InvocationResults) -> bytes:
     plain = Counter(suite_name(outcome.head) for outcome in invocation.outcomes)
     plain.update(one.skill for one in invocation.not_started)  # the classes are the same, whatever is cut off
     lines, every = list[str](), list[JUnitCase]()
-    for name, outcome in invocation.named:
-        part = _Part(outcome)
-        own = suite_name(outcome.head)
-        lines += part.lines(own if plain[own] == 1 else name)
+    view = InvocationView(invocation)
+    for run in view.runs():
+        part = _Part(run)
+        own = suite_name(run.head)
+        lines += part.lines(own if plain[own] == 1 else run.name)
         every += part.cases
     for title, cases in (
-        ("not started", [_absent(one) for one in invocation.not_started]),
-        (NO_SUITE, [_without_suite(name) for name in invocation.without_suite]),
+        (NOT_STARTED, [_absent(one) for one in view.not_started]),
+        (NO_SUITE, [_without_suite(one) for one in view.without_suite]),
     ):
         if cases:
             lines += _test_suite({"name": title, **_counts(cases)}, cases, "waza", [])
@@ -85,22 +83,20 @@ def document(invocation: InvocationResults) -> bytes:
 
 
 class _Part:
-    """The test suite of one outcome."""
+    """The test suite of one run."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        self.head, found = outcome.head, rows(outcome.tasks())
-        self._triggers = list(trigger_failures(self.head.trigger_results))
-        self._impact = list(describe_impact(self.head, found, rows(outcome.baseline_tasks())))
-        ended = came_to_its_end(self.head)
-        self.cases = [*(_task(row, ended=ended) for row in found), *self._others(outcome)]
+    def __init__(self, view: RunView) -> None:
+        self.view = view
+        self._impact = view.impact.lines if view.impact else []
+        self.cases = [*(_task(row, ended=view.complete) for row in view.tasks), *self._others()]
 
-    def _others(self, outcome: Outcome) -> Iterator[JUnitCase]:
+    def _others(self) -> Iterator[JUnitCase]:
         """Yield the cases besides tasks: that all of these passed may not hide that the run did not."""
-        known = {tasks_reason(self.head)}
-        for gate in gates(self.head):
+        known = {tasks_reason(self.view.head)}
+        for gate in self.view.gates:
             yield self._gate(gate)
             known.add(reason_of(gate))
-        for reason in outcome.verdict.reasons:
+        for reason in self.view.verdict.reasons:
             if reason == UNGRADED:
                 yield JUnitCase(name="verdict", tag="skipped", message=reason)
             elif reason not in known:
@@ -113,7 +109,7 @@ class _Part:
         body = (
             self._impact
             if gate.name == "baseline"
-            else self._triggers
+            else self.view.trigger_failures
             if gate.name.startswith("trigger_")
             else ()
         )
@@ -123,7 +119,7 @@ class _Part:
 
     def lines(self, classname: str) -> Iterator[str]:
         """Yield the test suite."""
-        head = self.head
+        head = self.view.head
         fields = {
             "name": head.eval_name,
             **_counts(self.cases),
@@ -135,11 +131,11 @@ class _Part:
             "model": head.config.model_id,
             "engine": head.config.engine_type,
             "score": decimal(head.summary.aggregate_score, 4),
-            "verdict": verdict_of(head).word,
+            "verdict": self.view.verdict.word,
         }
         output = [
-            *(f"warning: {warning}" for warning in head.metadata.get("warnings", ())),
-            *(f"trigger test: {line}" for line in self._triggers),
+            *(f"warning: {warning}" for warning in self.view.warnings),
+            *(f"trigger test: {line}" for line in self.view.trigger_failures),
             *(f"skill impact: {line}" for line in self._impact if line),
         ]
         before = ["    <properties>", *_properties("      ", values), "    </properties>"]
@@ -150,11 +146,11 @@ def _task(row: TaskRow, *, ended: bool) -> JUnitCase:
     """Return the case of a task. Where its run ended as it was to, what it left out was left out on purpose."""
     took = row.stats.avg_duration_ms if row.stats else 0
     case = JUnitCase(name=row.title, duration_ms=took, properties={"test_id": row.id})
-    first_error = next((run.error for run in row.bad_runs if run.error), row.error)
     tag, kind, message, body = "", "", "", ""
     if row.status == "error":
         tag, kind = "error", "ExecutionError"
-        message, body = first_error or "the task did not run to its end", _body(row) or first_error
+        message = row.first_error or "the task did not run to its end"
+        body = _body(row) or row.first_error
     elif row.status == "failed":
         tag, kind = "failure", "GraderFailure"
         message, body = f"{row.name}: score={decimal(row.score)}", _body(row)
@@ -179,16 +175,16 @@ def _trial(run: RunRow) -> Iterator[str]:
     """Yield why a trial did not pass: the error that it ended in, and each failing grader."""
     if run.error:
         yield f"[ERROR] {run.error}"
-    for check in sorted(run.misses, key=lambda check: (check.grader, check.after_turn)):
+    for check in run.misses:
         yield f"[FAIL] {check.label}: score={decimal(check.score)} — {check.feedback}"
 
 
-def _absent(one: NotStarted) -> JUnitCase:
-    return JUnitCase(name=one.name, tag="error", type="NotStarted", message=f"it did not run: {one.why}")
+def _absent(one: RunLine) -> JUnitCase:
+    return JUnitCase(name=one.name, tag="error", type="NotStarted", message=one.why)
 
 
-def _without_suite(name: str) -> JUnitCase:
-    return JUnitCase(name=name, tag="skipped", message="it has no suite: nothing of it was run")
+def _without_suite(one: RunLine) -> JUnitCase:
+    return JUnitCase(name=one.name, tag="skipped", message=one.why)
 
 
 def _test_suite(

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
 from waza.kit.share import decimal, percent
 from waza.kit.text import shorten_middle
 from waza.kit.unsafe_text import escape_unsafe
-from waza.model.result import SuiteResult
-from waza.report.console import rates, trigger_failures
-from waza.report.impact import describe_impact
 from waza.report.reporter import Reporter
-from waza.report.rows import RunRow, TaskRow, counts, rows
-from waza.report.words import NO_SUITE, SKIPPED, duration, one_line, status_mark
+from waza.report.rows import RunRow
+from waza.report.view import InvocationView, RunView
+from waza.report.words import duration, one_line, status_mark
 from waza.results.invocation import InvocationResults
-from waza.results.outcome import Outcome
-from waza.results.verdict import RunVerdict, gates, verdict_of
+from waza.results.verdict import RunVerdict
 
 _PUNCTUATION = re.compile(r"[\\`*_\[\]|~#!$]")
 _CALLS = re.compile("[@#]")  # GitHub makes links and notifications of @name and #12, escaped or not
@@ -57,87 +54,76 @@ def code(value: str, limit: int = 500) -> str:
 
 def document(invocation: InvocationResults) -> str:
     """Return the results as Markdown: of several suites or models, first what all of them come to."""
-    if invocation.single:
-        (outcome,) = invocation.outcomes
-        lines = list(_part(outcome, outcome.head.eval_name, "#"))
-    else:
-        lines = ["# Waza results", "", *verdict_lines(invocation.verdict), "", *overview_lines(invocation)]
-        for name, outcome in invocation.named:
-            lines += ["", *_part(outcome, name, "##")]
+    view = InvocationView(invocation)
+    lines = list[str]()
+    if not view.single:
+        lines += ["# Waza results", "", *verdict_lines(view.verdict), "", *overview_lines(view)]
+    for run in view.runs():
+        lines += _part(run, run.head.eval_name, "#") if view.single else ["", *_part(run, run.name, "##")]
     return "\n".join([*lines, ""])
 
 
 def verdict_lines(verdict: RunVerdict) -> Iterator[str]:
     """Yield the verdict, and each reason against passing as a list item."""
-    mark, _, word = verdict.shown.partition(" ")
-    yield f"**{mark} {word.capitalize()}**"
+    yield f"**{verdict.mark} {verdict.word.capitalize()}**"
     if verdict.reasons:
         yield ""
         yield from (f"- {text(reason, 500)}" for reason in verdict.reasons)
 
 
-def warning_lines(head: SuiteResult, heading: str) -> Iterator[str]:
+def warning_lines(view: RunView, heading: str) -> Iterator[str]:
     """Yield the warnings of a suite as a chapter; nothing without warnings."""
-    warnings = head.metadata.get("warnings", ())
-    if warnings:
+    if view.warnings:
         yield from ("", f"{heading} Warnings", "")
-        yield from (f"- {text(warning, 500)}" for warning in warnings)
+        yield from (f"- {text(warning, 500)}" for warning in view.warnings)
 
 
-def impact_lines(head: SuiteResult, found: Sequence[TaskRow], outcome: Outcome) -> list[str]:
+def impact_lines(view: RunView) -> list[str]:
     """Return what the skills changed as list items; nothing without a baseline."""
-    lines = describe_impact(head, found, rows(outcome.baseline_tasks()))
+    lines = view.impact.lines if view.impact else []
     return [f"- {text(line, 500)}" for line in lines if line]
 
 
-def overview_lines(invocation: InvocationResults) -> Iterator[str]:
+def overview_lines(view: InvocationView) -> Iterator[str]:
     """Yield a table of all suites and models, and of what was to run and did not."""
     yield "| Suite | Verdict | Tasks passed | Score |"
     yield "|---|---|---:|---:|"
-    for name, outcome in invocation.named:
-        summary = outcome.head.summary
-        passed = f"{summary.succeeded} of {summary.total_tests}"
-        yield f"| {text(name)} | {outcome.verdict.shown} | {passed} | {decimal(summary.aggregate_score)} |"
-    for one in invocation.not_started:
-        yield f"| {text(one.name)} | ❌ not started | - | - |"
-    for name in invocation.without_suite:
-        yield f"| {text(name)} | {SKIPPED} {NO_SUITE} | - | - |"
+    for line in view.lines:
+        yield f"| {text(line.name)} | {line.shown} | {line.passed or '-'} | {line.score or '-'} |"
 
 
-def _part(outcome: Outcome, name: str, heading: str) -> Iterator[str]:
-    head, found = outcome.head, rows(outcome.tasks())
+def _part(view: RunView, name: str, heading: str) -> Iterator[str]:
     yield f"{heading} {text(name)}"
     yield ""
-    yield from verdict_lines(verdict_of(head))
+    yield from verdict_lines(view.verdict)
     yield ""
-    yield from _summary(head, found)
-    yield from warning_lines(head, f"{heading}#")
+    yield from _summary(view)
+    yield from warning_lines(view, f"{heading}#")
     yield ""
-    yield from _tasks(found, heading)
-    yield from _failures(found, heading)
-    if changed := impact_lines(head, found, outcome):
+    yield from _tasks(view, heading)
+    yield from _failures(view, heading)
+    if changed := impact_lines(view):
         yield from ("", f"{heading}# Skill impact", "", *changed)
-    triggers = list(trigger_failures(head.trigger_results))
-    if triggers:
+    if view.trigger_failures:
         yield from ("", f"{heading}# Failed trigger tests", "")
-        yield from (f"- {text(line, 500)}" for line in triggers)
+        yield from (f"- {text(line, 500)}" for line in view.trigger_failures)
 
 
-def _summary(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]:
-    summary = head.summary
+def _summary(view: RunView) -> Iterator[str]:
+    head, summary = view.head, view.head.summary
     yield "| | |"
     yield "|---|---|"
     for name, value in (
         ("Skill", head.skill or "-"),
-        ("Model", head.config.model_id or "(default)"),
+        ("Model", view.model),
         ("Engine", head.config.engine_type),
         ("Started", head.timestamp),
         ("Duration", duration(summary.duration_ms)),
-        ("Tasks", f"{summary.total_tests}: {counts(found)}"),
-        *rates(head, found),
+        ("Tasks", f"{summary.total_tests}: {view.counts}"),
+        *view.rates,
         *(
             (f"Gate {gate.name}", f"{'passed' if gate.passed else 'failed'}: {gate.found}")
-            for gate in gates(head)
+            for gate in view.gates
         ),
         ("Aggregate score", decimal(summary.aggregate_score)),
         ("Weighted score", decimal(summary.weighted_score)),
@@ -145,15 +131,15 @@ def _summary(head: SuiteResult, found: Sequence[TaskRow]) -> Iterator[str]:
         yield f"| {text(name)} | {text(value)} |"
 
 
-def _tasks(found: Sequence[TaskRow], heading: str) -> Iterator[str]:
+def _tasks(view: RunView, heading: str) -> Iterator[str]:
     yield f"{heading}# Tasks"
     yield ""
     yield "| Task | Status | Score | Trials passed | Duration |"
     yield "|---|---|---:|---:|---:|"
-    for row in found:
+    for row in view.tasks:
         stats = row.stats
         flaky = " flaky" if row.flaky else ""
-        first = f" (pass@1 {percent(row.first_tries / row.runs)})" if row.retried else ""
+        first = f" ({row.first_try_rate})" if row.retried else ""
         trials = f"{row.passed_runs} of {row.planned}{first}"
         figures = (
             f"{decimal(stats.avg_score)} | {trials} | {duration(stats.avg_duration_ms)}"
@@ -163,13 +149,12 @@ def _tasks(found: Sequence[TaskRow], heading: str) -> Iterator[str]:
         yield f"| {text(row.title)} | {status_mark(row.ending)} {row.ending}{flaky} | {figures} |"
 
 
-def _failures(found: Sequence[TaskRow], heading: str) -> Iterator[str]:
-    failed = [row for row in found if row.failed]
-    if not failed:
+def _failures(view: RunView, heading: str) -> Iterator[str]:
+    if not view.failed:
         return
     yield ""
     yield f"{heading}# Failures"
-    for row in failed:
+    for row in view.failed:
         yield ""
         yield f"{heading}## {text(row.title)} ({row.status})"
         yield ""

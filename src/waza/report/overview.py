@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
-from waza.kit import stats
 from waza.kit.share import decimal, percent
 from waza.model.result import SuiteResult
 from waza.report.section import Draw, Part, Table, facts
-from waza.report.words import NO_SUITE, SKIPPED, duration, grouped
-from waza.results.outcome import Outcome
+from waza.report.view import InvocationView, model_name, success_rate
+from waza.report.words import duration, grouped
 from waza.results.recommend import NO_DIFFERENCE
-from waza.results.verdict import NotStarted
 
 _NAMES = {
     "aggregate_score": "Aggregate",
@@ -24,17 +20,17 @@ _NAMES = {
 }
 
 
-class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One skill of a run over several: the results of its models, and whether all of them passed."""
-
-    skill: str
-    heads: tuple[SuiteResult, ...]
-    passed: bool
+def print_model_comparison(heads: Sequence[SuiteResult], draw: Draw) -> None:
+    """Draw the MODEL COMPARISON table."""
+    draw("MODEL COMPARISON", [compare_models(heads)])
 
 
-def print_model_comparison(outcomes: Sequence[Outcome], draw: Draw) -> None:
-    """Draw the MODEL COMPARISON table, sorted by model. Columns that no model has a figure for are left out."""
-    heads = sorted((outcome.head for outcome in outcomes), key=lambda head: head.config.model_id)
+def compare_models(heads: Sequence[SuiteResult]) -> Table:
+    """Return the results of one suite on several models as a table, sorted by model.
+
+    Columns that no model has a figure for are left out.
+    """
+    heads = sorted(heads, key=lambda head: head.config.model_id)
     usages = [head.summary.usage for head in heads]
     own = any(usage and usage.provider for usage in usages)
     titles = ["Model", "Score", "Success", "Duration", "Turns", "Tokens"]
@@ -42,19 +38,18 @@ def print_model_comparison(outcomes: Sequence[Outcome], draw: Draw) -> None:
         titles.append("Requests" if own else "Premium Reqs")
     if any(usage and usage.ai_credits is not None for usage in usages):
         titles.append("AI Credits")
-    lines = [[_cell(head, title) for title in titles] for head in heads]
-    draw("MODEL COMPARISON", [Table(titles, lines)])
+    return Table(titles, [[_cell(head, title) for title in titles] for head in heads])
 
 
 def _cell(head: SuiteResult, title: str) -> str:
     summary, usage = head.summary, head.summary.usage
     match title:
         case "Model":
-            return head.config.model_id or "(default)"
+            return model_name(head)
         case "Score":
             return decimal(summary.aggregate_score)
         case "Success":
-            return percent(summary.success_rate)
+            return success_rate(head)
         case "Duration":
             return duration(summary.duration_ms)
     if usage is None:
@@ -70,26 +65,21 @@ def _cell(head: SuiteResult, title: str) -> str:
             return f"{usage.premium_requests:.0f}"
 
 
-def print_skills_summary(
-    lines: Sequence[SkillLine], not_started: Sequence[NotStarted], without_suite: Sequence[str], draw: Draw
-) -> None:
+def print_skills_summary(view: InvocationView, draw: Draw) -> None:
     """Draw the MULTI-SKILL RUN SUMMARY: tasks passed over all models, the mean score, and what did not run."""
-    cells = []
-    for line in lines:
-        ends = [head.summary for head in line.heads]
-        total = sum(one.succeeded + one.failed + one.errors + one.skipped for one in ends)  # of the plan
-        passed = sum(head.summary.succeeded for head in line.heads)
-        scores = [head.summary.aggregate_score for head in line.heads]
-        cells.append(
-            (
-                line.skill,
-                "✅ Passed" if line.passed else "❌ Failed",
-                percent(passed / total if total else 0.0),
-                decimal(stats.mean(scores)),
-            )
+    cells = [
+        (
+            line.skill,
+            "✅ Passed" if line.passed else "❌ Failed",
+            percent(line.success_rate),
+            decimal(line.score),
         )
-    cells += [(one.name, "❌ Not started", "-", "-") for one in not_started]
-    cells += [(name, f"{SKIPPED} {NO_SUITE.capitalize()}", "-", "-") for name in without_suite]
+        for line in view.skills
+    ]
+    cells += [
+        (line.name, f"{line.mark} {line.word.capitalize()}", "-", "-")
+        for line in (*view.not_started, *view.without_suite)
+    ]
     draw("MULTI-SKILL RUN SUMMARY", [Table(("Skill", "Status", "Success", "Avg Score"), cells)])
 
 

@@ -1,4 +1,4 @@
-"""What reports say of a task, taken from its results while they pass by, without the transcripts."""
+"""What reports show of a task, taken from its results while they pass by, without the transcripts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from waza.kit.share import percent
 from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import Usage, add_usage
 from waza.model.result import SkillImpact, TaskResult, TaskStats, TrialResult, Validation
@@ -128,6 +129,28 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.retried or bool(self.stats and self.stats.flaky)
 
     @property
+    def first_try_rate(self) -> str:
+        """The pass@1 of a task of which a trial passed only on a later attempt, else ""."""
+        return f"pass@1 {percent(self.first_tries / self.runs, 0)}" if self.retried else ""
+
+    @property
+    def tags(self) -> list[str]:
+        """What there is to say of the task besides its status."""
+        known = (
+            ("golden", self.golden),
+            ("cached", self.cached),
+            ("judged again", self.rejudged),
+            ("flaky", self.flaky),
+            (self.first_try_rate, self.retried),
+        )
+        return [tag for tag, on in known if on]
+
+    @property
+    def first_error(self) -> str:
+        """The first error of its trials, else what kept the task from starting."""
+        return next((run.error for run in self.bad_runs if run.error), self.error)
+
+    @property
     def never_passed(self) -> bool:
         """Whether every one of several runs failed or errored."""
         return self.runs > 1 and len(self.bad_runs) == self.runs
@@ -191,6 +214,7 @@ def _run(run: TrialResult) -> RunRow:
     checks = list(_checks(run.validations or {}, run.error_msg))
     for checkpoint in run.checkpoints:
         checks += _checks(checkpoint.validations, run.error_msg, checkpoint.after_turn)
+    checks.sort(key=lambda check: (check.grader, check.after_turn))
     return RunRow(
         number=run.run_number,
         status=run.status,

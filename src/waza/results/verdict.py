@@ -37,9 +37,9 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
         return "passed" if self.passed else "not graded" if self.ungraded else "failed"
 
     @property
-    def shown(self) -> str:
-        """The same with its sign, as documents show it."""
-        return f"{'✅' if self.passed else '⚠' if self.ungraded else '❌'} {self.word}"
+    def mark(self) -> str:
+        """Its sign, as documents show it."""
+        return "✅" if self.passed else "⚠" if self.ungraded else "❌"
 
     @property
     def acceptable(self) -> bool:

@@ -19,13 +19,14 @@ from waza.model.result import (
     TriggerMetrics,
     TriggerResult,
 )
-from waza.report.console import print_report, trigger_failures
+from waza.report.console import print_report
+from waza.report.view import RunView
 from waza.results.outcome import Outcome
 
 
 def told(result: Outcome, **options: Any) -> str:
     lines = Lines()
-    print_report(result, lines.draw, **options)
+    print_report(RunView.of(result, "greeter"), lines.draw, **options)
     return lines.text
 
 
@@ -332,7 +333,7 @@ def test_trigger_tests_that_failed_are_named() -> None:
         TriggerResult(prompt="ship", should_trigger=True, did_trigger=False, error_msg="no answer"),
         TriggerResult(prompt="fine", should_trigger=True, did_trigger=True),
     ]
-    assert list(trigger_failures(results)) == [
+    assert RunView.of(outcome(task(), trigger_results=results), "greeter").trigger_failures == [
         '✗ "deploy it" should trigger: it did not trigger',
         '✗ "what is 2+2" should not trigger: it triggered',
         '⚠ "ship" should trigger: no answer',

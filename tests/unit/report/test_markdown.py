@@ -64,7 +64,7 @@ def test_a_document_has_summary_tasks_and_failures() -> None:
     assert "| Tasks | 3: 1 passed, 1 failed, 1 error |" in shown
     assert "| Task success rate | 33.3% (1 of 3 tasks) |" in shown
     assert "| Graded success rate | 50.0% (1 of 2, without errors and skipped tasks) |" in shown
-    assert "| Good | ✓ passed flaky | 1.00 | 1 of 1 (pass@1 0.0%) | 4ms |" in shown
+    assert "| Good | ✓ passed flaky | 1.00 | 1 of 1 (pass@1 0%) | 4ms |" in shown
     assert (
         "### Bad (failed)\n\nIt never passed: 0 of 2 trials.\n\n"
         "Without the skills it passed in 100.0% of its trials.\n\n"

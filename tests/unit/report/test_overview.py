@@ -8,10 +8,13 @@ from tests.unit.report.factory import Lines, outcome, run, suite, task
 from waza.model.observation import ToolEvent, Usage
 from waza.model.result import Pairwise, SkillImpact
 from waza.report.compare_table import print_comparison
-from waza.report.impact import print_baseline
-from waza.report.overview import SkillLine, print_model_comparison, print_recommendation, print_skills_summary
+from waza.report.console import print_report
+from waza.report.overview import print_model_comparison, print_recommendation, print_skills_summary
 from waza.report.table import table
+from waza.report.view import InvocationView, RunView
 from waza.results.compare import compare
+from waza.results.invocation import InvocationResults
+from waza.results.outcome import Outcome
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
 
@@ -33,8 +36,8 @@ def test_models_are_compared_in_order_of_their_ids() -> None:
     lines = Lines()
     print_model_comparison(
         [
-            outcome(task(), model="b"),
-            outcome(task("T", run(1, "failed")), model="a", summary={"usage": used}),
+            suite([task()], model="b"),
+            suite([task("T", run(1, "failed"))], model="a", summary={"usage": used}),
         ],
         lines.draw,
     )
@@ -48,23 +51,29 @@ def test_models_are_compared_in_order_of_their_ids() -> None:
     own = msgspec.structs.replace(used, provider="custom", ai_credits=None)
     lines = Lines()
     print_model_comparison(
-        [outcome(task(), model=model, summary={"usage": own}) for model in "ab"], lines.draw
+        [suite([task()], model=model, summary={"usage": own}) for model in "ab"], lines.draw
     )
     assert body(lines)[0].split() == ["Model", "Score", "Success", "Duration", "Turns", "Tokens", "Requests"]
 
 
-def test_skills_add_up_over_their_models() -> None:
-    heads = (suite([task("A"), task("B")]), suite([task("A"), task("B", run(1, "failed"))]))
+def test_a_model_that_did_not_come_to_its_end_has_no_success_rate() -> None:
     lines = Lines()
-    print_skills_summary(
-        [
-            SkillLine(skill="one", heads=heads, passed=False),
-            SkillLine(skill="two", heads=heads[:1], passed=True),
-        ],
-        [NotStarted(skill="six", model="m", why="the server is gone")],
-        ["bare"],
-        lines.draw,
+    cut = suite([task()], model="b", metadata={"run_status": "stopped"})
+    print_model_comparison([suite([task()], model="a"), cut], lines.draw)
+    assert [line.split()[2] for line in body(lines)[2:]] == ["100.0%", "not"]
+    assert "not known" in lines[-1]
+
+
+def test_skills_add_up_over_their_models() -> None:
+    fine, bad = outcome(task("A"), task("B")), outcome(task("A"), task("B", run(1, "failed")))
+    results = InvocationResults(
+        outcomes=(fine, bad, fine),
+        skills=("one", "one", "two"),
+        not_started=(NotStarted(skill="six", model="m", why="the server is gone"),),
+        without_suite=("bare",),
     )
+    lines = Lines()
+    print_skills_summary(InvocationView(results), lines.draw)
     assert lines[2] == "MULTI-SKILL RUN SUMMARY"
     assert [line.split() for line in body(lines)[2:]] == [
         ["one", "❌", "Failed", "75.0%", "0.75"],
@@ -103,6 +112,13 @@ def impact(before: float, after: float, pairwise: Pairwise | None = None) -> Ski
     )
 
 
+def skill_impact(found: Outcome) -> list[str]:
+    """The lines of the section, the last one of the report."""
+    lines = Lines()
+    print_report(RunView.of(found, "s"), lines.draw)
+    return lines[lines.index("SKILL IMPACT") + 2 :] if "SKILL IMPACT" in lines else []
+
+
 def test_skill_impact_of_each_task_and_overall() -> None:
     judged = Pairwise(winner="skill", magnitude="much-better", reasoning="", position_consistent=False)
     found = outcome(
@@ -112,10 +128,7 @@ def test_skill_impact_of_each_task_and_overall() -> None:
         is_baseline=True,
         baseline_outcome=suite([task("A", run(1, "failed")), task("B"), task("C", run(1, "failed"))]),
     )
-    lines = Lines()
-    print_baseline(found, lines.draw)
-    assert lines[2] == "SKILL IMPACT"
-    assert body(lines) == [
+    assert skill_impact(found) == [
         "With skills:     66.7%",
         "Without skills:  33.3%",
         "Delta:           +33.3 pp",
@@ -132,8 +145,7 @@ def test_skill_impact_of_each_task_and_overall() -> None:
 def test_verdicts_on_skills() -> None:
     def verdict_for(with_skills: bool, without: bool) -> str:
         tasks = [task("T", run(1, "passed" if passed else "failed")) for passed in (with_skills, without)]
-        lines = Lines()
-        print_baseline(outcome(tasks[0], baseline_outcome=suite(tasks[1:])), lines.draw)
+        lines = skill_impact(outcome(tasks[0], baseline_outcome=suite(tasks[1:])))
         return lines[-1].split(":")[1].strip()
 
     assert verdict_for(True, False) == "positive"
@@ -142,9 +154,7 @@ def test_verdicts_on_skills() -> None:
 
 
 def test_without_a_baseline_nothing_is_said() -> None:
-    lines = Lines()
-    print_baseline(outcome(task()), lines.draw)
-    assert lines == []
+    assert skill_impact(outcome(task())) == []
 
 
 def test_a_comparison_of_files() -> None:
@@ -191,6 +201,6 @@ def test_columns_of_tables_count_wide_characters_twice() -> None:
 def test_the_table_of_skills_counts_the_tasks_of_the_plan() -> None:
     drawn: list[object] = []
     head = suite([task("A"), task("B", status="skipped")], summary={"total_tests": 1})
-    line = SkillLine(skill="s", heads=(head,), passed=False)
-    print_skills_summary([line], (), (), lambda _, parts: drawn.extend(parts))
+    view = InvocationView(InvocationResults(outcomes=(Outcome.of(head),)))
+    print_skills_summary(view, lambda _, parts: drawn.extend(parts))
     assert "50.0%" in repr(drawn[0])

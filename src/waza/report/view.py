@@ -1,0 +1,376 @@
+"""What reports show: a finished run, and all runs of an invocation. Every figure and every line is made once, here.
+
+Console, HTML, JUnit, Markdown and GitHub comments draw from these views. They choose what they show and how it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from waza.kit import stats
+from waza.kit.share import decimal, differs, percent
+from waza.kit.text import pluralize
+from waza.model.observation import Usage, add_usage
+from waza.model.result import ConfidenceInterval, SuiteResult, TriggerResult
+from waza.report.impact import Impact, impact_of
+from waza.report.rows import TaskRow, counts, rows
+from waza.report.section import Table
+from waza.report.words import NO_SUITE, SKIPPED, grouped, one_line, status_mark
+from waza.results.ending import CUT_OFF, came_to_its_end
+from waza.results.invocation import InvocationResults, suite_name
+from waza.results.outcome import Outcome
+from waza.results.verdict import Gate, RunVerdict, gates
+
+Pairs = list[tuple[str, str]]
+"""Names and values, as people read them."""
+
+NOT_STARTED = "not started"
+NOT_KNOWN = "not known"
+_PROMPT = 100  # characters of a prompt of a trigger test
+_ERROR = 500  # characters of why there was no answer to it
+_STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # of k, for which pass@k is shown
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished run: one suite on one model.
+
+    `name` tells it apart from the other runs of its invocation. `head` is its results file without the tasks,
+    `tasks` are what reports show of those. `impact` is None without a baseline.
+    """
+
+    name: str
+    head: SuiteResult
+    verdict: RunVerdict
+    gates: tuple[Gate, ...]
+    tasks: tuple[TaskRow, ...]
+    impact: Impact | None
+
+    @classmethod
+    def of(cls, outcome: Outcome, name: str) -> RunView:
+        """Return the view of an outcome. Goes through the tasks once, and through those without the skills."""
+        head, found = outcome.head, rows(outcome.tasks())
+        return cls(
+            name=name,
+            head=head,
+            verdict=outcome.verdict,
+            gates=tuple(gates(head)),
+            tasks=tuple(found),
+            impact=impact_of(head, found, rows(outcome.baseline_tasks())),
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end."""
+        return came_to_its_end(self.head)
+
+    @property
+    def model(self) -> str:
+        """The model, for people."""
+        return model_name(self.head)
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of the suite."""
+        return list(self.head.metadata.get("warnings", ()))
+
+    @property
+    def failed(self) -> list[TaskRow]:
+        """The tasks that failed or errored."""
+        return [row for row in self.tasks if row.failed]
+
+    @property
+    def counts(self) -> str:
+        """How many tasks ended in which way."""
+        return counts(self.tasks)
+
+    def count(self, ending: str) -> int:
+        """Return how many tasks ended so."""
+        return sum(row.ending == ending for row in self.tasks)
+
+    @property
+    def rates(self) -> Pairs:
+        """The success rate, and the rate over graded tasks if the two differ.
+
+        Of a run that did not come to its end there is no rate: nobody knows what the rest would have done.
+        """
+        summary = self.head.summary
+        share = f"{summary.succeeded} of {pluralize(summary.total_tests, 'task')}"
+        if not self.complete:
+            cut = self.count(CUT_OFF)
+            rest = f"{cut} {CUT_OFF}" if cut else "but trials, trigger tests or hooks did not end"
+            return [("Task success rate", f"{NOT_KNOWN}; {share} that ran passed, {rest}")]
+        shown = [("Task success rate", f"{percent(summary.success_rate)} ({share})")]
+        graded = summary.graded_success_rate
+        if graded is not None and differs(graded, summary.success_rate):
+            of = summary.succeeded + summary.failed
+            note = f"{percent(graded)} ({summary.succeeded} of {of}, without errors and skipped tasks)"
+            shown.append(("Graded success rate", note))
+        return shown
+
+    @property
+    def scores(self) -> Pairs:
+        """The scores over all tasks."""
+        summary = self.head.summary
+        return [
+            ("Aggregate score", decimal(summary.aggregate_score)),
+            ("Min score", decimal(summary.min_score)),
+            ("Max score", decimal(summary.max_score)),
+            ("Std deviation", f"{summary.std_dev:.4f}"),
+        ]
+
+    @property
+    def statistics(self) -> Pairs:
+        """Intervals, and how likely several trials pass; nothing without figures."""
+        found = self.head.summary.statistics
+        if found is None:
+            return []
+        pairs = [("Score CI95", interval(found.bootstrap_ci))]
+        if found.success_rate_ci:
+            pairs.append(("Success rate CI95", interval(found.success_rate_ci)))
+        for name, values in (("Any of k passes", found.pass_at_k), ("All of k pass", found.pass_hat_k)):
+            steps = [k for k in range(1, len(values) + 1) if k in _STEPS or k == len(values)]
+            if steps:
+                pairs.append((name, ", ".join(f"{decimal(values[k - 1])} (k={k})" for k in steps)))
+        return pairs
+
+    @property
+    def groups(self) -> list[str]:
+        """A line for each group of tasks."""
+        return [
+            f"{one_line(group.name)}: {group.passed}/{group.total} passed"
+            f" ({percent(group.passed / group.total if group.total else 0.0)})  avg: {decimal(group.avg_score)}"
+            for group in self.head.summary.groups
+        ]
+
+    @property
+    def trigger_figures(self) -> Pairs:
+        """The figures of the trigger tests; nothing without them."""
+        found = self.head.trigger_metrics
+        if found is None:
+            return []
+        ratios = (("Precision", found.precision), ("Recall", found.recall), ("F1", found.f1))
+        return [
+            ("Accuracy", percent(found.accuracy)),
+            *([("Errors", str(found.errors))] if found.errors else []),
+            *((name, percent(ratio)) for name, ratio in ratios if ratio is not None),
+        ]
+
+    @property
+    def trigger_counts(self) -> str:
+        """How many trigger tests ended in which way; "" without them."""
+        found = self.head.trigger_metrics
+        if found is None:
+            return ""
+        return (
+            f"TP {found.true_positives}  FP {found.false_positives}"
+            f"  FN {found.false_negatives}  TN {found.true_negatives}"
+        )
+
+    @property
+    def trigger_failures(self) -> list[str]:
+        """A line for each prompt on which the skill did not do as it should: what was expected, and what happened."""
+        return list(_trigger_failures(self.head.trigger_results))
+
+    @property
+    def judging(self) -> Usage | None:
+        """What judges and responders used."""
+        return add_usage([row.judging for row in self.tasks])
+
+    @property
+    def usage(self) -> Usage | None:
+        """What agents, judges and responders used."""
+        return add_usage([self.head.summary.usage, self.judging])
+
+    @property
+    def usage_figures(self) -> Pairs:
+        """The usage of all, and the judges' part of it; nothing where it is not known."""
+        total, judges = self.usage, self.judging
+        if total is None:
+            return []
+        host = f" ({total.provider_host})" if total.provider_host else ""
+        requests = "Provider requests" if total.provider else "Premium requests"
+        tokens = grouped(judges.input_tokens + judges.output_tokens) if judges else ""
+        return [
+            *([("Provider", total.provider + host)] if total.provider else []),
+            *([(requests, f"{total.premium_requests:.0f}")] if total.premium_requests else []),
+            *([("AI credits", _credits(total.ai_credits))] if total.ai_credits is not None else []),
+            ("Turns", grouped(total.turns)),
+            ("Input tokens", grouped(total.input_tokens)),
+            ("Output tokens", grouped(total.output_tokens)),
+            ("Cached tokens read", grouped(total.cache_read_tokens)),
+            ("Cached tokens written", grouped(total.cache_write_tokens)),
+            ("Total tokens", grouped(total.input_tokens + total.output_tokens)),
+            *([("Judges' part", f"{tokens} tokens")] if judges else []),
+        ]
+
+    @property
+    def usage_by_model(self) -> Table | None:
+        """The usage of each model, where there are several."""
+        total = self.usage
+        if total is None or len(total.model_metrics) < 2:
+            return None
+        lines = [
+            (
+                name,
+                grouped(model.input_tokens),
+                grouped(model.output_tokens),
+                f"{model.request_count:.0f}",
+                _credits(model.ai_credits),
+            )
+            for name, model in sorted(total.model_metrics.items())
+        ]
+        return Table(("Model", "In", "Out", "Requests", "AI Credits"), lines)
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the overview of an invocation: a run, or what was not run.
+
+    `word` is the verdict, `not started` or `no suite`. `passed` and `score` are empty for what was not run; `why` says
+    what prevented it.
+    """
+
+    name: str
+    mark: str
+    word: str
+    passed: str = ""
+    score: str = ""
+    why: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The word with its mark."""
+        return f"{self.mark} {self.word}"
+
+
+class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One skill of an invocation: what the runs on its models come to.
+
+    `success_rate` is the share of all planned tasks that passed, `score` the mean over the runs.
+    """
+
+    skill: str
+    models: tuple[str, ...]
+    passed: bool
+    success_rate: float
+    score: float
+
+
+class InvocationView(msgspec.Struct, frozen=True):
+    """All runs of an invocation, and what of it was not run."""
+
+    results: InvocationResults
+
+    @property
+    def verdict(self) -> RunVerdict:
+        """The verdict over all of it."""
+        return self.results.verdict
+
+    @property
+    def single(self) -> bool:
+        """Whether one run is all that there is to show."""
+        return self.results.single
+
+    def runs(self) -> Iterator[RunView]:
+        """Yield the runs one at a time, so that the tasks of one alone are in memory."""
+        for name, outcome in self.results.named:
+            yield RunView.of(outcome, name)
+
+    @property
+    def lines(self) -> list[RunLine]:
+        """The overview: every run, then what was not run."""
+        return [*map(_run_line, self.results.named), *self.not_started, *self.without_suite]
+
+    @property
+    def not_started(self) -> list[RunLine]:
+        """What was to run and did not."""
+        return [
+            RunLine(name=one.name, mark="❌", word=NOT_STARTED, why=f"it did not run: {one.why}")
+            for one in self.results.not_started
+        ]
+
+    @property
+    def without_suite(self) -> list[RunLine]:
+        """The skills that were found and have no suite."""
+        why = "it has no suite: nothing of it was run"
+        return [
+            RunLine(name=name, mark=SKIPPED, word=NO_SUITE, why=why) for name in self.results.without_suite
+        ]
+
+    @property
+    def skills(self) -> list[SkillLine]:
+        """The skills that ran, each with what the runs on its models come to."""
+        absent = {one.skill for one in self.results.not_started}
+        found: dict[str, list[Outcome]] = {}
+        for skill, outcome in self._by_skill():
+            found.setdefault(skill, []).append(outcome)
+        return [_skill_line(skill, own, whole=skill not in absent) for skill, own in found.items()]
+
+    @property
+    def models(self) -> list[tuple[str, list[SuiteResult]]]:
+        """The suites that ran on several models, each with the results on them."""
+        found: dict[tuple[str, str], list[SuiteResult]] = {}
+        for skill, outcome in self._by_skill():
+            found.setdefault((skill, outcome.head.eval_name), []).append(outcome.head)
+        several = ((skill, heads) for (skill, _), heads in found.items() if len(heads) > 1)
+        return [(skill, heads) for skill, heads in several if len({one.config.model_id for one in heads}) > 1]
+
+    def _by_skill(self) -> Iterator[tuple[str, Outcome]]:
+        outcomes = self.results.outcomes
+        skills = self.results.skills or [suite_name(outcome.head) for outcome in outcomes]
+        return zip(skills, outcomes, strict=True)
+
+
+def model_name(head: SuiteResult) -> str:
+    """Return the model of a run, for people."""
+    return head.config.model_id or "(default)"
+
+
+def success_rate(head: SuiteResult) -> str:
+    """Return the success rate of a run; it is not known where the run did not come to its end."""
+    return percent(head.summary.success_rate) if came_to_its_end(head) else NOT_KNOWN
+
+
+def interval(found: ConfidenceInterval) -> str:
+    """Return a confidence interval as people read it."""
+    return f"[{decimal(found.lower)}, {decimal(found.upper)}]"
+
+
+def _run_line(named: tuple[str, Outcome]) -> RunLine:
+    name, outcome = named
+    verdict, summary = outcome.verdict, outcome.head.summary
+    return RunLine(
+        name=name,
+        mark=verdict.mark,
+        word=verdict.word,
+        passed=f"{summary.succeeded} of {summary.total_tests}",
+        score=decimal(summary.aggregate_score),
+    )
+
+
+def _skill_line(skill: str, outcomes: Sequence[Outcome], *, whole: bool) -> SkillLine:
+    ends = [outcome.head.summary for outcome in outcomes]
+    planned = sum(one.succeeded + one.failed + one.errors + one.skipped for one in ends)
+    return SkillLine(
+        skill=skill,
+        models=tuple(outcome.head.config.model_id for outcome in outcomes),
+        passed=whole and all(outcome.verdict.passed for outcome in outcomes),
+        success_rate=sum(one.succeeded for one in ends) / planned if planned else 0.0,
+        score=stats.mean([one.aggregate_score for one in ends]),
+    )
+
+
+def _trigger_failures(results: Sequence[TriggerResult]) -> Iterator[str]:
+    for one in results:
+        wanted = "should trigger" if one.should_trigger else "should not trigger"
+        prompt = f'"{one_line(one.prompt, _PROMPT)}"'
+        if one.error_msg:
+            yield f"{status_mark('error')} {prompt} {wanted}: {one_line(one.error_msg, _ERROR)}"
+        elif one.should_trigger != one.did_trigger:
+            seen = "it triggered" if one.did_trigger else "it did not trigger"
+            yield f"{status_mark('failed')} {prompt} {wanted}: {seen}"
+
+
+def _credits(credits_used: float | None) -> str:
+    return "n/a" if credits_used is None else f"{credits_used:.9f}"
