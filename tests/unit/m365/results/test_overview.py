@@ -9,6 +9,7 @@ from tests.unit.m365.documents import document
 
 from waza.m365.results import csv_report, html_report
 from waza.m365.results.overview import format_number, make_overview
+from waza.report.html_page import escape_text
 
 
 @pytest.mark.parametrize(("judge", "shown"), [("gpt-4o at host", "gpt-4o at host"), (["a", 1], "['a', 1]")])
@@ -21,7 +22,7 @@ def test_the_judge_stands_behind_the_agent(judge: Any, shown: str) -> None:
         ("Judge", shown),
         ("Program", "1"),
     )
-    assert f"Judge <b>{html_report.escape_text(shown)}</b>" in html_report.to_html(data)
+    assert f"Judge <b>{escape_text(shown)}</b>" in html_report.to_html(data)
     assert f"# Judge: {shown}\r\n" in csv_report.to_csv(data)
 
 

@@ -1,0 +1,139 @@
+"""The frame of HTML reports: one page that needs nothing else, no network and no other file.
+
+Whatever agents and graders wrote is text: it is escaped, and the page's own policy lets a browser run no script but
+ours. Without scripts everything is there, too, but for the filters.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from waza.kit.unsafe_text import escape_unsafe
+
+_THEME = "Dark or light"
+
+
+def make_page(title: str, header: Iterable[str], main: Iterable[str], style: str) -> str:
+    """Return a page; `header` and `main` are HTML, `style` is CSS besides that of the frame."""
+    theme = element("button", "◐", type="button", id="theme", aria_label=_THEME, title=_THEME, hidden="")
+    body = [
+        element("header", *header, theme),
+        element("main", *main),
+        f"<script>{_read('page.js')}</script>",
+    ]
+    head = _head(title, style)
+    return "\n".join(["<!doctype html>", '<html lang="en">', head, element("body", *body), "</html>", ""])
+
+
+def _head(title: str, style: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(_read("page.js").encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    return element(
+        "head",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        element("title", escape_text(title)),
+        f"<style>{_read('page.css')}{style}</style>",
+    )
+
+
+@cache
+def _read(file: str) -> str:
+    return Path(__file__).with_name(file).read_text(encoding="utf-8")
+
+
+def escape_text(value: object) -> str:
+    r"""Return any value as HTML that shows just its text; what cannot be seen becomes an escape such as \x1b."""
+    return escape(escape_unsafe(str(value)))
+
+
+def element(name: str, *content: str, **attributes: str | None) -> str:
+    """Return an element. `content` is HTML; attributes are text (None: left out), a `_` at their end is cut."""
+    own = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape_text(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{own}>{''.join(content)}</{name}>"
+
+
+def make_table(head: Iterable[str], rows: Iterable[str], name: str) -> str:
+    """Return a table of these cells and rows, which are HTML; `name` are its classes."""
+    return element("table", element("thead", element("tr", *head)), element("tbody", *rows), class_=name)
+
+
+def make_bar(tones: Iterable[tuple[str, int]]) -> str:
+    """Return a bar of shares, each a tone and a count; the numbers must be beside it."""
+    parts = [element("i", class_=tone, style=f"flex:{count}") for tone, count in tones if count]
+    return element("div", *parts, class_="bar", aria_hidden="true")
+
+
+def make_facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return names and values as a line of facts."""
+    items = [
+        element("li", f"{escape_text(name)} ", element("b", escape_text(value))) for name, value in pairs
+    ]
+    return element("ul", *items, class_="facts")
+
+
+def make_legend(lines: Iterable[tuple[str, str, int, str]]) -> str:
+    """Return counts of statuses with their meanings; a line is a tone, a status, its count and its meaning."""
+    parts = [
+        element(
+            "div",
+            element("dt", element("b", str(count)), f" {status}"),
+            element("dd", meaning),
+            class_=tone if count else "none",
+        )
+        for tone, status, count, meaning in lines
+    ]
+    return element("dl", *parts, class_="legend")
+
+
+def make_tools(noun: str, buttons: Iterable[tuple[str, str, int]], *others: str) -> str:
+    """Return what only the script can serve, which shows it: filters of items by status and by words.
+
+    A button is a tone, a status and its count; `others` are further controls, as HTML. Items are all elements with
+    `data-item`, a key, and `data-status`; `noun` is what they are called.
+    """
+    status = [
+        element(
+            "button",
+            f"{name} {count}",
+            type="button",
+            class_=tone,
+            data_show=name,
+            aria_pressed=str(name == "all").lower(),
+        )
+        for tone, name, count in buttons
+        if count or name == "all"
+    ]
+    return element(
+        "search",
+        element("div", *status, role="group", aria_label="Status"),
+        f'<input id="words" type="search" placeholder="Search" autocomplete="off" aria-label="Search {noun}">',
+        *others,
+        element("button", "Expand all", type="button", id="fold"),
+        element("output", id="shown"),
+        id="tools",
+        aria_label=noun.capitalize(),
+        data_noun=noun,
+        hidden="",
+    )
+
+
+def make_select(name: str, label: str, options: Mapping[str, str]) -> str:
+    """Return a choice between options, values and how they are shown."""
+    choices = [element("option", escape_text(shown), value=value) for value, shown in options.items()]
+    return element("select", *choices, id=name, aria_label=label, autocomplete="off")
+
+
+def make_text(label: str, text: str, width: str | None = None) -> str:
+    """Return a text under its label, as a part of a `dl` of the class `texts`."""
+    return element("div", element("dt", label), element("dd", escape_text(text)), class_=width)
