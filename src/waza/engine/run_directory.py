@@ -113,7 +113,9 @@ class RunDirectory:
         if self.temporary is None:
             self.saved = None
             try:
-                write_atomic(self.journal.results, encode(outcome))
+                # A killed write leaves its temporary file where the next run finds it.
+                runs = self.journal.directory.parent
+                write_atomic(self.journal.results, encode(outcome), temporary_in=runs)
             except WazaError as error:
                 return str(error)
             self.saved = self.journal.results

@@ -123,6 +123,12 @@ LABELLED: Mapping[str, str] = {
         rf"""\b(?:curl|wget|http|https)\s(?:[^\n|;&]*?\s)?(?:-u|--user|-a)[\s=]*(?:{_QUOTE})?([^\s"':\\]+:[^\s"'`|;&\\]{{3,}})"""
     ),
     "redis_option": rf"""\bredis-cli\s(?:[^\n|;&]*?\s)?-a\s+(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})""",
+    "htpasswd_argument": (
+        rf"""\bhtpasswd\s(?:[^\n|;&]*?\s)?-\w*b\w*(?:\s+-\S+)*(?:\s+[^\s|;&<>-][^\s|;&<>]*){{1,3}}\s+(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})"""
+    ),
+    "openssl_option": (
+        rf"""\bopenssl\s(?:[^\n|;&]*?\s)?(?:-[kK]\s+|-pass(?:in|out)?\s+pass:)(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})"""
+    ),
     "quoted": rf"""{_NAME}(?:{_QUOTE})?\s*(?:=>|:=|[:=])\s*[bru]?{_QUOTE}([^\s"'\\]{{4,}}){_QUOTE}""",
     "assignment": rf"{_NAME}=({_VALUE}{{4,}}){_CALL}",
     "variable": rf"{_VARIABLE}=({_VALUE}{{8,}}){_CALL}",

@@ -32,19 +32,24 @@ _STALE_AFTER = 3600.0  # seconds; no write takes that long
 _checked_folders: set[Path] = set()
 
 
-def write_atomic(path: Path, data: bytes | Iterable[bytes], *, private: bool = False) -> None:
+def write_atomic(
+    path: Path, data: bytes | Iterable[bytes], *, private: bool = False, temporary_in: Path | None = None
+) -> None:
     """Write a file so that readers see the old content or all of the new one, also after a crash.
 
     Parent directories are made. A symbolic link is followed. What is no regular file (`/dev/stdout`, a
     pipe) is written to directly. A `private` file can be read by its owner alone. Raises WazaError naming the file;
     nothing half-written is left.
+
+    The temporary file of a write that is killed stays until a later process writes into the same folder. So where
+    nobody writes again, `temporary_in` names another folder, on the same file system, that later processes write to.
     """
     chunks = (data,) if isinstance(data, bytes) else data
     try:
         if _is_stream(path):
             _write_stream(path, chunks)
         else:
-            _replace(Path(os.path.realpath(path)), chunks, 0o600 if private else 0o666)
+            _replace(Path(os.path.realpath(path)), chunks, 0o600 if private else 0o666, temporary_in)
     except OSError as error:
         raise write_error(path, error) from error
 
@@ -69,10 +74,11 @@ def _write_stream(path: Path, chunks: Iterable[bytes]) -> None:
         os.close(descriptor)
 
 
-def _replace(path: Path, chunks: Iterable[bytes], mode: int) -> None:
+def _replace(path: Path, chunks: Iterable[bytes], mode: int, temporary_in: Path | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    _clear_remains(path.parent)
-    temporary = path.parent / f".waza-{secrets.token_hex(8)}.tmp"
+    folder = temporary_in or path.parent
+    _clear_remains(folder)
+    temporary = folder / f".waza-{secrets.token_hex(8)}.tmp"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
         with os.fdopen(descriptor, "wb") as file:

@@ -53,8 +53,9 @@ _SECRET_ENDINGS = ("-pwd", "-pass", "-pat", "-creds")
 _SHORTEST = 6  # no rule matches a shorter text
 _SHORTEST_SECRET = 8
 _SHORTEST_MIXED = 6  # of letters and digits, which no harmless word is
-_LONGEST_ENCODED = 4096
+_LONGEST_PATTERN = 4096  # characters of a secret
 _MOST_ESCAPED = 4000  # characters of all secrets together that may be escaped; more would make searches slow
+_BEGINNING = 100  # characters of a long secret that make a text suspicious
 _DEEPEST = 200
 _IN_HTML = {
     "&": ("&amp;",), "<": ("&lt;",), ">": ("&gt;",), '"': ("&quot;", "&#34;"), "'": ("&#x27;", "&#39;", "&apos;"),
@@ -81,8 +82,9 @@ class Redactor:
         """
         for pattern in (extra_rules or {}).values():
             compile_pattern(pattern)
-        results = [*_forms(secrets), *SHAPES.values()]
-        self._results = _Rules(results)
+        forms, self._texts = _forms(secrets)
+        results = [*forms, *SHAPES.values()]
+        self._results = _Rules(results, self._texts)
         self._full_patterns = [*results, *FULL_SHAPES.values(), *(extra_rules or {}).values()]
 
     @classmethod
@@ -102,7 +104,7 @@ class Redactor:
 
     @cached_property
     def _full(self) -> _Rules:
-        return _Rules(self._full_patterns)  # which takes long, and most runs have no need of it
+        return _Rules(self._full_patterns, self._texts)  # which takes long, and most runs have no need of it
 
     def text(self, text: str) -> str:
         """Return the text for results; the same object if nothing was found."""
@@ -138,12 +140,12 @@ class Redactor:
         return _walk(value, self.full_text, KEY_DENY_LIST)
 
 
-def redact_args(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """Return the arguments of a recorded command without secrets.
+def redact_args(program: str, args: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """Return the arguments of a recorded call of a program without secrets.
 
     An option with a secret name (`--api-token`, `-password`) loses its value: with `=` what follows the
     sign, otherwise the option and the next argument as a whole. In every other argument secret values of
-    `env` and shapes of credentials are replaced.
+    `env`, shapes of credentials, and what the program takes for a secret (`curl -u NAME:PASSWORD`) are replaced.
     """
     redactor = Redactor.for_environment(env)
     tokens = compile_alternatives(f"(?i){SHAPES[name]}" for name in _ARGUMENT_RULES)
@@ -159,18 +161,19 @@ def redact_args(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
         else:
             clean.append(substitute(tokens, _placeholder, redactor.text(arg)))
         hide_next = secret and not equals
-    return clean
+    return _without(_argument_secrets([program, *args]), clean)
 
 
 class _Rules:
-    """Rules of what to redact: patterns of secrets, values behind labels, and lines of base64.
+    """Rules of what to redact: long secrets, patterns of secrets, values behind labels, and lines of base64.
 
     `suspicious` matches wherever there may be any of it, so that most texts need one search only.
     """
 
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = patterns
-        self.suspicious = compile_alternatives([*patterns, *LABELLED.values(), _WRAPPED])
+    def __init__(self, patterns: Sequence[str], texts: Sequence[str]) -> None:
+        self._patterns, self._texts = patterns, texts
+        beginnings = {literal(text[:_BEGINNING]) for text in texts}
+        self.suspicious = compile_alternatives([*patterns, *beginnings, *LABELLED.values(), _WRAPPED])
 
     @cached_property
     def _secrets(self) -> Pattern:
@@ -180,9 +183,11 @@ class _Rules:
         """Return the text without secrets; the same object if it has no secrets."""
         if len(text) < _SHORTEST or not self.suspicious.search(text):
             return text
-        clean = substitute_groups(
-            _labelled(), _unless_harmless, substitute(self._secrets, _placeholder, text)
-        )
+        clean = text
+        for secret in self._texts:
+            clean = clean.replace(secret, PLACEHOLDER)
+        clean = substitute(self._secrets, _placeholder, clean)
+        clean = substitute_groups(_labelled(), _unless_harmless, clean)
         clean = substitute(compile_alternatives([_WRAPPED]), partial(_unwrapped, self._secrets), clean)
         return text if clean == text else clean
 
@@ -271,9 +276,16 @@ def _walk(value: Any, redact: Callable[[str], str], deny_list: Sequence[str], de
     if isinstance(value, dict):
         return _walk_map(value, redact, deny_list, depth)
     items = [_walk(item, redact, deny_list, depth + 1) for item in value]
-    for secret in _argument_secrets(value):
-        items = [item.replace(secret, PLACEHOLDER) if isinstance(item, str) else item for item in items]
+    items = _without(_argument_secrets(value), items)
     return value if all(map(is_, items, value)) else type(value)(items)
+
+
+def _without(secrets: Sequence[str], items: Sequence[Any]) -> list[Any]:
+    """Return the items with the secrets in their texts replaced."""
+    clean = list(items)
+    for secret in secrets:
+        clean = [item.replace(secret, PLACEHOLDER) if isinstance(item, str) else item for item in clean]
+    return clean
 
 
 def _argument_secrets(words: Sequence[Any]) -> list[str]:
@@ -340,20 +352,26 @@ def _is_harmless(value: str) -> bool:
     return os.path.isabs(value) and os.path.exists(value)  # noqa: PTH110, PTH117  see above
 
 
-def _forms(secrets: Sequence[str]) -> Iterator[str]:
-    """Return patterns for secrets as they are or escaped, however often, and in base64; fewer for the longest."""
+def _forms(secrets: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return patterns for secrets as they are or escaped, however often, and in base64; and the longest as texts.
+
+    A pattern of a long text takes the time of its square. So the longest are given as they are, and as JSON and URLs
+    write them, the longer first.
+    """
     room = _MOST_ESCAPED
+    patterns, texts = list[str](), set[str]()
     for secret in sorted(secrets, key=len):
         room -= sum(not _is_plain(char) for char in secret)
-        if room >= 0:
-            yield "".join(map(_escaped, secret))
+        if room >= 0 and len(secret) <= _LONGEST_PATTERN:
+            patterns.append("".join(map(_escaped, secret)))
         else:
             in_json = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
-            yield from map(literal, {secret, *in_json, quote(secret, safe="", errors="surrogatepass")})
-        if len(secret) <= _LONGEST_ENCODED:
+            texts.update((secret, *in_json, quote(secret, safe="", errors="surrogatepass")))
+        if len(secret) <= _LONGEST_PATTERN:
             for stable in _base64_cores(secret.encode("utf-8", "surrogatepass")):
                 core = "".join(map(_in_base64, stable))
-                yield f"{core}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}"
+                patterns.append(f"{core}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}")
+    return patterns, sorted(texts, key=len, reverse=True)
 
 
 def _is_plain(char: str) -> bool:

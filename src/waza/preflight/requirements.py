@@ -139,7 +139,10 @@ def _shape(requirement: Requirement, twins: Sequence[str], path: Path) -> Iterat
     elif requirement.id in twins:
         message = f"duplicate id {requirement.id!r} in this task"
         yield Gap(INVALID, "invalid", (*path, "id"), message, "give each requirement its own id")
-    if requirement.category not in CATEGORIES:
+    if not requirement.category:
+        hint = f"add category: {' or '.join(CATEGORIES)}"
+        yield Gap(INVALID, "invalid", path, "'category' is missing", hint)
+    elif requirement.category not in CATEGORIES:
         message = f"{requirement.category!r} is not a category"
         hint = did_you_mean(requirement.category, CATEGORIES)
         yield Gap(INVALID, "invalid", (*path, "category"), message, hint)

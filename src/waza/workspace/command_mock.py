@@ -74,7 +74,7 @@ def redact_call(call: ProgramCall) -> list[str]:
     """Return the arguments of a call without secrets, for records and messages."""
     environment = {**os.environ, **call.environment}
     redactor = Redactor.for_environment(environment)
-    return [redactor.full_text(arg) for arg in redact_args(call.argv, environment)]
+    return [redactor.full_text(arg) for arg in redact_args(call.name, call.argv, environment)]
 
 
 class _Response:

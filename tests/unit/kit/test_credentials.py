@@ -115,6 +115,8 @@ LABELS = {
         ["machine learning login form password required", "login u password field"],
     ),
     "docker_auth": (['{"auth": "SECRET"}', '{\\"auth\\": \\"SECRET\\"}'], ['{"auth": "required"}', '{"auth": "deadbeef"}', '{"auth": "oauth2authentication1"}']),
+    "htpasswd_argument": (["htpasswd -b users me SECRET", "htpasswd -nb me SECRET > users", "htpasswd -bBC 10 users me SECRET", "htpasswd -bB users me SECRET && echo"], ["htpasswd users someone", "htpasswd -D users someone"]),
+    "openssl_option": (["openssl enc -aes-256-cbc -k SECRET -in a", "openssl rsa -passin pass:SECRET -in key.pem"], ["openssl x509 -in file -key file.pem", "openssl rsa -passin env:NAME"]),
     "redis_option": (["redis-cli -a SECRET ping"], ["ls -a SECRET_dir"]),
 }  # fmt: skip
 VALUES = {

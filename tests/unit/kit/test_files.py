@@ -317,3 +317,18 @@ def test_what_a_killed_write_left_is_cleared_by_a_later_process_and_nothing_else
     monkeypatch.setattr(files, "_checked_folders", set())
     write_atomic(tmp_path / "results.json", b"{}")
     assert {path.name for path in tmp_path.iterdir()} == {*list(ages)[1:], "results.json"}
+
+
+def test_the_temporary_file_of_a_write_can_be_where_later_processes_look(tmp_path: Path):
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    seen: list[str] = []
+
+    def chunks():
+        seen.extend(path.name for path in runs.iterdir())
+        yield b"{}"
+
+    write_atomic(runs / "run-1" / "results.json", chunks(), temporary_in=runs)
+    assert "run-1" in seen
+    assert any(name.endswith(".tmp") for name in seen)
+    assert sorted(runs.rglob("*")) == [runs / "run-1", runs / "run-1" / "results.json"]

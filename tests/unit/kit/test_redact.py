@@ -376,7 +376,23 @@ def test_an_extra_rule_that_cannot_be_compiled_is_refused() -> None:
     ],
 )
 def test_recorded_arguments_lose_their_secrets(args: list[str], clean: list[str]) -> None:
-    assert redact_args(args, {"FAKE_TOKEN": "hunter2-hunter2"}) == clean
+    assert redact_args("program", args, {"FAKE_TOKEN": "hunter2-hunter2"}) == clean
+
+
+@pytest.mark.parametrize(
+    ("program", "args", "clean"),
+    [
+        ("curl", ["-u", "me:hunter22", "http://h"], ["-u", PLACEHOLDER, "http://h"]),
+        ("mysql", ["-phunter22", "db"], [f"-p{PLACEHOLDER}", "db"]),
+        ("docker", ["login", "-u", "me", "-p", "hunter22"], ["login", "-u", "me", "-p", PLACEHOLDER]),
+        ("htpasswd", ["-b", "file", "me", "hunter22"], ["-b", "file", "me", PLACEHOLDER]),
+        ("ls", ["-u", "me:hunter22"], ["-u", "me:hunter22"]),
+    ],
+)
+def test_recorded_arguments_lose_what_their_program_takes_for_a_secret(
+    program: str, args: list[str], clean: list[str]
+) -> None:
+    assert redact_args(program, args, {}) == clean
 
 
 @pytest.mark.parametrize(
