@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.browser.looks import CONTRAST, is_bright
 from tests.browser.reports import HOSTILE, LINK, STATUSES
 
 from waza.kit.unsafe_text import escape_unsafe
@@ -28,29 +29,6 @@ ITEMS = """() => {
     })),
   }));
 }"""
-
-# The least contrast of texts with what is behind them (WCAG 2.2, success criterion 1.4.3), and where it is.
-CONTRAST = """() => {
-  const rgb = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const light = (colour) => rgb(colour).slice(0, 3).map((part) => part / 255)
-    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = (element) => {
-    for (let one = element; one; one = one.parentElement) {
-      const colour = getComputedStyle(one).backgroundColor;
-      if (rgb(colour)[3] !== 0) return colour;
-    }
-    return "rgb(255, 255, 255)"; // paper
-  };
-  const found = [...document.body.querySelectorAll("*")]
-    .filter((one) => one.checkVisibility() && [...one.childNodes].some((node) => node.nodeType === 3))
-    .map((one) => {
-      const lights = [light(getComputedStyle(one).color), light(behind(one))].sort((a, b) => b - a);
-      return [(lights[0] + 0.05) / (lights[1] + 0.05), one.outerHTML.slice(0, 80)];
-    });
-  return [found.length, ...found.sort((a, b) => a[0] - b[0])[0]];
-}"""
-
 
 # In how many lines each name of an evaluator stands, and how far each number is from its scale, in pixels.
 ROOM = """() => {
@@ -204,7 +182,7 @@ def test_it_is_readable_on_every_screen(view, mixed, scheme, width):
     texts, contrast, where = page.evaluate(CONTRAST)
     assert texts > 150
     assert contrast >= 4.5, where
-    assert brightness(page) == (scheme == "light")
+    assert is_bright(page) == (scheme == "light")
 
 
 def test_names_and_numbers_have_room(view, tmp_path):
@@ -222,12 +200,6 @@ def test_names_and_numbers_have_room(view, tmp_path):
     lines, (space,) = page.evaluate(ROOM)
     assert lines == [1] * 6
     assert space > 5
-
-
-def brightness(page: Page) -> bool:
-    """Whether the page is bright."""
-    colour: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    return sum(map(int, re.findall(r"\d+", colour)[:3])) > 3 * 128
 
 
 def test_headings_landmarks_and_names_are_there_for_who_cannot_see(view, mixed):

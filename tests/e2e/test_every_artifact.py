@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 from tests.support.live import Project
+from tests.support.page import Page
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
 SAYS = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
 PASSES = "inputs: {prompt: p}\nmock: {output: hello}"
 FAILS = "inputs: {prompt: p}\nmock: {output: nothing}"
 WAITS = "inputs: {prompt: p}\nmock: {output: hello, delay_ms: 100000000}"
-REPORTS = ("--reporter", "junit:j.xml", "--reporter", "markdown:m.md", "-o", "r.json")
+REPORTS = (
+    *("--reporter", "junit:j.xml", "--reporter", "markdown:m.md", "--reporter", "html:h.html"),
+    *("-o", "r.json"),
+)
 
 
 def junit(root: Path) -> ET.Element:
@@ -24,6 +28,10 @@ def junit(root: Path) -> ET.Element:
 
 def markdown(root: Path) -> str:
     return (root / "m.md").read_text(encoding="utf-8")
+
+
+def html(root: Path) -> Page:
+    return Page((root / "h.html").read_text(encoding="utf-8"))
 
 
 def comment(root: Path, *args: str | Path) -> str:
@@ -74,6 +82,9 @@ def test_a_ratio_of_no_cases_is_shown_nowhere_and_its_gate_does_not_pass(tmp_pat
     assert '"say hi" should trigger: it did not trigger' in (failure.text or "")
     assert "| Gate trigger\\_precision | failed: no data |" in markdown(tmp_path)
     assert "\n- gate trigger\\_precision: no data\n" in comment(tmp_path, suite)
+    assert reason in html(tmp_path).lines
+    assert "trigger_precision | failed | no data" in html(tmp_path).after("Gates")
+    assert not any(line.startswith("Precision") for line in html(tmp_path).lines)
 
 
 @pytest.mark.parametrize("args", [(), ("--discover", ".")])
@@ -92,6 +103,7 @@ def test_a_skill_without_a_suite_is_in_every_artifact(
     assert max(path.name for path in (tmp_path / "each").iterdir()).startswith("cy_")
     assert "| cy | ○ no suite | - | - |\n" in markdown(tmp_path)
     assert "| cy | ○ no suite | - | - |\n" in comment(tmp_path, *args)
+    assert "cy | no suite | | | it has no suite: nothing of it was run" in html(tmp_path).after("Runs")
     file = tmp_path / ("r.json" if names == ("ada",) else "r_ada.json")
     assert results(file)["metadata"]["invocation"]["without_suite"] == ["cy"]
     if len(names) > 1:
@@ -106,6 +118,9 @@ def test_cases_of_two_models_have_classes_of_their_own(tmp_path: Path):
     for models, classes in ((("m",), ["greeter"]), (("m", "n"), ["greeter on m", "greeter on n"])):
         waza("run", suite, *(f"--model={model}" for model in models), *REPORTS, cwd=tmp_path)
         assert [one.attrib["classname"] for one in junit(tmp_path).iter("testcase")] == classes
+        headings = [text for text in html(tmp_path).text.get("h2", []) if text.startswith("greeter on ")]
+        assert headings == (classes if len(models) > 1 else [])
+        assert ("Models of greeter" in html(tmp_path).lines) == (len(models) > 1)
 
 
 def test_classes_do_not_hang_on_which_models_could_start(project: Project):
@@ -117,6 +132,10 @@ def test_classes_do_not_hang_on_which_models_could_start(project: Project):
     root = project.home
     assert case(root, "a").attrib["classname"] == "greeter on m"
     assert child(case(root, "greeter on n"), "error").attrib["type"] == "NotStarted"
+    runs = html(root).after("Runs")
+    assert runs[1].startswith("greeter on m | failed | 0 of 0")
+    assert runs[2] == "greeter on n | not started | | | it did not run: interrupted"
+    assert "Models of greeter" not in runs, "what is cut off cannot be compared"
 
 
 def test_trials_are_counted_of_those_that_were_planned(project: Project):
@@ -130,6 +149,8 @@ def test_trials_are_counted_of_those_that_were_planned(project: Project):
     assert "in the output [trial 1 of 2]" in ended.out
     assert (child(case(root, "a"), "failure").text or "").startswith("Trial 1/2 (failed)\n")
     assert "- Trial 1/2 (failed)" in markdown(root)
+    assert "Trial 1 of 2 failed" in html(root).after("Failures")
+    assert "1 of 2 trials did not run." in html(root).after("Failures")
 
 
 def test_suites_of_one_name_are_told_apart_by_the_skills_that_they_were_found_by(tmp_path: Path):
@@ -143,17 +164,31 @@ def test_suites_of_one_name_are_told_apart_by_the_skills_that_they_were_found_by
     assert classes == ["ada on test-model", "bob on test-model"]
     assert "| ada on test-model | ✅ passed | 1 of 1 |" in markdown(tmp_path)
     assert "| bob on test-model | ❌ failed | 0 of 1 |" in markdown(tmp_path)
+    runs = html(tmp_path).after("Runs")
+    assert runs[1:3] == [
+        "ada on test-model | passed | 1 of 1 | 1.00",
+        "bob on test-model | failed | 0 of 1 | 0.00",
+    ]
+    assert [line for line in runs[3:] if line in ("ada on test-model", "bob on test-model")] == [
+        "ada on test-model",
+        "bob on test-model",
+    ]
     headings = [line for line in markdown(tmp_path).splitlines() if line.startswith("## ")]
     assert headings == ["## ada on test-model", "## bob on test-model"]
 
 
-def test_junit_names_the_trials_that_did_not_pass_and_the_prompts_that_misfired(tmp_path: Path):
+def misfiring(tmp_path: Path) -> None:
+    """A task of three trials, of which the first passes, and two trigger tests that fail."""
     task = "inputs: {prompt: p}\nmock: {executions: [{output: hello}, {output: bad}, {error: it fell over}]}"
     head = f"mock: {{triggers: {{say hi: false, say no: true}}}}\n{SAYS}"
     suite = mock_suite(tmp_path, {"a": task}, head, ["trials_per_task: 3"])
     prompts = "should_trigger_prompts: [{prompt: say hi}]\nshould_not_trigger_prompts: [{prompt: say no}]"
     write_tree(tmp_path, {"trigger_tests.yaml": f"skill: s\n{prompts}\n"})
     assert waza("run", suite, *REPORTS, cwd=tmp_path).code == 1
+
+
+def test_junit_names_the_trials_that_did_not_pass_and_the_prompts_that_misfired(tmp_path: Path):
+    misfiring(tmp_path)
     lines = (child(case(tmp_path, "a"), "failure").text or "").splitlines()
     assert lines[0] == "Trial 2/3 (failed)"
     assert lines[1].startswith("[FAIL] says (text): score=0.00")
@@ -162,6 +197,18 @@ def test_junit_names_the_trials_that_did_not_pass_and_the_prompts_that_misfired(
     assert [line for line in (told.text or "").splitlines() if line.startswith("trigger test")] == [
         'trigger test: ✗ "say hi" should trigger: it did not trigger',
         'trigger test: ✗ "say no" should not trigger: it triggered',
+    ]
+
+
+def test_html_names_the_trials_that_did_not_pass_and_the_prompts_that_misfired(tmp_path: Path):
+    misfiring(tmp_path)
+    lines = html(tmp_path).after("Failures")
+    trials = [line for line in lines if line.startswith("Trial ")]
+    assert trials == ["Trial 2 of 3 failed", "Trial 3 of 3 error"]
+    assert "it fell over" in lines
+    assert [line for line in html(tmp_path).after("Trigger tests") if " trigger: " in line] == [
+        '✗ "say hi" should trigger: it did not trigger',
+        '✗ "say no" should not trigger: it triggered',
     ]
 
 
@@ -204,6 +251,13 @@ def test_a_task_that_was_cut_off_is_called_so_in_every_artifact(project: Project
     assert "| Tasks | 1: 0 passed, 0 failed, 0 errors, 2 cut off |" in markdown(root)
     assert "| a | ○ cut off |" in markdown(root)
     assert "| b | ○ cut off |" in markdown(root)
+    assert html(root).after("Tasks")[1:3] == [
+        "a | cut off 1 of 2 trials did not run | 1.00 | 1 of 2 | 0s",
+        "b | cut off 2 of 2 trials did not run | - | 0 of 2 | -",
+    ]
+    assert "2 cut off" in html(root).lines
+    (rate,) = [line for line in html(root).lines if line.startswith("Task success rate")]
+    assert rate == "Task success rate | not known; 0 of 1 task that ran passed, 2 cut off"
 
 
 def test_a_task_that_fail_fast_kept_from_starting_is_called_so_in_every_artifact(tmp_path: Path):
@@ -217,6 +271,8 @@ def test_a_task_that_fail_fast_kept_from_starting_is_called_so_in_every_artifact
     assert "| b | ○ cut off |" in markdown(tmp_path)
     assert "1 failed, 0 errors, 1 cut off" in markdown(tmp_path)
     assert "| b | 0.00 | ○ cut off | - |" in comment(tmp_path, suite)
+    assert "1 cut off" in html(tmp_path).lines
+    assert html(tmp_path).after("Tasks")[2].startswith("b | cut off")
     lines = session_log(tmp_path / "log")
     assert [line["data"]["message"] for line in lines if line["type"] == "error"] == [
         "stopped: fail_fast: a task did not pass"
@@ -252,6 +308,7 @@ def test_what_went_wrong_without_the_skills_is_in_every_artifact(tmp_path: Path)
     told = miss.split(":")[0]
     assert told in markdown(tmp_path).split("## Skill impact")[1]
     assert told in (child(case(tmp_path, "gate baseline"), "failure").text or "")
+    assert any(line.startswith(told) for line in html(tmp_path).after("Skill impact"))
     (tmp_path / "first").unlink()
     assert told in comment(tmp_path, suite, "--baseline").split("### Skill Impact")[1]
 
@@ -267,6 +324,7 @@ def test_why_a_judge_reached_no_verdict_is_told_once_a_trial(tmp_path: Path):
     assert markdown(tmp_path).count(why) == 1
     assert comment(tmp_path, suite).count(why) == 1
     assert (child(case(tmp_path, "a"), "error").text or "").count(why) == 1
+    assert "\n".join(html(tmp_path).lines).count(why) == 1
 
 
 def test_a_results_file_tells_the_verdict_of_its_run_from_that_of_the_invocation(tmp_path: Path):
@@ -280,6 +338,7 @@ def test_a_results_file_tells_the_verdict_of_its_run_from_that_of_the_invocation
     whole = {"passed": False, "reasons": [f"bob on test-model: {failed}"]}
     assert [one["invocation"] for one in metadata.values()] == [{"verdict": whole}, {"verdict": whole}]
     assert results(tmp_path / "r_summary.json")["verdict"] == whole
+    assert html(tmp_path).lines[:3] == ["Waza results", "✗ Failed", f"bob on test-model: {failed}"]
     for file in (tmp_path / ".waza" / "runs").glob("*/results.json"):
         own = results(file)
         assert own["metadata"]["verdict"] == metadata[own["skill"]]["verdict"]

@@ -75,6 +75,8 @@ def ended(suite: Path) -> Ended:
         "junit:out.xml",
         "--reporter",
         "markdown:out.md",
+        "--reporter",
+        "html:out.html",
         "--session-log",
         "-o",
         "out.json",
@@ -94,7 +96,9 @@ def test_console_report_and_progress(ended: Ended):
 
 def test_documents(ended: Ended):
     junit = (ended.cwd / "out.xml").read_text(encoding="utf-8")
-    for text in (junit, (ended.cwd / "out.md").read_text(encoding="utf-8")):
+    page = (ended.cwd / "out.html").read_text(encoding="utf-8")
+    body = page.partition("<body>")[2].partition("<script>")[0]
+    for text in (junit, (ended.cwd / "out.md").read_text(encoding="utf-8"), body):
         assert "add-mask" in text
         assert_harmless(text)
     for element in ET.fromstring(junit).iter():  # noqa: S314  # our own document

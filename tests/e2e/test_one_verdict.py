@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.live import Project
+from tests.support.page import Page
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
 SAYS = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
@@ -17,7 +18,10 @@ GATE = "metrics: [{name: order, threshold: 0.9, gate: true}]"
 ORDER = (
     "{type: action_sequence, name: order, config: {matching_mode: in_order_match, expected_actions: [view]}}"
 )
-REPORTS = ("--reporter", "junit:j.xml", "--reporter", "markdown:m.md", "-o", "r.json")
+REPORTS = (
+    *("--reporter", "junit:j.xml", "--reporter", "markdown:m.md", "--reporter", "html:h.html"),
+    *("-o", "r.json"),
+)
 
 
 class Shown:
@@ -27,6 +31,7 @@ class Shown:
         self.ended = ended
         self.junit = ET.parse(root / "j.xml").getroot()  # noqa: S314  # our own report
         self.markdown = (root / "m.md").read_text(encoding="utf-8")
+        self.html = Page((root / "h.html").read_text(encoding="utf-8"))
         file = next(path for path in (root / "r.json", root / "r_ada.json") if path.exists())
         self.json: dict[str, Any] = strict_json(file.read_bytes())
 
@@ -51,6 +56,8 @@ def test_a_failed_gate_is_in_every_artifact(tmp_path: Path):
     assert (shown.junit.attrib["tests"], shown.junit.attrib["failures"]) == ("2", "1")
     assert shown.cases("failure") == ["gate order"]
     assert f"**❌ Failed**\n\n- {reason}\n" in shown.markdown
+    assert shown.html.after("✗ Failed")[0] == reason
+    assert "✓ Passed" not in shown.html.lines
     comment = waza("run", tmp_path / "eval.yaml", "--format", "github-comment", "--no-save", cwd=tmp_path)
     assert comment.code == 1
     assert comment.out.startswith("## Waza Evaluation Results\n\n**❌ Failed, score ")
@@ -65,6 +72,7 @@ def test_a_gate_that_passes_is_a_case_of_its_own(tmp_path: Path):
     assert [case.attrib["name"] for case in shown.junit.iter("testcase")] == ["a", "gate order"]
     assert shown.junit.attrib["failures"] == "0"
     assert "**✅ Passed**" in shown.markdown
+    assert "✓ Passed" in shown.html.lines
     assert "✓ PASSED\n" in shown.ended.out
 
 
@@ -84,6 +92,8 @@ def test_an_interrupted_run_is_green_nowhere(project: Project):
     assert f"✗ FAILED\n  • {reason}\n" in ended.out
     assert shown.cases("error") == ["b", "c", "verdict"]
     assert f"**❌ Failed**\n\n- {reason}\n" in shown.markdown
+    assert shown.html.after("✗ Failed")[0] == reason
+    assert "✓ Passed" not in shown.html.lines
     assert "| b | ○ cut off |" in shown.markdown
 
 
@@ -123,6 +133,9 @@ def test_a_suite_that_could_not_start_is_told_in_every_artifact(tmp_path: Path):
     assert "**❌ Failed**" in shown.markdown.split("##")[0]
     assert "| bob on test-model | ❌ not started | - | - |" in shown.markdown
     assert "❌ Not started" in shown.ended.out
+    assert shown.html.lines[:3] == ["Waza results", "✗ Failed", reason]
+    why = reason.removeprefix("bob on test-model: did not run: ")
+    assert f"bob on test-model | not started | | | it did not run: {why}" in shown.html.after("Runs")
     summary = strict_json((tmp_path / "r_summary.json").read_bytes())
     assert summary["verdict"]["passed"] is False
     comment = waza("run", "--format", "github-comment", "--no-save", cwd=tmp_path)
@@ -140,6 +153,7 @@ def test_warnings_of_a_suite_stand_in_every_artifact(tmp_path: Path):
     assert "oddity" in warning
     assert "oddity" in shown.ended.out.split("WARNINGS")[1]
     assert "oddity" in shown.markdown.split("## Warnings")[1]
+    assert warning in shown.html.after("Warnings")
     (told,) = shown.junit.iter("system-out")
     assert warning in (told.text or "")
     comment = waza("run", suite, "--format", "github-comment", "--no-save", cwd=tmp_path).out
@@ -155,14 +169,16 @@ def test_tasks_of_one_name_are_told_apart(tmp_path: Path, form: str):
     assert [case.attrib["name"] for case in shown.junit.iter("testcase")] == ["twin (a)", "twin (b)"]
     assert "twin \\(a\\)" in shown.markdown or "twin (a)" in shown.markdown
     assert "twin (b)" in ended.out
+    assert [line.split(" | ")[0] for line in shown.html.after("Tasks")[1:3]] == ["twin (a)", "twin (b)"]
 
 
-def test_junit_always_has_the_ids(tmp_path: Path):
+def test_junit_and_html_always_have_the_ids(tmp_path: Path):
     suite = mock_suite(tmp_path, {"a": f"id: t-17\nname: greets\n{PASSES}"}, SAYS)
     shown = Shown(waza("run", suite, *REPORTS, cwd=tmp_path), tmp_path)
     (case,) = shown.junit.iter("testcase")
     assert case.attrib["name"] == "greets"
     assert [one.attrib for one in case.iter("property")] == [{"name": "test_id", "value": "t-17"}]
+    assert shown.html.after("Tasks")[1].startswith("greets t-17 | passed")
 
 
 def test_a_regrade_does_not_keep_the_verdict_of_the_run(tmp_path: Path):
@@ -182,6 +198,7 @@ def test_a_run_that_was_not_graded_is_passed_nowhere(tmp_path: Path):
     assert shown.json["metadata"]["verdict"] == {"passed": False, "reasons": [reason]}
     assert f"○ NOT GRADED\n  • {reason}\n" in shown.ended.out
     assert "**⚠ Not graded**" in shown.markdown
+    assert shown.html.after("○ Not graded")[0] == reason
     assert shown.cases("skipped") == ["a", "verdict"]
     gated = mock_suite(
         tmp_path / "gated", {"a": PASSES}, f"{SAYS}\nmetrics: [{{name: says, threshold: 1, gate: true}}]"

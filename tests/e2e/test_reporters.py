@@ -131,7 +131,7 @@ def test_a_broken_reporter_keeps_no_other_file_from_being_written(tmp_path: Path
         (
             ["--reporter", "nope"],
             (
-                "there is no reporter 'nope'; use json, json:PATH, bell:PATH, broken:PATH, dull:PATH, gong:PATH, "
+                "there is no reporter 'nope'; use json, json:PATH, bell:PATH, broken:PATH, dull:PATH, gong:PATH, html:PATH, "
                 "junit:PATH, lost:PATH, markdown:PATH or stranger:PATH"
             ),
         ),

@@ -32,8 +32,8 @@ _SUMMARY = "_summary"
 _UNFIT = re.compile(r"""[/\\: <>"|?*\x00-\x1f\x7f]""")  # what some system forbids in file names, and blanks
 # What people may expect of a results file by its name, and where they get it.
 _NOT_JSON = {
-    ".html": "there is no HTML report of suites; use --reporter markdown:FILE",
-    ".htm": "there is no HTML report of suites; use --reporter markdown:FILE",
+    ".html": "use --reporter html:FILE",
+    ".htm": "use --reporter html:FILE",
     ".xml": "use --reporter junit:FILE",
     ".md": "use --reporter markdown:FILE",
     ".csv": "there is no CSV report of suites",

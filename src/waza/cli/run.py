@@ -65,7 +65,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 )
 @click.option("--no-summary", is_flag=True, help="No combined summary file when several skills are run.")
 @format_option(["default", "github-comment"])
-@reporter_option("json, json:PATH, junit:PATH, markdown:PATH")
+@reporter_option("json, json:PATH, html:PATH, junit:PATH, markdown:PATH")
 @json_option("Print the results as JSON, same as --reporter json.")
 @click.option(
     "-v", "--verbose/--no-verbose", default=None, help="Show prompts, responses, tools and graders."

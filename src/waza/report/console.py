@@ -61,8 +61,7 @@ def _benchmark(view: RunView) -> Iterator[str]:
         ("Duration", duration(summary.duration_ms)),
     ]
     yield from facts(pairs)
-    mark = "passed" if verdict.passed else "skipped" if verdict.ungraded else "failed"
-    yield f"{status_mark(mark)} {verdict.word.upper()}"
+    yield f"{status_mark(verdict.status)} {verdict.word.upper()}"
     yield from (f"  {BULLET} {one_line(reason)}" for reason in verdict.reasons)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from waza.kit.share import decimal, percent
 from waza.model.result import SuiteResult
-from waza.report.section import Draw, Part, Table, facts
-from waza.report.view import InvocationView, model_name, success_rate
+from waza.report.section import Draw, Table, facts
+from waza.report.view import InvocationView, Pairs, model_name, success_rate
 from waza.report.words import duration, grouped
 from waza.results.recommend import NO_DIFFERENCE
 
@@ -85,22 +85,31 @@ def print_skills_summary(view: InvocationView, draw: Draw) -> None:
 
 def print_recommendation(found: Mapping[str, Any], draw: Draw) -> None:
     """Draw a recommendation as `waza.results.recommend.recommend` makes it."""
-    weights = found["weights"]
-    if found["reason"] == NO_DIFFERENCE:
+    ranking = rank_models(found)
+    if ranking is None:
         draw("RECOMMENDATION", [found["reason"]])
-        return
-    lines: list[Part] = list(
-        facts(
-            [
-                (
-                    "Model",
-                    f"{found['recommended_model'] or '(default)'} ({found['heuristic_score']:.1f} of 10)",
-                ),
-                ("Reason", found["reason"]),
-                ("Margin", f"{found['winner_margin_pct']:.1f}%"),
-            ]
+    else:
+        draw(
+            "RECOMMENDATION", [*facts(recommendation(found)), "", ranking, "", recommendation_weights(found)]
         )
-    )
+
+
+def recommendation(found: Mapping[str, Any]) -> Pairs:
+    """Return which model a recommendation names, and why; only why not, where it names none."""
+    if found["reason"] == NO_DIFFERENCE:
+        return [("Model", "none"), ("Reason", found["reason"])]
+    model = found["recommended_model"] or "(default)"
+    return [
+        ("Model", f"{model} ({found['heuristic_score']:.1f} of 10)"),
+        ("Reason", found["reason"]),
+        ("Margin", f"{found['winner_margin_pct']:.1f}%"),
+    ]
+
+
+def rank_models(found: Mapping[str, Any]) -> Table | None:
+    """Return the models of a recommendation by rank, with what their totals consist of; None where it names none."""
+    if found["reason"] == NO_DIFFERENCE:
+        return None
     cells = [
         (
             f"{model['rank']}. {model['model_id'] or '(default)'}",
@@ -109,6 +118,10 @@ def print_recommendation(found: Mapping[str, Any], draw: Draw) -> None:
         )
         for model in found["all_models"]
     ]
-    shares = ", ".join(f"{name} {percent(weights[key], 0)}" for key, name in _NAMES.items())
-    lines += ["", Table(("Model", "Total", *_NAMES.values()), cells), "", f"Weights: {shares}"]
-    draw("RECOMMENDATION", lines)
+    return Table(("Model", "Total", *_NAMES.values()), cells)
+
+
+def recommendation_weights(found: Mapping[str, Any]) -> str:
+    """Return the line about the weights of the figures."""
+    shares = ", ".join(f"{name} {percent(found['weights'][key], 0)}" for key, name in _NAMES.items())
+    return f"Weights: {shares}"

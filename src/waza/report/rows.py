@@ -17,6 +17,7 @@ from waza.results.ending import CUT_OFF, cut_off
 
 LONGEST = 4000  # characters of a feedback that a report keeps
 EXCERPT = 200  # characters of what was expected and found
+OUTPUT = 2000  # characters of an output
 
 # Where graders put what they wanted and what they saw instead, in order of preference.
 _EXPECTED = ("expected", "expected_actions", "required_skills", "expect_tools")
@@ -55,14 +56,23 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that failed or errored; `output` is the beginning of its final output in one line."""
+    """A run that failed or errored.
+
+    `excerpt` is its final output, without the middle where it is long, and `output_length` how many characters it has.
+    """
 
     number: int
     status: str
     attempts: int
     error: str
-    output: str
+    excerpt: str
+    output_length: int
     checks: tuple[CheckRow, ...]
+
+    @property
+    def output(self) -> str:
+        """The beginning of its final output in one line."""
+        return one_line(self.excerpt[: 2 * EXCERPT], EXCERPT)
 
     @property
     def misses(self) -> list[CheckRow]:
@@ -220,7 +230,8 @@ def _run(run: TrialResult) -> RunRow:
         status=run.status,
         attempts=run.attempts,
         error=shorten_middle(run.error_msg, LONGEST),
-        output=one_line(run.final_output[: 2 * EXCERPT], EXCERPT),
+        excerpt=shorten_middle(run.final_output, OUTPUT),
+        output_length=len(run.final_output),
         checks=tuple(checks),
     )
 

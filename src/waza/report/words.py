@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from waza.kit.unsafe_text import escape_unsafe
@@ -116,6 +117,15 @@ def duration(milliseconds: float) -> str:
     if hours:
         return f"{sign}{hours}h{minutes}m{seconds}"
     return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
+
+
+def moment(timestamp: str) -> str:
+    """Return a time to the minute in UTC, as people read it; the text itself if it is not a time."""
+    try:
+        found = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return timestamp
+    return f"{found.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def grouped(count: float) -> str:

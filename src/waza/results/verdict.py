@@ -37,6 +37,11 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
         return "passed" if self.passed else "not graded" if self.ungraded else "failed"
 
     @property
+    def status(self) -> str:
+        """The verdict as the status of a task: passed, failed, or skipped where nothing was graded."""
+        return "passed" if self.passed else "skipped" if self.ungraded else "failed"
+
+    @property
     def mark(self) -> str:
         """Its sign, as documents show it."""
         return "✅" if self.passed else "⚠" if self.ungraded else "❌"

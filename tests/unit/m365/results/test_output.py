@@ -10,11 +10,11 @@ import io
 import json
 import re
 from datetime import UTC, datetime
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.page import Page
 from tests.unit.m365.documents import VALID, document, mistakes, needs_corpus, oracle, read
 
 from waza.errors import UsageError
@@ -272,34 +272,6 @@ def test_csv_steers_no_terminal_and_its_scores_stay_json() -> None:
 
 
 # --- HTML ---
-
-VOID = {"meta", "input", "wbr"}
-
-
-class Page(HTMLParser):
-    """Collects the elements of a page, and the text that a reader sees."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text: dict[str, list[str]] = {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.setdefault(self.open[-1] if self.open else "", []).append(data)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
 
 
 def test_html_is_one_page_that_loads_and_runs_nothing_of_others(result: dict[str, Any]) -> None:

@@ -1,0 +1,418 @@
+"""Results as one HTML page (`--reporter html:FILE`): the verdict and what failed first, then all the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from waza.kit.share import decimal, percent
+from waza.kit.text import pluralize
+from waza.report import overview
+from waza.report.html_page import (
+    element,
+    escape_text,
+    make_bar,
+    make_facts,
+    make_legend,
+    make_page,
+    make_select,
+    make_table,
+    make_text,
+    make_tools,
+)
+from waza.report.reporter import Reporter
+from waza.report.rows import OUTPUT, CheckRow, RunRow, TaskRow
+from waza.report.section import Table
+from waza.report.view import InvocationView, Pairs, RunView
+from waza.report.words import NO_SUITE, duration, grouped, moment, one_line, shortened, status_mark
+from waza.results.ending import CUT_OFF
+from waza.results.invocation import InvocationResults
+from waza.results.verdict import RunVerdict
+
+_LONGEST_TITLE = 160
+_MOST_OPEN = 20  # failed tasks; more would bury the list of all
+_MOST_GRADERS = 100  # to choose from
+_TONES = {"passed": "pass", "failed": "fail", "error": "error", "skipped": "partial", CUT_OFF: "partial"}
+_LINE_TONES = {"passed": "pass", "not graded": "partial", NO_SUITE: "partial"}
+_MEANINGS = {
+    "passed": "every grader passed, in every trial",
+    "failed": "at least one grader did not pass",
+    "error": "no verdict was reached, because of something other than the answer",
+    "skipped": "not graded, on purpose",
+    CUT_OFF: "some trials did not run, so it has not passed",
+}
+_ALWAYS_SHOWN = ("passed", "failed", "error")
+
+
+class HtmlReporter(Reporter):
+    """`--reporter html:FILE`."""
+
+    extension = ".html"
+    needs_file = True
+
+    def report(self, results: InvocationResults) -> str:
+        """Return the HTML page. Goes through the tasks once."""
+        return _Page(InvocationView(results)).html()
+
+
+class _Page:
+    """A page in the making; what the filters offer is counted while the runs pass by."""
+
+    def __init__(self, view: InvocationView) -> None:
+        self.view = view
+        self.endings = Counter[str]()
+        self.not_passed: dict[str, None] = {}  # graders, in the order in which they appear
+
+    def html(self) -> str:
+        view = self.view
+        if view.single:
+            (run,) = view.runs()
+            name, verdict = run.head.eval_name, run.verdict
+            header, parts = list(_head_of_run(run)), list(self._parts(run, number=1, level=2))
+        else:
+            name, verdict = "Waza results", view.verdict
+            header = list(_verdict(verdict))
+            parts = [
+                *_overview(view),
+                *(self._section(number, run) for number, run in enumerate(view.runs(), 1)),
+            ]
+        top = [element("h1", escape_text(one_line(name))), *header]
+        title = f"{one_line(name)}: {verdict.word}"
+        return make_page(title, top, [*self._tools(), *parts], _read_style())
+
+    def _section(self, number: int, run: RunView) -> str:
+        return element(
+            "section",
+            element("h2", escape_text(one_line(run.name)), id=f"run-{number}"),
+            *_head_of_run(run),
+            *self._parts(run, number=number, level=3),
+            class_="run",
+            aria_labelledby=f"run-{number}",
+        )
+
+    def _tools(self) -> Iterator[str]:
+        if not self.endings:
+            return
+        buttons = [("", "all", self.endings.total())]
+        buttons += [(_TONES[ending], ending, self.endings[ending]) for ending in _TONES]
+        names = list(self.not_passed)[:_MOST_GRADERS]
+        graders = {"": "Any grader", **{name: f"{shortened(name, 60)} not passed" for name in names}}
+        yield make_tools("tasks", buttons, *([make_select("grader", "Grader", graders)] if names else []))
+
+    def _parts(self, view: RunView, *, number: int, level: int) -> Iterator[str]:
+        """Yield what there is to show of a run, each part under a heading of this level."""
+        items = [(f"{number}-{i}", row) for i, row in enumerate(view.tasks, 1)]
+        self.endings.update(row.ending for row in view.tasks)
+        for row in view.failed:
+            self.not_passed |= dict.fromkeys(check.grader for run in row.bad_runs for check in run.misses)
+        failed = [(key, row) for key, row in items if row.failed]
+        cards = [_card(key, row, level + 1, unfold=len(failed) <= _MOST_OPEN) for key, row in failed]
+        parts: list[tuple[str, Iterable[str]]] = [
+            ("Failures", cards),
+            ("Warnings", _list(view.warnings)),
+            ("Tasks", _tasks(items)),
+            ("Groups", _list(view.groups)),
+            ("Trigger tests", _triggers(view)),
+            ("Skill impact", _impact(view)),
+            ("Gates", _gates(view)),
+            ("Metrics", _metrics(view)),
+            ("Figures", _pairs(_figures(view))),
+            ("Usage", _usage(view)),
+        ]
+        for title, part in parts:
+            content = list(part)
+            if content:
+                yield element(f"h{level}", title)
+                yield from content
+
+
+@cache
+def _read_style() -> str:
+    return Path(__file__).with_name("suite.css").read_text(encoding="utf-8")
+
+
+def _verdict(verdict: RunVerdict) -> Iterator[str]:
+    tone, mark = _TONES[verdict.status], status_mark(verdict.status)
+    yield element("p", element("b", f"{mark} {verdict.word.capitalize()}"), class_=f"headline {tone}")
+    if verdict.reasons:
+        reasons = [element("li", escape_text(one_line(reason))) for reason in verdict.reasons]
+        yield element("ul", *reasons, class_=f"reasons {tone}")
+
+
+def _head_of_run(view: RunView) -> Iterator[str]:
+    head = view.head
+    yield make_facts(
+        (name, one_line(value))
+        for name, value in (
+            ("Skill", head.skill),
+            ("Model", view.model),
+            ("Judge", head.config.judge_model),
+            ("Engine", head.config.engine_type),
+            ("Started", moment(head.timestamp)),
+            ("Duration", duration(head.summary.duration_ms)),
+            ("Run", head.eval_id),
+        )
+        if value
+    )
+    yield from _verdict(view.verdict)
+    endings = [(ending, view.count(ending)) for ending in _TONES]
+    yield make_bar((_TONES[ending], count) for ending, count in endings)
+    yield make_legend(
+        (_TONES[ending], ending, count, _MEANINGS[ending])
+        for ending, count in endings
+        if count or ending in _ALWAYS_SHOWN
+    )
+
+
+def _overview(view: InvocationView) -> Iterator[str]:
+    """Yield what ran with its verdicts, what was not run and why, and comparisons of models."""
+    runs, lines = len(view.results.outcomes), view.lines
+    reasons = any(line.why for line in lines)
+    rows = [
+        _row(
+            element("a", escape_text(one_line(line.name)), href=f"#run-{number}")
+            if number <= runs
+            else escape_text(one_line(line.name)),
+            element("td", line.word, class_="result"),
+            element("td", line.passed, class_="number", data_label="tasks passed"),
+            element("td", line.score, class_="number", data_label="score"),
+            *([element("td", escape_text(one_line(line.why)), class_="reason")] if reasons else []),
+            class_=_LINE_TONES.get(line.word, "fail"),
+        )
+        for number, line in enumerate(lines, 1)
+    ]
+    titles = ("Suite", "Verdict", "Tasks passed", "Score", *(["Why not"] if reasons else []))
+    yield element("h2", "Runs")
+    yield make_table(_titles(titles, numbers=(2, 3)), rows, "framed stack")
+    for skill, heads in view.models:
+        yield element("h2", escape_text(f"Models of {one_line(skill)}"))
+        yield _table(overview.compare_models(heads), f"Models of {one_line(skill)}")
+        found = heads[0].metadata.get("recommendation")
+        if found:
+            yield element("h3", "Recommendation")
+            yield from _pairs(overview.recommendation(found))
+            ranking = overview.rank_models(found)
+            if ranking is not None:
+                yield _table(ranking, f"Ranking of the models of {one_line(skill)}")
+                yield element("p", escape_text(overview.recommendation_weights(found)), class_="quiet")
+
+
+def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
+    """Return a task that failed or errored: each trial that did not pass, with what its graders found."""
+    names = dict.fromkeys(check.grader for run in row.bad_runs for check in run.misses)
+    summary = element(
+        "summary",
+        element(f"h{level}", escape_text(shortened(one_line(row.title), _LONGEST_TITLE)), class_="title"),
+        element("span", escape_text(shortened(", ".join(names), _LONGEST_TITLE)), class_="gist"),
+        _badge(row.ending),
+    )
+    notes = []
+    if row.never_passed:
+        notes.append(f"None of its {row.runs} trials passed.")
+    if row.impact:
+        notes.append(
+            f"Without the skills it passed in {percent(row.impact.pass_rate_baseline)} of its trials."
+        )
+    if row.missing:
+        notes.append(f"{_missing(row)}.")
+    error = []
+    if row.error or not row.bad_runs:
+        why = f": {row.error}" if row.error else ""
+        error = [element("p", escape_text(f"it did not run{why}"), class_="problem")]
+    return element(
+        "details",
+        summary,
+        *([element("p", escape_text(" ".join(notes)), class_="quiet")] if notes else []),
+        *error,
+        *(_trial(run, row, level + 1) for run in row.bad_runs),
+        class_=f"item {_TONES[row.ending]}",
+        data_item=key,
+        data_status=row.ending,
+        open="" if unfold else None,
+    )
+
+
+def _trial(run: RunRow, row: TaskRow, level: int) -> str:
+    attempts = f" after {pluralize(run.attempts, 'attempt')}" if run.attempts > 1 else ""
+    parts = [element(f"h{level}", f"Trial {run.number} of {row.planned}{attempts} ", _badge(run.status))]
+    if run.error:
+        parts.append(element("p", escape_text(run.error), class_="problem"))
+    if run.checks:
+        ordered = sorted(run.checks, key=lambda check: check.passed)
+        parts.append(
+            make_table(
+                _titles(("Grader", "Result", "Score", "What it found")), map(_check, ordered), "stack checks"
+            )
+        )
+    label = "Output"
+    if run.output_length > OUTPUT:
+        label = f"Output, without the middle of its {grouped(run.output_length)} characters"
+    parts.append(element("dl", make_text(label, run.excerpt, "wide"), class_="texts"))
+    return element("section", *parts, class_=f"part {_TONES[run.status]}")
+
+
+def _check(check: CheckRow) -> str:
+    step = f"after turn {check.after_turn}" if check.after_turn else ""
+    kind = ", ".join(part for part in (check.type, step) if part)
+    details = [
+        element("dt", f"{name}: ") + element("dd", escape_text(value)) for name, value in check.details
+    ]
+    result = "passed" if check.passed else "failed"
+    return _row(
+        escape_text(one_line(check.grader)) + element("div", escape_text(kind), class_="id"),
+        element("td", result, class_="result"),
+        element("td", decimal(check.score), data_label="score"),
+        element(
+            "td",
+            escape_text(check.feedback),
+            *([element("dl", *details)] if details else []),
+            class_="reason",
+        ),
+        class_=_TONES[result],
+        data_grader=check.grader,
+    )
+
+
+def _tasks(items: Iterable[tuple[str, TaskRow]]) -> Iterator[str]:
+    found = list(items)
+    if found:
+        grouped_by = any(row.group for _, row in found)
+        titles = ("Task", "Status", "Score", "Trials passed", "Duration", *(["Group"] if grouped_by else []))
+        rows = [_task(key, row, grouped_by=grouped_by) for key, row in found]
+        yield make_table(_titles(titles, numbers=(2, 3, 4)), rows, "framed stack tasks")
+
+
+def _task(key: str, row: TaskRow, *, grouped_by: bool) -> str:
+    title = escape_text(shortened(one_line(row.title), _LONGEST_TITLE))
+    known = row.title != row.name or row.id == row.name  # a title that is not the name has the id
+    own_id = "" if known else element("div", escape_text(row.id), class_="id")
+    notes = [*row.tags, *([_missing(row)] if row.missing else [])]
+    ran = row.stats is not None
+    trials = f"{row.passed_runs} of {row.planned}"
+    took = duration(row.stats.avg_duration_ms) if row.stats else "-"
+    group = [element("td", escape_text(row.group), data_label="group")] if grouped_by else []
+    return _row(
+        title + own_id,
+        element("td", _badge(row.ending), " ", escape_text(", ".join(notes)), class_="status"),
+        element("td", decimal(row.score) if ran else "-", class_="number", data_label="score"),
+        element("td", trials, class_="number", data_label="trials passed"),
+        element("td", took, class_="number", data_label="duration"),
+        *group,
+        class_=_TONES[row.ending],
+        data_item=key,
+        data_status=row.ending,
+    )
+
+
+def _missing(row: TaskRow) -> str:
+    return row.why_cut_off.removeprefix(f"{CUT_OFF}: ")  # the badge says it
+
+
+def _triggers(view: RunView) -> Iterator[str]:
+    if view.trigger_figures:
+        yield from _pairs([*view.trigger_figures, ("Counts", view.trigger_counts)])
+        yield from _list(view.trigger_failures)
+
+
+def _impact(view: RunView) -> Iterator[str]:
+    found = view.impact
+    if found is None:
+        return
+    if found.uncompared:
+        yield element("p", escape_text(f"Not compared: {found.uncompared}"), class_="problem fail")
+        yield from _list(found.misses)
+        return
+    yield from _pairs([*found.overall, ("Verdict", found.conclusion)])
+    cells = [
+        (row.title, row.word, row.without, row.with_skills, row.delta, row.judged) for row in found.tasks
+    ]
+    titles = ("Task", "Change", "Without skills", "With skills", "Difference", "Judged")
+    if cells:
+        yield _table(Table(titles, cells), "Skill impact by task")
+
+
+def _gates(view: RunView) -> Iterator[str]:
+    rows = [
+        _row(
+            escape_text(one_line(gate.name)),
+            element("td", word, class_="result"),
+            element("td", escape_text(gate.found), class_="reason"),
+            class_=_TONES[word],
+        )
+        for gate in view.gates
+        for word in ("passed" if gate.passed else "failed",)
+    ]
+    if rows:
+        yield make_table(_titles(("Gate", "Result", "What was measured")), rows, "framed stack")
+
+
+def _metrics(view: RunView) -> Iterator[str]:
+    gates = {gate.name for gate in view.gates}
+    cells = [
+        (name, "passed" if metric.passed else "failed", decimal(metric.value), decimal(metric.threshold))
+        for name, metric in sorted(view.head.metrics.items())
+        if name not in gates
+    ]
+    if cells:
+        yield _table(Table(("Metric", "Result", "Value", "Threshold"), cells), "Metrics")
+
+
+def _figures(view: RunView) -> Pairs:
+    return [
+        ("Tasks", f"{view.head.summary.total_tests}: {view.counts}"),
+        *view.rates,
+        *view.scores,
+        ("Weighted score", decimal(view.head.summary.weighted_score)),
+        *view.statistics,
+    ]
+
+
+def _usage(view: RunView) -> Iterator[str]:
+    yield from _pairs(view.usage_figures)
+    if models := view.usage_by_model:
+        yield _table(models, "Usage by model")
+
+
+def _badge(status: str) -> str:
+    return element("span", status, class_=f"badge {_TONES[status]}", title=_MEANINGS[status])
+
+
+def _list(lines: Iterable[str]) -> Iterator[str]:
+    items = [element("li", escape_text(line)) for line in lines]
+    if items:
+        yield element("ul", *items)
+
+
+def _pairs(pairs: Pairs) -> Iterator[str]:
+    rows = [_row(escape_text(name), element("td", escape_text(value))) for name, value in pairs]
+    if rows:
+        yield element("table", element("tbody", *rows), class_="framed pairs")
+
+
+def _table(table: Table, name: str) -> str:
+    """Return a table that may be too wide for a screen, and is then scrolled by itself."""
+    rows = [
+        _row(
+            escape_text(one_line(first)),
+            *(element("td", escape_text(one_line(cell)), class_="number") for cell in rest),
+        )
+        for first, *rest in table.lines
+    ]
+    numbers = range(1, len(table.titles))
+    inner = make_table(_titles(table.titles, numbers=numbers), rows, "framed")
+    return element("div", inner, class_="scroll", role="region", aria_label=name, tabindex="0")
+
+
+def _row(first: str, *cells: str, **attributes: str | None) -> str:
+    """Return a row of a table; `first` is the HTML of its heading."""
+    return element("tr", element("th", first, scope="row"), *cells, **attributes)
+
+
+def _titles(titles: Iterable[str], numbers: Iterable[int] = ()) -> list[str]:
+    right = set(numbers)
+    return [
+        element("th", escape_text(title), scope="col", class_="number" if i in right else None)
+        for i, title in enumerate(titles)
+    ]
