@@ -21,13 +21,15 @@ _THEME = "Dark or light"
 def make_page(title: str, header: Iterable[str], main: Iterable[str], style: str) -> str:
     """Return a page; `header` and `main` are HTML, `style` is CSS besides that of the frame."""
     theme = element("button", "◐", type="button", id="theme", aria_label=_THEME, title=_THEME, hidden="")
-    body = [
-        element("header", *header, theme),
-        element("main", *main),
-        f"<script>{_read('page.js')}</script>",
+    parts = [
+        f'<!doctype html>\n<html lang="en">\n{_head(title, style)}\n<body><header>',
+        *header,
+        theme,
+        "</header><main>",
+        *main,
+        f"</main><script>{_read('page.js')}</script></body>\n</html>\n",
     ]
-    head = _head(title, style)
-    return "\n".join(["<!doctype html>", '<html lang="en">', head, element("body", *body), "</html>", ""])
+    return "".join(parts)  # once: pages may be large
 
 
 def _head(title: str, style: str) -> str:

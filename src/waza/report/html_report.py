@@ -76,21 +76,18 @@ class _Page:
             header = list(_verdict(verdict))
             parts = [
                 *_overview(view),
-                *(self._section(number, run) for number, run in enumerate(view.runs(), 1)),
+                *(part for number, run in enumerate(view.runs(), 1) for part in self._section(number, run)),
             ]
         top = [element("h1", escape_text(one_line(name))), *header]
         title = f"{one_line(name)}: {verdict.word}"
         return make_page(title, top, [*self._tools(), *parts], _read_style())
 
-    def _section(self, number: int, run: RunView) -> str:
-        return element(
-            "section",
-            element("h2", escape_text(one_line(run.name)), id=f"run-{number}"),
-            *_head_of_run(run),
-            *self._parts(run, number=number, level=3),
-            class_="run",
-            aria_labelledby=f"run-{number}",
-        )
+    def _section(self, number: int, run: RunView) -> Iterator[str]:
+        yield f'<section class="run" aria-labelledby="run-{number}">'
+        yield element("h2", escape_text(one_line(run.name)), id=f"run-{number}")
+        yield from _head_of_run(run)
+        yield from self._parts(run, number=number, level=3)
+        yield "</section>"
 
     def _tools(self) -> Iterator[str]:
         if not self.endings:

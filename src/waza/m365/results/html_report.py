@@ -46,7 +46,14 @@ def to_html(result: dict[str, Any], title: str = "") -> str:
     report = make_overview(result, title)
     not_passed = len(report.items) - report.counts["pass"]
     items = [_item(item, unfold=item.status != "pass" and not_passed <= _MOST_OPEN) for item in report.items]
-    main = [*_totals(report), element("h2", "Items"), _tools(report), element("div", *items, id="items")]
+    main = [
+        *_totals(report),
+        element("h2", "Items"),
+        _tools(report),
+        '<div id="items">',
+        *items,
+        "</div>",
+    ]
     return make_page(report.name, _header(report), main, _read_style())
 
 
