@@ -36,6 +36,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Keep one of them.",
         "inputs: {prompt: Hello, prompt_file: hello.md}",
     ),
+    "context-fixture": Explanation(
+        "`inputs.context.fixture` does not name a file or directory of the suite that can be copied into workspaces.",
+        "Name a file or directory below the directory of the suite, all of whose files can be read.",
+        "inputs: {context: {fixture: ../data}}",
+    ),
     "dataset": Explanation(
         "A CSV file of tasks cannot be read as rows below a header, or `range` selects none of them.",
         "Separate fields by commas, quote fields that contain commas, name a column 'prompt', and give each "
@@ -52,6 +57,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Remove `enabled: false` from the task file to run them.",
         "enabled: false in tasks/login.yaml",
     ),
+    "duplicate-grader": Explanation(
+        "Two graders that grade the same task have the same name, so one verdict would replace the other.",
+        "Give each grader its own name, or mark the one of a task that is meant to replace the suite's: `override: true`.",
+        "graders: [{type: text, name: greets, ...}, {type: file, name: greets, ...}]",
+    ),
     "duplicate-key": Explanation(
         "A mapping has the same key more than once. Other readers would silently use one of them.",
         "Keep one of the two.",
@@ -62,15 +72,45 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Give each its own name.",
         "graders: [{type: text, name: greets, ...}, {type: file, name: greets, ...}]",
     ),
+    "duplicate-task": Explanation(
+        "Two tasks have the same id, so their results could not be told apart.",
+        "Give each task its own id.",
+        "id: login in tasks/a.yaml and in tasks/b.yaml",
+    ),
     "empty-check": Explanation(
         "A check has nothing to look for, so it would always pass.",
         "Write what is expected, or remove the check.",
         "expected: {output_contains: ['']}",
     ),
-    "evaluator": Explanation(
-        "An evaluator of a Microsoft 365 evaluation document is unknown, cannot be used, or has no result to give.",
-        "Correct its name or its file, or give the turns what it needs.",
+    "evaluator-class": Explanation(
+        "The file of a custom evaluator does not make clear which class is the evaluator.",
+        "Define one class with the methods `__init__` and `__call__`, and move others into a module beside the file.",
+        "custom-evaluators/short/short.py, which defines functions only",
+    ),
+    "evaluator-import": Explanation(
+        "The file of a custom evaluator cannot be imported.",
+        "Correct the exception that the message states, or install what the file imports.",
+        "import requests in custom-evaluators/short/short.py, where requests is not installed",
+    ),
+    "evaluator-input": Explanation(
+        "A turn lacks what one of its evaluators needs, so the evaluator gives no result for it.",
+        "Write the key that the message names, or leave the evaluator out of this turn.",
         "the evaluator Similarity on a turn without expected_response",
+    ),
+    "evaluator-name": Explanation(
+        "An evaluator has a name that none can have: it is no identifier, or is reserved for another evaluator.",
+        "Choose a name of letters, digits and underscores that begins with a letter and is not that of a built-in evaluator.",
+        "the folder custom-evaluators/relevance, beside the built-in Relevance",
+    ),
+    "evaluator-threshold": Explanation(
+        "The threshold of an evaluator is not on the scale of its scores.",
+        "Write a threshold within the limits that the message states.",
+        '{"my_judge": {"threshold": 80}}, where judges score from 1 to 5',
+    ),
+    "grader-collision": Explanation(
+        "Graders in two scopes of a task have the same name, so a requirement cannot tell their verdicts apart.",
+        "Give each its own name.",
+        "a grader 'words' of the suite, and another one at a checkpoint",
     ),
     "grader-config": Explanation(
         "The config of a grader is of the right types, but cannot be used as it is.",
@@ -78,7 +118,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "config: {regex_match: ['(']}",
     ),
     "invalid-lock": Explanation(
-        "waza.lock has content that waza does not write.",
+        "waza.lock cannot be read, or has content that waza does not write.",
         "Run `waza get` with the suite's file to write the lock again.",
         "commit: main, which is not a commit of 40 hexadecimal digits",
     ),
@@ -97,15 +137,40 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Use one of the listed values, or a value within the limits that the message states.",
         "config: {trials_per_task: 0}",
     ),
+    "mcp-servers": Explanation(
+        "The suite declares MCP servers, real or mocked, and its executor knows none.",
+        "Use executor: copilot-sdk, or remove the servers.",
+        "mcp_mocks: with executor: command",
+    ),
     "metric": Explanation(
         "A metric has no data, is unknown, or is declared more than once. As a gate it could not pass.",
         "Name a built-in metric or a grader of the suite, or remove the metric.",
         "metrics: [{name: trigger_f1, ...}] without trigger_tests.yaml",
     ),
+    "missing-context-dir": Explanation(
+        "The fixtures directory that a task names does not exist.",
+        "Correct `context_dir`; it is relative to the current directory, or else to that of the suite.",
+        "context_dir: data without a directory data",
+    ),
+    "missing-evaluator-file": Explanation(
+        "The folder of a custom evaluator has no Python file of its name.",
+        "Give the file and the folder the same name, in the same spelling.",
+        "custom-evaluators/short/ with evaluator.py instead of short.py",
+    ),
     "missing-file": Explanation(
         "A file, directory, program or repository that is named does not exist.",
         "Correct the path; the message states what it is relative to. A before_run hook may create inputs.",
         "inputs: {files: [{path: input.txt}]} without fixtures/input.txt",
+    ),
+    "missing-instructions": Explanation(
+        "An instruction file does not exist.",
+        "Correct its path, which is relative to the fixtures directory of the task.",
+        "config: {instruction_files: [rules.md]} without fixtures/rules.md",
+    ),
+    "missing-judge": Explanation(
+        "Evaluators of a document ask a judge, and none is configured.",
+        "Name one with --judge, or set the variables of a model server; docs/m365.md lists them.",
+        "the evaluator Relevance without --judge and without variables of a model server",
     ),
     "missing-key": Explanation(
         "A required key, or its value, is missing.",
@@ -122,6 +187,21 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Run `waza get` with the suite's file.",
         "a fresh checkout of the suite, before `waza get`",
     ),
+    "missing-prompty": Explanation(
+        "A custom evaluator uses what only judges have, but has no .prompty file.",
+        "Add the file with the name of the evaluator, or remove what the message names.",
+        "load_flow in custom-evaluators/tone/tone.py, without tone.prompty",
+    ),
+    "missing-repository": Explanation(
+        "A repository that a task names does not exist.",
+        "Correct `source`, which is relative to the suite's directory, or else to the current one.",
+        "inputs: {repos: [{type: worktree, source: ../app, dest: app}]} without ../app",
+    ),
+    "mock-fixture": Explanation(
+        "A file of responses of a mocked MCP server cannot be read as one.",
+        "Correct the JSON, or the keys of its tools.",
+        "mcp_mocks: [{name: files, fixtures: mocks}] where mocks/find.json is not valid JSON",
+    ),
     "name-case": Explanation(
         "A name differs from an existing one only in upper and lower case, and is compared exactly.",
         "Write the name in the case of the existing one.",
@@ -137,10 +217,20 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Move it to where it has one, or remove it.",
         "range: [1, 5] without tasks_from",
     ),
+    "no-evaluator": Explanation(
+        "No evaluator judges a turn, so it would pass with any response.",
+        "Name evaluators at the turn, or in default_evaluators.",
+        '"default_evaluators": {}',
+    ),
     "no-task": Explanation(
         "No task is selected, so there is nothing to run.",
         "Relax --task and --tags, or enable tasks.",
         "waza run eval.yaml --tags smoke, where no task has this tag",
+    ),
+    "not-a-document": Explanation(
+        "A file is named as an evaluation document, but is a report of one.",
+        "Name the .json file of the document or of the results.",
+        "waza m365 run results.html",
     ),
     "not-checked": Explanation(
         "Something that the suite expects cannot be observed with its settings, so it is not checked.",
@@ -152,6 +242,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Run `waza get` with the suite's file.",
         "a ref that was added to the suite by hand",
     ),
+    "older-form": Explanation(
+        "An evaluation document has an older form than that of the current schema.",
+        "Run `waza m365 upgrade` with the document.",
+        '{"prompts": [...], "expected_responses": [...]}',
+    ),
     "outside-path": Explanation(
         "A path is absolute or leads outside of the directory that it must stay in.",
         "Copy the file into the directory, and write a relative path.",
@@ -162,21 +257,56 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Remove `type` beside the ref.",
         "{ref: github.com/acme/graders#greets@v1, type: file} where the module has a grader of type text",
     ),
+    "prompty": Explanation(
+        "The .prompty file of a custom evaluator cannot be used.",
+        "Correct what the message names: the frontmatter, a message or a template of the file.",
+        "a tone.prompty without a 'system:' or 'user:' line",
+    ),
+    "prompty-input": Explanation(
+        "Variables in the prompt of a custom evaluator are not among its inputs, so they would be empty.",
+        "List them below `inputs:` in the frontmatter of the .prompty file.",
+        "{{response}} in tone.prompty, whose inputs are only {query: {type: string}}",
+    ),
+    "required-skill": Explanation(
+        "A skill that config.required_skills lists was not found, or there is no directory to look in.",
+        "Correct its name, or add its directory to config.skill_directories.",
+        "config: {required_skills: [lint]} without config.skill_directories",
+    ),
     "requirement": Explanation(
-        "A requirement of a task is incomplete, or its checks do not name exactly one grader each.",
-        "Complete its id, category and description, and name graders of the scope of each check.",
-        "requirements: [{id: r1, ..., checks: [{scope: task, grader: gone}]}]",
+        "A requirement of a task, or one of its checks, is incomplete, duplicate, or has a value that is not allowed.",
+        "Complete its id, category and description, and give each check a scope and a grader.",
+        "requirements: [{id: r1, category: speed, description: It is fast}]",
+    ),
+    "requirement-reference": Explanation(
+        "A check of a requirement does not name exactly one grader of its scope.",
+        "Name a grader that the scope of the check has, once.",
+        "checks: [{scope: task, grader: gone}]",
+    ),
+    "response-count": Explanation(
+        "An older document has more or fewer expected responses than prompts.",
+        "Give each prompt one, or null where nothing is expected.",
+        '{"prompts": ["a", "b"], "expected_responses": ["A"]}',
     ),
     "skill-definition": Explanation(
-        "The file of a skill or custom agent lacks something that agents need.",
-        "Complete the frontmatter and the instructions of the file.",
+        "The file of a skill or custom agent cannot be read, has a mistake in its frontmatter, or lacks what agents need.",
+        "Correct and complete the frontmatter and the instructions of the file.",
         "a SKILL.md without description",
+    ),
+    "skill-directory": Explanation(
+        "An entry for a skill directory names none that can be used: it does not exist, or holds far too many files.",
+        "Correct the path, which is relative to the suite's directory, and name the directory that holds the skills.",
+        "config: {skill_directories: [skils]}",
     ),
     "skill-not-found": Explanation(
         "A skill or agent that the suite tests or requires was not found.",
         "Correct its name, or add its directory to config.skill_directories. Where the name is only a label, set "
         "config.skill_required: false.",
         "skill: reviw, where the directory has a skill 'review'",
+    ),
+    "summary-counts": Explanation(
+        "The counts in the summary of a conversation do not add up.",
+        "Remove the summary, or let the counts of its turns sum up to turns_total.",
+        '{"turns_total": 3, "turns_passed": 1, "turns_failed": 1, ...}',
     ),
     "syntax": Explanation(
         "A file is not valid YAML, JSON or Markdown with frontmatter.",
@@ -188,6 +318,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         'Use the variables of the run and of the suite\'s inputs; {{"{{"}} writes two braces.',
         "prompt: Hello {{.Vars.nmae}}",
     ),
+    "tool-boundary": Explanation(
+        "An agent limits its tools, and the executor does not hold it to them.",
+        "Use executor: copilot-sdk to hold the agent to its tools.",
+        "an .agent.md with tools: [view], with executor: command",
+    ),
     "trigger-tests": Explanation(
         "The suite and its trigger_tests.yaml do not fit together.",
         "Name the same skill in both, and script each prompt exactly as it is written there.",
@@ -198,10 +333,40 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Add graders to the suite or the task, or `expected` to the task.",
         "a suite without graders whose task has only inputs",
     ),
-    "unconfirmed": Explanation(
-        "`waza preflight` found something that only a run can confirm.",
-        "Make sure that it is available, or mock it.",
+    "unconfirmed-executor": Explanation(
+        "Whether the executor can be started is known only in a run.",
+        "`waza doctor` says what real agents need. `waza run --executor mock` does without.",
+        "config: {executor: copilot-sdk}",
+    ),
+    "unconfirmed-hook": Explanation(
+        "What a hook does is known only in a run.",
+        "Make sure that its program is available.",
         "hooks: {before_run: [{command: ./prepare.sh}]}",
+    ),
+    "unconfirmed-program": Explanation(
+        "A grader runs a program, and whether it works is known only in a run.",
+        "Make sure that it is available; `waza grade` tries it on recorded results.",
+        "graders: [{type: program, config: {command: ./check.sh}}]",
+    ),
+    "unconfirmed-repository": Explanation(
+        "Whether a repository has the commit that a task needs is not known, since git is not started.",
+        "Make sure that the repository and its commit are available.",
+        "inputs: {repos: [{type: worktree, source: app, commit: v2, dest: app}]}",
+    ),
+    "unconfirmed-server": Explanation(
+        "Whether an MCP server answers is known only in a run.",
+        "Mock it with mcp_mocks, or make sure that it is available.",
+        "config: {mcp_servers: {wiki: {command: wiki-server}}}",
+    ),
+    "uncovered-requirement": Explanation(
+        "A requirement has no check.",
+        "Add checks that name graders; expected.outcomes is no check.",
+        "requirements: [{id: r1, category: quality, description: It is friendly}]",
+    ),
+    "unknown-evaluator": Explanation(
+        "An evaluation document names an evaluator that does not exist.",
+        "Correct its name, or write it as custom-evaluators/NAME/NAME.py.",
+        '"default_evaluators": {"Relevanse": {}}',
     ),
     "unknown-executor": Explanation(
         "There is no executor of this name.",

@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.support.program import strict_json, waza
+from tests.support.program import waza, write_tree
 
+from waza.preflight.inventory import inventory
 from waza.problem import Code
+from waza.suite.loading import LoadOptions
 
 
 def test_all_codes_are_listed(tmp_path: Path) -> None:
     ended = waza("explain", cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
     assert [line.split()[0] for line in ended.out.splitlines()] == sorted(get_args(Code))
-    assert "no-task            No task is selected, so there is nothing to run\n" in ended.out
+    assert "no-task                 No task is selected, so there is nothing to run\n" in ended.out
 
 
 def test_a_code_is_explained(tmp_path: Path) -> None:
@@ -37,6 +39,9 @@ def test_an_unknown_code_is_refused(tmp_path: Path, code: str, hint: str) -> Non
     assert ended.err.startswith(f"Error: there is no code {code!r}; {hint}")
 
 
+TASK = "id: t\ninputs: {prompt: Hello}\n"
+GRADER = "{type: text, name: words, config: {contains: [x]}}"
+REQUIREMENT = "id: R, category: quality, description: d"
 BROKEN = {
     "name: s\nnmae: t\ntasks: [tasks/*.yaml]\n": "unknown-key",
     "name: [s]\ntasks: [tasks/*.yaml]\n": "wrong-type",
@@ -44,7 +49,7 @@ BROKEN = {
     "name: 's\n": "syntax",
     "name: s\ntasks: [tasks/*.yaml]\nconfig: {trials_per_task: -1}\n": "invalid-value",
     "name: s\ntasks: [tasks/*.yaml]\nconfig: {executor: mokc}\n": "unknown-executor",
-    "name: s\ntasks: [tasks/*.yaml]\nconfig: {executor: mock, instruction_files: [gone.md]}\n": "missing-file",
+    "name: s\ntasks: [tasks/*.yaml]\nconfig: {executor: mock, instruction_files: [gone.md]}\n": "missing-instructions",
     "name: s\ntasks: [tasks/*.yaml]\nconfig: {executor: mock, instruction_files: [../up.md]}\n": "outside-path",
     "name: s\ntasks: [tasks/*.yaml]\ngraders: [{type: txet}]\n": "unknown-grader",
     "name: s\ntasks: [tasks/*.yaml]\ngraders: [{type: text}]\n": "grader-config",
@@ -52,15 +57,50 @@ BROKEN = {
     "name: s\ntasks: [gone/*.yaml]\n": "unmatched-pattern",
     "name: s\ntasks: [tasks/*.yaml]\nconfig: {executor: mock}\nskill: gone\n": "skill-not-found",
     "name: s\ntasks: [tasks/*.yaml]\nconfig: {executor: mock}\n": "unchecked-task",
+    "tasks: [tasks/*.yaml]\nconfig: {required_skills: [gone]}\n": "required-skill",
+    "tasks: [tasks/*.yaml]\nconfig: {skill_directories: [gone]}\n": "skill-directory",
+    "tasks: [tasks/*.yaml]\nskill: ./tasks/t.agent.md\n": "skill-definition",
+    "tasks: [tasks/*.yaml]\nmcp_mocks: [{name: files, fixtures: mocks}]\n": "mock-fixture",
+    f"tasks: [tasks/*.yaml]\ngraders: [{GRADER}, {GRADER}]\n": "duplicate-grader",
+    "tasks: [tasks/*.yaml]\nconfig: {executor: mock, mcp_servers: {wiki: {command: cat}}}\n": "mcp-servers",
+    "tasks: [tasks/*.yaml]\nconfig: {executor: command, executor_options: {command: cat}}\n": "unconfirmed-executor",
+    "tasks: [tasks/*.yaml]\nhooks: {before_run: [{command: 'true'}]}\n": "unconfirmed-hook",
+}
+BROKEN_TASKS = {
+    "id: t\nname: other\n": "duplicate-task",
+    "id: b\ncontext_dir: gone\n": "missing-context-dir",
+    "id: b\ninputs: {prompt: p, context: {fixture: gone}}\n": "context-fixture",
+    "id: b\ninputs: {prompt: p, repos: [{type: worktree, source: gone, dest: d}]}\n": "missing-repository",
+    f"id: b\nrequirements: [{{{REQUIREMENT}}}]\n": "uncovered-requirement",
+    f"id: b\nrequirements: [{{{REQUIREMENT}, checks: [{{scope: task, grader: gone}}]}}]\n": "requirement-reference",
+    "id: b\nrequirements: [{id: R, category: odd, description: d}]\n": "requirement",
 }
 
 
 @pytest.mark.parametrize(("written", "code"), BROKEN.items())
-def test_preflight_reports_the_kind_of_each_mistake(tmp_path: Path, written: str, code: str) -> None:
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "t.yaml").write_text("id: t\ninputs: {prompt: Hello}\n")
-    (tmp_path / "eval.yaml").write_text(written)
-    ended = waza("preflight", "eval.yaml", "--json", cwd=tmp_path)
-    found = strict_json(ended.out)["diagnostics"]
-    assert code in [one["problem"] for one in found], found
-    assert f"[{code}]" not in ended.out
+def test_preflight_reports_the_kind_of_each_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, code: str
+) -> None:
+    files = {
+        "eval.yaml": written,
+        "tasks/t.yaml": TASK,
+        "tasks/t.agent.md": "---\n- t\n---\n",
+        "mocks/a.json": "{",
+    }
+    assert code in codes_of(tmp_path, monkeypatch, files)
+
+
+@pytest.mark.parametrize(("written", "code"), BROKEN_TASKS.items())
+def test_preflight_reports_the_kind_of_each_mistake_in_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, code: str
+) -> None:
+    suite = "tasks: [tasks/*.yaml]\nconfig: {executor: mock}\n"
+    assert code in codes_of(
+        tmp_path, monkeypatch, {"eval.yaml": suite, "tasks/a.yaml": TASK, "tasks/b.yaml": written}
+    )
+
+
+def codes_of(root: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str]) -> list[str]:
+    write_tree(root, files)
+    monkeypatch.chdir(root)
+    return [one.problem for one in inventory(Path("eval.yaml"), LoadOptions()).diagnostics]

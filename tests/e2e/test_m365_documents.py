@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.evaluators import JUDGE, PROMPTY, code_only
 from tests.support.program import strict_json, waza, write_tree
 
 from waza.m365.document.read import read_document
@@ -93,6 +94,62 @@ def test_json_has_the_same_for_programs(tmp_path: Path) -> None:
         "hint": "did you mean 'expected_response'?",
         "severity": "error",
     }
+
+
+def turn(**keys: Any) -> dict[str, Any]:
+    return {"prompt": "p", "response": "r", **keys}
+
+
+SUMMARY = {
+    **dict.fromkeys(("turns_total", "turns_passed", "turns_failed", "turns_partial", "turns_errored"), 1),
+    "overall_status": "pass",
+}
+EVALUATORS = {
+    "empty/README": "",
+    "functions/functions.py": "def check(): ...",
+    "broken/broken.py": "import nothing_of_this_name\n" + code_only("{'score': 1}"),
+    "forgotten/forgotten.py": JUDGE,
+    "judge/judge.py": JUDGE,
+    "judge/judge.prompty": "no frontmatter",
+    "unfilled/unfilled.py": JUDGE,
+    "unfilled/unfilled.prompty": PROMPTY.replace("user_prompt: {type: string}", "other: {type: string}"),
+}
+DOCUMENTS: dict[str, tuple[Any, str]] = {
+    "older form": ({"prompts": ["p"]}, "older-form"),
+    "older version": ({"schemaVersion": "9.0.0", "items": [turn()]}, "version"),
+    "nothing asked": ({"items": [{}]}, "missing-key"),
+    "both": ({"items": [turn(turns=[turn()])]}, "conflicting-keys"),
+    "unknown key": ({"items": [turn(promt="p")]}, "unknown-key"),
+    "no choice": ({"items": [turn(evaluators_mode="add", evaluators={})]}, "invalid-value"),
+    "no text": ({"items": [turn(evaluators_mode=1)]}, "wrong-type"),
+    "blank in a name": ({"items": [turn(evaluators={"a b": {}})]}, "evaluator-name"),
+    "no evaluator": ({"items": [turn(evaluators={}, evaluators_mode="replace")]}, "no-evaluator"),
+    "unknown evaluator": ({"items": [turn(evaluators={"Relevanse": {}})]}, "unknown-evaluator"),
+    "no expectation": ({"items": [turn(evaluators={"ExactMatch": {}})]}, "evaluator-input"),
+    "no judge": ({"items": [turn(evaluators={"Relevance": {}})]}, "missing-judge"),
+    "no file": ({"items": [turn(evaluators={"empty": {}})]}, "missing-evaluator-file"),
+    "no class": ({"items": [turn(evaluators={"functions": {}})]}, "evaluator-class"),
+    "no import": ({"items": [turn(evaluators={"broken": {}})]}, "evaluator-import"),
+    "no prompty": ({"items": [turn(evaluators={"forgotten": {}})]}, "missing-prompty"),
+    "broken prompty": ({"items": [turn(evaluators={"judge": {}})]}, "prompty"),
+    "unfilled prompty": ({"items": [turn(evaluators={"unfilled": {}})]}, "prompty-input"),
+    "off the scale": ({"items": [turn(evaluators={"unfilled": {"threshold": 80}})]}, "evaluator-threshold"),
+    "sums": ({"items": [{"turns": [turn()], "summary": SUMMARY}]}, "summary-counts"),
+}
+
+
+def test_each_mistake_has_the_code_of_its_kind(tmp_path: Path) -> None:
+    files = {
+        f"{name}.json": json.dumps(written if "prompts" in written else {"schemaVersion": "1.7.0", **written})
+        for name, (written, _) in DOCUMENTS.items()
+    }
+    write_tree(tmp_path, files | {f"custom-evaluators/{name}": text for name, text in EVALUATORS.items()})
+    ended = waza("m365", "validate", *files, "--resolve", "--json", cwd=tmp_path)
+    found = {
+        Path(one["file"]).stem: [problem["code"] for problem in one["problems"]]
+        for one in strict_json(ended.out)["documents"]
+    }
+    assert {name for name, (_, code) in DOCUMENTS.items() if code not in found[name]} == set(), found
 
 
 def test_without_a_file_the_one_that_is_found(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ REQUIREMENTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "no turn": ("id: R, checks: [{scope: checkpoint, grader: c}]", [("requirement.invalid", "invalid")]),
     "turn 0": (
         "id: R, checks: [{scope: checkpoint, grader: c, after_turn: 0}]",
-        [("requirement.invalid", "invalid")],
+        [("task.schema", "invalid")],
     ),
     "turn 2": (
         "id: R, checks: [{scope: checkpoint, grader: c, after_turn: 2}]",
@@ -80,7 +80,7 @@ REQUIREMENTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "unknown key": (
         "id: R, owner: me, checks: [{scope: eval, grader: e}]",
-        [("requirement.invalid", "unresolved")],
+        [("task.schema", "unresolved")],
     ),
 }
 
@@ -165,7 +165,7 @@ tasks: [t.yaml]
         (
             "command, executor_options: {command: cat}",
             ("unresolved", "unsupported", "verified", "unsupported"),
-            ["mock.mcp", "runtime.availability", "skill.target"],
+            ["runtime.availability", "runtime.mcp", "runtime.tool_boundary"],
         ),
         ("copilot-sdk", ("unresolved", "verified", "verified", "unresolved"), ["runtime.availability"]),
         ("nobody", ("invalid", "verified", "verified", "unresolved"), ["runtime.executor"]),

@@ -163,7 +163,7 @@ RICH_REPORT: dict[str, Any] = {
     "diagnostics": [
         _diagnostic(
             "dependency.live",
-            "unconfirmed",
+            "unconfirmed-server",
             "unresolved",
             "info",
             "eval.yaml: whether the MCP server 'wiki' answers is known only in a run",
@@ -171,7 +171,7 @@ RICH_REPORT: dict[str, Any] = {
         ),
         _diagnostic(
             "grader.execution",
-            "unconfirmed",
+            "unconfirmed-program",
             "unresolved",
             "info",
             "eval.yaml: a grader runs the program 'touch', and whether it works is known only in a run",
@@ -179,7 +179,7 @@ RICH_REPORT: dict[str, Any] = {
         ),
         _diagnostic(
             "hooks.execution",
-            "unconfirmed",
+            "unconfirmed-hook",
             "unresolved",
             "info",
             "eval.yaml: what the hook before_task[0] does is known only in a run",
@@ -187,7 +187,7 @@ RICH_REPORT: dict[str, Any] = {
         ),
         _diagnostic(
             "runtime.availability",
-            "unconfirmed",
+            "unconfirmed-executor",
             "unresolved",
             "info",
             "eval.yaml: whether the executor 'copilot-sdk' can be started is known only in a run",
@@ -203,7 +203,7 @@ RICH_REPORT: dict[str, Any] = {
         ),
         _diagnostic(
             "grader.result_collision",
-            "duplicate-name",
+            "grader-collision",
             "unresolved",
             "warning",
             "tasks/a.yaml:5:41: checkpoints[0].graders[0]: "
@@ -213,7 +213,7 @@ RICH_REPORT: dict[str, Any] = {
         ),
         _diagnostic(
             "requirement.uncovered",
-            "requirement",
+            "uncovered-requirement",
             "unresolved",
             "warning",
             "tasks/a.yaml:11:5: requirements[1].checks: no check covers it",
@@ -223,7 +223,7 @@ RICH_REPORT: dict[str, Any] = {
         ),
         _diagnostic(
             "requirement.references",
-            "requirement",
+            "requirement-reference",
             "invalid",
             "error",
             "tasks/a.yaml:12:81: requirements[2].checks[0].grader: there is no grader 'keept' in scope task",

@@ -133,7 +133,7 @@ async def _of_evaluators(document: EvalDocument, evaluator_sets: EvaluatorSets) 
     except JudgeError as error:
         message = f"a run needs --judge here: {error}"
         problems.append(
-            Problem(code="evaluator", file=document.source.file, message=message, severity="warning")
+            Problem(code="missing-judge", file=document.source.file, message=message, severity="warning")
         )
     return problems
 

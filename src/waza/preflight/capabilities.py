@@ -7,16 +7,12 @@ from collections.abc import Iterator, Sequence
 from waza.model.loaded import Suite
 from waza.model.preflight import Capability, Dependency, Diagnostic, State, worst
 from waza.preflight.diagnosis import make_diagnostic
-from waza.problem import Problem
+from waza.problem import Code, Problem
 
-# What to report of capabilities, by name; others are reported by the loader or as dependencies.
-_SAID = {
-    "mcp_servers": ("unsupported", "runtime.mcp", "use executor: copilot-sdk, or remove the servers"),
-    "runtime_tool_boundary": (
-        "unsupported",
-        "runtime.tool_boundary",
-        "use executor: copilot-sdk to hold the agent to its tools",
-    ),
+# The code and the hint of capabilities that are reported where they are unsupported; others are reported by the loader or as dependencies.
+_REPORTED: dict[str, tuple[Code, str]] = {
+    "mcp_servers": ("mcp-servers", "use executor: copilot-sdk, or remove the servers"),
+    "runtime_tool_boundary": ("tool-boundary", "use executor: copilot-sdk to hold the agent to its tools"),
 }
 
 
@@ -36,11 +32,10 @@ def report_capabilities(found: Sequence[Capability], suite: Suite, file: str) ->
     What an executor lacks is a mistake that the loader reports, except with a scripted one.
     """
     for one in found:
-        state, code, hint = _SAID.get(one.name, ("", "", ""))
-        if one.state == state and suite.capabilities.scripted:
-            yield make_diagnostic(
-                Problem(code="capability", file=file, message=one.meaning, hint=hint), code, one.state
-            )
+        if one.name in _REPORTED and one.state == "unsupported" and suite.capabilities.scripted:
+            code, hint = _REPORTED[one.name]
+            problem = Problem(code=code, file=file, message=one.meaning, hint=hint)
+            yield make_diagnostic(problem, one.state)
 
 
 def _execution(dependencies: Sequence[Dependency]) -> Capability:

@@ -12,7 +12,7 @@ from waza.model.suite import GraderEntry
 from waza.model.task import Task, TaskFile
 from waza.model.verdict import BuiltGrader
 from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
-from waza.problem import Problem
+from waza.problem import Code, Problem
 from waza.suite.discover import find_required_skills
 from waza.suite.loading import Loading, TaskSource
 from waza.suite.skills import disabled_skills, enabled_directories, suite_paths
@@ -20,29 +20,29 @@ from waza.suite.skills import disabled_skills, enabled_directories, suite_paths
 Path = tuple[str | int, ...]
 
 # What nothing local can confirm, by its kind: code, what is not known, and what to do.
-_UNCONFIRMED = {
+_UNCONFIRMED: dict[str, tuple[Code, str, str]] = {
     "executor": (
-        "runtime.availability",
+        "unconfirmed-executor",
         "whether the executor {!r} can be started is known only in a run",
         "`waza doctor` says what real agents need; `waza run --executor mock` does without",
     ),
     "mcp_server": (
-        "dependency.live",
+        "unconfirmed-server",
         "whether the MCP server {!r} answers is known only in a run",
         "mock it with mcp_mocks, or make sure that it is available",
     ),
     "hook": (
-        "hooks.execution",
+        "unconfirmed-hook",
         "what the hook {} does is known only in a run",
         "make sure that its program is available",
     ),
     "program": (
-        "grader.execution",
+        "unconfirmed-program",
         "a grader runs the program {!r}, and whether it works is known only in a run",
         "make sure that it is available; `waza grade` tries it on recorded results",
     ),
     "repository": (
-        "dependency.repository",
+        "unconfirmed-repository",
         "git is not asked whether {!r} has the commit",
         "make sure that the repository and its commit are available",
     ),
@@ -230,5 +230,5 @@ def report_unconfirmed(dependencies: Sequence[Dependency], loading: Loading) -> 
         if one.state == "unresolved" and one.mode != "mocked" and one.kind in _UNCONFIRMED:
             code, message, hint = _UNCONFIRMED[one.kind]
             file = files.get(one.task_id, loading.document.file)
-            problem = Problem(code="unconfirmed", file=file, message=message.format(one.name), hint=hint)
-            yield make_diagnostic(problem, code, "unresolved", one.task_id, severity="info")
+            problem = Problem(code=code, file=file, message=message.format(one.name), hint=hint)
+            yield make_diagnostic(problem, "unresolved", task_id=one.task_id, severity="info")

@@ -2,71 +2,69 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import msgspec
 
 from waza.model.preflight import Diagnostic, Severity, State, worst
-from waza.problem import Code, Problem
-from waza.registry.lock import FILE as LOCK
+from waza.problem import Code, Problem, display_path
 from waza.suite.loading import Loading
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 
 AGAIN = "correct it there, then run `waza preflight` again"
 _GET = "run `waza get` with the suite's file"
 
-# The diagnostic codes of problems that have the same one wherever they are.
-_BY_PROBLEM: dict[Code, str] = {
+# The diagnostic code of each problem. Problems with another one have that of their file: see `_code`.
+_CODES: dict[Code, str] = {
+    "ambiguous-skill": "skill.target",
+    "capability": "runtime.capability",
     "changed-module": "grader.cache_integrity",
+    "context-fixture": "context.fixture",
     "dataset": "tasks.csv",
+    "disabled-skill": "skill.target",
+    "duplicate-grader": "grader.configuration",
+    "duplicate-task": "task.id",
+    "grader-collision": "grader.result_collision",
     "grader-config": "grader.configuration",
     "invalid-lock": "grader.lock",
     "invalid-module": "grader.cache",
     "invalid-ref": "grader.ref",
+    "mcp-servers": "runtime.mcp",
+    "missing-context-dir": "context.path",
+    "missing-file": "resource.file",
+    "missing-instructions": "instruction.file",
     "missing-lock": "grader.lock",
     "missing-module": "grader.cache_missing",
+    "missing-repository": "dependency.repository",
+    "mock-fixture": "mock.mcp",
+    "never-invoked": "skill.target",
     "no-task": "tasks.empty",
     "not-locked": "grader.lock_entry",
+    "outside-path": "resource.path",
     "preset-conflict": "grader.merge",
+    "required-skill": "skill.required",
+    "requirement": "requirement.invalid",
+    "requirement-reference": "requirement.references",
     "skill-definition": "skill.definition",
+    "skill-directory": "skill.directory",
+    "skill-not-found": "skill.target",
+    "tool-boundary": "runtime.tool_boundary",
+    "trigger-tests": "trigger.configuration",
+    "uncovered-requirement": "requirement.uncovered",
+    "unconfirmed-executor": "runtime.availability",
+    "unconfirmed-hook": "hooks.execution",
+    "unconfirmed-program": "grader.execution",
+    "unconfirmed-repository": "dependency.repository",
+    "unconfirmed-server": "dependency.live",
     "unknown-executor": "runtime.executor",
     "unknown-grader": "grader.configuration",
     "unknown-tool": "skill.definition",
     "unmatched-pattern": "tasks.pattern",
+    "unreadable-file": "resource.file",
     "untrusted-module": "grader.trust",
 }
-# Other problems have that of their place: the first that is the place, or above it, without the numbers of items.
-_PLACES = (
-    ("graders", "grader.configuration"),
-    ("checkpoints.graders", "grader.configuration"),
-    ("config.executor", "runtime.executor"),
-    ("config.required_skills", "skill.required"),
-    ("config.skill_directories", "skill.directory"),
-    ("skill_directories", "skill.directory"),
-    ("config.instruction_files", "instruction.file"),
-    ("instruction_files", "instruction.file"),
-    ("inputs.context.fixture", "context.fixture"),
-    ("context_dir", "context.path"),
-    ("inputs.files", "resource.file"),
-    ("inputs.prompt_file", "resource.file"),
-    ("inputs.repos", "dependency.repository"),
-    ("fixtures", "resource.file"),
-    ("mcp_mocks", "mock.mcp"),
-    ("command_mocks", "mock.command"),
-    ("requirements", "requirement.invalid"),
-    ("tasks_from", "tasks.csv"),
-    ("range", "tasks.csv"),
-    ("tasks", "tasks.pattern"),
-    ("skill", "skill.target"),
-    ("id", "task.id"),
+# What is wrong with the form of a file: with its keys and values one by one.
+_OF_SCHEMA = frozenset[Code](
+    ("duplicate-key", "invalid-value", "missing-key", "syntax", "unknown-key", "wrong-type")
 )
-# The same for mistakes in other files than those of the suite and its tasks.
-_FILES = {LOCK: "grader.lock", TRIGGER_TESTS: "trigger.configuration"}
-_ENDINGS = {".md": "skill.definition", ".json": "mock.mcp"}
-
-# Warnings that the list of capabilities replaces.
-_OF_CAPABILITIES = ("config.mcp_servers", "mcp_mocks")
 
 _SEVERITIES: dict[State, Severity] = {"unresolved": "warning", "unsupported": "warning", "invalid": "error"}
 _REMEDIES = {
@@ -81,17 +79,19 @@ _REMEDIES = {
 
 def make_diagnostic(
     problem: Problem,
-    code: str,
     state: State,
+    *,
     task_id: str = "",
     requirement_id: str = "",
     severity: Severity | None = None,
+    level: str = "eval",
 ) -> Diagnostic:
     """Return a problem as a diagnostic; its message is what a run would print of it.
 
-    `severity` is by the state unless it is given.
+    `severity` is by the state unless it is given. `level` is the kind of the file: `eval`, `task` or `trigger`.
     """
     bare = msgspec.structs.replace(problem, hint="", severity="error")
+    code = _code(problem, level)
     return Diagnostic(
         code=code,
         problem=problem.code,
@@ -105,9 +105,12 @@ def make_diagnostic(
     )
 
 
-def diagnose_unreadable(problem: Problem) -> Diagnostic:
-    """Return why nothing of a suite could be read."""
-    return make_diagnostic(problem, "eval.schema" if problem.line else "eval.read", "invalid")
+def _code(problem: Problem, level: str) -> str:
+    if problem.code in ("missing-file", "unreadable-file") and not problem.path:
+        return f"{level}.read"  # the file itself
+    if problem.code in _CODES:
+        return _CODES[problem.code]
+    return f"{level}.schema" if problem.code in _OF_SCHEMA else f"{level}.configuration"
 
 
 class LoaderDiagnostics:
@@ -116,62 +119,39 @@ class LoaderDiagnostics:
     def __init__(self, loading: Loading, problems: list[Problem]) -> None:
         self._loading, self._problems = loading, problems
         self._documents = {source.document.file: source for source in loading.sources}
+        self._levels = {display_path(loading.directory / TRIGGER_TESTS): "trigger"}
+        self._levels |= dict.fromkeys((*loading.unread, *self._documents), "task")
 
     def diagnostics(self) -> list[Diagnostic]:
         """Return it as diagnostics; those of a task's file name its task."""
         return [
-            self._diagnostic(problem)
-            for problem in self._problems
-            if not self._is_reported_elsewhere(problem)
+            self._diagnostic(problem) for problem in self._problems if not _is_reported_as_capability(problem)
         ]
 
     def state(self, file: str, path: str) -> State:
         """Return the state of the value at a path of a file."""
         below = (f"{path}.", f"{path}[")
         return worst(
-            self._state(problem, self._code(problem))
+            _state(problem)
             for problem in self._loading.problems
             if problem.file == file and (problem.path == path or problem.path.startswith(below))
         )
 
     def has_broken_definition(self) -> bool:
         """Return whether a skill or agent that was found could not be read."""
-        return any(problem.file.endswith(".md") for problem in self._loading.errors())
-
-    def _is_reported_elsewhere(self, problem: Problem) -> bool:
-        return problem.severity == "warning" and problem.path in _OF_CAPABILITIES
+        return any(problem.code == "skill-definition" for problem in self._loading.errors())
 
     def _diagnostic(self, problem: Problem) -> Diagnostic:
-        code = self._code(problem)
         source = self._documents.get(problem.file)
         task_id = source.tasks[0].id if source and source.tasks else ""
-        return make_diagnostic(problem, code, self._state(problem, code), task_id)
+        level = self._levels.get(problem.file, "eval")
+        return make_diagnostic(problem, _state(problem), task_id=task_id, level=level)
 
-    @staticmethod
-    def _state(problem: Problem, code: str) -> State:
-        to_be_fetched = code == "grader.cache_missing"
-        return "unresolved" if to_be_fetched or problem.severity == "warning" else "invalid"
 
-    def _code(self, problem: Problem) -> str:
-        if problem.code in _BY_PROBLEM:
-            return _BY_PROBLEM[problem.code]
-        of_suite = problem.file == self._loading.document.file
-        if not of_suite and problem.file not in self._documents:
-            return self._code_of_file(problem)
-        place = re.sub(r"\[\d+\]", "", problem.path)
-        for start, code in _PLACES:
-            if place == start or place.startswith(f"{start}."):
-                return code
-        document = self._loading.document if of_suite else self._documents[problem.file].document
-        level = "eval" if of_suite else "task"
-        return f"{level}.schema" if problem.path in document.error_paths else f"{level}.configuration"
+def _state(problem: Problem) -> State:
+    to_be_fetched = problem.code == "missing-module"
+    return "unresolved" if to_be_fetched or problem.severity == "warning" else "invalid"
 
-    def _code_of_file(self, problem: Problem) -> str:
-        """Return the code of a mistake in a file that is neither the suite's nor one of a readable task."""
-        path = Path(problem.file)
-        code = _FILES.get(path.name) or _ENDINGS.get(path.suffix)
-        if code:
-            return code
-        if self._loading.file.tasks_from:
-            return "tasks.csv"
-        return "task.schema" if problem.line else "task.read"
+
+def _is_reported_as_capability(problem: Problem) -> bool:
+    return problem.code == "mcp-servers" and problem.severity == "warning"

@@ -13,7 +13,7 @@ from waza.model.preflight import CheckedRequirement, Diagnostic, ListedTask, Pre
 from waza.model.task import Task
 from waza.preflight.capabilities import check_capabilities, report_capabilities
 from waza.preflight.dependencies import Dependencies, report_unconfirmed
-from waza.preflight.diagnosis import LoaderDiagnostics, diagnose_unreadable
+from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
 from waza.preflight.requirements import check_requirements, declared_graders, find_collisions
 from waza.problem import display_path
 from waza.suite.load import examine, sort_problems
@@ -30,9 +30,8 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
     try:
         suite, loading = examine(path, request)
     except SuiteError as error:
-        return Preflight(
-            source=source, diagnostics=_sorted([diagnose_unreadable(one) for one in error.problems])
-        )
+        found = [make_diagnostic(problem, "invalid") for problem in error.problems]
+        return Preflight(source=source, diagnostics=_sorted(found))
     problems = LoaderDiagnostics(loading, sort_problems(loading))
     needs = Dependencies(suite, loading, problems).all()
     offered = check_capabilities(suite, needs)

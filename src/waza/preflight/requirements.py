@@ -11,14 +11,16 @@ from waza.model.preflight import CheckedRequirement, Diagnostic, PreflightCheck,
 from waza.model.suite import GraderEntry
 from waza.model.task import Requirement, RequirementCheck
 from waza.preflight.diagnosis import make_diagnostic
+from waza.problem import Code
 from waza.suite.loading import Loading, TaskSource
 from waza.suite.read import at
 
 CATEGORIES = ("outcome", "boundary", "recovery", "quality")
 SCOPES = ("eval", "task", "checkpoint")
 
-INVALID, UNCOVERED, REFERENCES = "requirement.invalid", "requirement.uncovered", "requirement.references"
-COLLISION = "grader.result_collision"
+INVALID: Code = "requirement"
+UNCOVERED: Code = "uncovered-requirement"
+REFERENCES: Code = "requirement-reference"
 
 Path = tuple[str | int, ...]
 
@@ -39,7 +41,7 @@ class DeclaredGrader(NamedTuple):
 class Gap(NamedTuple):
     """What keeps a requirement from being verified, and where in the task's file."""
 
-    code: str
+    code: Code
     state: State
     path: Path
     message: str
@@ -85,9 +87,9 @@ def find_collisions(
             message = f"the grader name {name!r} is used in several scopes of the task: {', '.join(scopes)}"
             hint = "give each its own name, so that their results can be distinguished"
             problem = source.document.problem(
-                "duplicate-name", at(source.document, *path), path, message, hint
+                "grader-collision", at(source.document, *path), path, message, hint
             )
-            yield make_diagnostic(problem, COLLISION, "unresolved", task_id)
+            yield make_diagnostic(problem, "unresolved", task_id=task_id)
 
 
 def check_requirements(
@@ -106,8 +108,10 @@ def check_requirements(
         found.append(_describe_requirement(requirement, worst(gap.state for gap in gaps), meaning))
         for gap in gaps:
             place = at(source.document, *gap.path)
-            problem = source.document.problem("requirement", place, gap.path, gap.message, gap.hint)
-            diagnostics.append(make_diagnostic(problem, gap.code, gap.state, task_id, requirement.id))
+            problem = source.document.problem(gap.code, place, gap.path, gap.message, gap.hint)
+            diagnostics.append(
+                make_diagnostic(problem, gap.state, task_id=task_id, requirement_id=requirement.id)
+            )
     return found, diagnostics
 
 

@@ -63,10 +63,10 @@ def read_lock(directory: Path) -> LockFile | None:
     except FileNotFoundError:
         return None
     except yaml.YamlError as error:
-        raise SuiteError([error.in_file(file, _HINT)]) from error
+        raise SuiteError([_as_of_lock(error.in_file(file))]) from error
     except OSError as error:
         raise SuiteError(
-            [Problem(code="unreadable-file", file=file, message=f"cannot be read ({error.strerror})")]
+            [Problem(code="invalid-lock", file=file, message=f"cannot be read ({error.strerror})")]
         ) from error
     decoder = Decoder(document, lambda _struct, _key, _path: UnknownKeyAdvice("warning", ""))
     lock = decoder.read(LockFile)
@@ -78,10 +78,12 @@ def read_lock(directory: Path) -> LockFile | None:
         ]
     if lock is None or problems:
         problems = problems or [Problem(code="invalid-lock", file=file, message="is empty")]
-        raise SuiteError(
-            [msgspec.structs.replace(problem, hint=problem.hint or _HINT) for problem in problems]
-        )
+        raise SuiteError([_as_of_lock(problem) for problem in problems])
     return lock
+
+
+def _as_of_lock(problem: Problem) -> Problem:
+    return msgspec.structs.replace(problem, code="invalid-lock", hint=problem.hint or _HINT)
 
 
 def write_lock(directory: Path, entries: Iterable[LockEntry]) -> Path:

@@ -91,7 +91,18 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_definition(path: Path) -> Definition:
     """Read a `*.agent.md` file, or else a SKILL.md. Never raises: see the problems of the Definition."""
-    path = make_absolute(path)
+    definition = _read(make_absolute(path))
+    problems = tuple(map(_as_of_definition, definition.problems))
+    return msgspec.structs.replace(definition, problems=problems)
+
+
+def _as_of_definition(problem: Problem) -> Problem:
+    """Return a problem with the code that says what kind of file has it."""
+    absent = problem.code == "skill-not-found"
+    return problem if absent else msgspec.structs.replace(problem, code="skill-definition")
+
+
+def _read(path: Path) -> Definition:
     data = _read_bytes(path)
     if isinstance(data, Problem):
         return _unreadable(path, data)
@@ -256,7 +267,7 @@ def _read_bytes(path: Path) -> bytes | Problem:
             return Problem(code="unreadable-file", file=display_path(path), message="is not a file")
         return path.read_bytes()
     except FileNotFoundError:
-        return Problem(code="missing-file", file=display_path(path), message="there is no such file")
+        return Problem(code="skill-not-found", file=display_path(path), message="there is no such file")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else ""
         return Problem(

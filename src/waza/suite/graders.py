@@ -90,7 +90,7 @@ def check_names(scope: Scope, entries: Sequence[GraderEntry], inherited: Iterabl
             message, hint = f"the name {name!r} is taken by {taken[name]}", "give each grader its own name"
             if name in suite:
                 hint += ", or replace the suite's with override: true"
-            scope.child(i, "name").error("duplicate-name", message, hint)
+            scope.child(i, "name").error("duplicate-grader", message, hint)
         elif name:
             taken[name] = format_path((*scope.path, i))
 

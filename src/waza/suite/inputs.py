@@ -49,17 +49,15 @@ def check_inputs(scope: Scope, task: TaskFile, fixtures: Path) -> None:
     _check_prompt_files(scope, inputs)
 
 
-def check_file(scope: Scope, root: Path, name: str) -> None:
-    """Note a file of the fixtures directory `root` that cannot be read."""
+def check_file(scope: Scope, root: Path, name: str, missing: Code = "missing-file") -> None:
+    """Note a file of the fixtures directory `root` that cannot be read; `missing` is the code of one that is not there."""
     try:
         target = safe_join(root, name)
     except ValueError as error:
         scope.error("outside-path", str(error))
         return
     fault, hint = _explain_unreadable(root, target, name) if name else ("must not be empty", "")
-    code: Code = (
-        "invalid-value" if not name else "unreadable-file" if os.path.lexists(target) else "missing-file"
-    )
+    code: Code = "invalid-value" if not name else "unreadable-file" if os.path.lexists(target) else missing
     if not fault:
         return
     to_come = scope.loading.hooks_may_create and not os.path.lexists(target)
@@ -106,7 +104,7 @@ def _check_repo(scope: Scope, repo: Repo) -> None:
         missing = scope.loading.hooks_may_create
         hint = _HOOK if missing else "paths are relative to the suite's directory, or else to the current one"
         message = f"there is no repository {repo.source!r}"
-        scope.child("source").report("missing-file", message, hint, warning=missing)
+        scope.child("source").report("missing-repository", message, hint, warning=missing)
 
 
 def _check_inside(scope: Scope, name: str) -> None:
@@ -122,25 +120,25 @@ def _check_context(scope: Scope, inputs: Inputs) -> None:
     place = scope.child("inputs", "context", "fixture")
     fixture = inputs.context["fixture"]
     if not isinstance(fixture, str) or not fixture.strip():
-        place.error("wrong-type", "must be the path of a file or directory beside the suite")
+        place.error("context-fixture", "must be the path of a file or directory beside the suite")
         return
     try:
         target = safe_join(scope.loading.directory, fixture)
     except ValueError as error:
-        place.error("outside-path", str(error))
+        place.error("context-fixture", str(error))
         return
     if target == scope.loading.directory:
-        place.error("invalid-value", "is the suite's own directory", "name a file or directory in it")
+        place.error("context-fixture", "is the suite's own directory", "name a file or directory in it")
     elif not target.exists():
         message = f"there is no {fixture!r} beside the suite"
-        place.report("missing-file", message, warning=scope.loading.hooks_may_create)
+        place.report("context-fixture", message, warning=scope.loading.hooks_may_create)
     elif not is_inside(scope.loading.directory, target):
-        place.error("outside-path", f"{fixture!r} leads outside of the suite's directory")
+        place.error("context-fixture", f"{fixture!r} leads outside of the suite's directory")
     elif not (target.is_file() or target.is_dir()):
-        place.error("unreadable-file", f"{fixture!r} is neither a file nor a directory")
+        place.error("context-fixture", f"{fixture!r} is neither a file nor a directory")
     else:
         for message in _list_unreadable(target, scope.loading.directory):
-            place.error("unreadable-file", message, "give yourself the right to read it, or remove it")
+            place.error("context-fixture", message, "give yourself the right to read it, or remove it")
 
 
 def _list_unreadable(target: Path, home: Path) -> Iterator[str]:

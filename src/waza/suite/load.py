@@ -313,7 +313,9 @@ def _check_config(loading: Loading, config: Config) -> None:
     skills.check_directories(loading.at("config", "skill_directories"), config.skill_directories)
     skills.check_disabled(loading)
     for i, name in enumerate(config.instruction_files):
-        check_file(loading.at("config", "instruction_files", i), loading.fixtures, name)
+        check_file(
+            loading.at("config", "instruction_files", i), loading.fixtures, name, "missing-instructions"
+        )
 
 
 def _check_skills(loading: Loading) -> None:

@@ -67,6 +67,10 @@ class TaskSource(msgspec.Struct, frozen=True, kw_only=True):
         return self.file.name or self.file.id or self.path.stem
 
 
+# The codes of what an executor lacks, by capability; others have the general one.
+_CODES: dict[str, Code] = {"mcp": "mcp-servers", "tool_policy": "tool-boundary"}
+
+
 class Template(msgspec.Struct, frozen=True, kw_only=True):
     """A grader with references in its config, and where it is declared."""
 
@@ -80,7 +84,7 @@ class Loading(msgspec.Struct, kw_only=True):
 
     `capabilities` are those of the executor: ask `Scope.require`, so that all refusals are worded and weighed alike.
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
-    graders that refs stand for; `sources` the task files that could be read, `unread` is set where one could not; `templates` the graders that each task fills in, by
+    graders that refs stand for; `sources` the task files that could be read, `unread` those that could not; `templates` the graders that each task fills in, by
     identity; None for those with mistakes in their references; `exact_names` the names that are compared
     letter by letter, with their places.
     """
@@ -101,7 +105,7 @@ class Loading(msgspec.Struct, kw_only=True):
     ids: dict[str, str] = {}
     ref_names: dict[str, str] = {}
     sources: list[TaskSource] = []
-    unread: bool = False
+    unread: list[str] = []
     templates: dict[int, Template | None] = {}
     exact_names: list[tuple[Scope, ExactName]] = []
     _modules: list[Modules | None] = []
@@ -147,7 +151,7 @@ class Loading(msgspec.Struct, kw_only=True):
         warning = self.capabilities.scripted and (lenient or bool(self.request.executor))
         needs = f"needs {NOUNS[capability]}, which the executor {name!r} does not offer"
         return ConfigMistake(
-            code="capability",
+            code=_CODES.get(capability, "capability"),
             message=f"has no effect with the executor {name!r}" if warning else needs,
             hint="" if warning else f"use executor: {' or '.join(executors_with(capability))}, or {hint}",
             warning=warning,

@@ -46,7 +46,7 @@ def _tasks_may_be_unread(loading: Loading) -> bool:
     if loading.file.tasks_from:
         return bool(loading.errors())
     words = (source.document.has_error(key) for source in loading.sources for key in ("id", "name", "tags"))
-    return loading.unread or loading.document.has_error("tasks") or any(words)
+    return bool(loading.unread) or loading.document.has_error("tasks") or any(words)
 
 
 def _match_tasks(

@@ -115,10 +115,10 @@ def check_directories(scope: Scope, directories: Sequence[str]) -> None:
         missing = entry != NONE and not resolve_path(scope.loading.directory, entry).is_dir()
         if missing and "\0" not in entry and not scope.loading.hooks_may_create:
             hint = "paths are relative to the suite's directory"
-            scope.child(i).warn("missing-file", f"there is no directory {entry!r}", hint)
+            scope.child(i).warn("skill-directory", f"there is no directory {entry!r}", hint)
         elif not missing and entry != NONE and _is_vast(resolve_path(scope.loading.directory, entry)):
             message = f"{entry!r} holds more than {MOST_FILES:,} files, all of which would be digested"
-            scope.child(i).error("invalid-value", message, "name the directory that holds the skills")
+            scope.child(i).error("skill-directory", message, "name the directory that holds the skills")
 
 
 def check_disabled(loading: Loading) -> None:
@@ -136,7 +136,7 @@ def check_disabled(loading: Loading) -> None:
             continue
         if set(entry) & set("/\\"):
             message = f"there is no directory {entry!r}, so this switches nothing off"
-            scope.warn("missing-file", message, "paths are relative to the suite's directory")
+            scope.warn("skill-directory", message, "paths are relative to the suite's directory")
         elif nearest_name(entry, known):
             message = f"there is no skill {entry!r}, so this switches nothing off"
             scope.warn("skill-not-found", message, did_you_mean(entry, known))
@@ -156,11 +156,11 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
     where = loading.at("config", "required_skills")
     if loading.version.scenario and not loading.file.skill and not config.skill_directories:
         message = "a scenario without a skill needs config.skill_directories to look in"
-        where.error("missing-key", message)
+        where.error("required-skill", message)
         return
     if not paths:
         if not loading.document.has_error("config", "skill_directories"):
-            where.error("missing-key", "needs config.skill_directories to look in")
+            where.error("required-skill", "needs config.skill_directories to look in")
         return
     report = find_required_skills(config.required_skills, paths, disabled_skills(loading))
     loading.problems.extend(report.problems)
@@ -170,7 +170,7 @@ def check_required(loading: Loading, paths: tuple[Path, ...]) -> None:
         found = f"did you mean {', '.join(meant)}?" if meant else f"found {', '.join(report.found) or 'none'}"
         message = f"required skills are missing: {', '.join(report.missing)}"
         hint = f"{found}; searched {searched}, and the directories directly below"
-        where.report("skill-not-found", message, hint, warning=loading.hooks_may_create)
+        where.report("required-skill", message, hint, warning=loading.hooks_may_create)
 
 
 def resolve_path(base: Path, entry: str) -> Path:

@@ -89,13 +89,13 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
     document = read_document(path, "task")
     if isinstance(document, Problem):
         loading.problems.append(document)
-        loading.unread = True
+        loading.unread.append(document.file)
         return []
     decoder = Decoder(document, loading.keys.of(document, TaskFile))
     file, document = decoder.read_partial(TaskFile)
     loading.problems.extend(decoder.problems)
     if file is None:
-        loading.unread = True
+        loading.unread.append(document.file)
         return []
     file = _with_names(loading, file)
     if not file.enabled:
@@ -106,7 +106,7 @@ def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
     for task in tasks:
         if task.id in loading.ids:
             message = f"the task id {task.id!r} is also used in {loading.ids[task.id]}"
-            scope.child("id").error("duplicate-name", message, "give each task its own id")
+            scope.child("id").error("duplicate-task", message, "give each task its own id")
         loading.ids.setdefault(task.id, f"{document.file}:{at(document, 'id').line}")
     loading.sources.append(TaskSource(path=path, document=document, file=file, tasks=tuple(tasks)))
     return tasks
@@ -281,7 +281,9 @@ def _find_fixtures(scope: Scope, file: TaskFile) -> Path:
     chosen = fixtures_directory(scope.loading, file)
     if file.context_dir and not chosen.is_dir() and not scope.loading.hooks_may_create:
         hint = "paths are relative to the current directory, or else to the suite's"
-        scope.child("context_dir").error("missing-file", f"there is no directory {file.context_dir!r}", hint)
+        scope.child("context_dir").error(
+            "missing-context-dir", f"there is no directory {file.context_dir!r}", hint
+        )
     return chosen
 
 
@@ -301,10 +303,10 @@ def _check_task(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> Non
     _check_secrets(scope, file)
     skills.check_directories(scope.child("skill_directories"), file.skill_directories or ())
     for i, name in enumerate(file.instruction_files):
-        check_file(scope.child("instruction_files", i), fixtures, name)
+        check_file(scope.child("instruction_files", i), fixtures, name, "missing-instructions")
     for name in base.instruction_files:
         if fixtures != scope.loading.fixtures:
-            check_file(scope.child("context_dir"), fixtures, name)
+            check_file(scope.child("context_dir"), fixtures, name, "missing-instructions")
     check_mocks(scope, file.mcp_mocks, file.command_mocks)
     known = scope.loading.variables()
     check_templates(scope.child("inputs", "prompt"), file.inputs.prompt, known)

@@ -65,7 +65,8 @@ def read_tool_file(file: Path, unknown: UnknownKeyHandler) -> ToolFile:
         tool, document = decoder.read_partial(McpTool)
         tools = {file.stem: tool} if tool else {}
         places = dict.fromkeys(tools, ())
-    return ToolFile(document=document, tools=tools, places=places, problems=decoder.problems)
+    problems = [msgspec.structs.replace(problem, code="mock-fixture") for problem in decoder.problems]
+    return ToolFile(document=document, tools=tools, places=places, problems=problems)
 
 
 def load_tools(mock: McpMock, home: Path) -> dict[str, McpTool]:
@@ -121,17 +122,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _unreadable(name: str, error: OSError | ValueError) -> Problem:
     if isinstance(error, json.JSONDecodeError):
         return Problem(
-            code="syntax",
+            code="mock-fixture",
             file=name,
             line=error.lineno,
             column=error.colno,
             message=f"not valid JSON: {error.msg}",
         )
     if isinstance(error, OSError):
-        return Problem(
-            code="unreadable-file", file=name, message=f"cannot be read ({error.strerror or error})"
-        )
-    return Problem(code="syntax", file=name, message=str(error))
+        return Problem(code="mock-fixture", file=name, message=f"cannot be read ({error.strerror or error})")
+    return Problem(code="mock-fixture", file=name, message=str(error))
 
 
 def _is_bundle(root: yaml.Node) -> bool:

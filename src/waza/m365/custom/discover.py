@@ -85,7 +85,7 @@ def _check_name(folder: Path, name: str, present: set[str]) -> EvaluatorNameProb
     if name not in present:
         message = f"Unknown evaluator '{name}'"
         return EvaluatorNameProblem(
-            code="evaluator",
+            code="unknown-evaluator",
             name=name,
             file=display_path(folder),
             message=message,
@@ -95,14 +95,14 @@ def _check_name(folder: Path, name: str, present: set[str]) -> EvaluatorNameProb
         message = f"Custom evaluator {name!r} has no valid name"
         hint = "start with a letter, go on with letters, digits and underscores"
         return EvaluatorNameProblem(
-            code="evaluator", name=name, file=display_path(folder / name), message=message, hint=hint
+            code="evaluator-name", name=name, file=display_path(folder / name), message=message, hint=hint
         )
     built_in = next((reserved for reserved in RESERVED if reserved.lower() == name.lower()), None)
     if built_in:
         message = f"Custom evaluator '{name}' has the name of the built-in evaluator {built_in}"
         hint = f"name it domain_{name}, for example"
         return EvaluatorNameProblem(
-            code="evaluator", name=name, file=display_path(folder / name), message=message, hint=hint
+            code="evaluator-name", name=name, file=display_path(folder / name), message=message, hint=hint
         )
     return None
 
@@ -124,7 +124,7 @@ def _read_folder(folder: Path, name: str, found: Discovery) -> None:
         message = f"Custom evaluator '{name}' is missing required file '{name}.py'"
         hint = "the file and the folder must have the same name, in the same spelling"
         found.problems.append(
-            Problem(code="evaluator", file=display_path(folder), message=message, hint=hint)
+            Problem(code="missing-evaluator-file", file=display_path(folder), message=message, hint=hint)
         )
         return
     tree = _parse(wrapper, name)
@@ -138,7 +138,7 @@ def _read_folder(folder: Path, name: str, found: Discovery) -> None:
         message = f"Custom evaluator '{name}' has no class"
         hint = "write a class with the methods __init__ and __call__"
         found.problems.append(
-            Problem(code="evaluator", file=display_path(wrapper), message=message, hint=hint)
+            Problem(code="evaluator-class", file=display_path(wrapper), message=message, hint=hint)
         )
         return
     kind: CustomKind = "judge" if f"{name}.prompty" in files else "code"
@@ -167,7 +167,9 @@ def import_failure(
 
 def _import_failure(name: str, file: Path, text: str, line: int = 0, column: int = 0) -> Problem:
     message = f"Custom evaluator '{name}' failed to import: {text}"
-    return Problem(code="evaluator", file=display_path(file), message=message, line=line, column=column)
+    return Problem(
+        code="evaluator-import", file=display_path(file), message=message, line=line, column=column
+    )
 
 
 def _parse(wrapper: Path, name: str) -> ast.Module | Problem:
@@ -222,14 +224,14 @@ def _warnings(evaluator: CustomEvaluator, tree: ast.Module) -> Iterator[Problem]
             hint = (
                 f"it has no __call__; put '{meant[0]}' before it, or move '{first}' into a module beside it"
             )
-        yield Problem(code="evaluator", file=file, message=message, hint=hint, severity="warning")
+        yield Problem(code="evaluator-class", file=file, message=message, hint=hint, severity="warning")
     words = _judge_words(tree)
     if evaluator.kind == "judge" and _LOADER in words:
         yield from _check_prompty(name, evaluator.wrapper.with_suffix(".prompty"))
     elif evaluator.kind == "code" and words:
         message = f"Custom evaluator '{name}' is code-only but refers to {', '.join(words)}"
         hint = f"was the file '{name}.prompty' forgotten?"
-        yield Problem(code="evaluator", file=file, message=message, hint=hint, severity="warning")
+        yield Problem(code="missing-prompty", file=file, message=message, hint=hint, severity="warning")
 
 
 def _check_prompty(name: str, file: Path) -> Iterator[Problem]:
@@ -238,7 +240,7 @@ def _check_prompty(name: str, file: Path) -> Iterator[Problem]:
         blanks = Prompty(file, {}).undeclared_variables()
     except PromptyError as error:
         message = f"Custom evaluator '{name}' will not work: {error}"
-        yield Problem(code="evaluator", file=display_path(file), message=message, severity="warning")
+        yield Problem(code="prompty", file=display_path(file), message=message, severity="warning")
         return
     if blanks:
         yield _undeclared_problem(name, file, blanks)
@@ -252,7 +254,7 @@ def _undeclared_problem(name: str, file: Path, blanks: Mapping[str, int]) -> Pro
         hint = "list them there; 'prompt' is reserved, so call it user_prompt"
     without = "without an entry in 'inputs:', variables of the prompt render empty"
     return Problem(
-        code="evaluator",
+        code="prompty-input",
         file=display_path(file),
         line=min(blanks.values()),
         column=1,

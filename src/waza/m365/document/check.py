@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -112,6 +112,13 @@ class Checker:
             node, path, f"is {describe_node(node)}, but must be {wanted}", hint, code="wrong-type"
         )
 
+    def report_choice(self, node: yaml.Node, path: KeyPath, choices: Sequence[str]) -> bool:
+        """Report a value that is not one of the choices."""
+        wanted = f"one of: {', '.join(choices)}" if len(choices) > 1 else f"{choices[0]!r}"
+        if not (isinstance(node, yaml.Scalar) and isinstance(node.value, str)):
+            return self.report_mismatch(node, path, wanted)
+        return self.report(node, path, f"is {describe_node(node)}, but must be {wanted}")
+
     def _annotated(self, inner: Any, meta: msgspec.Meta, node: yaml.Node, path: KeyPath) -> bool:
         name = (meta.extra or {}).get("rule")
         return self.rules[name](inner, node, path) if name else self.check_value(inner, node, path, meta)
@@ -119,9 +126,7 @@ class Checker:
     def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: KeyPath) -> bool:
         if isinstance(node, yaml.Scalar) and node.value in choices:
             return True
-        return self.report_mismatch(
-            node, path, f"one of: {', '.join(choices)}" if len(choices) > 1 else f"{choices[0]!r}"
-        )
+        return self.report_choice(node, path, choices)
 
     def _list(self, wanted: Any, node: yaml.Node, path: KeyPath, meta: msgspec.Meta | None) -> bool:
         if not isinstance(node, yaml.Sequence):

@@ -74,7 +74,7 @@ def read_document(path: Path) -> EvalDocument:
         raise SuiteError([problem for problem in found if problem.severity == "error"])
     moved = [change for change in upgraded.changes if change.kind == "moved"]
     warnings = [
-        document.problem("version", one.node, one.path, one.message, severity="warning") for one in moved
+        document.problem("older-form", one.node, one.path, one.message, severity="warning") for one in moved
     ]
     return document_from_nodes(document, path.stem, (*warnings, *found))
 
@@ -153,7 +153,9 @@ def _read_bytes(path: Path) -> bytes:
         if path.suffix.lower() in _REPORTS:
             json = path.with_suffix(".json")
             name = display_path(json) if json.is_file() else "the .json file"
-            raise _error(path, "is not a document, since documents are JSON", f"name {name}")
+            raise _error(
+                path, "is not a document, since documents are JSON", f"name {name}", "not-a-document"
+            )
         if status.st_size > MAX_FILE:
             raise _error(path, f"is larger than {MAX_FILE // 2**20} MB")
         return path.read_bytes()

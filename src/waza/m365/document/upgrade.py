@@ -95,7 +95,7 @@ def _check_lengths(document: Document) -> list[Problem]:
         if counts[0] != counts[1]:
             message = f"its length is {counts[1]}, that of 'prompts' {counts[0]}"
             hint = "give each prompt one, or null where nothing is expected"
-            return [document.problem("invalid-value", expected, ("expected_responses",), message, hint)]
+            return [document.problem("response-count", expected, ("expected_responses",), message, hint)]
     return []
 
 

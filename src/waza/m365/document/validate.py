@@ -59,7 +59,9 @@ class _Validator(Checker):
         if isinstance(node, yaml.Sequence) and not self._are_objects(node):
             return
         if form := older_form(node):
-            self.report(node, (), f"this is {form}, an older form of the document", upgrade, code="version")
+            self.report(
+                node, (), f"this is {form}, an older form of the document", upgrade, code="older-form"
+            )
         elif isinstance(node, yaml.Mapping) and "schemaVersion" not in node.entries:
             meant = nearest_name("schemaVersion", node.entries.keys() - {"$schema"}, SIMILAR)
             advice = f'write "schemaVersion": "{SCHEMA_VERSION}"' if meant else upgrade
@@ -145,12 +147,12 @@ class _Validator(Checker):
         if not _EVALUATOR_NAME.fullmatch(name):
             advice = "it starts with a letter; letters, digits and underscores follow"
             return self.report(
-                key, path, f"{name!r} cannot be the name of an evaluator", advice, code="evaluator"
+                key, path, f"{name!r} cannot be the name of an evaluator", advice, code="evaluator-name"
             )
         if not isinstance(options, yaml.Mapping):
             return self.report_mismatch(options, path, "an object", "write {} for the defaults")
         if taken := name_conflict(name):
-            self.report(key, path, taken.message, taken.hint, "warning", code="evaluator")
+            self.report(key, path, taken.message, taken.hint, "warning", code="evaluator-name")
         right = self.check_object(BUILT_IN.get(name, CustomOptions), options, path)
         checks = {"expected_items", "min_expected_count"}
         if right and name == "RetrievalResult" and not checks & options.entries.keys():
@@ -186,7 +188,7 @@ class _Validator(Checker):
         if value == "error" or (result is None and "error" in node.entries):
             return self._errored(node, path)
         if result is not None and value not in ("pass", "fail"):
-            return self.report_mismatch(result, (*path, "result"), "one of: pass, fail, error")
+            return self.report_choice(result, (*path, "result"), ("pass", "fail", "error"))
         return self.check_object(wanted, node, path)
 
     def _errored(self, node: yaml.Mapping, path: KeyPath) -> bool:
@@ -194,7 +196,7 @@ class _Validator(Checker):
         if others:
             message = f"has the result 'error' and yet {', '.join(map(repr, others))}"
             advice = "keep 'result' and 'error' only, or write a result of pass or fail"
-            return self.report(node.keys[others[0]], path, message, advice)
+            return self.report(node.keys[others[0]], path, message, advice, code="conflicting-keys")
         return self.check_object(ErroredScore, node, path)
 
     def _summary(self, wanted: Any, node: yaml.Node, path: KeyPath) -> bool:
@@ -206,7 +208,10 @@ class _Validator(Checker):
             return True
         sums = " + ".join(f"{part:g}" for part in parts)
         return self.report(
-            node, path, f"the counts do not add up: {sums} is not turns_total, {counts['turns_total']:g}"
+            node,
+            path,
+            f"the counts do not add up: {sums} is not turns_total, {counts['turns_total']:g}",
+            code="summary-counts",
         )
 
 

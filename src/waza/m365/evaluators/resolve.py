@@ -13,7 +13,7 @@ from waza.m365.custom.discover import EvaluatorNameProblem
 from waza.m365.document.model import DocumentTurn
 from waza.m365.document.options import BUILT_IN, NEEDS, Evaluators, name_conflict
 from waza.m365.document.read import EvalDocument
-from waza.problem import Problem
+from waza.problem import Code, Problem
 from waza.suite.read import at
 
 SYSTEM_DEFAULTS: Evaluators = {"Relevance": {}, "Coherence": {}}
@@ -46,7 +46,7 @@ def resolve(document: EvalDocument) -> ResolvedEvaluators:
     for name, place, _ in _entries(document):
         taken = name_conflict(name)
         if taken:
-            problems.append(_problem(document, place, taken.message, taken.hint))
+            problems.append(_problem("evaluator-name", document, place, taken.message, taken.hint))
         elif name not in BUILT_IN:
             custom.setdefault(name, place)
     problems += [*_check_empty(document, items), *_check_needs(document, items)]
@@ -58,7 +58,7 @@ def locate_problems(
 ) -> list[Problem]:
     """Return problems of the custom evaluators; those of names are placed where the document first has the name."""
     return [
-        _problem(document, resolved.custom[problem.name], problem.message, problem.hint)
+        _problem(problem.code, document, resolved.custom[problem.name], problem.message, problem.hint)
         if isinstance(problem, EvaluatorNameProblem)
         else problem
         for problem in problems
@@ -70,7 +70,7 @@ def check_thresholds(document: EvalDocument, judges: Container[str]) -> Iterator
     for name, place, options in _entries(document):
         if name in judges and (wrong := threshold_problem(options)):
             path = (*place, "threshold")
-            yield _problem(document, path, wrong, "")
+            yield _problem("evaluator-threshold", document, path, wrong, "")
 
 
 def _resolve_turn(turn: DocumentTurn, base: Evaluators) -> Evaluators:
@@ -101,10 +101,12 @@ def _check_empty(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ..
             continue
         if turn.evaluators_mode == "replace" and turn.evaluators == {}:
             hint = "name at least one evaluator, or remove 'evaluators' and 'evaluators_mode'"
-            yield _problem(document, (*place, "evaluators"), "no evaluator is left to run", hint)
+            yield _problem(
+                "no-evaluator", document, (*place, "evaluators"), "no evaluator is left to run", hint
+            )
         else:
             hint = "it passes whenever there is a response; name evaluators here, or in 'default_evaluators'"
-            problem = _problem(document, place, "no evaluator runs here", hint)
+            problem = _problem("no-evaluator", document, place, "no evaluator runs here", hint)
             yield msgspec.structs.replace(problem, severity="warning")
 
 
@@ -117,8 +119,10 @@ def _check_needs(document: EvalDocument, items: tuple[tuple[Evaluators, ...], ..
             others = f" (so do {len(found) - 1} others)" if len(found) > 1 else ""
             message = f"has no {key}{others}, without which {name} gives no result"
             hint = f"write '{key}', or leave {name} out"
-            yield msgspec.structs.replace(_problem(document, found[0], message, hint), severity="warning")
+            yield msgspec.structs.replace(
+                _problem("evaluator-input", document, found[0], message, hint), severity="warning"
+            )
 
 
-def _problem(document: EvalDocument, place: KeyPath, message: str, hint: str) -> Problem:
-    return document.source.problem("evaluator", at(document.source, *place), place, message, hint)
+def _problem(code: Code, document: EvalDocument, place: KeyPath, message: str, hint: str) -> Problem:
+    return document.source.problem(code, at(document.source, *place), place, message, hint)
