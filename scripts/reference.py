@@ -19,6 +19,7 @@ from waza.model.mocks import CommandMock, McpMock
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
+from waza.problem_codes import EXPLANATIONS
 from waza.reference import REQUIRED, Key, Section, grader_page, sections_of
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -189,6 +190,7 @@ def all_pages() -> Iterator[tuple[str, str]]:
     yield "command-line.md", command_line()
     yield "environment.md", environment()
     yield "exit-codes.md", exit_codes()
+    yield "problem-codes.md", problem_codes()
 
 
 def index() -> str:
@@ -202,6 +204,7 @@ def index() -> str:
         ("[Command line](command-line.md)", "Every command with its options"),
         ("[Environment variables](environment.md)", "What waza reads, and what it sets for programs"),
         ("[Exit codes](exit-codes.md)", "What a command's exit code means"),
+        ("[Problem codes](problem-codes.md)", "The kinds of mistakes in files, and how to solve them"),
     ]
     return "# Reference\n\nMade from the code, so it is that of this version.\n\n" + table(
         ("Page", "What it is about"), rows
@@ -338,6 +341,25 @@ def exit_codes() -> str:
         if name.startswith("EXIT_")
     ]
     return "# Exit codes\n\n" + table(("Code", "Meaning"), rows)
+
+
+def problem_codes() -> str:
+    """Return the codes of problems."""
+    parts = [
+        "# Problem codes",
+        (
+            "The kinds of mistakes in suites, tasks, documents and the files that they name. `waza preflight --json` (as "
+            "`problem`) and `waza m365 validate --json` (as `code`) report them; `waza explain CODE` prints what is here."
+        ),
+    ]
+    for code, explanation in EXPLANATIONS.items():
+        parts += [
+            f"## `{code}`",
+            explanation.meaning,
+            f"**What to do:** {explanation.remedy}",
+            f"**Example:**\n\n```text\n{explanation.example}\n```",
+        ]
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":
