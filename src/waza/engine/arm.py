@@ -23,6 +23,8 @@ from waza.model.suite import Hooks
 from waza.model.task import Task
 from waza.model.trial import Trial
 
+PAUSE = 0.005  # seconds after which signals are taken at the latest, between two trials
+
 
 class ArmRun:
     """One arm while it runs.
@@ -44,7 +46,7 @@ class ArmRun:
         self.context, self.run_directory, self.cache, self.slots = context, run_directory, cache, slots
         self.fold, self.emit, self.config = run_directory.fold, context.emit, suite.file.config
         self.hooks = LifecycleHooks(context)
-        self.started = time.monotonic()
+        self.started = self.paused = time.monotonic()
         self.skipped: list[str] = []
         self.stopped = ""
         self.streak = ErrorStreak(self.config.stop_after_errors)
@@ -103,10 +105,17 @@ class ArmRun:
                 if number == 0:
                     self.schedule.task_opened(progress, await self._start_task(progress))
                     continue
-                await asyncio.sleep(0)  # scripted trials never wait, and signals are taken only between steps
+                await self._pause()
                 await self._run_trial(progress, number)
                 if self.schedule.trial_ended(progress):
                     await self._end_task(progress)
+
+    async def _pause(self) -> None:
+        """Let others go on: scripted trials never wait. Other workers have their turn before each trial, signals soon."""
+        now = time.monotonic()
+        if self.context.plan.workers > 1 or now - self.paused >= PAUSE:
+            self.paused = now
+            await asyncio.sleep(0)
 
     async def _start_task(self, progress: TaskProgress) -> list[int]:
         """Start a task; return the numbers of the trials to run, none if the task has ended already."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import msgspec
 
 from waza.model.agent import AttemptWorkspace
@@ -15,27 +12,37 @@ from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.run_tempdir import RunTempdir
 
 
-@asynccontextmanager
-async def attempt_workspace(
-    tempdir: RunTempdir, relay: Relay | None, task: Task, *, wanted: bool
-) -> AsyncIterator[tuple[AttemptWorkspace, AttemptMocks | None]]:
-    """Open the workspace of an attempt and its mocks (None without any); close them at the end of the block.
+class AttemptScope:
+    """The block in which an attempt has its workspace and its mocks (None without any), which `async with` gives.
 
-    Raises ExecutorError where the workspace or a mock cannot be made.
+    Entering it raises ExecutorError where the workspace or a mock cannot be made. `wanted`: there is to be a workspace
+    even without files.
     """
-    place = await open_workspace(tempdir, task, wanted=wanted)
-    try:
-        if relay is None or not (task.mcp_mocks or task.command_mocks):
-            yield place, None
-            return
-        mocked = relay.open(task.mcp_mocks, task.command_mocks, task.home, place.workspace)
+
+    def __init__(self, tempdir: RunTempdir, relay: Relay | None, task: Task, *, wanted: bool) -> None:
+        self._tempdir, self._relay, self._task, self._wanted = tempdir, relay, task, wanted
+        self._mocks: AttemptMocks | None = None
+
+    async def __aenter__(self) -> tuple[AttemptWorkspace, AttemptMocks | None]:
+        task = self._task
+        self._place = place = await open_workspace(self._tempdir, task, wanted=self._wanted)
+        if self._relay is None or not (task.mcp_mocks or task.command_mocks):
+            return place, None
         try:
-            token = mocked.token if task.command_mocks else ""
-            yield msgspec.structs.replace(place, mock_servers=mocked.mcp_servers, mock_token=token), mocked
+            mocks = self._relay.open(task.mcp_mocks, task.command_mocks, task.home, place.workspace)
+        except BaseException:
+            await close_workspace(self._tempdir, place)
+            raise
+        self._mocks = mocks
+        token = mocks.token if task.command_mocks else ""
+        return msgspec.structs.replace(place, mock_servers=mocks.mcp_servers, mock_token=token), mocks
+
+    async def __aexit__(self, *error: object) -> None:
+        try:
+            if self._mocks is not None:
+                self._mocks.close()
         finally:
-            mocked.close()
-    finally:
-        await close_workspace(tempdir, place)
+            await close_workspace(self._tempdir, self._place)
 
 
 async def open_relay(suite: Suite) -> Relay | None:

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from waza.engine.attempt_workspace import attempt_workspace
+from waza.engine.attempt_workspace import AttemptScope
 from waza.engine.converse import Conversation, Driver, converse
 from waza.engine.expected import AgentFacts, expected_checks
 from waza.engine.grade import Grading, as_validation, grade
@@ -139,9 +140,14 @@ def template_variables(task: Task, run_id: str, iteration: int = 0, attempt: int
         "TaskName": task.name,
         "Iteration": str(iteration),
         "Attempt": str(attempt),
-        "Timestamp": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "Timestamp": _timestamp(int(time.time())),
         **{f"Vars.{key}": value for key, value in task.variables.items()},
     }
+
+
+@lru_cache(maxsize=1)
+def _timestamp(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
 
 
 def _attempt_record(result: TrialResult, number: int) -> AttemptRecord:
@@ -163,7 +169,7 @@ async def _run_attempt(context: RunContext, trial: Trial, number: int) -> Finish
         if change := context.helpers.shared.get(TamperCheck).task_change(task):
             raise ExecutorError(change)
         needed = _needs_workspace(context, task)
-        async with attempt_workspace(context.tempdir, context.relay, task, wanted=needed) as (place, mocked):
+        async with AttemptScope(context.tempdir, context.relay, task, wanted=needed) as (place, mocked):
             return await _run_in_workspace(context, trial, attempt, place, mocked)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a trial
         reason = explain_failure(context, task, error)
@@ -402,7 +408,7 @@ def _result(
         validations=validations,
         session_digest=session_digest(
             observation.tool_events,
-            conversation.usage,
+            observation.usage,
             conversation.session_id,
             enforced or "",
             conversation.denials,

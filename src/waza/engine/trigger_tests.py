@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from waza.engine.attempt_workspace import attempt_workspace
+from waza.engine.attempt_workspace import AttemptScope
 from waza.engine.record import session_digest, storable
 from waza.engine.trial import RunContext, turn_limits
 from waza.errors import ExecutorError
@@ -95,7 +95,7 @@ async def _ask(context: RunContext, task: Task, skill: str, prompt: TriggerPromp
     attempt = Attempt(trial=TrialKey("main", task.id, 1), number=1, task=task)
     limits = msgspec.structs.replace(turn_limits(context, task), until_skill=skill)
     try:
-        async with attempt_workspace(context.tempdir, context.relay, task, wanted=True) as (place, _):
+        async with AttemptScope(context.tempdir, context.relay, task, wanted=True) as (place, _):
             session = await context.executor.open(attempt, place)
             try:
                 return await session.send(prompt.prompt, limits)

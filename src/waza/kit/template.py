@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -86,9 +87,13 @@ def render(text: str, variables: Mapping[str, str]) -> str:
     """
     if "{{" not in text:
         return text
-    return "".join(
-        part if isinstance(part, str) else _value(part, variables) for part in split_references(text)
-    )
+    return "".join(part if isinstance(part, str) else _value(part, variables) for part in _parts(text))
+
+
+@lru_cache(maxsize=256)
+def _parts(text: str) -> tuple[str | Reference, ...]:
+    """Return a text split at its references; the texts of a script are rendered for each task."""
+    return tuple(split_references(text))
 
 
 def split_references(text: str) -> Iterator[str | Reference]:
@@ -113,9 +118,12 @@ def fill(value: Any, variables: Mapping[str, str]) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(fill(item, variables) for item in value)
     if isinstance(value, msgspec.Struct):
-        held = ((name, getattr(value, name)) for name in value.__struct_fields__)
-        filled = {name: fill(item, variables) for name, item in held if item}  # many fields are empty
-        return msgspec.structs.replace(value, **filled)
+        filled = {}
+        for name in value.__struct_fields__:
+            item = getattr(value, name)
+            if item and (new := fill(item, variables)) is not item:  # most fields are empty
+                filled[name] = new
+        return msgspec.structs.replace(value, **filled) if filled else value
     return value
 
 

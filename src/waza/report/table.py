@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -11,6 +12,7 @@ from waza.report.words import one_line, shortened
 
 WIDTH = 80  # columns where nobody knows how wide the terminal is
 WIDEST = 48  # columns of a cell
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _NARROWEST = 12  # columns that the first cell of a line keeps in any case
 
 
@@ -51,7 +53,7 @@ def columns(text: str) -> int:
     """Return how many columns of a terminal the text takes: wide East Asian characters and emoji take two."""
     if text.isascii():
         return len(text)
-    return len(text) + sum([_extra_columns(char) for char in text if not char.isascii()])
+    return len(text) + sum(map(_extra_columns, _NOT_ASCII.findall(text)))
 
 
 def _extra_columns(char: str) -> int:

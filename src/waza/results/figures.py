@@ -58,7 +58,8 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     @property
     def missing(self) -> int:
         """How many trials did not run, and not because the task was stopped."""
-        return 0 if self.stopped else max(0, self.planned - len(self.trials))
+        lacking = self.planned - len(self.trials)
+        return 0 if self.stopped or lacking < 0 else lacking
 
     @property
     def ordered(self) -> list[TrialFigures]:
@@ -81,7 +82,7 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     @property
     def rejudged(self) -> bool:
         """Whether the cache gave all trials, and judges were asked again."""
-        return self.cached and any(trial.rejudged for trial in self.trials.values())
+        return any(trial.rejudged for trial in self.trials.values()) and self.cached
 
     @property
     def pairwise(self) -> dict[str, object] | None:
@@ -133,7 +134,8 @@ def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None
     if not n:
         return None
     plain, weighted = [trial.score for trial in trials], [trial.weighted for trial in trials]
-    passed = sum(trial.status == "passed" for trial in trials)
+    statuses = [trial.status for trial in trials]
+    passed = statuses.count("passed")
     interval = _bootstrap(_seed(task_id, weighted), weighted) if n > 1 else None
     late = any(trial.status == "passed" and trial.attempts > 1 for trial in trials)
     variance = stats.variance(plain)
@@ -141,8 +143,8 @@ def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None
         pass_rate=number(passed / n),
         flakiness_percent=number(stats.flakiness_percent(passed, n)),
         passed_runs=passed,
-        failed_runs=sum(trial.status == "failed" for trial in trials),
-        error_runs=sum(trial.status == "error" for trial in trials),
+        failed_runs=statuses.count("failed"),
+        error_runs=statuses.count("error"),
         total_runs=n,
         avg_score=number(stats.mean(plain)),
         avg_weighted_score=number(stats.mean(weighted)),

@@ -100,8 +100,8 @@ def _struct(value: msgspec.Struct) -> msgspec.Struct:
     changes = {}
     for name, tidy in _plan(type(value)):
         found = getattr(value, name)
-        if isinstance(found, float) or (found and tidy is not number):
-            changes[name] = tidy(found)
+        if (found or isinstance(found, float)) and (new := tidy(found)) is not found:
+            changes[name] = new
     return msgspec.structs.replace(value, **changes) if changes else value
 
 
