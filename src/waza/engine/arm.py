@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from waza.engine.cache import Cache, rejudged_graders
 from waza.engine.error_streak import ErrorStreak
-from waza.engine.journal import TrialRecord
 from waza.engine.lifecycle_hooks import LifecycleHooks
 from waza.engine.plan import ArmPlan, has_pairwise, runs_in_order
 from waza.engine.rejudge import rejudge
@@ -22,6 +21,7 @@ from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinis
 from waza.model.suite import Hooks
 from waza.model.task import Task
 from waza.model.trial import Trial
+from waza.results.journal_lines import TrialRecord
 
 PAUSE = 0.005  # seconds after which signals are taken at the latest, between two trials
 

@@ -1,35 +1,34 @@
 """An invocation: suites and models that are started together, and resumed together.
 
-::
-
-    .waza/invocations/inv-000012-3fa9c1.ndjson
-      {"invocation": {"id", "number", "waza", "started"}}
-      {"planned": {"suite", "model", "run"}}        one a suite and model, before any of them starts
-      {"planned": {"suite"}}                        a suite whose files have mistakes
-
-Every planned run has its id from the start, so it is known what did not start: the runs without a journal. Invocations
-are counted, since clocks can be set back. The file is locked while the invocation lasts.
+`waza.results.invocation_lines` says what is kept of it. The file is locked while the invocation lasts.
 """
 
 from __future__ import annotations
 
-import contextlib
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from waza.engine.checksum import checksum_matches, with_checksum
-from waza.engine.journal import JOURNAL, find_run_directory, new_run_id, path_text, read_header
+from waza.engine.journal import new_run_id
 from waza.errors import UsageError, WazaError
+from waza.kit.checksum import with_checksum
 from waza.kit.files import write_atomic
-from waza.kit.line_file import LineFile, read_lines
+from waza.kit.line_file import LineFile
 from waza.model.loaded import Suite
+from waza.results.invocation_lines import (
+    INVOCATIONS,
+    RUNS,
+    InvocationHeader,
+    InvocationLine,
+    PlannedRun,
+    numbered_invocations,
+    read_planned,
+)
+from waza.results.journal_lines import JOURNAL, find_run_directory, path_text, read_header
 from waza.version import __version__
-
-RUNS, INVOCATIONS = Path(".waza", "runs"), Path(".waza", "invocations")
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -37,33 +36,6 @@ class Job(msgspec.Struct, frozen=True):
 
     suite: Suite
     model: str
-
-
-class InvocationHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of an invocation; `number` is higher than those of all earlier ones."""
-
-    id: str
-    number: int
-    waza: str
-    started: str
-
-
-class PlannedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A suite that is to be run on a model, and the id of that run; neither is known while it cannot be read."""
-
-    suite: str
-    model: str | None = None
-    run: str = ""
-
-
-class InvocationLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of the file: exactly one of its fields is set."""
-
-    invocation: InvocationHeader | None = None
-    planned: PlannedRun | None = None
-
-
-_decoder = msgspec.json.Decoder(InvocationLine)
 
 
 class InvocationJournal:
@@ -86,7 +58,7 @@ class InvocationJournal:
         """
         _ignore_in_git(project / INVOCATIONS.parent)
         directory = project / INVOCATIONS
-        number = max((number for number, _ in _numbered(directory)), default=0) + 1
+        number = max((number for number, _ in numbered_invocations(directory)), default=0) + 1
         identity = f"inv-{number:06d}-{secrets.token_hex(3)}"
         now = datetime.now().astimezone().isoformat()
         header = InvocationHeader(id=identity, number=number, waza=__version__, started=now)
@@ -116,7 +88,7 @@ class InvocationJournal:
             return None
         invocation = cls(path.stem, project, LineFile.open(path))
         try:
-            planned = _planned(path)
+            planned = read_planned(path)
             invocation._runs = {(one.suite, one.model): one.run for one in planned if one.model is not None}
             if not any(_covers(planned, *_key(one)) for one in jobs):
                 raise UsageError(
@@ -164,28 +136,6 @@ def _ignore_in_git(directory: Path) -> None:
         write_atomic(ignore, b"*\n")
 
 
-def _numbered(directory: Path) -> Iterator[tuple[int, Path]]:
-    """Yield the invocations of a project with their numbers."""
-    for path in directory.glob("inv-*.ndjson"):
-        with contextlib.suppress(ValueError):  # not a file of ours
-            yield int(path.stem.split("-")[1]), path
-
-
-def _planned(path: Path) -> list[PlannedRun]:
-    """Return what was planned in an invocation. Raises WazaError with the number of a line that is damaged."""
-    found = []
-    for number, (_, data) in enumerate(read_lines(path), 1):
-        try:
-            line = _decoder.decode(data) if checksum_matches(data) else None
-        except msgspec.MsgspecError:
-            line = None
-        if line is None:
-            raise WazaError(f"{path}:{number}: this line is damaged; start a new run")
-        if line.planned is not None:
-            found.append(line.planned)
-    return found
-
-
 def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> bool:
     """Tell whether a suite was planned on a model; None, on either side, matches any."""
     return any(one.suite == suite and (model is None or one.model in (model, None)) for one in planned)
@@ -194,8 +144,8 @@ def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> boo
 def _newest(directory: Path, jobs: Sequence[Job], unread: Sequence[Path]) -> Path | None:
     """Return the newest invocation in which all these jobs were planned."""
     asked = [*map(_key, jobs), *((path_text(path), None) for path in unread)]
-    for _, path in sorted(_numbered(directory), reverse=True):
-        planned = _planned(path)
+    for _, path in sorted(numbered_invocations(directory), reverse=True):
+        planned = read_planned(path)
         if all(_covers(planned, suite, model) for suite, model in asked):
             return path
     return None

@@ -7,9 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from waza.engine.journal import Journal, NumberedLine, RunEnd, TrialRecord, damaged_line_error
+from waza.engine.journal import Journal
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
+from waza.results.journal_lines import NumberedLine, RunEnd, TrialRecord, damaged_line_error
 
 Repeat = Literal["outside", "errors"]
 """Which errors a resumed run repeats: those with a cause outside of the agent, or all of them."""

@@ -14,7 +14,6 @@ from waza.engine.cache import Cache
 from waza.engine.cancellation import Cancellation
 from waza.engine.executor_factory import StartedExecutor, start_executor
 from waza.engine.invocation import InvocationJournal, Job
-from waza.engine.journal import EndStatus, RunEnd
 from waza.engine.pinned_commits import pin_commits
 from waza.engine.plan import ArmPlan, Plan, make_plan
 from waza.engine.record import make_redactor
@@ -28,6 +27,7 @@ from waza.model.loaded import Project
 from waza.model.trial import Arm
 from waza.model.verdict import Helpers, SharedResources
 from waza.results.assemble import Triggers
+from waza.results.journal_lines import EndStatus, RunEnd
 from waza.results.outcome import Outcome
 from waza.workspace.run_tempdir import RunTempdir, Worktree
 

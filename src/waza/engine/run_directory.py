@@ -12,17 +12,7 @@ from typing import Any
 import msgspec
 
 from waza.engine.invocation import InvocationJournal, Job
-from waza.engine.journal import (
-    EndStatus,
-    Journal,
-    RunEnd,
-    RunHeader,
-    TrialRecord,
-    has_header,
-    new_run_id,
-    path_text,
-    read_header,
-)
+from waza.engine.journal import Journal, new_run_id
 from waza.engine.plan import Plan
 from waza.engine.replay import Repeat, ReplayedRun, replay
 from waza.errors import UsageError, WazaError
@@ -32,6 +22,15 @@ from waza.kit.tree_digest import describe_changes
 from waza.model.loaded import Project, Suite
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
+from waza.results.journal_lines import (
+    EndStatus,
+    RunEnd,
+    RunHeader,
+    TrialRecord,
+    has_header,
+    path_text,
+    read_header,
+)
 from waza.results.outcome import Outcome
 from waza.results.write import encode
 from waza.version import __version__

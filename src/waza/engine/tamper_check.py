@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from waza.engine.journal import path_text
 from waza.kit.tree_digest import TreeTooLargeError, describe_changes, digest_tree
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader, Helpers
+from waza.results.journal_lines import path_text
 from waza.suite.digest import input_paths, read_roots
 
 Found = dict[Path, bytes]

@@ -23,7 +23,8 @@ from waza.kit.os_errors import describe_os_error
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(descriptor: int) -> None:
+    def _lock(descriptor: int, *, shared: bool = False) -> None:
+        del shared  # it has no such lock here
         # Windows locks a range of bytes against reading, too: take one far behind any line.
         os.lseek(descriptor, 2**62, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -31,8 +32,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _lock(descriptor: int, *, shared: bool = False) -> None:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 SYNC_DELAY = 0.05  # seconds; a sync takes its time as well, and both together should stay below 0.1
@@ -188,6 +189,34 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             if line.endswith(b"\n"):
                 yield offset, line[:-1]
             offset += len(line)
+
+
+def read_last_line(path: Path) -> bytes | None:
+    """Return the last whole line of a file, without its newline; None if it has no line. Raises OSError."""
+    with path.open("rb") as file:
+        end, tail = file.seek(0, os.SEEK_END), b""
+        while end:
+            start = max(0, end - _BLOCK)
+            file.seek(start)
+            tail, end = file.read(end - start) + tail, start
+            whole = tail[: tail.rfind(b"\n") + 1]
+            if whole.count(b"\n") > 1 or (whole and not start):
+                return whole[:-1].rpartition(b"\n")[2]
+    return None
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether a process has the file open as a `LineFile`. Raises OSError where it cannot be read."""
+    descriptor = os.open(path, os.O_RDONLY | BINARY)
+    try:
+        _lock(descriptor, shared=True)  # readers do not lock each other out; closing frees it
+    except OSError as error:
+        if error.errno not in _LOCKED_ELSEWHERE:
+            raise
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _lock_or_refuse(descriptor: int, path: Path) -> None:

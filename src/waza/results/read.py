@@ -41,6 +41,27 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
     return result, _warnings(file, lenient.unknown)
 
 
+def is_results_file(path: Path) -> bool:
+    """Tell whether a JSON file has results, without reading all of them.
+
+    One that cannot be read counts as well: `load` says what is wrong with it.
+    """
+    try:
+        found = msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8), type=_Signs)
+    except msgspec.ValidationError:
+        return False  # JSON, but not an object
+    except (OSError, msgspec.DecodeError, RecursionError):
+        return True
+    return bool(found.summary and found.tasks)
+
+
+class _Signs(msgspec.Struct):
+    """What every results file has, left as it is written."""
+
+    summary: msgspec.Raw = msgspec.Raw()
+    tasks: msgspec.Raw = msgspec.Raw()
+
+
 def _parse(path: Path, file: str) -> Any:
     try:
         data = path.read_bytes()

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from tests.support.program import mock_suite
 
-from waza.engine.invocation import INVOCATIONS, InvocationJournal, Job
+from waza.engine.invocation import InvocationJournal, Job
 from waza.errors import UsageError, WazaError
 from waza.model.loaded import Suite
+from waza.results.invocation_lines import INVOCATIONS
 from waza.suite.load import load
 
 

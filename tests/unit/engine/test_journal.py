@@ -6,20 +6,19 @@ from pathlib import Path
 import pytest
 from tests.support.journals import resealed, rewritten
 
-from waza.engine.journal import (
+from waza.engine.journal import Journal, new_run_id
+from waza.engine.record import empty_digest
+from waza.errors import UsageError, WazaError
+from waza.model.result import TrialResult
+from waza.results.journal_lines import (
     JOURNAL,
-    Journal,
     RunEnd,
     RunHeader,
     TrialRecord,
     find_run_directory,
     has_header,
-    new_run_id,
     read_header,
 )
-from waza.engine.record import empty_digest
-from waza.errors import UsageError, WazaError
-from waza.model.result import TrialResult
 
 
 def header(run_id: str = "run-20260101T000000Z-aaaaaa") -> RunHeader:

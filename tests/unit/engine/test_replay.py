@@ -10,13 +10,14 @@ from tests.support.journals import rewritten
 from tests.support.program import mock_suite
 from tests.unit.report.factory import run, verdict
 
-from waza.engine.journal import JOURNAL, Journal, RunEnd, RunHeader, TrialRecord
+from waza.engine.journal import Journal
 from waza.engine.replay import Repeat, ReplayedRun, replay
 from waza.errors import WazaError
 from waza.model.loaded import Suite
 from waza.model.result import TrialResult
 from waza.model.trial import TrialKey
 from waza.results.assemble import Fold
+from waza.results.journal_lines import JOURNAL, RunEnd, RunHeader, TrialRecord
 from waza.suite.load import load
 
 

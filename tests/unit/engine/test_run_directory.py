@@ -11,11 +11,11 @@ from tests.support.program import mock_suite
 from tests.unit.report.factory import run
 
 from waza.engine.invocation import InvocationJournal, Job
-from waza.engine.journal import RunEnd, TrialRecord
 from waza.engine.plan import make_plan
 from waza.engine.run_directory import RunDirectory, open_run_directory, recorded_commits
 from waza.errors import UsageError
 from waza.model.loaded import Project, Suite
+from waza.results.journal_lines import RunEnd, TrialRecord
 from waza.suite.load import load
 
 

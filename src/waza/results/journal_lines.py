@@ -1,0 +1,191 @@
+"""The journal of a run: its lines, and how they are read. `waza.engine.journal` writes it.
+
+::
+
+    {"run": {...}}                                     header: what is run
+    {"read": {"files": {...}}}                         what graders read, as it was when its trials began
+    {"trial": {"arm", "task", "clock", "run": ...}}    one a finished trial, in finishing order
+    {"end": {"status", ...}}                           how this part of the run ended; none after a kill
+    {"resumed": {...}}                                 another part begins
+
+Every line carries a checksum (`waza.kit.checksum`). A trial is here again if its earlier record is an error:
+the later one counts. A run is complete if its last line is an end with the status `complete`. A torn last line
+is cut off when the journal is opened again, so a crash loses no finished trial.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from waza.errors import UsageError, WazaError
+from waza.kit.checksum import checksum_matches
+from waza.kit.line_file import read_lines
+from waza.model.observation import Usage
+from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
+from waza.model.trial import Arm
+
+JOURNAL, RESULTS = "journal.ndjson", "results.json"
+
+EndStatus = Literal["complete", "cancelled", "limit", "stopped"]
+"""How a run ended: as planned; by a signal; at a limit of the suite; because its agent's server is broken."""
+
+
+class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is of. `digest` names everything that may change a verdict; `started` is RFC 3339.
+
+    `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
+    are those parts of the digest that options of the command can change, to say which did. `commits` are those that
+    the run is pinned to, by what names them.
+    """
+
+    id: str
+    invocation: str = ""
+    suite: str
+    digest: str
+    model: str
+    arms: list[Arm]
+    waza: str
+    started: str
+    options: dict[str, Any] = {}
+    commits: dict[str, str] = {}
+
+
+class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A finished trial, as the journal has it.
+
+    `clock` is how many milliseconds its arm had been running in this part. `outside`: it broke for a cause outside
+    of the agent, so a resumed run repeats it. `rejudged`: the answer is cached, and the judges were asked now.
+    """
+
+    arm: Arm
+    task: str
+    cached: bool = False
+    rejudged: bool = msgspec.field(default=False, name="judged_anew")
+    outside: bool = False
+    clock: int = 0
+    result: TrialResult = msgspec.field(name="run")
+
+
+class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a part of a run knows at its end besides its trials. `durations` are milliseconds by arm.
+
+    `stopped` are the tasks that a `before_task` hook aborted, and why; `skipped` those that `fail_fast` did not
+    let start.
+    """
+
+    status: EndStatus = msgspec.field()
+    durations: dict[Arm, int] = {}
+    stopped: dict[Arm, dict[str, str]] = {}
+    skipped: dict[Arm, list[str]] = {}
+    trigger_metrics: TriggerMetrics | None = None
+    trigger_results: list[TriggerResult] = []
+    trigger_usages: list[Usage | None] = []
+
+
+class Resumed(msgspec.Struct, frozen=True, kw_only=True):
+    """Another part of a run begins; `at` is RFC 3339."""
+
+    at: str
+
+
+class GraderFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """What graders read, as it was when trials of the run began: digests by path."""
+
+    files: dict[str, str]
+
+
+class JournalLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of the journal: exactly one of its fields is set."""
+
+    run: RunHeader | None = None
+    read: GraderFiles | None = None
+    trial: TrialRecord | None = None
+    end: RunEnd | None = None
+    resumed: Resumed | None = None
+
+
+_decoder = msgspec.json.Decoder(JournalLine)
+
+
+class NumberedLine(msgspec.Struct, frozen=True):
+    """A line of a journal: its number, counted from 1, where it begins, and what it holds."""
+
+    number: int
+    offset: int
+    line: JournalLine
+
+
+def decode_trial(data: bytes) -> TrialRecord | None:
+    """Return the trial of a line; None for a line that is damaged, or of something else."""
+    try:
+        return _decoder.decode(data).trial if checksum_matches(data) else None
+    except msgspec.MsgspecError:
+        return None
+
+
+def is_end(data: bytes | None) -> bool:
+    """Tell whether a line, if there is one, is the end of a part of a run."""
+    try:
+        return data is not None and checksum_matches(data) and _decoder.decode(data).end is not None
+    except msgspec.MsgspecError:
+        return False
+
+
+def damaged_line_error(directory: Path, number: int, why: str) -> WazaError:
+    """Return the error to raise for a line that cannot belong to the journal."""
+    return WazaError(
+        f"{directory / JOURNAL}:{number}: {why}: the file was damaged or changed; start a new run"
+    )
+
+
+def journal_lines(directory: Path) -> Iterator[NumberedLine]:
+    """Yield the lines of the journal in a directory. WazaError: a line is damaged. OSError: it cannot be read."""
+    for number, (offset, data) in enumerate(read_lines(directory / JOURNAL), 1):
+        if not checksum_matches(data):
+            raise damaged_line_error(directory, number, "the checksum of this line does not fit")
+        try:
+            line = _decoder.decode(data)
+        except msgspec.MsgspecError as error:
+            raise damaged_line_error(directory, number, str(error)) from error
+        if sum(part is not None for part in msgspec.structs.astuple(line)) != 1:
+            raise damaged_line_error(directory, number, "not a line of a journal")
+        yield NumberedLine(number, offset, line)
+
+
+def read_header(directory: Path) -> RunHeader:
+    """Return the header of a journal. Raises WazaError when it has none."""
+    try:
+        first = next(journal_lines(directory), None)
+    except OSError as error:
+        raise WazaError(
+            f"the run in {directory} cannot be read ({error.strerror}); start a new run"
+        ) from error
+    if first is None or first.line.run is None:
+        raise WazaError(f"the run in {directory} was never started; start a new run")
+    return first.line.run
+
+
+def has_header(directory: Path) -> bool:
+    """Tell whether the journal in a directory has its first line; a killed run may lack it."""
+    try:
+        return next(read_lines(directory / JOURNAL), None) is not None
+    except OSError:
+        return False
+
+
+def find_run_directory(runs: Path, run_id: str) -> Path:
+    """Return the directory of the run with this id. Raises UsageError when it does not exist."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", run_id) or not (runs / run_id / JOURNAL).is_file():
+        raise UsageError(f"there is no run {run_id!r} in {runs}; leave the id out to take the newest one")
+    return runs / run_id
+
+
+def path_text(path: Path) -> str:
+    """Return a path as text for the journal, though names on disk may be any bytes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
