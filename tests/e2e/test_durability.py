@@ -75,7 +75,7 @@ def told_and_finished(project: Project, live: Live, trials: int) -> bool:
 @pytest.mark.parametrize("workers", [1, 8])
 def test_killed_at_ten_random_moments_and_resumed(project: Project, workers: int):
     env = counting_suite(project, 100, 3, "parallel: true", f"workers: {workers}", delay=2)
-    moments = sorted(random.Random(workers).sample(range(1, 290), 7))  # noqa: S311 - nothing secret, and the same each time
+    moments = sorted(random.Random(workers).sample(range(1, 290), 7))
     for place in (2, 4, 6):
         moments.insert(place, 0)  # killed while resuming, as soon as the run says what it is
     done = Counter[tuple[str, int]]()

@@ -86,7 +86,7 @@ def comparable(found: dict[str, Any]) -> dict[tuple[str, str], Any]:
 @pytest.mark.slow
 def test_three_hundred_trials_survive_twenty_kills(project: Project):
     write_suites(project.home)
-    moments = sorted(random.Random(8).sample(range(1, 285), 16))  # noqa: S311 - nothing secret, and the same each time
+    moments = sorted(random.Random(8).sample(range(1, 285), 16))
     for place in (3, 8, 13, 18):
         moments.insert(place, 0)  # killed as soon as it says how to go on
     env = {"SIDE": str(project.home / "side.txt")}

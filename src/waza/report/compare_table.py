@@ -5,10 +5,10 @@ from __future__ import annotations
 from waza.kit.share import decimal, percent
 from waza.report.section import Draw, Table
 from waza.report.words import DOWN, UP, duration, one_line
-from waza.results.compare import Comparison, TaskDelta, ToolMetrics
+from waza.results.compare import SideBySide, TaskDelta, ToolMetrics
 
 
-def print_comparison(found: Comparison, draw: Draw) -> None:
+def print_comparison(found: SideBySide, draw: Draw) -> None:
     """Draw the files, their figures, tool use if there is any, and each task with its change."""
     numbers = [f"[{i}]" for i in range(1, len(found.files) + 1)]
     files = [
@@ -22,7 +22,7 @@ def print_comparison(found: Comparison, draw: Draw) -> None:
     draw("PER-TASK DELTAS", _tasks(found.task_deltas, numbers))
 
 
-def _aggregate(found: Comparison, numbers: list[str]) -> Table:
+def _aggregate(found: SideBySide, numbers: list[str]) -> Table:
     lines = [
         (
             "Score",

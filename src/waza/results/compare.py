@@ -41,7 +41,7 @@ class ToolMetrics(msgspec.Struct, frozen=True, kw_only=True):
     call_count_histogram: dict[str, int]
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
     """Several results files side by side, in the order given. Deltas are last minus first."""
 
     files: list[str]
@@ -58,13 +58,13 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     normalized_gain: float
 
 
-def compare(results: Sequence[tuple[str, SuiteResult]]) -> Comparison:
+def compare(results: Sequence[tuple[str, SuiteResult]]) -> SideBySide:
     """Compare at least two results, each given with its name; tasks come in order of first appearance."""
     found = [result for _, result in results]
     scores = [number(result.summary.aggregate_score) for result in found]
     success = [number(result.summary.success_rate) for result in found]
     durations = [result.summary.duration_ms for result in found]
-    return Comparison(
+    return SideBySide(
         files=[name for name, _ in results],
         models=[result.config.model_id for result in found],
         aggregate_scores=scores,

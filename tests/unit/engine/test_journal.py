@@ -145,7 +145,7 @@ def test_no_bit_can_flip_unnoticed(tmp_path: Path):
     journal.close()
     path = tmp_path / JOURNAL
     whole = path.read_bytes()
-    numbers = random.Random(1)  # noqa: S311 - nothing secret, and the same each time
+    numbers = random.Random(1)
     for bit in numbers.sample(range(8 * (len(whole) - 1)), 400):  # the last newline would be a torn line
         flipped = bytearray(whole)
         flipped[bit // 8] ^= 1 << bit % 8

@@ -136,7 +136,7 @@ def test_two_valued_bounds_of_many_values() -> None:
 
 def test_bootstrap_takes_the_places_250_and_9750_of_the_seeded_resamples() -> None:
     values = [0.1, 0.2, 0.35, 0.4, 0.9]
-    draws = Random(int(hashlib.sha256(b"task-1").hexdigest(), 16))  # noqa: S311  the documented generator
+    draws = Random(int(hashlib.sha256(b"task-1").hexdigest(), 16))
     means = sorted(sum(values[int(draws.random() * 5)] for _ in values) / 5 for _ in range(10_000))
 
     found = bootstrap(values, b"task-1")

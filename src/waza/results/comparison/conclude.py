@@ -1,0 +1,97 @@
+"""From what was measured to comparisons: one result against others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from waza.results.comparison.comparison import ALPHA, Comparison, Counts, MetricComparison
+from waza.results.comparison.detectable import smallest_detectable
+from waza.results.comparison.holm import holm
+from waza.results.comparison.measured import METRICS, ComparedMetric, MeasuredTask
+from waza.results.comparison.paired import bootstrap_interval, mean_difference, mean_interval, standard_error
+from waza.results.comparison.pairs import pair_tasks
+from waza.results.comparison.sentence import describe
+from waza.results.comparison.sign_flip import sign_flip
+from waza.results.comparison.variance import Variance, split_variance
+
+_SCORE, *_OTHERS = METRICS
+_JUDGED = ("score", "pass_rate")  # the metrics that judges have a part in
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A result as comparisons take it: its name for people, and its tasks."""
+
+    name: str
+    tasks: Sequence[MeasuredTask]
+
+
+def compare_measured(base: Measured, others: Sequence[Measured], alpha: float = ALPHA) -> list[Comparison]:
+    """Compare each of the other results with the first; `alpha` is the chance of a false alarm that is accepted.
+
+    P-values of scores are adjusted for the number of results. Those of the other metrics are adjusted together, for
+    all results and metrics, so that looking at more figures does not take from what a run is about.
+    """
+    scores = _adjusted([_compare(base, other, _SCORE, alpha) for other in others])
+    beside = [list(_compare_others(base, other, alpha)) for other in others]
+    adjusted = iter(_adjusted([one for own in beside for one in own]))
+    return [
+        Comparison(
+            **msgspec.structs.asdict(_described(score, alpha)),
+            metrics={one.metric: _described(next(adjusted), alpha) for one in own},
+        )
+        for score, own in zip(scores, beside, strict=True)
+    ]
+
+
+def _compare_others(base: Measured, other: Measured, alpha: float) -> Iterator[MetricComparison]:
+    found = (_compare(base, other, metric, alpha) for metric in _OTHERS)
+    return (one for one in found if one.n)
+
+
+def _compare(base: Measured, other: Measured, metric: ComparedMetric, alpha: float) -> MetricComparison:
+    found = pair_tasks(base.tasks, other.tasks, metric.name)
+    clusters, score = found.clusters, metric is _SCORE
+    higher, lower, ties = found.wins_losses_ties
+    error, test = standard_error(clusters), sign_flip(clusters) if clusters else None
+    variance = Variance()
+    if score or metric.name in _JUDGED:
+        variance = split_variance(found.pairs, base.tasks, other.tasks, metric=metric.name)
+    elif clusters:
+        variance = split_variance(found.pairs, metric=metric.name)
+    return MetricComparison(
+        a=base.name,
+        b=other.name,
+        metric=metric.name,
+        n=len(found.pairs),
+        clusters=len(clusters),
+        unmeasured=Counts(found.unmeasured_a, found.unmeasured_b),
+        alone=Counts(found.only_a, found.only_b),
+        mean_difference=mean_difference(clusters) if clusters else None,
+        interval=mean_interval(clusters, 1 - alpha),
+        bootstrap=bootstrap_interval(clusters) if score else None,
+        p_value=test.p_value if test else None,
+        p_adjusted=None,
+        test=test.test if test else None,
+        wins=higher if metric.better == "higher" else lower,
+        losses=lower if metric.better == "higher" else higher,
+        ties=ties,
+        smallest_detectable=smallest_detectable(error, alpha) if error else None,
+        variance=variance,
+        sentence="",
+    )
+
+
+def _adjusted(found: Sequence[MetricComparison]) -> list[MetricComparison]:
+    tested = [one.p_value for one in found if one.p_value is not None]
+    adjusted = iter(holm(tested))
+    return [
+        one if one.p_value is None else msgspec.structs.replace(one, p_adjusted=next(adjusted))
+        for one in found
+    ]
+
+
+def _described(found: MetricComparison, alpha: float) -> MetricComparison:
+    metric = next(one for one in METRICS if one.name == found.metric)
+    return msgspec.structs.replace(found, sentence=describe(found, metric, alpha))
