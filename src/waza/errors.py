@@ -4,13 +4,14 @@
 
     WazaError                 something a person can fix; shown as one message, never as a traceback
     ├── UsageError            wrong arguments or nothing to do                        exit 2
+    ├── GateError             what a gate was to decide on cannot be used              exit 3
     ├── SuiteError            mistakes in a user's files; carries a list of Problems   exit 2
     ├── RunError              the run as a whole could not go on (hook, executor)      exit 2
     ├── GraderError           a grader could not reach a verdict; becomes an errored Verdict
     └── ExecutorError         an agent engine could not do a turn; becomes an errored run
         └── OutsideError      ... for a cause outside of the agent; a resumed run tries again
 
-Exit codes: 0 success, 1 a task failed, 2 bad usage or configuration, 130 and 143 interrupted.
+Exit codes: 0 success, 1 a task failed, 2 bad usage or configuration, 3 undecided, 130 and 143 interrupted.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ EXIT_FAILED = 1
 """A task failed or ended in an error, a gate did not pass, or a check of the command found something."""
 EXIT_ERROR = 2
 """Wrong usage or configuration; nothing was run. Also a run that could not go on."""
+EXIT_UNDECIDED = 3
+"""Of `waza gate`: files or values of options cannot be used. Its 2 says that a golden task did not pass."""
 EXIT_HUNG_UP = 129
 """Interrupted: the terminal was closed (SIGHUP). Finished trials are kept."""
 EXIT_INTERRUPTED = 130
@@ -44,6 +47,12 @@ class WazaError(Exception):
 
 class UsageError(WazaError):
     """The arguments of a command are wrong, or there is nothing to do."""
+
+
+class GateError(WazaError):
+    """A gate cannot decide: a file, or the value of an option, cannot be used."""
+
+    exit_code = EXIT_UNDECIDED
 
 
 class SuiteError(WazaError):

@@ -15,7 +15,7 @@ from waza.errors import WazaError
 from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
 from waza.report.section import Draw, Part, plain_draw
 from waza.report.terminal import has_colour, is_live
-from waza.report.words import make_printer
+from waza.report.words import encodable, make_printer
 
 
 def print_notice(message: str) -> None:
@@ -36,6 +36,13 @@ def ask(question: str) -> str:
 def print_line(text: str) -> None:
     """Print a line, or several joined by newlines, on standard output."""
     make_printer(sys.stdout)(text)
+
+
+def print_commands(commands: Iterable[str]) -> None:
+    """Print commands of GitHub Actions, whose values are escaped already (`report.gate.workflow_commands`)."""
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in commands:
+        sys.stdout.write(encodable(line, encoding) + "\n")
 
 
 def print_json(value: Any) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
 
 from waza.errors import SuiteError
+from waza.kit import json_nodes
+from waza.kit.share import TOLERANCE
 from waza.model.result import SuiteResult
 from waza.model.suite import SCHEMA_VERSION
 from waza.problem import Problem, display_path
@@ -18,6 +22,8 @@ from waza.results.lenient import Lenient
 from waza.suite.version import parse_version
 
 _SIGNS = ("eval_id", "runId", "eval_name", "summary", "tasks")
+_TOO_DEEP = "is nested too deeply"
+_LARGEST = int(sys.float_info.max)  # whole numbers above it are no doubles
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 _AT = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
 
@@ -26,8 +32,8 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
     """Return the results in a file, and warnings about it.
 
     Any 1.x version is read, a missing one counts as the current one; fields that we do not know give one
-    warning, which names the first. SuiteError: the file cannot be read, is not JSON, is not a results
-    file or has another major version.
+    warning, which names the first. SuiteError: the file cannot be read, is not JSON in which every key is
+    there once and every number is finite, is not a results file or has another major version.
     """
     file = display_path(path)
     data = _parse(path, file)
@@ -38,6 +44,9 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
         result = msgspec.convert(lenient.fit(SuiteResult, data), SuiteResult)
     except msgspec.ValidationError as error:
         _refuse_value(file, str(error))
+    except RecursionError:
+        _refuse(file, _TOO_DEEP)
+    _check_figures(result, file)
     return result, _warnings(file, lenient.unknown)
 
 
@@ -70,7 +79,8 @@ def _parse(path: Path, file: str) -> Any:
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
-        return msgspec.json.decode(text)
+        found = msgspec.json.decode(text)
+        _check_keys(text, file)
     except UnicodeDecodeError as error:
         _refuse_at(file, data[: error.start], "is not UTF-8 text")
     except msgspec.ValidationError as error:
@@ -79,7 +89,40 @@ def _parse(path: Path, file: str) -> Any:
         why = _BYTE.sub("", str(error)).removeprefix("JSON is malformed: ")
         _refuse_at(file, data[: _good_bytes(str(error), len(data))], f"is not valid JSON: {why}")
     except RecursionError:
-        _refuse(file, "is nested too deeply")
+        _refuse(file, _TOO_DEEP)
+    return found
+
+
+def _check_keys(text: str, file: str) -> None:
+    """Refuse duplicate keys, of which readers take one or the other, and whole numbers that are no doubles.
+
+    Nothing of the text is kept. Only where a key is a duplicate is it read again, to find its place.
+    """
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        if len({key for key, _ in pairs}) != len(pairs):
+            raise _DuplicateKeyError
+
+    def whole(digits: str) -> int:
+        number = int(digits)
+        if abs(number) > _LARGEST:
+            _refuse(file, f"holds a number that is too large: {digits[:20]}...")
+        return number
+
+    try:
+        json.loads(text, object_pairs_hook=check, parse_int=whole)
+    except _DuplicateKeyError:
+        pass
+    else:
+        return
+    try:
+        json_nodes.load(text.encode())
+    except json_nodes.JsonError as error:
+        raise SuiteError([error.in_file(file)]) from None
+
+
+class _DuplicateKeyError(Exception):
+    """A key is in its object for the second time."""
 
 
 def _good_bytes(message: str, size: int) -> int:
@@ -117,6 +160,21 @@ def _check_version(data: dict[str, Any], file: str) -> None:
     if major != parse_version(SCHEMA_VERSION)[0]:
         message = f"version {declared} is not readable here, which reads 1.x ({SCHEMA_VERSION})"
         _refuse(file, message, "schemaVersion", "use the version of waza that wrote it")
+
+
+def _check_figures(result: SuiteResult, file: str) -> None:
+    """Refuse what would make a comparison wrong: a share out of range, and two tasks of one id."""
+    for place, one in (("", result), ("baseline_outcome.", result.baseline_outcome)):
+        if one is None:
+            continue
+        rate = one.summary.success_rate
+        if not -TOLERANCE <= rate <= 1 + TOLERANCE:
+            _refuse(file, f"is {rate:g}, but must be from 0 to 1", f"{place}summary.success_rate")
+        first: dict[str, int] = {}
+        for number, task in enumerate(one.tasks):
+            if first.setdefault(task.test_id, number) != number:
+                message = f"{task.test_id!r} is also the id of tasks[{first[task.test_id]}]"
+                _refuse(file, message, f"{place}tasks[{number}].test_id")
 
 
 def _warnings(file: str, unknown: str) -> list[Problem]:

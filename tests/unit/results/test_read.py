@@ -206,3 +206,54 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
     assert "cannot be read" in refusal(tmp_path).message
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b'{"summary": {"success_rate": 1,\n "success_rate": 0.5}, "tasks": []}', (2, 2)),
+        (b'{"eval_id": "\xc3\xa9", "eval_\\u0069d": "x", "summary": {}, "tasks": []}', (1, 18)),
+        (b'{"summary": {}, "tasks": [], "metadata": {"free": [{"a": 1, "b": 2, "a": 1}]}}', (1, 69)),
+    ],
+)
+def test_duplicate_keys_are_refused_at_their_place(
+    tmp_path: Path, content: bytes, place: tuple[int, int]
+) -> None:
+    problem = refusal(file(tmp_path, content))
+    assert (problem.code, problem.line, problem.column) == ("duplicate-key", *place)
+    assert "duplicate key" in problem.message
+
+
+@pytest.mark.parametrize("digits", [310, 500, 5000])
+def test_whole_numbers_without_end_are_refused(tmp_path: Path, digits: int) -> None:
+    content = b'{"summary": {"total_tests": ' + b"9" * digits + b'}, "tasks": []}'
+    assert any(word in refusal(file(tmp_path, content)).message for word in ("too large", "out of range"))
+
+
+@pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1" + "0" * 400 + ".5"]
+)
+def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, number: str) -> None:
+    content = f'{{"summary": {{"success_rate": {number}}}, "tasks": []}}'.encode()
+    assert any(word in refusal(file(tmp_path, content)).message for word in ("JSON", "out of range"))
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, 80])
+def test_a_rate_that_is_no_share_is_refused(tmp_path: Path, rate: float) -> None:
+    problem = refusal(file(tmp_path, {"summary": {"success_rate": rate}, "tasks": []}))
+    assert problem.path == "summary.success_rate"
+
+
+def test_two_tasks_of_one_id_are_refused(tmp_path: Path) -> None:
+    tasks = [{"test_id": name, "status": "passed"} for name in ("a", "b", "a")]
+    problem = refusal(file(tmp_path, {"summary": {}, "tasks": tasks}))
+    assert (problem.path, problem.message) == ("tasks[2].test_id", "'a' is also the id of tasks[0]")
+
+
+def test_nesting_in_free_values_is_refused_or_read_but_never_breaks(tmp_path: Path) -> None:
+    for depth in (50, 400, 900, 5000):
+        content = b'{"summary": {}, "tasks": [], "metadata": {"x": ' + b"[" * depth + b"]" * depth + b"}}"
+        try:
+            load(file(tmp_path, content))
+        except SuiteError as error:
+            assert "too deeply" in str(error)  # noqa: PT017  # either is right, by the version of Python

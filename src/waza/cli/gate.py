@@ -1,0 +1,159 @@
+"""`waza gate`: whether a run may ship, by its results and those of an earlier run."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from waza.errors import GateError
+
+if TYPE_CHECKING:
+    from waza.model.result import SuiteResult
+
+FORMATS = ("human", "json", "markdown", "github-actions")
+TREATMENTS = ("allow", "warn", "fail")
+
+
+class Word(click.ParamType):  # type: ignore[type-arg]  # older ones of click take no parameters
+    """One of some words; any other ends the gate as a file does that cannot be read."""
+
+    name = "word"
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return the words for the help."""
+        del param, ctx
+        return f"[{'|'.join(self.words)}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word. Raises GateError."""
+        del ctx
+        if value not in self.words:
+            raise GateError(f"{_option(param)}: {value!r} is not one of: {', '.join(self.words)}")
+        return str(value)
+
+
+class Points(click.ParamType):  # type: ignore[type-arg]  # as above
+    """A number of percentage points from 0 on."""
+
+    name = "points"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number. Raises GateError."""
+        del ctx
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and number >= 0):
+            raise GateError(f"{_option(param)}: {value!r} is not a number from 0 on, such as 2.5")
+        return number
+
+
+def _option(param: click.Parameter | None) -> str:
+    return param.opts[-1] if param else "an option"
+
+
+@click.command(epilog="Example: waza gate --baseline main.json --current pr.json --max-regression-pct 2")
+@click.option("--baseline", required=True, metavar="A.JSON", help="Results to compare with.")
+@click.option("--current", required=True, metavar="B.JSON", help="Results that are to pass.")
+@click.option(
+    "--max-regression-pct",
+    type=Points(),
+    default=0,
+    show_default=True,
+    help="By how many percentage points the pass rate may fall.",
+)
+@click.option(
+    "--golden-must-pass/--no-golden-must-pass",
+    default=True,
+    show_default=True,
+    help="Fail, with exit code 2, where a golden task does not pass.",
+)
+@click.option(
+    "--on-new-tasks",
+    type=Word(TREATMENTS),
+    default="allow",
+    show_default=True,
+    help="Tasks that only the current run has.",
+)
+@click.option(
+    "--on-removed-tasks",
+    type=Word(TREATMENTS),
+    default="warn",
+    show_default=True,
+    help="Tasks that only the baseline has.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=Word(FORMATS),
+    default="human",
+    show_default=True,
+    help="Form of the output.",
+)
+def command(baseline: str, current: str, form: str, **rules: Any) -> int:
+    """Decide whether a run may ship, by its results and those of an earlier run.
+
+    Exit codes: 0 it may; 1 its pass rate fell too far, or another rule is broken; 2 a golden task did not pass;
+    3 files or values of options cannot be used.
+    """
+    from waza.cli.streams import print_json, print_line, print_notice
+    from waza.report.gate import box_lines, markdown_document, verdict_line
+    from waza.results.gate import GateRules, decide
+
+    report = decide(_read(baseline), _read(current), GateRules(**rules), (baseline, current))
+    if form == "json":
+        print_json(report)
+    elif form == "markdown":
+        print_line(markdown_document(report).rstrip("\n"))
+    elif form == "github-actions":
+        from waza.cli.streams import print_commands
+        from waza.report.gate import workflow_commands
+
+        print_commands(workflow_commands(report))
+        _append_step_summary(markdown_document(report))
+    else:
+        for line in box_lines(report):
+            print_line(line)
+    if not report.passed:
+        print_notice(verdict_line(report))
+    return report.exit_code
+
+
+def _read(file: str) -> SuiteResult:
+    """Return the results in a file; its warnings are printed. Raises GateError for one that cannot be used."""
+    from waza.cli.streams import print_notice
+    from waza.errors import SuiteError
+    from waza.results.read import load
+
+    try:
+        result, warnings = load(Path(file))
+    except SuiteError as error:
+        raise GateError(str(error)) from None
+    for warning in warnings:
+        print_notice(str(warning))
+    return result
+
+
+def _append_step_summary(document: str) -> None:
+    """Add Markdown to the summary of the job, where GitHub Actions names its file."""
+    target = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not target:
+        return
+    try:
+        with Path(target).open("a", encoding="utf-8", errors="replace") as file:
+            file.write(document)
+    except OSError as error:
+        from waza.cli.streams import print_notice
+        from waza.kit.os_errors import describe_os_error
+
+        print_notice(f"warning: the summary of the job cannot be written: {describe_os_error(error)}")

@@ -1,0 +1,232 @@
+"""Whether a run may ship: its results against those of an earlier run, by fixed rules.
+
+The rules are the pass rate, golden tasks, and tasks that are new or gone. A run that did not come to its end, or
+measured nothing, never passes: its pass rate is of a part of its tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, get_args
+
+import msgspec
+
+from waza.kit.share import TOLERANCE, percent
+from waza.kit.text import pluralize
+from waza.model.result import SuiteResult, TaskResult, number
+from waza.results.ending import came_to_its_end, run_status
+from waza.results.verdict import RunVerdict, verdict_of
+
+Treatment = Literal["allow", "warn", "fail"]
+"""What is done about tasks that only one of two runs has."""
+TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
+Decision = Literal["pass", "regression", "golden_failure", "incomplete"]
+_MISSING = "n/a"  # the status of a task that is not in a file
+_NAMED = 10  # tasks that a message names
+
+
+class GateRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run has to keep."""
+
+    max_regression_pct: float = 0.0
+    """By how many percentage points the pass rate may fall."""
+    golden_must_pass: bool = True
+    """Whether a golden task that does not pass decides."""
+    on_new_tasks: Treatment = "allow"
+    """What is done about tasks that only the current run has."""
+    on_removed_tasks: Treatment = "warn"
+    """What is done about tasks that only the baseline has."""
+
+
+class GoldenFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A golden task that did not pass in the current run; `n/a` is the status of a task that is not there."""
+
+    test_id: str
+    display_name: str
+    baseline_status: str
+    current_status: str
+
+
+class GateReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision and what it rests on, as `waza gate --format json` prints it. Rates are shares from 0 to 1."""
+
+    baseline_file: str
+    current_file: str
+    baseline_pass_rate: float
+    """`summary.success_rate` of the baseline."""
+    current_pass_rate: float
+    """`summary.success_rate` of the current run."""
+    pass_rate_delta: float
+    """Current minus baseline."""
+    max_regression_pct: float
+    """By how many percentage points the pass rate may fall."""
+    regression_pct: float
+    """By how many it fell; 0 where it did not."""
+    regression_exceeds_threshold: bool
+    golden_failures: list[GoldenFailure]
+    golden_total: int
+    """Tasks that either file marks as golden."""
+    golden_must_pass: bool
+    new_tasks: list[str]
+    removed_tasks: list[str]
+    on_new_tasks: Treatment
+    on_removed_tasks: Treatment
+    warnings: list[str]
+    errors: list[str]
+    """What keeps the run from passing besides the pass rate and golden tasks."""
+    exit_code: int
+    outcome: Decision
+    """`regression` is also the outcome of a rule for new or removed tasks that is `fail`."""
+    baseline_verdict: RunVerdict
+    """What the baseline itself came to."""
+    current_verdict: RunVerdict
+    """What the current run itself came to: a regression gate passes runs with failed tasks."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run may ship."""
+        return self.exit_code == 0
+
+
+def decide(
+    baseline: SuiteResult, current: SuiteResult, rules: GateRules, files: tuple[str, str] = ("", "")
+) -> GateReport:
+    """Return the decision over a run, given the results to compare it with.
+
+    `files` are the names of both in the report. The exit code is 2 for a golden task that did not pass, where
+    that decides, else 1 for a pass rate that fell too far and for every entry of `errors`, else 0.
+    """
+    before, after = _by_id(baseline), _by_id(current)
+    delta = current.summary.success_rate - baseline.summary.success_rate
+    regression = max(0.0, -delta) * 100
+    exceeded = regression > rules.max_regression_pct + TOLERANCE
+    golden = [task_id for task_id in {**before, **after} if _is_golden(task_id, before, after)]
+    failures = [one for task_id in golden if (one := _golden_failure(task_id, before, after))]
+    new, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
+    incomplete = [
+        *_unfinished(baseline, "baseline"),
+        *_unfinished(current, "current"),
+        *_not_run(before, after),
+    ]
+    warnings = [*_doubts(baseline, "baseline"), *_doubts(current, "current")]
+    errors = list(incomplete)
+    for names, treatment, words in (
+        (new, rules.on_new_tasks, "only in current"),
+        (removed, rules.on_removed_tasks, "only in the baseline"),
+    ):
+        if names and treatment != "allow":
+            (errors if treatment == "fail" else warnings).append(f"{_tasks(names)} {words}: {_list(names)}")
+    code, outcome = _outcome(
+        golden_failed=bool(failures) and rules.golden_must_pass,
+        exceeded=exceeded,
+        errors=errors,
+        incomplete=incomplete,
+    )
+    return GateReport(
+        baseline_file=files[0],
+        current_file=files[1],
+        baseline_pass_rate=number(baseline.summary.success_rate),
+        current_pass_rate=number(current.summary.success_rate),
+        pass_rate_delta=_rounded(delta),
+        max_regression_pct=number(rules.max_regression_pct),
+        regression_pct=_rounded(regression),
+        regression_exceeds_threshold=exceeded,
+        golden_failures=failures,
+        golden_total=len(golden),
+        golden_must_pass=rules.golden_must_pass,
+        new_tasks=new,
+        removed_tasks=removed,
+        on_new_tasks=rules.on_new_tasks,
+        on_removed_tasks=rules.on_removed_tasks,
+        warnings=warnings,
+        errors=errors,
+        exit_code=code,
+        outcome=outcome,
+        baseline_verdict=verdict_of(baseline),
+        current_verdict=verdict_of(current),
+    )
+
+
+def _outcome(
+    *, golden_failed: bool, exceeded: bool, errors: list[str], incomplete: list[str]
+) -> tuple[int, Decision]:
+    """Return the exit code and the outcome: what is worst comes first."""
+    if golden_failed:
+        return 2, "golden_failure"
+    if exceeded:
+        return 1, "regression"
+    if errors:
+        return 1, "incomplete" if incomplete else "regression"
+    return 0, "pass"
+
+
+def _by_id(result: SuiteResult) -> dict[str, TaskResult]:
+    return {task.test_id: task for task in result.tasks}
+
+
+def _is_golden(task_id: str, *tables: Mapping[str, TaskResult]) -> bool:
+    return any(table[task_id].golden for table in tables if task_id in table)
+
+
+def _golden_failure(
+    task_id: str, before: Mapping[str, TaskResult], after: Mapping[str, TaskResult]
+) -> GoldenFailure | None:
+    old, new = before.get(task_id), after.get(task_id)
+    known = new or old
+    if known is None or (new is not None and new.status == "passed"):
+        return None
+    return GoldenFailure(
+        test_id=task_id,
+        display_name=known.display_name,
+        baseline_status=old.status if old else _MISSING,
+        current_status=new.status if new else _MISSING,
+    )
+
+
+def _unfinished(result: SuiteResult, name: str) -> Iterator[str]:
+    """Yield why the pass rate of a file is not one of its run."""
+    if not came_to_its_end(result):
+        yield f"{name}: the run did not come to its end ({run_status(result)}): its pass rate is of a part of its tasks"
+    elif result.tasks and not any(task.status in ("passed", "failed") for task in result.tasks):
+        yield f"{name}: no task has a verdict: nothing was measured"
+    elif not result.tasks and not result.summary.total_tests and not result.summary.success_rate:
+        yield f"{name}: it has no tasks: nothing was measured"
+
+
+def _not_run(before: Mapping[str, TaskResult], after: Mapping[str, TaskResult]) -> Iterator[str]:
+    """Yield the tasks without a verdict that the baseline measured: they are in no pass rate."""
+    names = [
+        task_id
+        for task_id, task in after.items()
+        if task.status == "skipped" and task_id in before and before[task_id].status in ("passed", "failed")
+    ]
+    if names:
+        yield f"current: {_tasks(names)} of the baseline without a verdict: {_list(names)}"
+
+
+def _doubts(result: SuiteResult, name: str) -> Iterator[str]:
+    """Yield what a reader of a pass rate must know: errors in it, gates of the run, a summary that does not fit."""
+    broken = [task.test_id for task in result.tasks if task.status == "error"]
+    if broken:
+        yield f"{name}: {_tasks(broken)} with an error, counted as not passed: {_list(broken)}"
+    verdict = verdict_of(result)
+    yield from (f"{name}: {reason}" for reason in verdict.reasons if reason.startswith("gate "))
+    ran = [task for task in result.tasks if task.status != "skipped" or task.runs]
+    rate = sum(task.status == "passed" for task in ran) / len(ran) if ran else 0.0
+    if ran and result.summary.total_tests == len(ran) and abs(rate - result.summary.success_rate) > TOLERANCE:
+        stated = percent(result.summary.success_rate)
+        yield f"{name}: its summary states a pass rate of {stated}, its tasks have {percent(rate)}"
+
+
+def _tasks(names: list[str]) -> str:
+    return pluralize(len(names), "task")
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _rounded(value: float) -> float:
+    """Return the value without the noise of subtracting doubles."""
+    return number(round(value, 10) + 0.0)
