@@ -15,6 +15,13 @@ from tests.support.program import mock_suite, waza, write_tree
 pytestmark = pytest.mark.slow
 
 HOSTILE = "</p></td></table></script><script>pwned = 1</script><style>body{display:none}</style><img src=x onerror=pwned=1>"
+# The titles of columns that go on in a new line within a word.
+BROKEN_TITLES = """() => [...document.querySelectorAll(".tasks thead th")].filter((one) => {
+  const range = document.createRange();
+  range.selectNodeContents(one);
+  const lines = new Set([...range.getClientRects()].map((rect) => rect.top)).size;
+  return lines > one.textContent.split(" ").length;
+}).map((one) => one.textContent)"""
 SAYS = "{type: text, name: says, config: {contains: [hello]}}"
 TASKS = {
     "a": "name: Greets\ninputs: {prompt: p}\nmock: {output: hello}",
@@ -68,6 +75,7 @@ def test_it_is_readable_on_every_screen(view, project, name, width, scheme):
     assert texts > 100
     assert contrast >= 4.5, where
     assert is_bright(page) == (scheme == "light")
+    assert page.evaluate(BROKEN_TITLES) == []
 
 
 def test_the_verdict_is_seen_first_and_hostile_text_is_text(view, project):
