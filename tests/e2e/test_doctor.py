@@ -93,10 +93,10 @@ def test_without_a_runtime(tmp_path: Path):
 
 def test_with_a_runtime_that_is_not_logged_in(tmp_path: Path):
     found = findings(doctor(tmp_path, "--json", COPILOT_CLI_PATH=str(runtime_path())))
-    assert found["Model server"]["said"] == "the runtime's own (GitHub Copilot)"
+    assert found["Model server"]["finding"] == "the runtime's own (GitHub Copilot)"
     runtime = found["Copilot runtime"]
     assert (runtime["ok"], runtime["needed"]) == (False, True)
-    assert runtime["said"].startswith("the Copilot runtime is not logged in.")
+    assert runtime["finding"].startswith("the Copilot runtime is not logged in.")
     assert "export GITHUB_TOKEN=" in runtime["advice"]
 
 
@@ -129,15 +129,15 @@ def test_a_model_server_that_is_misdescribed(tmp_path: Path, how: str):
     assert ended.code == 1
     found = findings(ended)
     words = {"address": "COPILOT_BASE_URL is not the address", "key": "HOUSE_SERVER", "file": "base_url"}
-    assert words[how] in found["Model server"]["said"]
-    assert (found["Model server"]["ok"], found["Copilot runtime"]["said"]) == (False, "not tried")
+    assert words[how] in found["Model server"]["finding"]
+    assert (found["Model server"]["ok"], found["Copilot runtime"]["finding"]) == (False, "not tried")
     assert "s3cret" not in ended.out
 
 
 def test_tools_that_are_not_on_the_path(tmp_path: Path, served: dict[str, str]):
     found = findings(doctor(tmp_path, "--json", COPILOT_CLI_PATH=str(runtime_path()), PATH="", **served))
     for name in ("git", "node"):
-        assert (found[name]["ok"], found[name]["said"]) == (False, "not found")
+        assert (found[name]["ok"], found[name]["finding"]) == (False, "not found")
         assert "https://" in found[name]["advice"]
     assert found["Copilot runtime"]["ok"], "PATH is not searched for it"
 
@@ -208,4 +208,6 @@ def test_without_the_sdk_the_doctor_says_so(bare: Path, tmp_path: Path):
 def test_a_model_server_that_does_not_answer_is_named(tmp_path: Path):
     ended = doctor(tmp_path, "--json", COPILOT_CLI_PATH=str(runtime_path()), **OWN_SERVER)
     assert ended.code == 1
-    assert "the model server at 127.0.0.1:9 cannot be reached" in findings(ended)["Copilot runtime"]["said"]
+    assert (
+        "the model server at 127.0.0.1:9 cannot be reached" in findings(ended)["Copilot runtime"]["finding"]
+    )

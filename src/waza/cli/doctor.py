@@ -28,7 +28,7 @@ def command(*, as_json: bool) -> int:
     else:
         for found in findings:
             mark = PASSED if found.ok else ERROR
-            print_line(f"{mark} {found.name}: {found.said}")
+            print_line(f"{mark} {found.name}: {found.finding}")
             for line in found.advice.splitlines():
                 print_line(f"    {line}")
     missing = any(not found.ok and found.needed for found in findings)

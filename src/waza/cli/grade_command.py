@@ -86,7 +86,7 @@ def _errors(done: RegradeResult) -> Iterator[str]:
 
 
 def _verdicts(done: RegradeResult) -> Iterator[str]:
-    """Yield what was passed over, and what every grader said of every run."""
+    """Yield what was passed over, and every verdict on every trial."""
     yield from (f"warning: {message}" for message in done.warnings)
     for task in done.result.tasks:
         if task.test_id not in done.grades.tasks:

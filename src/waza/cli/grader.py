@@ -64,9 +64,9 @@ def test(module: Path, *, as_json: bool) -> int:
         print_json(document)
         return EXIT_FAILED if failed else EXIT_OK
     for one in tried:
-        said = one.why or f"it {'passed' if one.verdict.passed else 'failed'}, as it must"
+        outcome = one.why or f"it {'passed' if one.verdict.passed else 'failed'}, as it must"
         verdict = "" if one.verdict.error else f" (score {one.verdict.score:g}: {one.verdict.feedback})"
-        print_line(f"{PASSED if one.passed else FAILED} {one.golden}: {one_line(said + verdict, 300)}")
+        print_line(f"{PASSED if one.passed else FAILED} {one.golden}: {one_line(outcome + verdict, 300)}")
     print_line(f"{pluralize(len(tried), 'golden')}, {failed} failed")
     return EXIT_FAILED if failed else EXIT_OK
 

@@ -50,6 +50,6 @@ def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter
         if warning not in unmatched:
             print_notice(str(warning))
     if unmatched:
-        said = "; ".join(f"{warning.file}: {warning.message}" for warning in unmatched)
-        raise UsageError(f"{said}; nothing was run (--strict)")
+        reasons = "; ".join(f"{warning.file}: {warning.message}" for warning in unmatched)
+        raise UsageError(f"{reasons}; nothing was run (--strict)")
     return suite

@@ -9,7 +9,7 @@ import click
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]  # older ones of click take no parameters
-    """A finite number within bounds; what is said of any other names what is `expected`."""
+    """A finite number within bounds; the error for any other names what is `expected`."""
 
     name = "number"
 

@@ -124,11 +124,11 @@ def verify(suite: Path) -> int:
     for entry in lock.graders:
         try:
             directory = module_directory(cache_root(os.environ), parse_ref(entry.ref), entry.commit)
-            said = "" if directory.is_dir() else "not in the cache; run `waza get`"
-            if not said and not is_intact(directory, entry.digest, entry.tree):
-                said = f"changed; remove {directory} and run `waza get`"
+            fault = "" if directory.is_dir() else "not in the cache; run `waza get`"
+            if not fault and not is_intact(directory, entry.digest, entry.tree):
+                fault = f"changed; remove {directory} and run `waza get`"
         except (ModuleError, RefError) as error:
-            said = str(error)
-        bad += bool(said)
-        print_line(f"{FAILED if said else PASSED} {entry.ref}: {said or entry.digest}")
+            fault = str(error)
+        bad += bool(fault)
+        print_line(f"{FAILED if fault else PASSED} {entry.ref}: {fault or entry.digest}")
     return EXIT_FAILED if bad else EXIT_OK

@@ -48,7 +48,7 @@ class Addition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bare(self) -> bool:
-        """Whether nothing is said of the grader but its ref."""
+        """Whether only the ref of the grader is given."""
         return not (self.name or self.settings or self.weight is not None)
 
 

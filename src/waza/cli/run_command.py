@@ -303,7 +303,7 @@ class _SuitesRun:
         if run.run_directory.saved is not None:
             print_notice(f"Results saved to {run.run_directory.saved}")
         elif run.run_directory.temporary is None:
-            self.broken = True  # a warning has said why
+            self.broken = True  # a warning has the reason
         if run.kept is not None:
             print_notice(
                 f"Workspaces kept in {run.kept}; remove them with: {shlex.join(['rm', '-r', str(run.kept)])}"
