@@ -245,7 +245,7 @@ class _Answer:
     """What the parts of one answer come to: the artifacts of a task, or a message."""
 
     def __init__(self) -> None:
-        self.context_id = self.said = self.task_id = ""
+        self.context_id = self.status_text = self.task_id = ""
         self.state = TaskState.TASK_STATE_UNSPECIFIED
         self.artifacts: dict[str, Artifact] = {}
         self.message: str | None = None
@@ -278,7 +278,7 @@ class _Answer:
 
     def _status(self, status: TaskStatus) -> None:
         self.state = status.state
-        self.said = get_message_text(status.message) if status.HasField("message") else ""
+        self.status_text = get_message_text(status.message) if status.HasField("message") else ""
         if status.HasField("message"):
             self._collect_metadata(status.message)
 
@@ -306,21 +306,23 @@ class _Answer:
         """Return the answer: artifacts, else the message that came with the last status."""
         if self.state in _REFUSED:
             name = TaskState.Name(self.state).removeprefix("TASK_STATE_").lower().replace("_", " ")
-            return Turn(error=f"the agent's task ended as {name}{': ' if self.said else ''}{self.said}")
+            return Turn(
+                error=f"the agent's task ended as {name}{': ' if self.status_text else ''}{self.status_text}"
+            )
         # A streamed text comes in pieces, and what stands between them is part of them.
         texts = [get_artifact_text(one, "") for one in self.artifacts.values()]
         for artifact in self.artifacts.values():
             self._collect_metadata(artifact)
-        said, output = answer_from_metadata(self.metadata), self.message
+        answer, output = answer_from_metadata(self.metadata), self.message
         if output is None:
-            output = "\n".join(text for text in texts if text) or self.said
+            output = "\n".join(text for text in texts if text) or self.status_text
         events = (Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))
         return Turn(
             output=output,
             events=events,
             session_id=self.context_id,
-            citations=said.citations,
-            diagnostics=said.diagnostics,
+            citations=answer.citations,
+            diagnostics=answer.diagnostics,
         )
 
 
@@ -348,8 +350,8 @@ def _fault(error: Exception) -> str:
     cause = _cause(error)
     if isinstance(cause, httpx.HTTPStatusError):
         response = cause.response
-        said = f"{_address(cause)} answered {response.status_code} {response.reason_phrase}".rstrip()
-        return f"{said}; {_CHECK_KEYS}" if response.status_code in http.DENIED else said
+        refusal = f"{_address(cause)} answered {response.status_code} {response.reason_phrase}".rstrip()
+        return f"{refusal}; {_CHECK_KEYS}" if response.status_code in http.DENIED else refusal
     if _away(cause):
         why = " ".join(str(cause).split())
         return f"nothing answers at {_address(cause)} ({why}); check the address and whether the agent runs"

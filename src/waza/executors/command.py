@@ -150,17 +150,17 @@ def _turn(prompt: str, ended: process.FinishedProcess, limits: Limits, *, as_jso
         )
     output = ended.stdout.decode("utf-8", "replace").rstrip("\r\n")
     try:
-        said = answer_from_json(output) if as_json else AgentAnswer(response=output)
+        answer = answer_from_json(output) if as_json else AgentAnswer(response=output)
     except ValueError as error:
         return Turn(error=f"the command's answer in JSON cannot be read: {error}")
     return Turn(
-        output=said.response,
-        events=(Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=said.response)),
-        citations=said.citations,
-        diagnostics=said.diagnostics,
+        output=answer.response,
+        events=(Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=answer.response)),
+        citations=answer.citations,
+        diagnostics=answer.diagnostics,
     )
 
 
 def _exit_error(ended: process.FinishedProcess) -> str:
-    said = shorten_middle(ended.stderr.decode("utf-8", "replace").strip(), _SHOWN)
-    return f"the command ended with {ended.outcome}{': ' if said else ''}{said}"
+    stderr = shorten_middle(ended.stderr.decode("utf-8", "replace").strip(), _SHOWN)
+    return f"the command ended with {ended.outcome}{': ' if stderr else ''}{stderr}"

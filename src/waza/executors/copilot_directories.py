@@ -15,7 +15,7 @@ from waza.model.agent import Setup
 
 UNPACK_LIMIT = 60.0  # seconds; the npm binary takes up to 7
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
-_LOGIN_FILES = (".profile", ".zprofile")  # a login shell (`bash -lc`) sets PATH anew; these give ours back
+_LOGIN_FILES = (".profile", ".zprofile")  # a login shell (`bash -lc`) sets PATH again; these give ours back
 # Where programs keep what lasts, below the home; each is there, and each is named.
 _PRIVATE = {
     "XDG_CACHE_HOME": ".cache",

@@ -198,8 +198,8 @@ def judge_policy(question: JudgeQuestion, agent: ToolPolicy | None) -> ToolPolic
 def _is_missing(tool: str, result: Any) -> bool:
     """Tell whether the runtime answered that a tool is not there, which it says of those that it hides, too."""
     error = result.get("error") if isinstance(result, Mapping) else None
-    said = error.get("message") if isinstance(error, Mapping) else None
-    return isinstance(said, str) and said.startswith(f"Tool '{tool}' does not exist")
+    message = error.get("message") if isinstance(error, Mapping) else None
+    return isinstance(message, str) and message.startswith(f"Tool '{tool}' does not exist")
 
 
 def _refusal(reason: str) -> dict[str, Any]:

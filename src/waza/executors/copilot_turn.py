@@ -186,8 +186,8 @@ class TurnWatch:
 
 def _is_of_model(kind: str) -> bool:
     """Tell whether an event says that the model, and not only the runtime, did something."""
-    said = ("assistant.", "tool.", "skill.", "session.error", "model.call_f")
-    return kind.startswith(said) and kind not in ("assistant.turn_start", "assistant.idle")
+    kinds = ("assistant.", "tool.", "skill.", "session.error", "model.call_f")
+    return kind.startswith(kinds) and kind not in ("assistant.turn_start", "assistant.idle")
 
 
 async def _stop_commands(session: CopilotSession) -> list[str]:
