@@ -263,8 +263,8 @@ async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"", fetches: b
         max_output=_MOST,
     )
     if not finished.ok:
-        said = finished.stderr.decode("utf-8", "replace").strip() or finished.outcome
-        error = GitError(f"git {_command_name(args)} in {directory}: {said}")
+        reason = finished.stderr.decode("utf-8", "replace").strip() or finished.outcome
+        error = GitError(f"git {_command_name(args)} in {directory}: {reason}")
         error.exit_status = None if finished.timed_out else finished.returncode
         raise error from finished.cause
     if finished.truncated:

@@ -118,8 +118,8 @@ class LineProcess:
     async def _why_it_died(self, child: Child) -> str:
         exited = await process.wait_at_most(_EXIT, child.exited)
         how = process.describe_exit(*child.status()) if exited else "it closed its output"
-        said = f": {self.stderr_tail}" if self.stderr_tail else ""
-        return f"the process gave no answer ({how}){said}"
+        output = f": {self.stderr_tail}" if self.stderr_tail else ""
+        return f"the process gave no answer ({how}){output}"
 
 
 class ProcessPool:

@@ -24,7 +24,7 @@ else:
 
 def describe_os_error(error: OSError) -> str:
     """Return the reason of an OSError for a message; if descriptors have run out, with their limit."""
-    said = error.strerror or str(error)
+    reason = error.strerror or str(error)
     if error.errno in _USED_UP:
-        return f"{said} (this process may have {max_open_files()}: ulimit -n)"
-    return said
+        return f"{reason} (this process may have {max_open_files()}: ulimit -n)"
+    return reason

@@ -358,11 +358,11 @@ def _forms(secrets: Sequence[str]) -> tuple[list[str], list[str]]:
     A pattern of a long text takes the time of its square. So the longest are given as they are, and as JSON and URLs
     write them, the longer first.
     """
-    room = _MOST_ESCAPED
+    space = _MOST_ESCAPED
     patterns, texts = list[str](), set[str]()
     for secret in sorted(secrets, key=len):
-        room -= sum(not _is_plain(char) for char in secret)
-        if room >= 0 and len(secret) <= _LONGEST_PATTERN:
+        space -= sum(not _is_plain(char) for char in secret)
+        if space >= 0 and len(secret) <= _LONGEST_PATTERN:
             patterns.append("".join(map(_escaped, secret)))
         else:
             in_json = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))

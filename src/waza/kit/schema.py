@@ -235,7 +235,7 @@ def _read_reference(root: Path | None, uri: str) -> Any:
 
 def _reason(error: Exception) -> str:
     place = _pointer(error.instance_path) if isinstance(error, jsonschema_rs.ValidationError) else "/"
-    # What `_read_reference` said comes back wrapped.
+    # The exception of `_read_reference` comes back wrapped.
     message = _short(str(error).partition("\n")[0].rpartition("ValueError: ")[2])
     advice = next((f"; {advice}" for part, advice in _ADVICE if part in message), "")
     return f"{message}{advice}" if place == "/" else f"{place}: {message}{advice}"

@@ -50,10 +50,10 @@ def _turn(link: Path, source: Path, target: Path) -> None:
 
 def _detach(pointer: Path) -> None:
     """Put a repository of its own in the place of the file that points to that of a worktree."""
-    said = pointer.read_text(encoding="utf-8", errors="replace")
-    if not said.startswith(_POINTER):
+    content = pointer.read_text(encoding="utf-8", errors="replace")
+    if not content.startswith(_POINTER):
         return
-    own = (pointer.parent / said.removeprefix(_POINTER).strip()).resolve()
+    own = (pointer.parent / content.removeprefix(_POINTER).strip()).resolve()
     if not (own / "commondir").is_file():
         return
     common = (own / (own / "commondir").read_text(encoding="utf-8").strip()).resolve()

@@ -198,8 +198,8 @@ def _wording(error: yaml.MarkedYAMLError, text: str, mark: yaml.Mark | None) -> 
     problem = str(error.problem or error.context or "this is not YAML")
     if "tab" in problem or (mark is not None and text[mark.index : mark.index + 1] == "\t"):
         return _TAB
-    said = next((words for part, words in _WORDINGS if part in problem), problem)
-    return f"not valid YAML: {said}"
+    reason = next((words for part, words in _WORDINGS if part in problem), problem)
+    return f"not valid YAML: {reason}"
 
 
 class _Builder:

@@ -84,9 +84,9 @@ def _environment(command: str, variables: Mapping[str, str], names: Mapping[str,
     """Return the variables for a command: those that it names, and of the others as many as fit."""
     named = {part.name for part in split_references(command) if not isinstance(part, str)}
     environment: dict[str, str] = {}
-    room = _MOST
+    space = _MOST
     for name, value in variables.items():
-        room -= 0 if name in named else len(names[name]) + len(value)
-        if name in named or room >= 0:
+        space -= 0 if name in named else len(names[name]) + len(value)
+        if name in named or space >= 0:
             environment[names[name]] = replace_surrogates(value)
     return environment
