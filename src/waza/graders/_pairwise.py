@@ -37,7 +37,7 @@ _SCORES = {"skill": 1.0, "tie": 0.5, "baseline": 0.0}
 
 
 class PairwiseAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the judge said in one order. `winner` is `baseline`, `skill` or `tie`; `error` was ignored."""
+    """The judge's answer in one order. `winner` is `baseline`, `skill` or `tie`; `error` was ignored."""
 
     winner: str
     magnitude: str
@@ -92,8 +92,8 @@ async def _ask(
 
 def _read(args: dict[str, Any], order: tuple[str, str], error: str) -> PairwiseAnswer:
     """Return the call's meaning: whatever is neither A nor B is a tie."""
-    said = args.get("winner")
-    winner = order["AB".index(said)] if said in ("A", "B") else "tie"
+    letter = args.get("winner")
+    winner = order["AB".index(letter)] if letter in ("A", "B") else "tie"
     magnitude = args.get("magnitude") if winner != "tie" else "equal"
     reasoning = args.get("reasoning")
     return PairwiseAnswer(

@@ -214,9 +214,9 @@ def _verdict(answer: JudgeAnswer, text: str) -> Verdict:
         "failures": "; ".join(fails),
     }
     if not passes and not fails:
-        said = f"; it said: {answer.text[:_SHOWN]}" if answer.text else ""
+        reply = f"; it said: {answer.text[:_SHOWN]}" if answer.text else ""
         return Verdict.failed(
-            f"the judge gave no verdict: it called neither {PASS} nor {FAIL}{said}", **details
+            f"the judge gave no verdict: it called neither {PASS} nor {FAIL}{reply}", **details
         )
     total = len(passes) + len(fails)
     feedback = "; ".join(fails) or f"the judge passed {total} of {total} criteria"

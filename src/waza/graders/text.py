@@ -87,7 +87,7 @@ def match_failures(patterns: Iterable[str], text: str, *, wanted: bool) -> Itera
     for pattern in patterns:
         try:
             matches = compile_pattern(pattern).search(text)
-        except PatternError:  # what to do about it was said once, when the suite was loaded
+        except PatternError:  # what to do about it was reported once, when the suite was loaded
             yield f"the pattern `{pattern}` does not compile"
             continue
         if matches != wanted:
