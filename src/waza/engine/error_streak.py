@@ -21,16 +21,16 @@ class ErrorStreak:
             tuple[list[str], int]
         ] = []  # the words of each cause, and how often it broke a trial
 
-    def add(self, broke: str) -> str:
+    def add(self, error: str) -> str:
         """Add a finished trial by the error that broke it, "" if none did; return why to stop, or ""."""
-        if not broke:
+        if not error:
             self._counts.clear()
             return ""
-        count = self._count(_BETWEEN.split(_CHANGING.sub("#", broke)))
+        count = self._count(_BETWEEN.split(_CHANGING.sub("#", error)))
         if not self.limit or count < self.limit:
             return ""
         return (
-            f"{count} trials in a row broke for one cause: {' '.join(broke.split())[:_SHOWN]}; mend it, and "
+            f"{count} trials in a row broke for one cause: {' '.join(error.split())[:_SHOWN]}; mend it, and "
             "go on with --resume (config.stop_after_errors)"
         )
 

@@ -110,8 +110,8 @@ async def _ask(built: BuiltGrader, observation: Observation, helpers: Helpers) -
         return msgspec.structs.replace(verdict, outside=is_outside(error))
     except Exception as error:  # noqa: BLE001 - graders are other people's code: whatever they raise is their error
         fault = describe_exception(error)
-        broke = Verdict.errored(f"the grader broke: {fault.text}", traceback=fault.traceback)
-        return msgspec.structs.replace(broke, outside=is_outside(error))
+        verdict = Verdict.errored(f"the grader broke: {fault.text}", traceback=fault.traceback)
+        return msgspec.structs.replace(verdict, outside=is_outside(error))
 
 
 async def _call(built: BuiltGrader, observation: Observation, helpers: Helpers) -> object:

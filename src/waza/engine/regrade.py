@@ -152,8 +152,8 @@ class _Session:
         )
 
     async def _run(self, task: Task, run: TrialResult) -> TrialResult:
-        broke = run.status == "error" or bool(run.error_msg)
-        if broke and not run.error_msg.startswith(GRADING):
+        is_broken = run.status == "error" or bool(run.error_msg)
+        if is_broken and not run.error_msg.startswith(GRADING):
             return msgspec.structs.replace(run, validations={}, status="error")
         trial = Trial(task=task, number=run.run_number, max_attempts=self.suite.file.config.max_attempts)
         attempt = render_attempt(self.recorded.eval_id, trial, max(1, run.attempts))

@@ -55,14 +55,16 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
                 end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages)
             )
     _add_durations(fold, part)
-    broke = {key for key, out in outside.items() if _is_error(fold, key) and (out or repeat == "errors")}
-    past.repeat, past.trials = broke, len(outside) - len(broke)
+    to_repeat = {key for key, out in outside.items() if _is_error(fold, key) and (out or repeat == "errors")}
+    past.repeat, past.trials = to_repeat, len(outside) - len(to_repeat)
     if repeat == "errors" and past.triggers and past.triggers.metrics and past.triggers.metrics.errors:
         past.triggers = None
     if end is not None and end.status == "complete":
         skipped = any(end.skipped.values()) and not fold.suite.file.config.fail_fast
         again = (
-            broke or skipped or (repeat == "errors" and (past.triggers is None or any(end.stopped.values())))
+            to_repeat
+            or skipped
+            or (repeat == "errors" and (past.triggers is None or any(end.stopped.values())))
         )
         past.complete = not again
     if end is not None and past.complete:  # a run that goes on tries again what hooks stopped
