@@ -68,12 +68,12 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "name: a\nname: b",
     ),
     "duplicate-name": Explanation(
-        "Two things that are told apart by their name or id have the same one, so one would replace the other.",
+        "Two things that only their name or id distinguishes have the same one, so one would replace the other.",
         "Give each its own name.",
         "graders: [{type: text, name: greets, ...}, {type: file, name: greets, ...}]",
     ),
     "duplicate-task": Explanation(
-        "Two tasks have the same id, so their results could not be told apart.",
+        "Two tasks have the same id, so nothing would distinguish their results.",
         "Give each task its own id.",
         "id: login in tasks/a.yaml and in tasks/b.yaml",
     ),

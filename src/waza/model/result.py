@@ -103,7 +103,7 @@ class ResponderRecord(ResultPart, frozen=True, kw_only=True):
 
 
 class CheckpointRecord(ResultPart, frozen=True, kw_only=True):
-    """What the graders of a checkpoint said."""
+    """The verdicts of a checkpoint."""
 
     after_turn: int
     """The turn after which the graders ran."""
@@ -276,7 +276,7 @@ class Pairwise(ResultPart, frozen=True, kw_only=True):
     reasoning: str
     """Why, in the judge's words."""
     position_consistent: bool
-    """Whether the judge said the same with the two outputs exchanged."""
+    """Whether the judge reached the same verdict with the two outputs exchanged."""
 
 
 class SkillImpact(ResultPart, frozen=True, kw_only=True):

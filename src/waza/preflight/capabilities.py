@@ -27,7 +27,7 @@ def check_capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list
 
 
 def report_capabilities(found: Sequence[Capability], suite: Suite, file: str) -> Iterator[Diagnostic]:
-    """Yield what is to be said of capabilities; `file` is that of the suite.
+    """Yield a diagnostic for each capability that is to be reported; `file` is that of the suite.
 
     What an executor lacks is a mistake that the loader reports, except with a scripted one.
     """

@@ -224,7 +224,7 @@ def _programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dependen
 
 
 def report_unconfirmed(dependencies: Sequence[Dependency], loading: Loading) -> Iterator[Diagnostic]:
-    """Yield what is to be said of dependencies that nothing local can confirm."""
+    """Yield a diagnostic for each dependency that nothing local can confirm."""
     files = {source.tasks[0].id: source.document.file for source in loading.sources if source.tasks}
     for one in dependencies:
         if one.state == "unresolved" and one.mode != "mocked" and one.kind in _UNCONFIRMED:

@@ -14,7 +14,7 @@ from waza.registry.preset import Preset
 
 
 def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[ConfigMistake]]:
-    """Return the grader of a preset, None after mistakes, and all that is to be said of it.
+    """Return the grader of a preset, None after mistakes, and the mistakes and warnings of its config.
 
     `fixtures` is the suite's fixtures directory. Raises ModuleError for a type that there is not.
     """

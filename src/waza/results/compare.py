@@ -149,11 +149,11 @@ def _calls(run: TrialResult) -> list[bool]:
 
 def _selection(tasks: Sequence[TaskResult]) -> float | None:
     verdicts = [
-        said.passed
+        verdict.passed
         for task in tasks
         for run in task.runs
-        for said in (run.validations or {}).values()
-        if said.type in _TOOL_GRADERS
+        for verdict in (run.validations or {}).values()
+        if verdict.type in _TOOL_GRADERS
     ]
     return _share(sum(verdicts), len(verdicts))
 

@@ -22,5 +22,5 @@ def came_to_its_end(head: SuiteResult) -> bool:
 
 
 def cut_off(missing: int, planned: int) -> str:
-    """Return what is said of a task, so many of whose planned trials did not run."""
+    """Return the message about a task, so many of whose planned trials did not run."""
     return f"{CUT_OFF}: {missing} of {pluralize(planned, 'trial')} did not run"

@@ -140,7 +140,7 @@ class Loading(msgspec.Struct, kw_only=True):
     def lack(
         self, capability: str, hint: str = "remove it", *, lenient: bool = False
     ) -> ConfigMistake | None:
-        """Return what is to be said of something that needs a capability, or None where the executor has it.
+        """Return the mistake of something that needs a capability, or None where the executor has it.
 
         An error, since a check, a mock or a limit would silently not be there. With a scripted executor that
         the command line asked for it is a warning, as it is with any scripted one where that is `lenient`.
