@@ -41,7 +41,7 @@ def test_ce_07_only_evaluators_that_are_named_are_loaded(tmp_path: Path):
     assert not (tmp_path / "loaded.txt").exists()
 
 
-def test_ce_08_a_name_counts_wherever_it_stands(tmp_path: Path):
+def test_ce_08_a_name_counts_wherever_it_is(tmp_path: Path):
     turns = [item(evaluators={"PartialMatch": {}}, expected_response="x") for _ in range(3)]
     places: list[dict[str, Any]] = [
         {"items": [{"turns": [*turns[:2], item(evaluators={"third": {}})]}]},
@@ -53,7 +53,7 @@ def test_ce_08_a_name_counts_wherever_it_stands(tmp_path: Path):
         assert (ended.code, "Unknown evaluator 'third'" in ended.err) == (2, True)
 
 
-def test_ce_09_an_unknown_name_is_told_where_it_stands(tmp_path: Path):
+def test_ce_09_an_unknown_name_is_reported_where_it_is(tmp_path: Path):
     write_evaluator(tmp_path, "check", CHECK)
     turns = [item(), item(evaluators={"mine": {}, "chek": {}})]
     write_tree(
@@ -114,7 +114,7 @@ def test_ce_28_an_evaluator_is_called_once_for_each_response_and_not_without(tmp
     assert [turn["status"] for turn in results(tmp_path)] == ["pass", "pass", "error", "error"]
 
 
-def test_ce_42_the_score_stands_under_the_folder_name_in_every_format(tmp_path: Path):
+def test_ce_42_the_score_is_under_the_folder_name_in_every_format(tmp_path: Path):
     write_evaluator(tmp_path, "check", code_only("{'score': 12.5, 'reason': 'as counted'}"))
     for name in ("result.json", "result.csv", "result.html"):
         assert run(tmp_path, [item()], output=name).code == 0

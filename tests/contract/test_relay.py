@@ -400,7 +400,7 @@ def test_expected_calls_are_counted_whether_they_matched_or_not():
     asyncio.run(check())
 
 
-def test_fixtures_that_cannot_be_used_are_told_and_nothing_is_opened(tmp_path):
+def test_fixtures_that_cannot_be_used_are_reported_and_nothing_is_opened(tmp_path):
     write_tree(tmp_path, {"mcp/t.json": '{"responses": [{"match_regex": {"x": "("}}]}'})
 
     async def check() -> None:

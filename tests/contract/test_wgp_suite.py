@@ -39,7 +39,7 @@ def requests(run: dict[str, Any]) -> dict[str, Any]:
     return {name: json.loads(found["feedback"]) for name, found in run["validations"].items()}
 
 
-def test_what_a_grader_is_told(tmp_path: Path):
+def test_what_a_grader_receives(tmp_path: Path):
     program(tmp_path / "tell.py", TELLS)
     teller = entry("tell", "tell.py", config={"min": 1})
     tasks = {
@@ -106,7 +106,7 @@ mock:
     assert told["agent"]["tool_calls"] == [{"name": "bash", "arguments": {"command": "ls", "n": [1.5, None]}}]
 
 
-def test_mistakes_are_told_when_the_suite_is_loaded(tmp_path: Path):
+def test_mistakes_are_reported_when_the_suite_is_loaded(tmp_path: Path):
     write_tree(tmp_path, {"plain.py": "print()", "torn.wasm": b"\0asm\1\0\0\0\xff"})
     graders = [entry("gone", "gone.wasm"), entry("plain", "plain.py"), entry("torn", "torn.wasm")]
     mock_suite(

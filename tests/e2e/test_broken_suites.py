@@ -195,7 +195,7 @@ def test_a_suite_with_warnings_runs_unless_these_are_errors(tmp_path: Path) -> N
     assert waza("run", "eval.yaml", "--no-save", cwd=tmp_path).code == 0
 
 
-def test_mistakes_of_all_kinds_are_told_in_one_round(tmp_path: Path) -> None:
+def test_mistakes_of_all_kinds_are_reported_in_one_round(tmp_path: Path) -> None:
     suite = """\
 name: s
 skill: nobody

@@ -374,7 +374,7 @@ def how(project: Project) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("case", PROGRAMS)
-def test_a_program_judges_anew_whatever_its_code_hangs_on(project: Project, case: str):
+def test_a_program_judges_again_whatever_its_code_hangs_on(project: Project, case: str):
     command, args, file, text = PROGRAMS[case]
     graded_by_a_program(project, command, args)
     for expected in ((False, False), (True, True)):
@@ -384,7 +384,7 @@ def test_a_program_judges_anew_whatever_its_code_hangs_on(project: Project, case
     assert (run_suite(project).code, how(project)) == (1, (True, True))
 
 
-def test_an_environment_variable_that_a_program_reads_is_read_anew(project: Project):
+def test_an_environment_variable_that_a_program_reads_is_read_again(project: Project):
     graded_by_a_program(project, "python3", ["-c", "import os, sys; sys.exit(int(os.environ['CODE']))"])
     assert [run_suite(project, CODE=code).code for code in "001"] == [0, 0, 1]
     assert how(project) == (True, True)
@@ -421,7 +421,7 @@ def test_a_program_on_path_counts_although_cache_inputs_lists_nothing(project: P
     assert run_suite(project).code == 1
 
 
-def test_more_than_can_be_looked_through_is_not_cached_and_that_is_said(project: Project):
+def test_more_than_can_be_looked_through_is_not_cached_and_that_is_reported(project: Project):
     write_tree(project.home, {f"suite/many/{number}": "" for number in range(4097)})
     graded_by_a_program(project, "sh", ["-c", "exit 0"], ", cache_inputs: [many]")
     for _ in range(2):

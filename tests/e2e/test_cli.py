@@ -173,7 +173,7 @@ def test_every_option_is_tried_by_a_test(command: click.Command):
         ("schema tsk", "'suite', 'task', 'config', 'results', 'wgp-request', 'wgp-response'"),
     ],
 )
-def test_a_mistake_is_told_once_in_one_line(tmp_path: Path, line: str, said: str):
+def test_a_mistake_is_reported_once_in_one_line(tmp_path: Path, line: str, said: str):
     ended = waza(*line.split(), cwd=tmp_path)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("Error: ")
@@ -297,7 +297,7 @@ def test_unknown_settings_are_warnings(tmp_path: Path):
         ("m365 run e.json --timeout inf", "'inf' is not a number of seconds"),
     ],
 )
-def test_numbers_that_are_none_are_told_with_what_is_wanted(tmp_path: Path, words: str, said: str):
+def test_words_that_are_not_numbers_are_reported_with_what_is_wanted(tmp_path: Path, words: str, said: str):
     ended = waza(*words.split(), cwd=tmp_path)
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err

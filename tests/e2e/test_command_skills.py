@@ -69,7 +69,7 @@ def test_an_agent_and_instruction_files_are_in_the_system_text(tmp_path: Path) -
     assert "<path>style.md</path>\n<content>\nBe brief.\n</content>" in seen["system"]
 
 
-def test_the_system_text_may_stand_before_every_prompt(tmp_path: Path) -> None:
+def test_the_system_text_may_be_before_every_prompt(tmp_path: Path) -> None:
     write_tree(tmp_path, {"skills/greeter/SKILL.md": SKILL})
     assert run(tmp_path, options="system: prompt").code == 0
     for seen, prompt in zip(answers(tmp_path), ["hello", "again"], strict=True):

@@ -136,7 +136,7 @@ def test_a_torn_last_line_costs_one_trial(project: Project):
     assert len(project.finished()) == 6
 
 
-def test_a_damaged_line_is_told(project: Project):
+def test_a_damaged_line_is_reported(project: Project):
     env = counting_suite(project, 3, 1)
     project.run("run", "eval.yaml", env=env)
     journal = unfinished(project, 2)
@@ -448,7 +448,7 @@ def test_a_changed_script_of_a_hook_or_changed_settings_are_refused(project: Pro
     assert project.run("run", "eval.yaml", "--resume").code == 0
 
 
-def test_a_changed_program_of_the_agent_is_refused_and_what_cannot_be_known_is_said(project: Project):
+def test_a_changed_program_of_the_agent_is_refused_and_what_cannot_be_known_is_reported(project: Project):
     write_tree(project.home, {"agent.py": "print('said')\n"})
     suite = mock_suite(project.home, dict.fromkeys("ab", "inputs: {prompt: p}"))
     agent = """executor_options: {command: 'python3 "$WAZA_SUITE_DIR"/agent.py'}"""

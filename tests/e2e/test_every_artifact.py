@@ -153,7 +153,7 @@ def test_trials_are_counted_of_those_that_were_planned(project: Project):
     assert "1 of 2 trials did not run." in html(root).after("Failures")
 
 
-def test_suites_of_one_name_are_told_apart_by_the_skills_that_they_were_found_by(tmp_path: Path):
+def test_suites_of_one_name_are_distinguished_by_the_skills_that_they_were_found_by(tmp_path: Path):
     skills(tmp_path, "ada", "bob")
     for name in ("ada", "bob"):
         mock_suite(tmp_path / "skills" / name, {"t": PASSES if name == "ada" else FAILS}, SAYS)
@@ -313,7 +313,7 @@ def test_what_went_wrong_without_the_skills_is_in_every_artifact(tmp_path: Path)
     assert told in comment(tmp_path, suite, "--baseline").split("### Skill Impact")[1]
 
 
-def test_why_a_judge_reached_no_verdict_is_told_once_a_trial(tmp_path: Path):
+def test_why_a_judge_reached_no_verdict_is_reported_once_a_trial(tmp_path: Path):
     graders = "graders: [{type: prompt, name: tone, config: {prompt: Is it kind?}}]"
     suite = mock_suite(tmp_path, {"a": f"inputs: {{prompt: p}}\nmock: {{output: hello}}\n{graders}"})
     ended = waza("run", suite, *REPORTS, cwd=tmp_path)

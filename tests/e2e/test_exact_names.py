@@ -74,7 +74,7 @@ def test_names_that_a_script_uses_are_there_in_that_case(tmp_path: Path) -> None
     assert ended.err.count("did you mean") == 1
 
 
-def test_a_file_is_told_how_it_writes_what_stands_behind_the_executor(tmp_path: Path) -> None:
+def test_the_hint_for_a_file_writes_what_follows_the_executor(tmp_path: Path) -> None:
     suite = 'name: x\nconfig: {executor: "command: cat"}\ntasks: [t.yaml]\n'
     write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": TASK})
     ended = waza("run", "eval.yaml", cwd=tmp_path)
@@ -90,7 +90,7 @@ def test_blanks_around_the_names_of_columns_do_not_count(tmp_path: Path) -> None
     assert ended.code == 0, ended.err
 
 
-def test_where_no_run_started_nothing_is_said_of_going_on(tmp_path: Path) -> None:
+def test_where_no_run_started_nothing_is_reported_of_going_on(tmp_path: Path) -> None:
     suite = "name: x\nconfig: {executor: mock}\ntasks: [t.yaml]\n"
     suite += "hooks: {before_run: [{command: 'false', error_on_fail: true}]}\n"
     write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": TASK})

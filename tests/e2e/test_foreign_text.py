@@ -106,7 +106,7 @@ def test_documents(ended: Ended):
             assert_harmless(value)
 
 
-def test_a_file_of_data_keeps_what_was_said(ended: Ended):
+def test_a_file_of_data_keeps_the_text(ended: Ended):
     runs = [task["runs"][0] for task in strict_json((ended.cwd / "out.json").read_bytes())["tasks"]]
     assert EVIL in {run["final_output"] for run in runs}
 

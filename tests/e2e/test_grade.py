@@ -164,7 +164,7 @@ def test_the_suite_of_this_test_has_every_type_of_grader():
 
 
 @pytest.mark.parametrize(("name", "passed"), [("good", True), ("bad", False)])
-def test_every_grader_says_of_the_record_what_it_said_live(
+def test_every_grader_reaches_the_verdict_of_the_run_on_its_record(
     live: Path, tmp_path: Path, name: str, *, passed: bool
 ):
     before = tasks_of((live / "live.json").read_bytes())[name]
@@ -352,7 +352,7 @@ def test_results_given_as_a_suite(tmp_path: Path):
     assert "r.json:1:460: tasks[0]: " in ended.err
 
 
-def test_eval_documents_are_told_apart(tmp_path: Path):
+def test_eval_documents_are_distinguished(tmp_path: Path):
     document = {"schemaVersion": "1.7.0", "items": [{"prompt": "p", "response": "r"}]}
     suite = mock_suite(tmp_path, {"t": "inputs: {prompt: p}\nmock: {output: o}"})
     write_tree(tmp_path, {"my evals.json": json.dumps(document), "old.json": '[{"prompt": "p"}]'})

@@ -82,7 +82,7 @@ def scripted(
     mock_suite(project.home, {"t": text}, f"graders: [{graders}]", config)
 
 
-def test_the_verdict_is_taken_anew_and_the_agent_is_not_run_again(project: Project) -> None:
+def test_the_verdict_is_taken_again_and_the_agent_is_not_run_again(project: Project) -> None:
     scripted(project, "{j: [{pass: fine}]}")
     first = run(project)
     assert first.code == 0, first.err
@@ -105,7 +105,7 @@ def test_the_verdict_is_taken_anew_and_the_agent_is_not_run_again(project: Proje
     assert "failure_artifacts" not in task_of(project)["runs"][0]
 
 
-def test_an_evaluator_that_asks_a_judge_is_asked_anew(project: Project) -> None:
+def test_an_evaluator_that_asks_a_judge_is_asked_again(project: Project) -> None:
     grader = "{type: evaluator, name: g, config: {name: Relevance}}"
     agents = []
     for score, code in ((5, 0), (1, 1)):
@@ -250,7 +250,7 @@ def test_a_workspace_that_is_not_whole_is_a_miss(bot: Project, damage: str) -> N
     assert (ran(bot), task_of(bot)["cached"]) == (2, True)
 
 
-def test_a_workspace_that_is_too_large_is_not_cached_and_that_is_said(bot: Project) -> None:
+def test_a_workspace_that_is_too_large_is_not_cached_and_that_is_reported(bot: Project) -> None:
     for times in (1, 2):
         ended = ask(bot, "blue", BIG="yes")
         assert ended.code == 0, ended.out
@@ -280,7 +280,7 @@ def test_a_judge_that_crashes_is_an_error_and_the_workspace_goes(bot: Project) -
     ],
     ids=["own-session", "checkpoint"],
 )  # fmt: skip
-def test_what_cannot_be_judged_anew_is_not_cached_and_that_is_said(
+def test_what_cannot_be_judged_again_is_not_cached_and_that_is_reported(
     project: Project, more: str, why: str
 ) -> None:
     text = f"inputs: {{prompt: p}}\nmock: {{output: answer, judge: {{j: [{{pass: fine}}]}}}}\n{more}"

@@ -180,7 +180,7 @@ def test_every_name_that_the_library_speaks_of_is_in_it():
     assert named - outside - set(waza.__all__) == set()
 
 
-def test_a_current_directory_that_was_deleted_is_told(tmp_path: Path):
+def test_a_current_directory_that_was_deleted_is_reported(tmp_path: Path):
     gone = tmp_path / "gone"
     gone.mkdir()
     script = (

@@ -184,7 +184,7 @@ def test_a_daemon_that_hides_its_mark_is_ended_with_its_grader(project: Project)
     assert survivors(duration) == []
 
 
-def test_a_worktree_that_git_will_not_give_back_is_told(project: Project):
+def test_a_worktree_that_git_will_not_give_back_is_reported(project: Project):
     repo = project.home / "repo"
     write_tree(repo, {"a": "a"})
     for args in (

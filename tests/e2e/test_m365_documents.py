@@ -49,7 +49,7 @@ def test_valid_documents_are_0_and_warnings_do_not_count(tmp_path: Path) -> None
     ]
 
 
-def test_every_mistake_of_every_document_is_told_and_is_2(tmp_path: Path) -> None:
+def test_every_mistake_of_every_document_is_reported_and_is_2(tmp_path: Path) -> None:
     write_tree(tmp_path, {"bad.json": BAD, "old.json": OLD, "good.json": GOOD, "none.json": "{"})
     files = tree(tmp_path)
     ended = waza(

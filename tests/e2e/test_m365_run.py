@@ -230,7 +230,7 @@ def test_a_list_of_results_of_suites_is_no_document(tmp_path: Path):
         assert (ended.code, "is not a suite" in ended.err) == (2, True), ended.err
 
 
-def test_who_asks_a_judge_is_said_where_there_is_none(tmp_path: Path):
+def test_who_asks_a_judge_is_reported_where_there_is_none(tmp_path: Path):
     write_tree(tmp_path, {"evals.json": document({"prompt": "p"}, default_evaluators={"Coherence": {}})})
     ended = waza("m365", "run", "evals.json", "--agent", "mock", cwd=tmp_path)
     assert ended.code == 2

@@ -28,7 +28,7 @@ TEXT = document({"prompt": "p"}, default_evaluators={"Citations": {}})
         (["--azure-ai-auth-mode", "key"], "with AZURE_AI_API_KEY set that key is used"),
     ],
 )
-def test_options_of_runevals_are_named_with_what_stands_for_them(tmp_path: Path, flags, advice):
+def test_options_of_runevals_are_named_with_what_replaces_them(tmp_path: Path, flags, advice):
     write_tree(tmp_path, {"evals.json": TEXT})
     ended = waza("m365", "run", "evals.json", *flags, cwd=tmp_path)
     assert (ended.code, advice in ended.err) == (2, True), ended.err
@@ -43,7 +43,7 @@ def test_options_that_mean_the_same_are_taken(tmp_path: Path):
     assert (both.code, "give one of them" in both.err) == (2, True)
 
 
-def test_variables_come_from_files_when_asked_and_only_their_names_are_told(tmp_path: Path):
+def test_variables_come_from_files_when_asked_and_only_their_names_are_reported(tmp_path: Path):
     write_tree(
         tmp_path,
         {

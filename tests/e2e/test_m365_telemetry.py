@@ -63,7 +63,7 @@ def test_an_answer_in_json_with_mistakes_is_no_answer(tmp_path: Path):
         assert said in item["error"]["message"]
 
 
-def test_telemetry_of_another_shape_is_said_and_not_kept(tmp_path: Path):
+def test_telemetry_of_another_shape_is_reported_and_not_kept(tmp_path: Path):
     wrong = {**ANSWER, "citations": [{"index": "one"}], "diagnostics": {"retrieval_executions": 3}}
     ended, result = answered(tmp_path, wrong)
     (item,) = result["items"]
@@ -119,7 +119,7 @@ def test_a_stale_summary_keeps_no_document_from_being_run(tmp_path: Path, summar
     assert result["items"][0]["summary"]["turns_failed"] == 1
 
 
-def test_searches_that_failed_are_told_apart_from_searches_that_found_nothing(tmp_path: Path):
+def test_searches_that_failed_are_distinguished_from_searches_that_found_nothing(tmp_path: Path):
     def codes(*searches: dict[str, Any]) -> list[str]:
         _, result = answered(
             tmp_path, {"response": "r", "diagnostics": {"retrieval_executions": list(searches)}}
@@ -162,7 +162,7 @@ def test_exact_match_shows_what_was_expected_and_what_came(tmp_path: Path):
     assert f"'...{'x' * 40}a" in cut
 
 
-def test_a_variable_with_no_number_falls_back_and_is_told(tmp_path: Path):
+def test_a_variable_with_no_number_falls_back_and_is_reported(tmp_path: Path):
     write_tree(tmp_path, {"evals.json": document({"prompt": "p"}, default_evaluators={"Citations": {}})})
     env = {"WORKIQ_REQUEST_TIMEOUT_SECS": "5 minutes"}
     ended = waza("m365", "run", "evals.json", "--agent", "mock", "--json", cwd=tmp_path, env=env)

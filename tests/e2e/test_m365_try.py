@@ -109,7 +109,7 @@ def test_a_question_that_the_script_does_not_fit_is_an_error_of_the_custom_judge
     assert "no entry of script.json fits this question" in result["items"][0]["scores"]["tone"]["error"]
 
 
-def test_one_reason_for_every_turn_is_said_once(tmp_path: Path):
+def test_one_reason_for_every_turn_is_reported_once(tmp_path: Path):
     text = document({"prompt": "p"}, {"prompt": "q"}, default_evaluators={"Groundedness": {}})
     ended, result = run(tmp_path, text, "--agent", "mock", "--judge", "mock:judge.json")
     note = "Note: every turn is partial for one reason, Groundedness: Groundedness needs context"

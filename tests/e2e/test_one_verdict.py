@@ -119,7 +119,7 @@ def two_skills(root: Path) -> None:
         write_tree(root, {f"skills/{name}/SKILL.md": f"---\nname: {name}\ndescription: d\n---\nb\n"})
 
 
-def test_a_suite_that_could_not_start_is_told_in_every_artifact(tmp_path: Path):
+def test_a_suite_that_could_not_start_is_reported_in_every_artifact(tmp_path: Path):
     two_skills(tmp_path)
     shown = Shown(waza("run", *REPORTS, cwd=tmp_path), tmp_path)
     assert shown.ended.code == 2
@@ -161,7 +161,7 @@ def test_warnings_of_a_suite_stand_in_every_artifact(tmp_path: Path):
 
 
 @pytest.mark.parametrize("form", ["default", "github-comment"])
-def test_tasks_of_one_name_are_told_apart(tmp_path: Path, form: str):
+def test_tasks_of_one_name_are_distinguished(tmp_path: Path, form: str):
     tasks = {name: f"id: {name}\nname: twin\n{PASSES}" for name in "ab"}
     suite = mock_suite(tmp_path, tasks, SAYS)
     ended = waza("run", suite, "--format", form, *REPORTS, cwd=tmp_path)

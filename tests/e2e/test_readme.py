@@ -23,7 +23,7 @@ def sample(tmp_path: Path) -> Path:
     return write_tree(tmp_path, FILES)
 
 
-def test_the_sample_runs_as_it_stands_without_a_warning(sample: Path):
+def test_the_sample_runs_as_it_is_without_a_warning(sample: Path):
     (line,) = re.findall(r"^\$ waza (.*)$", SAMPLE, re.MULTILINE)
     ended = waza(*shlex.split(line), cwd=sample)
     assert ended.code == 0, ended.out + ended.err

@@ -135,7 +135,7 @@ def test_what_get_refuses_changes_nothing(place: Place):
     assert place.state() == before
 
 
-def test_a_broken_lock_is_written_anew(place: Place):
+def test_a_broken_lock_is_written_again(place: Place):
     place.suite(f"graders: [{{ref: {REF}#words@v1, config: {{contains: [done]}}}}]")
     write_tree(place.root, {"waza.lock": "<<<<<<< HEAD\ngraders: []\n=======\n"})
     assert place.mistakes() == [mistake for mistake in place.mistakes() if "run `waza get`" in mistake]

@@ -45,7 +45,7 @@ def test_other_files_with_the_same_digest_are_refused(place: Place):
     assert not (place.root / "ran").exists()
 
 
-def test_another_commit_of_the_same_files_is_trusted_anew(place: Place):
+def test_another_commit_of_the_same_files_is_trusted_again(place: Place):
     place.upstream.git("tag", "-f", "v1", place.upstream.git("commit-tree", "v1^{tree}", "-m", "again"))
     got = place.waza("get", "eval.yaml")
     assert "its trust is revoked, because it was given to the commit before" in got.out

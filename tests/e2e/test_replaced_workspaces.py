@@ -44,7 +44,7 @@ def run(root: Path, agent: str, **task: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("replaced", AGENTS)
-def test_no_grader_passes_what_stands_in_the_place_of_the_workspace(tmp_path: Path, replaced: str):
+def test_no_grader_passes_what_is_in_the_place_of_the_workspace(tmp_path: Path, replaced: str):
     found = run(tmp_path, AGENTS[replaced], inputs={"prompt": "p"})
     if replaced == "nothing":
         assert found["status"] == "passed"

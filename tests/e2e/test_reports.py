@@ -107,7 +107,7 @@ def test_the_report_on_the_console(mixed: Path):
     assert "Input tokens:           2,400" in section(ended.out, "USAGE SUMMARY")
 
 
-def test_progress_is_told_apart_from_the_report(mixed: Path):
+def test_progress_is_distinguished_from_the_report(mixed: Path):
     ended = waza("run", "eval.yaml", "--no-save", cwd=mixed, env={"NO_COLOR": "", "TERM": "xterm"})
     assert ended.err == (
         f"{NO_SKILL}\n"
@@ -147,7 +147,7 @@ def test_every_step_with_verbose(mixed: Path):
     )
 
 
-def test_a_comment_for_github_stands_alone_on_standard_output(mixed: Path):
+def test_a_comment_for_github_is_alone_on_standard_output(mixed: Path):
     ended = waza("run", "eval.yaml", "--no-save", "--format", "github-comment", cwd=mixed)
     assert ended.code == 1
     assert ended.out.startswith("## Waza Evaluation Results\n\n**❌ Failed, score 0.46, ")

@@ -103,7 +103,7 @@ def test_one_trial_of_one_task_has_no_intervals(tmp_path: Path) -> None:
     assert list(result["summary"]) == [*SUMMARY, "usage", "graded_success_rate"]
 
 
-def test_trigger_tests_stand_behind_the_tasks(tmp_path: Path) -> None:
+def test_trigger_tests_are_behind_the_tasks(tmp_path: Path) -> None:
     write_tree(tmp_path, {"trigger_tests.yaml": "skill: s\nshould_trigger_prompts: [{prompt: p}]\n"})
     suite = mock_suite(tmp_path, {"a": text(mock={"output": "ok"})}, head="mock: {triggers: {p: true}}")
     result = waza("run", suite, cwd=tmp_path).results()

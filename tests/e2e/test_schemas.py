@@ -146,7 +146,7 @@ FREE = frozenset(
     + [("task", (EXAMPLES / "grader-showcase/tasks" / name).read_text()) for name in ("answer.yaml", "files.yaml", "conduct.yaml")],
     ids=["suite", "task", "config", "answer", "files", "conduct"],
 )  # fmt: skip
-def test_a_misspelt_key_is_refused_wherever_it_stands(kind: str, text: str):
+def test_a_misspelt_key_is_refused_wherever_it_is(kind: str, text: str):
     value = plain(text)
     if kind == "suite":
         value["graders"] = value["graders"][:1]  # the config of a type that is not ours is its own affair

@@ -120,7 +120,7 @@ def test_names_of_a_project_come_first(tmp_path: Path):
         assert ran(waza("run", *args, "--no-save", cwd=tmp_path)) == ["configured"]
 
 
-def test_a_skill_without_a_suite_is_skipped_and_said(tmp_path: Path):
+def test_a_skill_without_a_suite_is_skipped_and_reported(tmp_path: Path):
     workspace(tmp_path, THREE)
     ended = waza("run", "--no-save", cwd=tmp_path)
     assert ended.err.splitlines()[0] == "skipping cy: it has no eval.yaml"

@@ -198,7 +198,7 @@ def test_sessions_that_break_are_errors_and_make_no_ratio_better(tmp_path: Path)
     assert metrics["accuracy"] == 0.3
 
 
-def test_trigger_tests_that_were_cut_off_are_told_as_such(tmp_path: Path) -> None:
+def test_trigger_tests_that_were_cut_off_are_reported_as_such(tmp_path: Path) -> None:
     metric = "metrics: [{name: trigger_accuracy, threshold: 0.1}]"
     flags = ("--session-dir", "log", "--reporter", "junit:j.xml")
     tests = trigger_file(prompts("fire", "interrupt"), [])

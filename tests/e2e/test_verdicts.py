@@ -59,7 +59,7 @@ def troubles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ERROR_OR_FAILURE)
-def test_errors_and_failures_are_told_apart(name: str, troubles: dict[str, Any]) -> None:
+def test_errors_and_failures_are_distinguished(name: str, troubles: dict[str, Any]) -> None:
     _, _, status, score = ERROR_OR_FAILURE[name]
     task = troubles[name]
     run = task["runs"][0]

@@ -62,7 +62,7 @@ def worktrees(root: Path) -> list[str]:
     return [line.removeprefix("worktree ") for line in lines if line.startswith("worktree ")][1:]
 
 
-def test_what_stands_in_it_and_in_which_order(project: Project):
+def test_what_is_in_it_and_in_which_order(project: Project):
     repository(project.home / "repo", dict.fromkeys(("a", "b", "c", "d", "e/f"), "repo"))
     files = {f"given/{name}": "context" for name in ("b", "c", "d", "deep/er/g")}
     files |= {f"fixtures/{name}": "fixture" for name in ("c", "d", "rules/own.md")}
@@ -355,7 +355,7 @@ def test_kept_workspaces_are_listed_with_the_commands_that_remove_them(project: 
     assert project.left == []
 
 
-def test_without_workspaces_nothing_is_said_to_be_kept(project: Project):
+def test_without_workspaces_nothing_is_reported_as_kept(project: Project):
     suite = mock_suite(project.home, {"t": "inputs: {prompt: p}"})
     ended = project.run("run", suite, "--keep-workspace")
     assert "Workspaces kept" in ended.err  # with the flag every attempt has one

@@ -199,7 +199,7 @@ def test_the_run_says_which_of_the_two_was_in_use(run: Run):
     assert run.judged.ended.code == 1
 
 
-def test_nothing_is_told_to_others_and_nothing_written_into_the_users_home(run: Run):
+def test_nothing_is_sent_to_others_and_nothing_written_into_the_users_home(run: Run):
     home = run.root / "home"
     seen = run.seen("ce-64-loaded")
     assert Path(seen["home"]) == home / ".waza" / "cache" / "promptflow"

@@ -208,7 +208,7 @@ def test_a_runtime_that_is_gone_costs_its_turn_and_no_other(tmp_path: Path, how:
     assert project.left == []
 
 
-def test_what_commands_left_running_ends_with_their_task_or_is_told(tmp_path: Path):
+def test_what_commands_left_running_ends_with_their_task_or_is_reported(tmp_path: Path):
     server_of_task, daemon = nap(), nap()
 
     def look(turn: Turn) -> Reply:

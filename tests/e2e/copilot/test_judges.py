@@ -276,7 +276,7 @@ def test_a_responder_has_three_tools_and_nothing_of_the_agents(talks: Seen):
             assert (turn.body["model"], turn.body["reasoning_effort"]) == own
 
 
-def test_a_responder_is_told_its_instructions_once_and_remembers_them(talks: Seen):
+def test_a_responder_gets_its_instructions_once_and_remembers_them(talks: Seen):
     first, second = first_questions(talks, "replies-for-ever")
     assert first.user.startswith("BRIEF replies-for-ever.\n\n")
     assert "You play the user" in first.user

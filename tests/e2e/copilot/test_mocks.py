@@ -202,7 +202,7 @@ def test_another_number_of_calls_than_expected_is_an_error(seen: Seen):
     assert run["validations"]["said"]["passed"] is True, "it is graded all the same"
 
 
-def test_a_call_that_no_response_matches_is_told_so(seen: Seen):
+def test_a_call_that_no_response_matches_gets_an_error(seen: Seen):
     said = results(seen, "UNMATCHED")[0]
     assert said.startswith("waza: no response of the command mock 'az' matches this call: nonsense")
     assert "code 127" in said
@@ -252,7 +252,7 @@ FLAKY = {
 UP = "for n in 1 2 3; do az up; echo code $?; done"
 
 
-def test_sequences_answer_once_a_step_and_anew_for_every_trial(tmp_path: Path):
+def test_sequences_answer_once_a_step_and_again_for_every_trial(tmp_path: Path):
     once = Call("shop-buy", {"n": 1})
     buy = [Reply(calls=[once]), Reply(calls=[once, Call("shop-buy", {"n": 2})]), *calls_then_fine(once)]
     suite = write_suite(

@@ -129,7 +129,7 @@ def test_nothing_is_sent_after_a_denied_call(narrow: Seen):
     assert "denied" in responder["reason"]
 
 
-def test_the_model_is_offered_the_declared_tools_and_told_of_the_denial(narrow: Seen):
+def test_the_model_is_offered_the_declared_tools_and_sees_the_denial(narrow: Seen):
     agents = [turn for turn in narrow.asked("") if "The agent said:" not in turn.user]
     assert {tuple(sorted(turn.tools)) for turn in agents} == {("task", "view")}
     assert len(narrow.asked("ASSIST")) == 4, "sub-agents are offered no more"

@@ -38,7 +38,7 @@ def test_a_dead_model_server_ends_the_run_before_its_first_trial(tmp_path: Path)
     ("status", "said"),
     [(401, "refuses us (401); check its key"), (403, "refuses us (403)"), (503, "answers 503")],
 )
-def test_a_model_server_that_refuses_us_or_is_broken_is_told(tmp_path: Path, status: int, said: str):
+def test_a_model_server_that_refuses_us_or_is_broken_is_reported(tmp_path: Path, status: int, said: str):
     with serving() as server:
         server.get = server.post = lambda request: send(request, {}, status)
         ended = refused(tmp_path, f"{server.url}/v1")

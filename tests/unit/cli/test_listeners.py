@@ -64,7 +64,7 @@ def test_a_console_that_goes_while_a_bar_is_shown(tmp_path: Path):
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
-def test_a_log_on_a_full_disk_is_told_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_log_on_a_full_disk_is_reported_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     log = SessionLog(tmp_path, plain)
     full = os.open(FULL, os.O_WRONLY)
     os.dup2(full, log._file.fileno())

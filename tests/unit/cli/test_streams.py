@@ -45,7 +45,7 @@ def test_a_reader_who_left_is_no_trouble(monkeypatch: pytest.MonkeyPatch):
 
 
 @on_linux
-def test_a_full_disk_is_told_once_all_was_tried(monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk_is_reported_once_all_was_tried(monkeypatch: pytest.MonkeyPatch):
     with FULL.open("w", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         out = Output()

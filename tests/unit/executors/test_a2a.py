@@ -104,7 +104,7 @@ def test_a_key_in_place_of_its_variable_is_not_repeated(option: str):
     )
 
 
-def test_an_address_without_an_agent_is_told():
+def test_an_address_without_an_agent_is_reported():
     with served() as agent:
         url = agent.url
     with pytest.raises(ExecutorError) as away:
@@ -115,7 +115,7 @@ def test_an_address_without_an_agent_is_told():
     )
 
 
-def test_an_agent_elsewhere_is_told_with_the_place_of_its_card():
+def test_an_agent_elsewhere_is_reported_with_the_place_of_its_card():
     with served() as agent, pytest.raises(ExecutorError) as other:
         ask(f"{agent.url}/desk")
     assert str(other.value) == (
@@ -124,7 +124,7 @@ def test_an_agent_elsewhere_is_told_with_the_place_of_its_card():
     )
 
 
-def test_a_card_that_is_kept_from_us_is_told():
+def test_a_card_that_is_kept_from_us_is_reported():
     class Guard(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_error(403)
@@ -146,7 +146,7 @@ def test_a_card_that_is_kept_from_us_is_told():
     assert "hush" not in str(kept.value)
 
 
-def test_an_agent_that_does_not_show_its_card_in_time_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_an_agent_that_does_not_show_its_card_in_time_is_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(a2a, "CARD_LIMIT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(ExecutorError) as late:
         ask(f"http://127.0.0.1:{silent.getsockname()[1]}")
@@ -157,7 +157,7 @@ def test_the_address_of_the_card_will_do(agent: Served):
     assert ask(f"{agent.url}/.well-known/agent-card.json", "hello")[0].output == "1: hello"
 
 
-def test_an_agent_that_ends_in_a_conversation_is_told():
+def test_an_agent_that_ends_in_a_conversation_is_reported():
     async def conversation(agent: Served, ending: ExitStack) -> Turn:
         executor = a2a.A2AExecutor(
             Setup(model="", config=Config(executor="a2a", executor_options={"url": agent.url}))

@@ -149,7 +149,7 @@ def test_a_redirect_on_the_same_server_keeps_the_credentials(ours: Server, statu
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:port"])
-def test_an_address_that_is_none_is_told(url: str):
+def test_an_invalid_address_is_reported(url: str):
     with pytest.raises(ExecutorError, match="is not a valid URL: "):
         ask(url)
 

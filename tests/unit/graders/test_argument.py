@@ -140,7 +140,7 @@ def test_a_mismatch_says_what_was_there_and_what_was_wanted():
     assert Matcher(equals=HUGE).mismatch("x")
 
 
-def test_the_first_mismatch_by_name_is_told():
+def test_the_first_mismatch_by_name_is_reported():
     call = ToolEvent(turn=1, sequence=1, tool_name="t", args={"a": 1, "b": 1}, success=True)
     matchers = {"b": Matcher(equals=2), "a": Matcher(equals=3)}
     assert find_mismatch(matchers, call).startswith("argument 'a' ")

@@ -119,13 +119,13 @@ def test_a_difference_names_the_first_line_that_differs(suite):
     ("expected", "found"),
     [("a\nb\n", "a\r\nb\r\n"), ("a\nb\n", "a\r\nb"), ("a\nb", "a\nb\n"), ("a\rb", "a\nb"), ("a", "a\n")],
 )
-def test_line_endings_are_told_as_such(suite, expected, found):
+def test_line_endings_are_reported_as_such(suite, expected, found):
     note = compared(suite, expected, found)
     assert "differs only in line endings" in note
     assert "'a'" not in note
 
 
-def test_which_line_endings_is_told(suite):
+def test_which_line_endings_is_reported(suite):
     note = compared(suite, "a\nb\n", "a\r\nb")
     assert note.endswith("expected LF; found CRLF, no newline at the end")
     assert compared(suite, "a\r\nb\n", "a\nb\n").endswith("expected CRLF and LF; found LF")

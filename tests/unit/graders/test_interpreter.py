@@ -110,7 +110,7 @@ def test_cancelled_grading_ends_its_child():
     in_children(scenario)
 
 
-def test_missing_interpreter_is_told_with_the_way_out(monkeypatch, tmp_path):
+def test_missing_interpreter_is_reported_with_the_way_out(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GraderError, match=r"'node' cannot be started: .*; install Node\.js"):
         javascript("true")

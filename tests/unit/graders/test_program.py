@@ -192,7 +192,7 @@ def test_refused_at_load(config, message):
 
 
 @pytest.mark.parametrize("command", ["no-such-program-here", "./no/such.sh", "python3 -c pass"])
-def test_a_program_that_is_not_there_is_told_at_load(command):
+def test_a_program_that_is_not_there_is_reported_at_load(command):
     (told,) = findings(ProgramGrader(command=command))
     assert (told.path, told.warning) == (("command",), True)
     assert f"there is no program {command!r}" in told.message

@@ -521,7 +521,7 @@ def test_rubrics_with_mistakes(tmp_path: Path, old, new, message):
     assert "tone.md" in found[0].message
 
 
-def test_all_mistakes_of_a_rubric_are_told_with_their_lines(tmp_path: Path):
+def test_all_mistakes_of_a_rubric_are_reported_with_their_lines(tmp_path: Path):
     text = "\n\n" + RUBRIC.replace("name: tone\n", "").replace("1-5", "1-10")
     found = findings(Prompt(rubric="rubrics/tone.md"), rubric(tmp_path, text))
     assert len(found) == 2

@@ -87,7 +87,7 @@ def test_one_call_must_satisfy_all_matchers():
     assert not passes(("t", '{"a": 1, "b": 2}'), expect=expect)  # a text is no arguments
 
 
-def test_the_call_that_was_found_is_told():
+def test_the_call_that_was_found_is_reported():
     grader = ToolCalls(
         expect=[ExpectedCall(tool="t", args={"a": Matcher(contains="x")}), ExpectedCall(tool="u")]
     )

@@ -114,7 +114,7 @@ def test_an_entry_point_that_is_not_there(tmp_path: Path):
     assert said("{runtime: wasm, artifact: m.wasm, entrypoint: other}", tmp_path) == []
 
 
-def test_without_wasmtime_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_without_wasmtime_the_way_to_install_it_is_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "wasmtime", None)
     (found,) = said("{runtime: wasm, artifact: brief.wasm}", DATA)
     assert found == "runtime: runtime wasm needs wasmtime; install it: pip install 'waza[wasm]'; "

@@ -61,7 +61,7 @@ def test_request_of_nothing():
     assert request["context"] == {"workspace_dir": "", "trial": 1}
 
 
-def test_a_request_is_utf_8_whatever_the_agent_said():
+def test_a_request_is_utf_8_whatever_the_agent_answered():
     args = {"half \udc00": ["\ud800"], "big": 2**70, "nan": float("nan")}
     call = ToolEvent(turn=1, sequence=1, tool_name="t", args=args, success=True)
     data = encode_request(Observation(output="Grüße 🐍 \ud800", tool_events=(call,)), {"x": "ü"})
@@ -153,7 +153,7 @@ def test_the_largest_response():
         (b'{"metrics":{"a":NaN},' + said()[1:], "is not JSON"),
     ],
 )  # fmt: skip
-def test_whatever_is_wrong_is_told_in_a_sentence(data: bytes, message: str):
+def test_whatever_is_wrong_is_reported_in_a_sentence(data: bytes, message: str):
     with pytest.raises(ValueError) as caught:
         decode_response(data)
     assert message in str(caught.value)

@@ -90,7 +90,7 @@ def test_stderr_is_the_log(tmp_path: Path):
     assert "log" not in graded(grader(program(tmp_path / "q", ANSWER))).details
 
 
-def test_the_end_of_the_log_stands_in_errors(tmp_path: Path):
+def test_the_end_of_the_log_is_in_errors(tmp_path: Path):
     script = program(
         tmp_path / "p", "sys.stderr.write('lost' * 5000 + '\\nno such model: gpt\\n'); sys.exit(3)"
     )

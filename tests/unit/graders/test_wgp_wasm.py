@@ -142,7 +142,7 @@ def test_endless_recursion(tmp_path: Path):
     assert error_of(grader(artifact)) == "the module trapped: stack overflow"
 
 
-def test_the_log_stands_in_errors(tmp_path: Path):
+def test_the_log_is_in_errors(tmp_path: Path):
     artifact = module(tmp_path / "m.wasm", "(call $log (i32.const 1025) (i32.const 8)) unreachable")
     assert error_of(grader(artifact)) == 'the module trapped: unreachable; its log ends: "schema"'
 

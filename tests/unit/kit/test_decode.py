@@ -220,7 +220,7 @@ class TestMistakes:
             "4:1: nope: unknown key 'nope'; known: anything, count, either, flag, free, inner, leaf, leaves, level, many, maybe, mixed, number, pair, pass, share, table, text, texts, weight, whole, words",
         ]
 
-    def test_a_missing_key_is_told_with_the_stranger_that_is_meant(self):
+    def test_a_missing_key_is_reported_with_the_stranger_that_is_meant(self):
         assert said("leaf: {nmae: x}") == [
             "1:8: leaf.nmae: unknown key 'nmae'; did you mean 'name'?",
             "1:7: leaf: 'name' is missing; 'nmae' is probably meant",

@@ -51,7 +51,7 @@ def test_a_mistake_of_syntax_is_where_it_is(tmp_path: Path):
     assert fault.text.endswith(f"({tmp_path / 'a.py'}:2: y = ()")
 
 
-def test_our_frames_are_left_out_wherever_they_stand(tmp_path: Path):
+def test_our_frames_are_left_out_wherever_they_are(tmp_path: Path):
     write_tree(tmp_path, {"a.py": "from waza.kit.text import replace_surrogates\nreplace_surrogates(3)\n"})
     fault = raised(tmp_path / "a.py")
     assert fault.place

@@ -134,12 +134,12 @@ def test_a_worktree_in_use_outlives_a_prune_of_its_repository(repo: Path, tmp_pa
     assert worktrees(repo) == [str(repo)]
 
 
-def test_removing_what_is_no_worktree_is_told(repo: Path, tmp_path: Path):
+def test_removing_what_is_not_a_worktree_is_reported(repo: Path, tmp_path: Path):
     with pytest.raises(GitError, match="is not a working tree"):
         asyncio.run(remove_worktree(repo, tmp_path))
 
 
-def test_error_carries_what_git_said(repo: Path, tmp_path: Path):
+def test_an_error_has_the_message_of_git(repo: Path, tmp_path: Path):
     with pytest.raises(WazaError, match=r"git worktree add in .*source repo: fatal: .*no-such-branch"):
         asyncio.run(add_worktree(repo, tmp_path / "tree", "no-such-branch"))
 

@@ -160,6 +160,6 @@ class TestPaths:
         assert self.found(root, "[cd].yaml") == ["c.yaml", "d.yaml"]
         assert self.found(root, "c.yaml") == ["c.yaml"]
 
-    def test_malformed_patterns_are_told(self, root):
+    def test_malformed_patterns_are_reported(self, root):
         with pytest.raises(ValueError, match="never closes it"):
             expand(root, "s/[x")

@@ -59,7 +59,7 @@ def test_time_limit_kills_the_tree():
         asked(child(code), b"hello", timeout=1)
 
 
-def test_exit_is_told_with_the_last_words():
+def test_exit_is_reported_with_the_last_output():
     with pytest.raises(ProcessDiedError, match=r"exit status 3\): I give up"):
         asked(child("sys.stdin.readline(); sys.exit(print('I give up', file=sys.stderr) or 3)"), b"hello")
 
@@ -71,7 +71,7 @@ def test_only_the_last_words_are_kept():
     assert len(str(caught.value)) < 5000
 
 
-def test_death_by_a_signal_is_told():
+def test_death_by_a_signal_is_reported():
     with pytest.raises(ProcessDiedError, match="killed by SIGKILL"):
         asked(child("sys.stdin.readline(); os.kill(os.getpid(), 9)"), b"hello")
 
@@ -81,7 +81,7 @@ def test_death_is_seen_although_a_background_process_holds_stdout():
         asked(child("sys.stdin.readline(); subprocess.Popen(['sleep', '300']); os._exit(4)"), b"hello")
 
 
-def test_closed_stdout_is_told():
+def test_closed_stdout_is_reported():
     with pytest.raises(ProcessDiedError, match="closed its output"):
         asked(child("sys.stdin.readline(); os.close(1); time.sleep(300)"), b"hello")
 

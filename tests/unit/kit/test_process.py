@@ -75,7 +75,7 @@ def test_killed_by_a_signal_without_a_name():
         ([], "no program"),
     ],
 )
-def test_what_cannot_be_started_is_told(argv, why):
+def test_what_cannot_be_started_is_reported(argv, why):
     finished = asyncio.run(run(argv))
     assert why in finished.start_error
     assert finished.outcome == finished.start_error
@@ -88,7 +88,7 @@ def test_file_without_execute_permission(tmp_path: Path):
     assert "Permission denied" in asyncio.run(run([str(script)])).start_error
 
 
-def test_missing_directory_is_told(tmp_path: Path):
+def test_missing_directory_is_reported(tmp_path: Path):
     finished = asyncio.run(run(["true"], cwd=tmp_path / "gone"))
     assert f"the directory {tmp_path / 'gone'} does not exist" in finished.start_error
 
@@ -157,7 +157,7 @@ def test_psutil_is_loaded_only_when_needed():
         ("\ufeff#!/bin/sh\nexit 0\n", "neither a program of this system nor a script"),
     ],
 )
-def test_a_script_that_is_there_is_not_said_to_be_missing(tmp_path: Path, content: str, why: str):
+def test_a_script_that_is_there_is_not_reported_as_missing(tmp_path: Path, content: str, why: str):
     script = tmp_path / "run.sh"
     script.write_bytes(content.encode())
     script.chmod(0o755)
@@ -167,6 +167,6 @@ def test_a_script_that_is_there_is_not_said_to_be_missing(tmp_path: Path, conten
         assert "No such file" not in told
 
 
-def test_a_command_line_in_place_of_a_program_is_told():
+def test_a_command_line_in_place_of_a_program_is_reported():
     told = asyncio.run(run(["python3 -c pass"])).start_error
     assert told.endswith("a program is named without its arguments, which go into a list of their own")

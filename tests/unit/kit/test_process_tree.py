@@ -32,7 +32,7 @@ def test_time_limit_ends_the_whole_tree():
     assert finished.outcome == "time limit reached"
 
 
-def test_what_was_said_before_the_time_limit_is_kept():
+def test_the_output_before_the_time_limit_is_kept():
     duration = nap()
 
     async def scenario() -> process.FinishedProcess:
@@ -196,7 +196,7 @@ def test_background_process_without_a_mark_dies_with_its_group():
     assert survivors(duration) == []
 
 
-def test_late_words_of_a_background_process_are_heard():
+def test_late_output_of_a_background_process_is_kept():
     finished = asyncio.run(run_shell("(sleep 0.01; echo late) & echo early"))
     assert finished.stdout == b"early\nlate\n"
 

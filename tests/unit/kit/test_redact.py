@@ -84,7 +84,7 @@ def test_a_value_in_html_is_found() -> None:
 @pytest.mark.parametrize("before", [b"", b"u", b"us", b"user:"])
 @pytest.mark.parametrize("after", [b"", b"\n", b" more text behind"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
-def test_a_value_in_base64_is_found_wherever_it_stands(before: bytes, after: bytes, encode) -> None:
+def test_a_value_in_base64_is_found_wherever_it_is(before: bytes, after: bytes, encode) -> None:
     secret = "k?>~ÿÿ-secret-12"
     text = encode(before + secret.encode() + after).decode()
 
@@ -174,7 +174,7 @@ def test_a_single_line_of_a_known_key_is_found(line: str, key: str) -> None:
     assert Redactor.for_environment({"DEPLOY_KEY": key}).text(f"line 2: {line}.") == f"line 2: {PLACEHOLDER}."
 
 
-def test_what_stands_in_json_under_secret_names_is_found_alone() -> None:
+def test_what_is_in_json_under_secret_names_is_found_alone() -> None:
     account = {
         "type": "service_account",
         "project_id": "my-project",
@@ -312,7 +312,7 @@ def test_untouched_parts_are_not_copied() -> None:
     assert SHAPES.value({"a": part, "b": GITHUB})["a"] is part
 
 
-def test_the_full_level_hides_what_stands_under_secret_keys() -> None:
+def test_the_full_level_hides_what_is_under_secret_keys() -> None:
     value = {"user": "ada", "apiKey": {"nested": 1}, "list": [{"db_password": 7}]}
 
     assert SHAPES.full_value(value) == {

@@ -213,14 +213,14 @@ HARMLESS_VALUES = [
 
 
 @pytest.mark.parametrize("command", ANY_VALUE)
-def test_any_value_may_stand_where_all_programs_take_it_for_data(command: str):
+def test_any_value_may_be_where_all_programs_take_it_for_data(command: str):
     assert find_unsafe_references(command) == []
     for value in HOSTILE:
         assert check_values(command, {"Vars.a": value}, NAMES) == ""
 
 
 @pytest.mark.parametrize(("command", "program"), HARMLESS_VALUES)
-def test_only_plain_values_may_stand_where_a_program_may_take_them_for_code(command: str, program: str):
+def test_only_plain_values_may_be_where_a_program_may_take_them_for_code(command: str, program: str):
     assert not [wrong for wrong in find_unsafe_references(command) if wrong.severity == "error"]
     assert check_values(command, {"Vars.a": "Graz-2/ü.txt:80"}, NAMES) == ""
     for value in ("a b", "$(touch pwned)", "a;b", "-rf", "a\n", "*", "~", "\u00a0"):

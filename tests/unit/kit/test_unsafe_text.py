@@ -71,7 +71,7 @@ def test_no_format_character_is_invisible_by_itself():
 
 
 @pytest.mark.parametrize("selectors", ["\U000e0100" * 2, "\ufe00\U000e0100", "\u200d" * 2])
-def test_only_one_selector_or_joiner_stands_behind_a_character(selectors: str):
+def test_only_one_selector_or_joiner_is_behind_a_character(selectors: str):
     assert set(escape_unsafe("葛" + selectors)) & set(selectors) <= {selectors[0]}
     assert sum(map(escape_unsafe("葛" + selectors).count, set(selectors))) <= 1
 

@@ -199,7 +199,7 @@ class TestDocuments:
     def test_an_empty_last_one_is_ignored(self, end):
         assert value(f"a: 1\n{end}") == {"a": 1}
 
-    def test_what_stands_behind_the_end_is_read(self):
+    def test_what_is_behind_the_end_is_read(self):
         assert "not valid YAML" in fault("a: 1\n...\nno yaml: : :\n")
 
     def test_directives(self):
@@ -245,7 +245,7 @@ class TestPlaces:
         assert (inner.line, inner.column) == (4, 9)
         assert [(item.line, item.column) for item in inner.items] == [(4, 10), (4, 13)]
 
-    def test_the_first_line_may_stand_deeper_in_a_file(self):
+    def test_the_first_line_may_be_deeper_in_a_file(self):
         root = read("a: 1\nb: 2\n", first_line=10)
         assert isinstance(root, Mapping)
         assert [key.line for key in root.keys.values()] == [10, 11]
@@ -263,7 +263,7 @@ class TestAnchorsAndMerges:
     def test_anchors(self):
         assert value("a: &x 1\nb: &y {c: *x}\nd: [*y, *x]\n") == {"a": 1, "b": {"c": 1}, "d": [{"c": 1}, 1]}
 
-    def test_an_anchor_may_be_set_anew(self):
+    def test_an_anchor_may_be_set_again(self):
         assert value("a: &x 1\nb: *x\nc: &x 2\nd: *x\n") == {"a": 1, "b": 1, "c": 2, "d": 2}
 
     def test_a_merge_fills_what_is_not_there(self):
@@ -343,7 +343,7 @@ class TestMistakes:
     def test_each_has_its_place_and_its_advice(self, text, wanted):
         assert fault(text) == wanted
 
-    def test_what_has_no_words_of_ours_is_told_in_those_of_the_parser(self):
+    def test_what_has_no_words_of_ours_is_reported_in_those_of_the_parser(self):
         assert fault("%FOO x\n---\na: b\n") == "1:5: not valid YAML: found unknown directive name"
 
     @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_an_unknown_version_or_repository(upstream: Upstream, cache: Path):
     assert f"{REF}@v1 cannot be fetched: git clone" in refused(upstream, cache)
 
 
-def test_secrets_of_an_address_are_not_told(upstream: Upstream, cache: Path):
+def test_secrets_of_an_address_are_not_reported(upstream: Upstream, cache: Path):
     with pytest.raises(ModuleError) as caught:
         fetched(upstream, cache, "v1", "http://ada:hunter2@127.0.0.1:9")
     assert "127.0.0.1" in str(caught.value)

@@ -20,7 +20,7 @@ from waza.registry.scalar import format_scalar
         "_",
     ],
 )
-def test_simple_texts_stand_as_they_are(value: str):
+def test_simple_texts_stay_as_they_are(value: str):
     assert format_scalar(value) == value
     assert yaml.to_plain(yaml.load(value.encode())) == value
 

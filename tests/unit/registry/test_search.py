@@ -83,7 +83,7 @@ def test_where_an_index_may_be(tmp_path: Path, server: str, monkeypatch: pytest.
         assert found("tone", url, tmp_path)[0] == "h/o/tone@v1", url
 
 
-def test_a_lower_number_comes_first_and_a_ref_is_told_once(tmp_path: Path):
+def test_a_lower_number_comes_first_and_a_ref_is_reported_once(tmp_path: Path):
     for name, entries in (("far", [TONE, FACT]), ("near", [{**TONE, "summary": "from near by"}])):
         write_tree(tmp_path, {f"{name}/index.json": json.dumps({"entries": entries})})
     sources = [

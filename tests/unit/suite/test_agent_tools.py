@@ -77,7 +77,7 @@ def test_a_name_beside_the_right_one_is_taken_for_a_tool_that_is_not_mocked(tmp_
 
 
 @pytest.mark.parametrize("mocked", [True, False])
-def test_a_name_without_its_source_grants_nothing_and_that_is_told(tmp_path: Path, *, mocked: bool):
+def test_a_name_without_its_source_grants_nothing_and_that_is_reported(tmp_path: Path, *, mocked: bool):
     servers = {
         "config": {"executor": "copilot-sdk", "model": "any", "mcp_servers": {"git hub": {"command": "x"}}}
     }

@@ -62,7 +62,7 @@ def test_a_task_that_is_not_selected_is_not_missed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("weight", ["0", "-1.5"])
-def test_a_weight_that_cannot_count_is_told(tmp_path: Path, weight: str) -> None:
+def test_a_weight_that_cannot_count_is_reported(tmp_path: Path, weight: str) -> None:
     suite = mock_suite(
         tmp_path, {"t": PROMPT}, f"graders: [{{type: text, weight: {weight}, config: {{contains: [a]}}}}]"
     )
@@ -70,7 +70,7 @@ def test_a_weight_that_cannot_count_is_told(tmp_path: Path, weight: str) -> None
     assert load(suite).tasks[0].graders[0].spec.weight == 1
 
 
-def test_a_limit_of_no_calls_is_told_to_be_none(tmp_path: Path) -> None:
+def test_a_limit_of_no_calls_is_reported_to_have_no_effect(tmp_path: Path) -> None:
     grader = "graders: [{type: behavior, config: {max_tool_calls: 0, max_tokens: 9}}]"
     task = (
         f"{PROMPT}expected: {{behavior: {{max_tool_calls: 0, required_tools: [a]}}}}\nmock: {{output: o}}\n"

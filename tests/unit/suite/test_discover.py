@@ -78,7 +78,7 @@ class TestResolving:
         assert resolved("x", tmp_path / "1", tmp_path / "2") == first
         assert resolved("x", tmp_path / "2", tmp_path / "1") == second
 
-    def test_two_of_one_name_in_one_place_are_both_told(self, tmp_path):
+    def test_two_of_one_name_in_one_place_are_both_reported(self, tmp_path):
         second = agent(tmp_path, "b", "name: x\ndescription: d")
         first = agent(tmp_path, "a", "name: x\ndescription: d")
         assert found("x", tmp_path) == [first, second]
@@ -147,7 +147,7 @@ class TestResolving:
         assert not find_definition("placeholder", [SearchDirectory(tmp_path)]).found[0].is_fit
         assert resolved("wanted", tmp_path / "placeholder") is None  # still ends its root
 
-    def test_what_was_met_and_searched_is_told(self, tmp_path):
+    def test_what_was_met_and_searched_is_reported(self, tmp_path):
         skill(tmp_path / "a", "one")
         agent(tmp_path / "b", "two")
         search = find_definition(

@@ -65,7 +65,7 @@ class TestTaskFiles:
             "eval.yaml:3:9: tasks[0]: warning: 'eval.yaml' is not a task, and is left out",
         ]
 
-    def test_warnings_stand_beside_mistakes_but_not_those_that_follow_from_one(self, tmp_path):
+    def test_warnings_are_beside_mistakes_but_not_those_that_follow_from_one(self, tmp_path):
         files = {
             "eval.yaml": HEAD + "colour: red\ntasks: [t.yaml]\nrange: [0, 1]",
             "t.yaml": "inputs:\n  prompt: [hi]\n  promt: hi\n",
@@ -281,7 +281,7 @@ class TestSelection:
         assert found[1].startswith("eval.yaml:3:1: colour: warning: unknown key 'colour'")
         assert len(found) == 2
 
-    def test_a_task_with_mistakes_is_not_said_to_be_missing(self, tmp_path):
+    def test_a_task_with_mistakes_is_not_reported_as_missing(self, tmp_path):
         files = {"eval.yaml": HEAD + "tasks: [t.yaml, u.yaml]", "t.yaml": TASK, "u.yaml": "- u\n"}
         found = problems(tmp_path, files, tasks=("t", "u"))
         assert [line.partition(" ")[0] for line in found] == ["u.yaml:1:1:"]

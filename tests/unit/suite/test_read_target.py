@@ -240,7 +240,7 @@ class TestReadingAgents:
         [found] = mistakes(agent(tmp_path, "a", front))
         assert found.startswith(message)
 
-    def test_all_mistakes_are_told_together(self, tmp_path):
+    def test_all_mistakes_are_reported_together(self, tmp_path):
         found = mistakes(agent(tmp_path, "a", "name: {}\ntools: [1, 2]\nagents: 3"))
         assert [message.split(": ")[1] for message in found] == ["name", "agents", "tools[0]", "tools[1]"]
 

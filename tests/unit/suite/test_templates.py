@@ -121,7 +121,7 @@ def test_what_comes_of_it_is_checked_for_each_task(tmp_path: Path) -> None:
     assert told[2].endswith("(task 'b')")
 
 
-def test_a_mistake_that_is_no_matter_of_the_task_is_told_once(tmp_path: Path) -> None:
+def test_a_mistake_that_is_no_matter_of_the_task_is_reported_once(tmp_path: Path) -> None:
     told = refused(tmp_path, "- {type: text, name: g, config: {contains: ['{{.Vars.answer}}', '']}}\n")
     assert told == ["5:65: graders[0].config.contains[1]: must not be empty; every text holds the empty one"]
 

@@ -361,7 +361,7 @@ def test_a_fixture_file_is_json_and_not_yaml(tmp_path):
         (None, "holds no fixture"),
     ],
 )
-def test_fixtures_that_became_unusable_are_told_when_they_are_opened(tmp_path, content, says):
+def test_fixtures_that_became_unusable_are_reported_when_they_are_opened(tmp_path, content, says):
     (tmp_path / "mcp").mkdir()
     if content is not None:
         (tmp_path / "mcp" / "find.json").write_text(content, encoding="utf-8")
@@ -369,7 +369,7 @@ def test_fixtures_that_became_unusable_are_told_when_they_are_opened(tmp_path, c
         load_tools(McpMock(name="m", fixtures="mcp"), tmp_path)
 
 
-def test_fixtures_that_are_gone_are_told_when_they_are_opened(tmp_path):
+def test_fixtures_that_are_gone_are_reported_when_they_are_opened(tmp_path):
     with pytest.raises(ExecutorError, match="No such file"):
         load_tools(McpMock(name="m", fixtures="mcp"), tmp_path)
 

@@ -148,7 +148,7 @@ def test_of_large_files_only_the_beginning_is_held(home: Path):
         (Inputs(repos=[Repo(type="worktree", source="given", dest="a/../../x")]), "climbs"),
     ],
 )
-def test_what_cannot_be_put_there_is_told_and_leaves_no_directory(home: Path, inputs: Inputs, why: str):
+def test_what_cannot_be_put_there_is_reported_and_leaves_no_directory(home: Path, inputs: Inputs, why: str):
     outside = write_tree(home.parent / "outside", {"secret": "s"})
     (home / "fixtures/out").symlink_to(outside / "secret")
     (home / "fixtures/loop").symlink_to("loop")

@@ -182,7 +182,7 @@ def test_directories_without_rights_are_removed(temp: Path, tmp_path: Path, when
     assert theirs.stat().st_mode & 0o777 == 0o555, "what a link leads to keeps its modes"
 
 
-def test_what_cannot_be_removed_is_told(temp: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_cannot_be_removed_is_reported(temp: Path, monkeypatch: pytest.MonkeyPatch):
     room = RunTempdir()
     root = room.new_directory("x").parent
     with monkeypatch.context() as patched:
@@ -233,7 +233,9 @@ def test_a_worktree_whose_git_file_the_agent_removed_is_removed(temp: Path, repo
     assert list(temp.iterdir()) == []
 
 
-def test_a_worktree_that_git_does_not_let_go_is_told(temp: Path, repo: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_worktree_that_git_does_not_let_go_is_reported(
+    temp: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+):
     async def use() -> list[str]:
         room = RunTempdir()
         place = room.new_directory("x")

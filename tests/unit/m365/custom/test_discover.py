@@ -24,7 +24,7 @@ def only(tmp_path: Path, name: str) -> tuple[CustomKind, tuple[str, ...]]:
     return evaluator.kind, evaluator.classes
 
 
-def test_every_mistake_is_told_at_once_and_right_ones_are_found(tmp_path):
+def test_every_mistake_is_reported_at_once_and_right_ones_are_found(tmp_path):
     write_evaluator(tmp_path, "good", CODE)
     write_evaluator(tmp_path, "exactmatch", CODE)
     write_evaluator(tmp_path, "broken", "class Broken(:\n")
@@ -183,7 +183,7 @@ inputs:
         (INPUTS, "sample: {user_prompt: a}\n", f"17 {BLANK}response; list them there, such as response: "),
     ],
 )
-def test_variables_that_no_input_fills_are_told(tmp_path, old, new, said):
+def test_variables_that_no_input_fills_are_reported(tmp_path, old, new, said):
     (warning,) = warnings_of(tmp_path, PROMPTY.replace(old, new))
     assert warning.startswith(said)
 
@@ -200,12 +200,12 @@ def test_variables_that_no_input_fills_are_told(tmp_path, old, new, said):
         ),
     ],
 )
-def test_prompts_that_cannot_be_asked_are_told(tmp_path, prompty, said):
+def test_prompts_that_cannot_be_asked_are_reported(tmp_path, prompty, said):
     (warning,) = warnings_of(tmp_path, prompty)
     assert warning.startswith(f"0 Custom evaluator 'tone' will not work: {said}")
 
 
-def test_a_warning_stands_at_the_prompt(tmp_path, monkeypatch):
+def test_a_warning_is_at_the_prompt(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_evaluator(tmp_path, "tone", JUDGE, PROMPTY.replace(INPUTS, ""))
     (problem,) = discover(tmp_path, ["tone"]).problems
@@ -230,6 +230,6 @@ def test_prompts_of_which_there_is_nothing_to_say(tmp_path, prompty, code):
     assert warnings_of(tmp_path, prompty, code) == []
 
 
-def test_without_jinja2_nothing_is_said_of_variables(tmp_path, monkeypatch):
+def test_without_jinja2_nothing_is_reported_of_variables(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert warnings_of(tmp_path, PROMPTY.replace(INPUTS, "")) == []

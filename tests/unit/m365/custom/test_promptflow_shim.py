@@ -117,7 +117,7 @@ def test_the_core_has_prompty(tmp_path):
         ("from promptflow.tracing import trace", "ModuleNotFoundError: No module named 'promptflow.tracing'"),
     ],
 )
-def test_what_it_has_not_is_told(tmp_path, statement, text):
+def test_what_it_has_not_is_reported(tmp_path, statement, text):
     problems = import_problems(tmp_path, f"{statement}\nclass Check: ...")
     assert problems == [f"Custom evaluator 'check' failed to import: {text}"]
 
@@ -139,7 +139,7 @@ def test_code_only_evaluators_have_it_too_but_pay_nothing_for_it(tmp_path):
     assert asked(tmp_path, "check") == [CustomResult(1, "")]
 
 
-def test_a_missing_extra_is_told(monkeypatch):
+def test_a_missing_extra_is_reported(monkeypatch):
     def without_jinja(name: str) -> ModuleSpec | None:
         return None if name == "jinja2" else importlib.util.find_spec(name)
 

@@ -216,7 +216,7 @@ def test_arguments_have_names(flow):
         flow()("hi")
 
 
-def test_a_template_that_is_no_chat_is_told_with_its_file(flow, server):
+def test_a_template_that_is_no_chat_is_reported_with_its_file(flow, server):
     with pytest.raises(
         PromptyError, match=r"^tone\.prompty: the text 'hello' comes before the first message"
     ):

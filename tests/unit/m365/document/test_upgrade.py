@@ -124,7 +124,7 @@ def test_the_layout_stays_where_only_the_version_changes() -> None:
     )
 
 
-def test_where_the_layout_cannot_stay_the_document_is_written_anew() -> None:
+def test_where_the_layout_cannot_stay_the_document_is_written_again() -> None:
     nested = '{"extensions": {"schemaVersion": "1.2.0"}, "schemaVersion": "1.2.0", "items": []}'
     assert json.loads(upgraded_text(nested)) == {
         "extensions": {"schemaVersion": "1.2.0"},

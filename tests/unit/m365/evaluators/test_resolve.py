@@ -185,7 +185,7 @@ def test_every_document_of_the_corpus_resolves(path: Path) -> None:
     }
 
 
-def test_names_of_no_evaluator_are_told_where_the_document_first_has_them(tmp_path: Path) -> None:
+def test_names_of_no_evaluator_are_reported_where_the_document_first_has_them(tmp_path: Path) -> None:
     write_evaluator(tmp_path, "empty", "x = 1")
     write_evaluator(tmp_path, "exactMatches", code_only("{'score': 1}"))
     own: list[dict[str, Any]] = [{"empty": {}, "exactMatches": {}}, {"mine": {}}, {"mine": {}}]
@@ -205,7 +205,7 @@ def test_names_of_no_evaluator_are_told_where_the_document_first_has_them(tmp_pa
     assert len(problems) == 3
 
 
-def test_turns_that_lack_what_an_evaluator_needs_are_told_once_each(tmp_path: Path) -> None:
+def test_turns_that_lack_what_an_evaluator_needs_are_reported_once_each(tmp_path: Path) -> None:
     defaults: dict[str, Any] = {"ExactMatch": {}, "Groundedness": {}, "Citations": {}}
     bare, whole = {"prompt": "p"}, {"prompt": "p", "expected_response": "e", "context": " "}
     found = resolved(tmp_path, whole, {"turns": [bare, bare]}, bare, default_evaluators=defaults)

@@ -186,7 +186,7 @@ def test_what_passes_by_itself_is_tried_again():
     assert len(service.requests) == 3
 
 
-def test_waiting_for_a_new_try_is_told(caplog):
+def test_waiting_for_a_new_try_is_reported(caplog):
     with serving((429, {"retry-after": "0.4"}, KEY), (500, {}, "")) as service:
         refused(openai(service.url))
     refused(openai(service.url))
@@ -254,7 +254,7 @@ def test_waiting_for_a_new_try_is_told(caplog):
         ((200, {}, {"choices": [{"message": {"content": " "}}]}), 1, "without a text"),
     ],
 )
-def test_a_breakdown_is_told_without_the_key(answer, tries, said):
+def test_a_breakdown_is_reported_without_the_key(answer, tries, said):
     with serving(answer) as service:
         text = refused(openai(service.url))
     assert said in text
@@ -263,7 +263,7 @@ def test_a_breakdown_is_told_without_the_key(answer, tries, said):
     assert len(service.requests) == tries
 
 
-def test_a_server_that_is_away_is_told():
+def test_a_server_that_is_away_is_reported():
     with serving(GOOD) as service:
         pass
     text = refused(openai(service.url))
