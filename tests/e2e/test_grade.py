@@ -244,7 +244,7 @@ def test_a_changed_suite_changes_verdicts_and_leaves_the_rest(live: Path, tmp_pa
     write_tree(tmp_path, {"live.json": (live / "live.json").read_bytes()})
     ended = grade(tmp_path, "-v", "-o", "new.json", "--judge-model", "another-judge")
     assert ended.code == 0
-    assert "warning: the results have no run of the task 'new'; it is left out\n" in ended.err
+    assert "warning: the results have no trial of the task 'new'; it is left out\n" in ended.err
     before, after = (tasks_of((tmp_path / name).read_bytes()) for name in ("live.json", "new.json"))
     assert list(after) == ["stopped", "bad", "broke", "good", "unjudged"], "the regraded ones first"
     assert [after[name] for name in ("bad", "broke", "good", "unjudged")] == [

@@ -75,29 +75,31 @@ class Cache:
         wanted = range(1, self.suite.file.config.trials_per_task + 1)
         return found if found.keys() == set(wanted) else None
 
-    def store_trial(self, task: Task, arm: Arm, run: TrialResult, saved: SavedAttempt | None) -> StoredTrial:
+    def store_trial(
+        self, task: Task, arm: Arm, trial: TrialResult, saved: SavedAttempt | None
+    ) -> StoredTrial:
         """Write the workspace of a finished trial, and return the trial as it belongs in an entry.
 
         Blocks: call it in a thread.
         """
         if saved is None:
-            return StoredTrial(run)
+            return StoredTrial(trial)
         why = saved.why or (
-            "" if _is_whole(task, run, saved) else "its record does not hold all that a judge saw"
+            "" if _is_whole(task, trial, saved) else "its record does not hold all that a judge saw"
         )
         if why:
-            return StoredTrial(run, why=why)
+            return StoredTrial(trial, why=why)
         names = {built.spec.name for built in rejudged_graders(task)}
-        verdicts = {name: one for name, one in (run.validations or {}).items() if name not in names}
+        verdicts = {name: one for name, one in (trial.validations or {}).items() if name not in names}
         kept = StoredTrial(
-            msgspec.structs.replace(run, validations=verdicts),
+            msgspec.structs.replace(trial, validations=verdicts),
             "" if saved.files is None else sha256(saved.files).hexdigest(),
         )
         try:
             if saved.files is not None:
-                write_atomic(self._packed(task, arm, run.run_number), saved.files, private=True)
+                write_atomic(self._packed(task, arm, trial.run_number), saved.files, private=True)
         except WazaError as error:
-            return StoredTrial(run, why=str(error))
+            return StoredTrial(trial, why=str(error))
         return kept
 
     def put(self, task: Task, arm: Arm, trials: Mapping[int, StoredTrial]) -> None:
@@ -190,11 +192,11 @@ def _without_judges(task: Task) -> Task:
     )
 
 
-def _is_whole(task: Task, run: TrialResult, saved: SavedAttempt) -> bool:
+def _is_whole(task: Task, trial: TrialResult, saved: SavedAttempt) -> bool:
     """Tell whether a record holds all that graders saw: nothing was redacted, cut or left out."""
     observation = saved.observation
     workspace = Path(observation.workspace) if observation.workspace else None
-    back = rebuild_observation(task, run, workspace, observation.baseline_output)
+    back = rebuild_observation(task, trial, workspace, observation.baseline_output)
     events = tuple(recorded_event(event) for event in observation.transcript)
     return back == msgspec.structs.replace(observation, transcript=events)
 

@@ -93,25 +93,25 @@ def empty_digest() -> SessionDigest:
     return SessionDigest(tool_call_count=0, tools_used=None, errors=None)
 
 
-def storable(run: TrialResult, redactor: Redactor) -> TrialResult:
+def storable(trial: TrialResult, redactor: Redactor) -> TrialResult:
     """Return the result as it may be stored: secrets are redacted first, then huge texts are cut."""
-    run = _normalize(run)
+    trial = _normalize(trial)
     try:
-        data = msgspec.json.encode(run, enc_hook=str)
+        data = msgspec.json.encode(trial, enc_hook=str)
     except UnicodeEncodeError:
-        run = _without_surrogates(run)
-        data = msgspec.json.encode(run, enc_hook=str)
+        trial = _without_surrogates(trial)
+        data = msgspec.json.encode(trial, enc_hook=str)
     if len(data) <= HUGE and not redactor.may_find(data):
-        return run
-    return _redact_and_cut(run, redactor)
+        return trial
+    return _redact_and_cut(trial, redactor)
 
 
-def _normalize(run: TrialResult) -> TrialResult:
-    """Return the run without the clocks of its events, with objects for results, its verdicts sorted by name."""
+def _normalize(trial: TrialResult) -> TrialResult:
+    """Return the trial without the clocks of its events, with objects for results, its verdicts sorted by name."""
     return msgspec.structs.replace(
-        run,
-        transcript=[recorded_event(event) for event in run.transcript],
-        validations=None if run.validations is None else dict(sorted(run.validations.items())),
+        trial,
+        transcript=[recorded_event(event) for event in trial.transcript],
+        validations=None if trial.validations is None else dict(sorted(trial.validations.items())),
     )
 
 
@@ -122,9 +122,9 @@ def recorded_event(event: Event) -> Event:
     return msgspec.structs.replace(event, at_ms=None, tool_result=result_object(event.tool_result))
 
 
-def _without_surrogates(run: TrialResult) -> TrialResult:
-    """Return the run with half characters, which no UTF-8 file can hold, replaced by question marks."""
-    plain = msgspec.to_builtins(run, enc_hook=str)
+def _without_surrogates(trial: TrialResult) -> TrialResult:
+    """Return the trial with half characters, which no UTF-8 file can hold, replaced by question marks."""
+    plain = msgspec.to_builtins(trial, enc_hook=str)
     return msgspec.convert(_map_texts(plain, replace_surrogates), TrialResult)
 
 
@@ -149,25 +149,25 @@ def make_redactor(suite: Suite, project: Project) -> Redactor:
     )
 
 
-def _redact_and_cut(run: TrialResult, redactor: Redactor) -> TrialResult:
-    run = _redact(run, redactor)
-    size = len(run.final_output.encode("utf-8", "replace"))
+def _redact_and_cut(trial: TrialResult, redactor: Redactor) -> TrialResult:
+    trial = _redact(trial, redactor)
+    size = len(trial.final_output.encode("utf-8", "replace"))
     cut = size > HUGE
     changes: dict[str, Any] = {
-        "final_output": _ends(run.final_output) if cut else run.final_output,
-        "truncated": cut or run.truncated,
-        "output_bytes": size if cut else run.output_bytes,
-        "transcript": [_cut_event(event) for event in run.transcript],
-        "tool_events": [_cut_call(event) for event in run.tool_events],
-        "session_digest": _cut_digest(run.session_digest),
-        "grader_sessions": [_cut_digest(session) for session in run.grader_sessions],
-        "validations": _cut_validations(run.validations),
+        "final_output": _ends(trial.final_output) if cut else trial.final_output,
+        "truncated": cut or trial.truncated,
+        "output_bytes": size if cut else trial.output_bytes,
+        "transcript": [_cut_event(event) for event in trial.transcript],
+        "tool_events": [_cut_call(event) for event in trial.tool_events],
+        "session_digest": _cut_digest(trial.session_digest),
+        "grader_sessions": [_cut_digest(session) for session in trial.grader_sessions],
+        "validations": _cut_validations(trial.validations),
         "checkpoints": [
             msgspec.structs.replace(point, validations=_cut_validations(point.validations))
-            for point in run.checkpoints
+            for point in trial.checkpoints
         ],
     }
-    return msgspec.structs.replace(run, **changes)
+    return msgspec.structs.replace(trial, **changes)
 
 
 def _redact(value: Any, redactor: Redactor) -> Any:
@@ -267,7 +267,7 @@ def _ends(text: str) -> str:
 def failure_artifacts(
     status: TrialStatus, output: str, error: str, failed_graders: Sequence[str], redactor: Redactor
 ) -> FailureArtifacts | None:
-    """Return what helps to understand a run that did not pass, without secrets; None for one that did."""
+    """Return what helps to understand a trial that did not pass, without secrets; None for one that did."""
     if status not in ("failed", "error"):
         return None
     output, error = redactor.full_text(output), redactor.full_text(error)  # before they are cut and lowered

@@ -1,4 +1,4 @@
-"""Regrading: the graders of a suite, asked again about recorded runs. No agent is run."""
+"""Regrading: the graders of a suite, asked again about recorded trials. No agent is run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def regrade(
     """Grade the recorded runs of every task of a suite that the results hold, or of the task `only`.
 
     Files are looked for in `workspace`, since recorded workspaces are gone; without one, graders that read it
-    reach no verdict. A run that broke before it was
+    reach no verdict. A trial that broke before it was
     graded stays an error without verdicts; one whose graders broke is graded again. Checkpoints keep their
     verdicts: what was seen at them is gone. Raises UsageError when there is nothing to grade, RunError when
     the judge cannot be had.
@@ -85,12 +85,12 @@ def _warnings(
     """Yield what could not be graded, or not as it was."""
     for task in suite.tasks:
         if task.id not in known and not only:
-            yield f"the results have no run of the task {task.id!r}; it is left out"
+            yield f"the results have no trial of the task {task.id!r}; it is left out"
     for result in graded:
-        for run in result.runs:
-            if run.truncated or any(event.truncated for event in run.tool_events):
+        for trial in result.runs:
+            if trial.truncated or any(event.truncated for event in trial.tool_events):
                 yield (
-                    f"{result.test_id}, run {run.run_number}: only head and tail of a huge text were stored;"
+                    f"{result.test_id}, trial {trial.run_number}: only head and tail of a huge text were stored;"
                     " graders saw the whole when it ran"
                 )
 
@@ -127,7 +127,7 @@ class _Session:
         )
 
     async def grade(self, pairs: Sequence[tuple[Task, TaskResult]]) -> list[TaskResult]:
-        """Grade tasks with their recorded runs."""
+        """Grade tasks with their recorded trials."""
         try:
             await self.executor.start()
             return [await self._task(task, old) for task, old in pairs]
@@ -138,27 +138,27 @@ class _Session:
             await self.executor.aclose()
 
     async def _task(self, task: Task, old: TaskResult) -> TaskResult:
-        runs = [await self._run(task, run) for run in old.runs]
+        trials = [await self._grade_trial(task, trial) for trial in old.runs]
         figures = TaskFigures(
             task_id=task.id,
-            trials={number: figures_of(run, 0) for number, run in enumerate(runs)},
-            planned=len(runs) + old.missing_trials,
+            trials={number: figures_of(trial, 0) for number, trial in enumerate(trials)},
+            planned=len(trials) + old.missing_trials,
         )
         return msgspec.structs.replace(
             old,
-            runs=runs,
-            status=figures.status if runs else old.status,
+            runs=trials,
+            status=figures.status if trials else old.status,
             stats=task_stats(task.id, figures.ordered),
         )
 
-    async def _run(self, task: Task, run: TrialResult) -> TrialResult:
-        is_broken = run.status == "error" or bool(run.error_msg)
-        if is_broken and not run.error_msg.startswith(GRADING):
-            return msgspec.structs.replace(run, validations={}, status="error")
-        trial = Trial(task=task, number=run.run_number, max_attempts=self.suite.file.config.max_attempts)
-        attempt = render_attempt(self.recorded.eval_id, trial, max(1, run.attempts))
+    async def _grade_trial(self, task: Task, result: TrialResult) -> TrialResult:
+        is_broken = result.status == "error" or bool(result.error_msg)
+        if is_broken and not result.error_msg.startswith(GRADING):
+            return msgspec.structs.replace(result, validations={}, status="error")
+        trial = Trial(task=task, number=result.run_number, max_attempts=self.suite.file.config.max_attempts)
+        attempt = render_attempt(self.recorded.eval_id, trial, max(1, result.attempts))
         observation = rebuild_observation(
-            task, run, self.workspace, self._baseline_output(task.id, run.run_number)
+            task, result, self.workspace, self._baseline_output(task.id, result.run_number)
         )
         helpers = msgspec.structs.replace(
             self.helpers, judge=self.executor.judge(attempt), turn_timeout=task.timeout
@@ -166,11 +166,15 @@ class _Session:
         graded = await grade_observation(
             self.suite, attempt, observation, helpers, self._runnable(task.graders)
         )
-        status = trial_status("", graded, run.checkpoints, has_baseline=self.recorded.is_baseline)
+        status = trial_status("", graded, result.checkpoints, has_baseline=self.recorded.is_baseline)
         error = grading_error(graded)
-        artifacts = failure_artifacts(status, run.final_output, error, graded.failed, self.redactor)
+        artifacts = failure_artifacts(status, result.final_output, error, graded.failed, self.redactor)
         new = msgspec.structs.replace(
-            run, validations=graded.validations, status=status, error_msg=error, failure_artifacts=artifacts
+            result,
+            validations=graded.validations,
+            status=status,
+            error_msg=error,
+            failure_artifacts=artifacts,
         )
         return storable(new, self.redactor)
 
@@ -182,51 +186,51 @@ class _Session:
             for built in graders
         ]
 
-    def _baseline_output(self, task_id: str, trial: int) -> str | None:
+    def _baseline_output(self, task_id: str, number: int) -> str | None:
         below = self.recorded.baseline_outcome
         tasks = [task for task in below.tasks if task.test_id == task_id] if below else []
         return next(
-            (run.final_output for task in tasks for run in task.runs if run.run_number == trial), None
+            (trial.final_output for task in tasks for trial in task.runs if trial.run_number == number), None
         )
 
 
 def rebuild_observation(
-    task: Task, run: TrialResult, workspace: Path | None, baseline_output: str | None = None
+    task: Task, trial: TrialResult, workspace: Path | None, baseline_output: str | None = None
 ) -> Observation:
-    """Return what was seen in a recorded run, as its graders saw it."""
+    """Return what was seen in a recorded trial, as its graders saw it."""
     return Observation(
         task_id=task.id,
         task_name=task.name,
-        prompt=run.prompt or task.prompt,
-        question=_question(task, run),
-        diagnostics=_diagnostics(run),
+        prompt=trial.prompt or task.prompt,
+        question=_question(task, trial),
+        diagnostics=_diagnostics(trial),
         expected_outcome=task.expected_outcome,
         expected=expectation(task),
-        trial=run.run_number,
-        output=run.final_output,
-        transcript=tuple(run.transcript),
-        tool_events=tuple(run.tool_events) or _from_digest(run.session_digest.tool_calls),
-        skill_invocations=tuple(run.skill_invocations),
-        command_invocations=tuple(run.command_invocations),
-        denials=tuple(run.session_digest.tool_policy_denials),
-        usage=run.session_digest.usage,
-        duration_ms=run.duration_ms,
-        session_id=run.session_digest.session_id,
+        trial=trial.run_number,
+        output=trial.final_output,
+        transcript=tuple(trial.transcript),
+        tool_events=tuple(trial.tool_events) or _from_digest(trial.session_digest.tool_calls),
+        skill_invocations=tuple(trial.skill_invocations),
+        command_invocations=tuple(trial.command_invocations),
+        denials=tuple(trial.session_digest.tool_policy_denials),
+        usage=trial.session_digest.usage,
+        duration_ms=trial.duration_ms,
+        session_id=trial.session_digest.session_id,
         workspace=str(workspace or ""),
         environment=task.inputs.environment,
         baseline_output=baseline_output,
     )
 
 
-def _question(task: Task, run: TrialResult) -> str:
+def _question(task: Task, trial: TrialResult) -> str:
     """Return the prompt of the last turn; a conversation without events had all that its task has."""
-    asked = [event.content for event in run.transcript if event.type == PROMPT]
-    return str(asked[-1]) if asked else (run.prompt or task.prompt, *task.follow_ups)[-1]
+    asked = [event.content for event in trial.transcript if event.type == PROMPT]
+    return str(asked[-1]) if asked else (trial.prompt or task.prompt, *task.follow_ups)[-1]
 
 
-def _diagnostics(run: TrialResult) -> dict[str, Any]:
+def _diagnostics(trial: TrialResult) -> dict[str, Any]:
     """Return the diagnostics of the last answer, from the agent's platform."""
-    found = [event.message for event in run.transcript if event.type == ANSWER]
+    found = [event.message for event in trial.transcript if event.type == ANSWER]
     known = found[-1].get("diagnostics") if found and isinstance(found[-1], dict) else None
     return known if isinstance(known, dict) else {}
 
@@ -257,7 +261,7 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
         TaskFigures(
             task_id=task.test_id,
             groups=tuple(task.group.split(", ")) if task.group else (),
-            trials={run.run_number: figures_of(run, 0) for run in task.runs},
+            trials={trial.run_number: figures_of(trial, 0) for trial in task.runs},
             stopped="" if task.runs or task.status != "error" else "stopped",
             planned=len(task.runs) + task.missing_trials,
         )
@@ -292,8 +296,8 @@ def _grades(graded: Sequence[TaskResult], verdict: RunVerdict) -> Grades:
 
 def _grade(task: TaskResult) -> TaskGrade:
     sums: dict[str, tuple[float, float]] = {}
-    for run in task.runs:
-        for name, found in (run.validations or {}).items():
+    for trial in task.runs:
+        for name, found in (trial.validations or {}).items():
             weight = found.weight if found.weight > 0 else 1.0
             total, weights = sums.get(name, (0.0, 0.0))
             sums[name] = (total + found.score * weight, weights + weight)

@@ -38,7 +38,7 @@ async def rejudge(context: RunContext, trial: Trial, cached: CachedTrial) -> Fin
             workspace = context.tempdir.new_directory(trial.task.id)
             await _unpack(workspace, cached.workspace)
         return await _grade(context, trial, cached.result, workspace)
-    except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a run
+    except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a trial
         reason = explain_failure(context, trial.task, error)
         return FinishedTrial(
             _failed_result(context, cached.result, reason),
@@ -59,25 +59,27 @@ async def _unpack(workspace: Path, packed: Path) -> None:
 
 
 async def _grade(
-    context: RunContext, trial: Trial, run: TrialResult, workspace: Path | None
+    context: RunContext, trial: Trial, result: TrialResult, workspace: Path | None
 ) -> FinishedTrial:
     task = trial.task
-    judge = context.executor.judge(render_attempt(context.run_id, trial, run.attempts))
-    observation = rebuild_observation(task, run, workspace, trial.baseline_output)
+    judge = context.executor.judge(render_attempt(context.run_id, trial, result.attempts))
+    observation = rebuild_observation(task, result, workspace, trial.baseline_output)
     graded = await grade(
         rejudged_graders(task), observation, msgspec.structs.replace(context.helpers, judge=judge)
     )
-    whole = msgspec.structs.replace(graded, validations={**(run.validations or {}), **graded.validations})
-    status = trial_status("", whole, run.checkpoints, has_baseline=context.plan.has_baseline)
+    whole = msgspec.structs.replace(graded, validations={**(result.validations or {}), **graded.validations})
+    status = trial_status("", whole, result.checkpoints, has_baseline=context.plan.has_baseline)
     error = grading_error(whole)
     new = msgspec.structs.replace(
-        run,
+        result,
         status=status,
         validations=whole.validations,
         error_msg=error,
         grader_sessions=[judge_session_digest(one) for one in (judge.sessions if judge else ())],
         workspace_dir=str(workspace or ""),
-        failure_artifacts=failure_artifacts(status, run.final_output, error, whole.failed, context.redactor),
+        failure_artifacts=failure_artifacts(
+            status, result.final_output, error, whole.failed, context.redactor
+        ),
     )
     return FinishedTrial(
         storable(new, context.redactor),
@@ -86,10 +88,10 @@ async def _grade(
     )
 
 
-def _failed_result(context: RunContext, run: TrialResult, error: ExecutorError) -> TrialResult:
-    artifacts = failure_artifacts("error", run.final_output, str(error), (), context.redactor)
+def _failed_result(context: RunContext, result: TrialResult, error: ExecutorError) -> TrialResult:
+    artifacts = failure_artifacts("error", result.final_output, str(error), (), context.redactor)
     new = msgspec.structs.replace(
-        run,
+        result,
         status="error",
         validations=None,
         error_msg=str(error),

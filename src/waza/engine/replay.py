@@ -82,22 +82,22 @@ def _add_trial(trial: TrialRecord, journal: Journal, fold: Fold, found: Numbered
 
 def contradiction(trial: TrialRecord, fold: Fold) -> str:
     """Return why a trial cannot be one of this run, or nothing."""
-    run, config = trial.result, fold.suite.file.config
+    result, config = trial.result, fold.suite.file.config
     tasks = fold.tasks.get(trial.arm)
     if tasks is None or trial.task not in tasks:
         return f"there is no task {trial.task!r} in this run"
-    if not 1 <= run.run_number <= config.trials_per_task:
-        return f"trial {run.run_number} of {trial.task!r}, which has {config.trials_per_task}"
-    if not 1 <= run.attempts <= config.max_attempts:
-        return f"attempt {run.attempts} of at most {config.max_attempts}"
-    if run.duration_ms < 0 or trial.clock < 0:
+    if not 1 <= result.run_number <= config.trials_per_task:
+        return f"trial {result.run_number} of {trial.task!r}, which has {config.trials_per_task}"
+    if not 1 <= result.attempts <= config.max_attempts:
+        return f"attempt {result.attempts} of at most {config.max_attempts}"
+    if result.duration_ms < 0 or trial.clock < 0:
         return "a duration below 0"
-    wrong = [one.score for one in (run.validations or {}).values() if not 0 <= one.score <= 1]
+    wrong = [one.score for one in (result.validations or {}).values() if not 0 <= one.score <= 1]
     if wrong:
         return f"the score {wrong[0]:g}, which is not from 0 to 1"
-    before = tasks[trial.task].trials.get(run.run_number)
+    before = tasks[trial.task].trials.get(result.run_number)
     if before is not None and before.status != "error":
-        return f"trial {run.run_number} of {trial.task!r} for a second time"
+        return f"trial {result.run_number} of {trial.task!r} for a second time"
     return ""
 
 

@@ -112,7 +112,7 @@ def _judged(
 ) -> TriggerResult:
     """Return the result of a session, in the form in which it may be stored."""
     fired = any(found.name == skill for found in turn.skills)
-    run = TrialResult(
+    trial = TrialResult(
         run_number=1,
         attempts=1,
         prompt=prompt.prompt,
@@ -125,25 +125,25 @@ def _judged(
         error_msg=turn.error,
     )
     did = fired or (bool(turn.error) and not should)
-    return _result(prompt, should=should, did=did, run=storable(run, context.redactor))
+    return _result(prompt, should=should, did=did, trial=storable(trial, context.redactor))
 
 
 def _result(
-    prompt: TriggerPrompt, *, should: bool, did: bool, run: TrialResult | None = None
+    prompt: TriggerPrompt, *, should: bool, did: bool, trial: TrialResult | None = None
 ) -> TriggerResult:
     plain = TriggerResult(
         prompt=prompt.prompt, confidence=prompt.confidence, should_trigger=should, did_trigger=did
     )
-    if run is None:
+    if trial is None:
         return plain
     return msgspec.structs.replace(
         plain,
-        prompt=run.prompt,
-        error_msg=run.error_msg,
-        final_output=run.final_output,
-        transcript=run.transcript,
-        tool_calls=run.session_digest.tool_calls,
-        session_id=run.session_digest.session_id,
+        prompt=trial.prompt,
+        error_msg=trial.error_msg,
+        final_output=trial.final_output,
+        transcript=trial.transcript,
+        tool_calls=trial.session_digest.tool_calls,
+        session_id=trial.session_digest.session_id,
     )
 
 

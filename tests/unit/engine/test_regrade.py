@@ -77,11 +77,11 @@ def test_a_grader_of_files_needs_a_workspace(tmp_path: Path):
 def test_what_cannot_be_graded_is_named(tmp_path: Path):
     loaded = suite(tmp_path, a=SAYS_HELLO, b=SAYS_HELLO)
     assert regraded(tmp_path, loaded, task("a")).warnings == (
-        "the results have no run of the task 'b'; it is left out",
+        "the results have no trial of the task 'b'; it is left out",
     )
     cut = regraded(tmp_path, loaded, task("a", run(truncated=True)), task("b")).warnings
     assert len(cut) == 1
-    assert cut[0].startswith("a, run 1: only head and tail")
+    assert cut[0].startswith("a, trial 1: only head and tail")
     with pytest.raises(UsageError, match="no task 'c' in both"):
         regraded(tmp_path, loaded, task("a"), only="c")
     with pytest.raises(UsageError, match="nothing to grade"):
