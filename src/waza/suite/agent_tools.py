@@ -51,7 +51,7 @@ def _find_problems(
             prefix = next((one for one in servers if lowered.startswith(one.lower())), "")
             if prefix and "*" not in name:
                 message = f"{name!r} grants no tool of a server: their names begin with {_MCP}"
-                yield _warning(target, message, f"write {_MCP}{known.get(lowered, name)}")
+                yield _make_warning(target, message, f"write {_MCP}{known.get(lowered, name)}")
             continue
         tool = lowered.removeprefix(_MCP)
         if known.get(tool) == name[len(_MCP) :]:
@@ -64,7 +64,7 @@ def _find_problems(
             )
         elif server := next((prefixes[one] for one in prefixes if tool.startswith(one)), ""):
             has = ", ".join(f"{_MCP}{one}" for one in mocked[server])
-            yield _warning(
+            yield _make_warning(
                 target, f"the mocked server {server!r} does not have the tool {name!r}", f"it has {has}"
             )
 
@@ -75,7 +75,7 @@ def _find_similar(tool: str, known: Collection[str]) -> str:
     return nearest_name(tool, sorted(known), _NEAR) or next(without_server, "")
 
 
-def _warning(target: Target, message: str, hint: str) -> Problem:
+def _make_warning(target: Target, message: str, hint: str) -> Problem:
     return Problem(
         code="unknown-tool",
         file=display_path(target.path),

@@ -105,11 +105,11 @@ def _as_of_definition(problem: Problem) -> Problem:
 def _read(path: Path) -> Definition:
     data = _read_bytes(path)
     if isinstance(data, Problem):
-        return _unreadable(path, data)
+        return _make_unusable(path, data)
     try:
         parts = frontmatter.split(data)
     except yaml.YamlError as error:
-        return _unreadable(path, error.in_file(display_path(path)))
+        return _make_unusable(path, error.in_file(display_path(path)))
     if is_agent(path):
         return _read_agent(path, parts)
     return _read_skill(path, parts)
@@ -154,7 +154,7 @@ def _read_agent(path: Path, parts: frontmatter.Frontmatter) -> Definition:
 def _read_skill(path: Path, parts: frontmatter.Frontmatter) -> Definition:
     if parts.meta is None and not parts.body.strip():
         hint = "write its instructions, below a frontmatter with its name and description"
-        return _unreadable(
+        return _make_unusable(
             path,
             Problem(
                 code="skill-definition", file=display_path(path), message="the skill is empty", hint=hint
@@ -176,7 +176,7 @@ def _build_definition(
         problems = [*problems, _without_description(path, parts.meta)]
     target = Target(
         kind="agent" if isinstance(keys, AgentKeys) else "skill",
-        name=name or _fallback_name(path),
+        name=name or _choose_fallback_name(path),
         path=path,
         description=description,
         body=parts.body.lstrip("\r\n"),  # a body follows one blank line wherever it is shown
@@ -186,13 +186,13 @@ def _build_definition(
     return Definition(target=target, declared_name=name, problems=tuple(problems))
 
 
-def _unreadable(path: Path, problem: Problem) -> Definition:
+def _make_unusable(path: Path, problem: Problem) -> Definition:
     kind: Literal["agent", "skill"] = "agent" if is_agent(path) else "skill"
-    target = Target(kind=kind, name=_fallback_name(path), path=path)
+    target = Target(kind=kind, name=_choose_fallback_name(path), path=path)
     return Definition(target=target, problems=(problem,))
 
 
-def _fallback_name(path: Path) -> str:
+def _choose_fallback_name(path: Path) -> str:
     """Return the name of a definition (absolute path) that declares none."""
     stem = path.name.removesuffix(AGENT_SUFFIX) if is_agent(path) else ""
     return stem or path.parent.name

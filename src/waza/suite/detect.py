@@ -54,7 +54,7 @@ def detect_skills(start: Path, skills_dir: str | Path = "skills") -> list[Detect
     is found all the same, under its fallback name: its mistakes are reported when it is used.
     """
     start = make_absolute(start)
-    return _single(start) or _above(start) or _below(start, start / skills_dir)
+    return _detect_definition(start) or _detect_above(start) or _detect_below(start, start / skills_dir)
 
 
 def find_suite(found: DetectedSkill, root: Path, evals_dir: str | Path, eval_file: str) -> Path | None:
@@ -64,8 +64,8 @@ def find_suite(found: DetectedSkill, root: Path, evals_dir: str | Path, eval_fil
     `eval.yaml`. The places of `discover_tree` come last.
     """
     around = [place for base in (found.owner, found.directory) for place in (base / "evals", base)]
-    return _first_file(
-        [root / evals_dir / found.name, *around, *_suite_directories(found.directory)], eval_file
+    return _find_first_file(
+        [root / evals_dir / found.name, *around, *_list_suite_directories(found.directory)], eval_file
     )
 
 
@@ -79,18 +79,18 @@ class DirectorySuite(msgspec.Struct, frozen=True):
 
 def read_directory_suite(directory: Path, eval_file: str) -> DirectorySuite | None:
     """Return the suite of a directory; one that cannot be read tests nothing, and a run of it reports why."""
-    path = _first_file([directory], eval_file)
+    path = _find_first_file([directory], eval_file)
     if path is None:
         return None
     document = read_document(path, "suite")
     node = None if isinstance(document, Problem) else child(document.root, "skill")
     skill = node.text.strip() if isinstance(node, yaml.Scalar) and node.value is not None else ""
     return DirectorySuite(
-        path, skill, frozenset({skill, *_defined_name(directory, skill)}) if skill else frozenset()
+        path, skill, frozenset({skill, *_read_defined_name(directory, skill)}) if skill else frozenset()
     )
 
 
-def _defined_name(directory: Path, skill: str) -> Iterator[str]:
+def _read_defined_name(directory: Path, skill: str) -> Iterator[str]:
     """Yield the name of the skill or agent that a suite names by its path."""
     if is_path(skill):
         with suppress(SuiteError):
@@ -112,36 +112,36 @@ def discover_tree(
         msgspec.structs.replace(
             _describe(file, root),
             name=file.parent.name,
-            eval=_first_file(
-                [*_suite_directories(file.parent), root / evals_dir / file.parent.name], eval_file
+            eval=_find_first_file(
+                [*_list_suite_directories(file.parent), root / evals_dir / file.parent.name], eval_file
             ),
         )
         for file in skills
     )
 
 
-def _single(directory: Path) -> list[DetectedSkill]:
+def _detect_definition(directory: Path) -> list[DetectedSkill]:
     return [_describe(file, directory) for file in list_definitions(directory)[:1]]
 
 
-def _above(start: Path) -> list[DetectedSkill]:
+def _detect_above(start: Path) -> list[DetectedSkill]:
     for parent in start.parents[:_PARENTS]:
-        found = _single(parent) or _unique_by_name(_built(parent))
+        found = _detect_definition(parent) or _unique_by_name(_detect_builds(parent))
         if found:
             return found
     return []
 
 
-def _below(start: Path, skills: Path) -> list[DetectedSkill]:
+def _detect_below(start: Path, skills: Path) -> list[DetectedSkill]:
     trees = chain(_walk(skills, into_skills=False), _walk(start / ".github" / "skills", into_skills=False))
-    builds = chain(_built_from_sources(start, skills), _built(start))
-    found = [*_all_in(trees, start), *builds]
+    builds = chain(_detect_builds_of_sources(start, skills), _detect_builds(start))
+    found = [*_describe_all(trees, start), *builds]
     # Agents have a directory of their own; without any skill it is just one of the children.
     more = _walk(start / "agents", into_skills=False) if found else list_subdirectories(start)
-    return _unique_by_name([*found, *_all_in(more, start)])
+    return _unique_by_name([*found, *_describe_all(more, start)])
 
 
-def _built(source: Path) -> list[DetectedSkill]:
+def _detect_builds(source: Path) -> list[DetectedSkill]:
     """Return the skills that a build put below `.apm/skills` of their source directory."""
     files = (
         file for place in list_subdirectories(source / ".apm" / "skills") for file in list_definitions(place)
@@ -149,7 +149,7 @@ def _built(source: Path) -> list[DetectedSkill]:
     return [_describe(file, source, source) for file in files]
 
 
-def _built_from_sources(start: Path, skills: Path) -> Iterator[DetectedSkill]:
+def _detect_builds_of_sources(start: Path, skills: Path) -> Iterator[DetectedSkill]:
     """Yield `<skills>/<name>/.apm/skills/<name>/SKILL.md` for every skill source directory."""
     for source in list_subdirectories(skills):
         for file in list_definitions(source / ".apm" / "skills" / source.name):
@@ -157,7 +157,7 @@ def _built_from_sources(start: Path, skills: Path) -> Iterator[DetectedSkill]:
                 yield _describe(file, start, source)
 
 
-def _all_in(directories: Iterable[Path], root: Path) -> Iterator[DetectedSkill]:
+def _describe_all(directories: Iterable[Path], root: Path) -> Iterator[DetectedSkill]:
     return (_describe(file, root) for directory in directories for file in list_definitions(directory))
 
 
@@ -188,12 +188,12 @@ def _walk(top: Path, *, into_skills: bool = True) -> Iterator[Path]:
         yield Path(base)
 
 
-def _suite_directories(skill: Path) -> list[Path]:
+def _list_suite_directories(skill: Path) -> list[Path]:
     """Return the directories that may have the suite of a skill."""
     return [skill / "tests", skill / "evals", skill, skill.parent.parent / "evals" / skill.name]
 
 
-def _first_file(places: Iterable[Path], eval_file: str) -> Path | None:
+def _find_first_file(places: Iterable[Path], eval_file: str) -> Path | None:
     candidates = (place / name for place in places for name in dict.fromkeys((eval_file, EVAL_FILE)))
     return next((file for file in candidates if _is_file(file)), None)
 

@@ -35,11 +35,11 @@ def suite_digest(suite: Suite) -> str:
         "version": __version__,
         "name": suite.file.name,
         "skill": suite.file.skill,
-        "config": _config(suite),
+        "config": _digested_config(suite),
         "metrics": suite.file.metrics,
         "hooks": suite.file.hooks,
         "baseline": suite.file.baseline,
-        "programs": _programs(suite),
+        "programs": _digest_programs(suite),
         "triggers": [
             suite.trigger_tests,
             suite.trigger_target and suite.trigger_target.name,
@@ -63,9 +63,9 @@ def cache_key(suite: Suite, task: Task, model: str, arm: str, inputs: Sequence[s
         suite.file.skill,
         model,
         arm,
-        _config(suite),
+        _digested_config(suite),
         suite.file.hooks,
-        _programs(suite),
+        _digest_programs(suite),
         [repo.commit for repo in task.inputs.repos],
         list(inputs),
         task.digest,
@@ -80,10 +80,10 @@ def with_digest(task: Task) -> Task:
 
 def task_digest(task: Task) -> str:
     """Return the digest of a task: its keys and the contents of all files that it brings, as hex."""
-    digest = hashlib.sha256(_keys(task))
-    for path in _files(task):
+    digest = hashlib.sha256(_encode_task(task))
+    for path in _iter_files(task):
         digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + digest_file(path))
-    for directory in _directories(task):
+    for directory in _iter_directories(task):
         for path, what in sorted(digest_tree(directory, limited=False).items()):
             digest.update(_name(path, directory) + b"\0" + what)
     return digest.hexdigest()
@@ -97,11 +97,11 @@ def row_digest(task: Task, common: str) -> str:
 
 def digest_with_graders(digest: str, graders: Iterable[BuiltGrader]) -> str:
     """Return the digest of a CSV task whose graders name other files than those of its neighbours."""
-    own = _encode([digest, [_grader(grader) for grader in graders]])
+    own = _encode([digest, [_digest_grader(grader) for grader in graders]])
     return hashlib.sha256(own).hexdigest()
 
 
-def _keys(task: Task) -> bytes:
+def _encode_task(task: Task) -> bytes:
     return _encode(
         {
             "task": [
@@ -116,20 +116,20 @@ def _keys(task: Task) -> bytes:
             "limits": [task.timeout, task.first_event_timeout],
             "inputs": [task.inputs, task.follow_ups, task.instruction_files],
             "expected": task.expected,
-            "graders": [_grader(grader) for grader in task.all_graders],
+            "graders": [_digest_grader(grader) for grader in task.all_graders],
             "checkpoints": [[point.after_turn, point.stop] for point in task.checkpoints],
             "mocks": [task.command_mocks, task.mcp_mocks, task.mock],
-            "skills": [task.no_skills, _skills(task)],
+            "skills": [task.no_skills, _digest_skills(task)],
         }
     )
 
 
-def _config(suite: Suite) -> dict[str, Any]:
+def _digested_config(suite: Suite) -> dict[str, Any]:
     config = msgspec.to_builtins(suite.file.config)
     return {key: value for key, value in config.items() if key not in _ORDERING}
 
 
-def _programs(suite: Suite) -> list[str]:
+def _digest_programs(suite: Suite) -> list[str]:
     """Return the contents of programs that the commands of hooks and of the agent name; other files are data."""
     places = [
         (hook.command, suite.directory / hook.working_directory)
@@ -140,11 +140,11 @@ def _programs(suite: Suite) -> list[str]:
     if isinstance(command, str):
         places += [(command, suite.directory), (command, Path.cwd())]
     return [
-        digest_file(file).hex() for command, base in places for file in _named_programs(command, base, suite)
+        digest_file(file).hex() for command, base in places for file in _find_programs(command, base, suite)
     ]
 
 
-def _named_programs(command: str, base: Path, suite: Suite) -> Iterator[Path]:
+def _find_programs(command: str, base: Path, suite: Suite) -> Iterator[Path]:
     text = _SUITE_DIRECTORY.sub(lambda _: str(suite.directory), command)
     for word in sorted(set(_WORDS.findall(text))):
         path = base / word
@@ -156,7 +156,7 @@ def _encode(value: Any) -> bytes:
     return msgspec.json.encode(value, enc_hook=str, order="sorted")
 
 
-def _grader(grader: BuiltGrader) -> list[Any]:
+def _digest_grader(grader: BuiltGrader) -> list[Any]:
     """Return what a grader depends on: its spec, and every file that its resolved paths name."""
     spec = grader.spec
     contents = [digest_file(path).hex() for path in grader_files(grader)]
@@ -166,10 +166,10 @@ def _grader(grader: BuiltGrader) -> list[Any]:
 
 def grader_files(grader: BuiltGrader) -> list[Path]:
     """Return the files that the resolved paths of a grader name: programs, schemas, rubrics, snapshots."""
-    return sorted(set(_paths(msgspec.to_builtins(grader.grader, enc_hook=str))))
+    return sorted(set(_iter_paths(msgspec.to_builtins(grader.grader, enc_hook=str))))
 
 
-def _paths(value: Any) -> Iterator[Path]:
+def _iter_paths(value: Any) -> Iterator[Path]:
     if isinstance(value, str):
         if len(value) < 4096 and "\0" not in value and os.path.isabs(value):  # noqa: PTH117  # cheaper than a Path for each text
             path = Path(value)
@@ -179,10 +179,10 @@ def _paths(value: Any) -> Iterator[Path]:
                 yield from (found for found in (path / "SKILL.md",) if found.is_file())
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _paths(item)
+            yield from _iter_paths(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _paths(item)
+            yield from _iter_paths(item)
 
 
 def read_roots(grader: BuiltGrader) -> list[Path]:
@@ -194,10 +194,10 @@ def read_roots(grader: BuiltGrader) -> list[Path]:
 
 def input_paths(task: Task) -> list[Path]:
     """Return the files and folders that a task brings: into its workspaces, and for its mocks to answer with."""
-    return list(dict.fromkeys([*_files(task), *_directories(task)]))
+    return list(dict.fromkeys([*_iter_files(task), *_iter_directories(task)]))
 
 
-def _files(task: Task) -> Iterator[Path]:
+def _iter_files(task: Task) -> Iterator[Path]:
     for file in task.inputs.files:
         if file.content is None and file.path:
             yield safe_join(task.fixtures, file.path)
@@ -209,7 +209,7 @@ def _files(task: Task) -> Iterator[Path]:
                 yield safe_join(task.home, output.fixture)
 
 
-def _directories(task: Task) -> Iterator[Path]:
+def _iter_directories(task: Task) -> Iterator[Path]:
     fixture = task.inputs.context.get("fixture")
     if fixture:
         yield safe_join(task.home, fixture)
@@ -218,8 +218,8 @@ def _directories(task: Task) -> Iterator[Path]:
             yield task.home / mock.fixtures
 
 
-def _skills(task: Task) -> list[str]:
-    found = [_tree(path).hex() for path in task.skill_paths]
+def _digest_skills(task: Task) -> list[str]:
+    found = [_digest_tree(path).hex() for path in task.skill_paths]
     if task.target is not None:
         found.append(digest_file(task.target.path).hex())
     return found
@@ -233,7 +233,7 @@ def folder_digest(root: Path, exclude: Collection[Path] = ()) -> str:
     return digest.hexdigest()
 
 
-def _tree(root: Path) -> bytes:
+def _digest_tree(root: Path) -> bytes:
     digest = hashlib.sha256()
     for directory, names, files in os.walk(root):
         names[:] = sorted(name for name in names if name not in _SKIPPED)

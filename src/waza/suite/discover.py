@@ -114,7 +114,7 @@ def find_definition(name: str, places: Iterable[SearchDirectory], hides: Hides =
     for place in places:
         if _is_directory(place.path):
             searched.append(place.path)
-        for level in _levels(place):
+        for level in _iter_levels(place):
             read = [read_definition(file) for file in level]
             met += read
             named = [one for one in read if is_same_name(one.target.name, name)]
@@ -167,7 +167,7 @@ def find_required_skills(
     found: list[str] = []
     problems: list[Problem] = []
     for directory in directories:
-        for definition in map(read_definition, chain.from_iterable(_levels(SearchDirectory(directory)))):
+        for definition in map(read_definition, chain.from_iterable(_iter_levels(SearchDirectory(directory)))):
             required = definition.declared_name in wanted
             problems += definition.problems if required else definition.warnings
             if definition.declared_name and not hides(definition.target):
@@ -183,19 +183,19 @@ def find_required_skills(
 def iter_targets(directories: Iterable[Path]) -> Iterator[Target]:
     """Yield every skill and agent of directories, in them and one level below, whatever is wrong with it."""
     for directory in directories:
-        for file in chain.from_iterable(_levels(SearchDirectory(directory))):
+        for file in chain.from_iterable(_iter_levels(SearchDirectory(directory))):
             yield read_definition(file).target
 
 
 def list_definitions(directory: Path) -> list[Path]:
     """Return the definition files of a directory: its SKILL.md alone, else its agents by name."""
-    files = [entry for entry in _entries(directory) if is_definition(entry) and not _is_directory(entry)]
+    files = [entry for entry in _list_entries(directory) if is_definition(entry) and not _is_directory(entry)]
     return [file for file in files if file.name == SKILL_FILE] or files
 
 
 def list_subdirectories(directory: Path) -> list[Path]:
     """Return the directories directly below that may hold definitions, by name."""
-    return [entry for entry in _entries(directory) if is_searched(entry.name) and _is_directory(entry)]
+    return [entry for entry in _list_entries(directory) if is_searched(entry.name) and _is_directory(entry)]
 
 
 def is_searched(name: str) -> bool:
@@ -213,7 +213,7 @@ def fold_name(name: str) -> str:
     return unicodedata.normalize("NFC", name.strip()).casefold()
 
 
-def _levels(place: SearchDirectory) -> Iterator[list[Path]]:
+def _iter_levels(place: SearchDirectory) -> Iterator[list[Path]]:
     """Yield the definition files of a place itself, then those of all directories directly below it."""
     own = list_definitions(place.path)
     if place.itself:
@@ -234,7 +234,7 @@ def _collect_warnings(definitions: Iterable[Definition]) -> tuple[Problem, ...]:
     return tuple(chain.from_iterable(one.warnings for one in definitions))
 
 
-def _entries(directory: Path) -> list[Path]:
+def _list_entries(directory: Path) -> list[Path]:
     """Return the entries of a directory, by name; an empty list where it cannot be listed."""
     try:
         return sorted(directory.iterdir(), key=lambda entry: entry.name)

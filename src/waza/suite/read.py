@@ -63,18 +63,18 @@ def read_document(path: Path, what: str) -> Document | Problem:
             )
         data = path.read_bytes()
     except (OSError, ValueError) as error:
-        return Problem(code=_code(error), file=file, message=_unreadable(path, what, error))
+        return Problem(code=_choose_code(error), file=file, message=_explain_unreadable(path, what, error))
     try:
         return Document(file, yaml.load(data))
     except yaml.YamlError as error:
         return error.in_file(file)
 
 
-def _code(error: OSError | ValueError) -> Code:
+def _choose_code(error: OSError | ValueError) -> Code:
     return "missing-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
 
 
-def _unreadable(path: Path, what: str, error: OSError | ValueError) -> str:
+def _explain_unreadable(path: Path, what: str, error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
         return "is a link to nothing" if path.is_symlink() else f"there is no such {what} file"
     if isinstance(error, IsADirectoryError) or path.is_dir():
@@ -158,9 +158,9 @@ class _Elsewhere:
         others = struct_keys(other, skip=_OWN_WORLDS).get(key, ()) if other else ()
         plain = [level for level in own if not _in_grader(level)]
         if plain or (own and all(map(_in_grader, others))):
-            return f"it belongs {_under(plain or own)}"
+            return f"it belongs {_describe_levels(plain or own)}"
         plain = [level for level in others if not _in_grader(level)]
-        return f"it belongs in {other_name}, {_under(plain or others)}" if others else ""
+        return f"it belongs in {other_name}, {_describe_levels(plain or others)}" if others else ""
 
 
 _OTHER: dict[type, tuple[type, str]] = {
@@ -174,6 +174,6 @@ def _in_grader(level: str) -> bool:
     return level.rpartition(".")[2] == "graders"
 
 
-def _under(levels: Iterable[str]) -> str:
+def _describe_levels(levels: Iterable[str]) -> str:
     words = ["at the top level" if not level else f"under '{level}'" for level in levels]
     return " or ".join(words[:3])

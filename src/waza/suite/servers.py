@@ -52,7 +52,7 @@ def check_servers(loading: Loading) -> dict[str, Any]:
         node = scope.node
         if node is None or scope.has_error:
             continue
-        decoder = Decoder(loading.document, _unknown)
+        decoder = Decoder(loading.document, _advise_unknown_key)
         server = decoder.read(Server, node, scope.path)
         loading.problems += [problem for problem in decoder.problems if problem.severity == "error"]
         if server is not None:
@@ -60,7 +60,7 @@ def check_servers(loading: Loading) -> dict[str, Any]:
     return servers
 
 
-def _unknown(struct: type, key: str, _path: Place) -> UnknownKeyAdvice:
+def _advise_unknown_key(struct: type, key: str, _path: Place) -> UnknownKeyAdvice:
     """Refuse a key that is near a known one; runtimes have keys of their own, which are handed on."""
     names = [field.key for field in fields_of(struct)]
     return UnknownKeyAdvice("error" if nearest_name(key, names) else "warning", did_you_mean(key, names))
