@@ -19,10 +19,10 @@ _REPORTED: dict[str, tuple[Code, str]] = {
 def check_capabilities(suite: Suite, dependencies: Sequence[Dependency]) -> list[Capability]:
     """Return the four capabilities; one that the suite does not ask for is verified."""
     return [
-        _execution(dependencies),
-        _servers(suite, dependencies),
-        _commands(suite, dependencies),
-        _boundary(suite),
+        _check_execution(dependencies),
+        _check_servers(suite, dependencies),
+        _check_commands(suite, dependencies),
+        _check_boundary(suite),
     ]
 
 
@@ -38,7 +38,7 @@ def report_capabilities(found: Sequence[Capability], suite: Suite, file: str) ->
             yield make_diagnostic(problem, one.state)
 
 
-def _execution(dependencies: Sequence[Dependency]) -> Capability:
+def _check_execution(dependencies: Sequence[Dependency]) -> Capability:
     state = worst(one.state for one in dependencies if one.kind == "executor")
     meaning = {
         "verified": "tasks are played from a script, without an agent",
@@ -47,7 +47,7 @@ def _execution(dependencies: Sequence[Dependency]) -> Capability:
     return Capability(name="task_execution", state=state, meaning=meaning)
 
 
-def _servers(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
+def _check_servers(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
     modes = {one.mode for one in dependencies if one.kind == "mcp_server"}
     state: State = "verified"
     if not modes:
@@ -62,7 +62,7 @@ def _servers(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
     return Capability(name="mcp_servers", state=state, meaning=meaning)
 
 
-def _commands(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
+def _check_commands(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
     executor = suite.file.config.executor
     state: State = "verified"
     if not any(one.kind == "command" for one in dependencies):
@@ -74,7 +74,7 @@ def _commands(suite: Suite, dependencies: Sequence[Dependency]) -> Capability:
     return Capability(name="command_mocks", state=state, meaning=meaning)
 
 
-def _boundary(suite: Suite) -> Capability:
+def _check_boundary(suite: Suite) -> Capability:
     executor = suite.file.config.executor
     limited = any(task.target and task.target.policy in ("deny_all", "allow_list") for task in suite.tasks)
     state: State = "verified"

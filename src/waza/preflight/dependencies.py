@@ -62,7 +62,7 @@ class Dependencies:
         found += self._instructions(self._document, self._file.config.instruction_files, ("config",), "")
         found += self._mocks(self._document, self._file.mcp_mocks, self._file.command_mocks, "")
         found += self._refs(self._document, self._file.graders, ("graders",), "")
-        found += _programs(self._loading.graders, "")
+        found += _find_programs(self._loading.graders, "")
         for source in self._loading.sources:
             for task in source.tasks[:1]:
                 found += self._of_task(source, task)
@@ -80,7 +80,7 @@ class Dependencies:
             yield from self._refs(document, point.graders, ("checkpoints", i, "graders"), task.id)
         own = [one for one in task.graders if not any(one is known for known in self._loading.graders)]
         for graders in (own, *(point.graders for point in task.checkpoints)):
-            yield from _programs(graders, task.id)
+            yield from _find_programs(graders, task.id)
 
     def _executor(self) -> Iterator[Dependency]:
         name = self._file.config.executor
@@ -207,7 +207,7 @@ class Dependencies:
         return self._diagnostics.state(document.file, format_path(path))
 
 
-def _programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dependency]:
+def _find_programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dependency]:
     """Yield the programs that graders run."""
     for built in graders:
         config = built.spec.config

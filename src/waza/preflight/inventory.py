@@ -31,11 +31,11 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
         suite, loading = examine(path, request)
     except SuiteError as error:
         found = [make_diagnostic(problem, "invalid") for problem in error.problems]
-        return Preflight(source=source, diagnostics=_sorted(found))
+        return Preflight(source=source, diagnostics=_sort(found))
     problems = LoaderDiagnostics(loading, sort_problems(loading))
     needs = Dependencies(suite, loading, problems).all()
     offered = check_capabilities(suite, needs)
-    tasks, diagnostics = _tasks(suite, loading)
+    tasks, diagnostics = _list_tasks(suite, loading)
     diagnostics += [
         *problems.diagnostics(),
         *report_unconfirmed(needs, loading),
@@ -47,34 +47,34 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
         tasks=tasks,
         capabilities=offered,
         dependencies=needs,
-        diagnostics=_sorted(diagnostics),
+        diagnostics=_sort(diagnostics),
     )
     complete = all(state == "verified" for state in report.states())
     return msgspec.structs.replace(report, complete=complete)
 
 
-def _sorted(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+def _sort(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=lambda one: one.order)
 
 
-def _tasks(suite: Suite, loading: Loading) -> tuple[list[ListedTask], list[Diagnostic]]:
+def _list_tasks(suite: Suite, loading: Loading) -> tuple[list[ListedTask], list[Diagnostic]]:
     """Return all tasks, disabled ones too, and the diagnostics of the requirements of the others."""
     if loading.file.tasks_from:
-        return [_listed(task, []) for task in suite.tasks], []
+        return [_list_task(task, []) for task in suite.tasks], []
     tasks, diagnostics = list[ListedTask](), list[Diagnostic]()
     for source in loading.sources:
         declared = declared_graders(loading, source)
         task_id = source.tasks[0].id if source.tasks else ""
         requirements, gaps_found = check_requirements(source, declared, task_id)
         if source.tasks:
-            tasks += [_listed(task, requirements) for task in source.tasks]
+            tasks += [_list_task(task, requirements) for task in source.tasks]
             diagnostics += [*gaps_found, *find_collisions(source, declared, task_id)]
         else:
-            tasks.append(_disabled(loading, source, requirements))
+            tasks.append(_list_disabled(loading, source, requirements))
     return tasks, diagnostics
 
 
-def _listed(task: Task, requirements: list[CheckedRequirement]) -> ListedTask:
+def _list_task(task: Task, requirements: list[CheckedRequirement]) -> ListedTask:
     return ListedTask(
         id=task.id,
         name=task.name,
@@ -85,7 +85,9 @@ def _listed(task: Task, requirements: list[CheckedRequirement]) -> ListedTask:
     )
 
 
-def _disabled(loading: Loading, source: TaskSource, requirements: list[CheckedRequirement]) -> ListedTask:
+def _list_disabled(
+    loading: Loading, source: TaskSource, requirements: list[CheckedRequirement]
+) -> ListedTask:
     name = source.file.name or source.file.id or source.path.stem
     return ListedTask(
         id=source.file.id or name,

@@ -51,18 +51,18 @@ class Gap(NamedTuple):
 def declared_graders(loading: Loading, source: TaskSource) -> list[DeclaredGrader]:
     """Return the graders that requirements of a task can name: the suite's, the task's, its checkpoints'."""
     replaced = {entry.name for entry in source.file.graders if entry.override}
-    suite = _of_list(loading, loading.document, loading.file.graders, ("eval", None), ("graders",))
+    suite = _declared_in(loading, loading.document, loading.file.graders, ("eval", None), ("graders",))
     found = [grader for grader in suite if grader.name not in replaced]
-    found += _of_list(loading, source.document, source.file.graders, ("task", None), ("graders",))
+    found += _declared_in(loading, source.document, source.file.graders, ("task", None), ("graders",))
     for i, point in enumerate(source.file.checkpoints):
         scope, path = ("checkpoint", point.after_turn), ("checkpoints", i, "graders")
-        found += _of_list(loading, source.document, point.graders, scope, path)
+        found += _declared_in(loading, source.document, point.graders, scope, path)
     if source.document.has_error("checkpoints"):
         found.append(DeclaredGrader("checkpoint", None, "", ("checkpoints",)))
     return found
 
 
-def _of_list(
+def _declared_in(
     loading: Loading,
     document: Document,
     entries: Sequence[GraderEntry],
@@ -103,8 +103,8 @@ def check_requirements(
         if source.document.has_error(*path):
             found.append(_describe_requirement(requirement, "invalid", "it has mistakes in its keys"))
             continue
-        gaps = [*_shape(requirement, twins, path), *_coverage(requirement, declared, path)]
-        meaning = "; ".join(gap.message for gap in gaps) or _verified(requirement)
+        gaps = [*_check_shape(requirement, twins, path), *_check_coverage(requirement, declared, path)]
+        meaning = "; ".join(gap.message for gap in gaps) or _describe_verified(requirement)
         found.append(_describe_requirement(requirement, worst(gap.state for gap in gaps), meaning))
         for gap in gaps:
             place = at(source.document, *gap.path)
@@ -115,7 +115,7 @@ def check_requirements(
     return found, diagnostics
 
 
-def _verified(requirement: Requirement) -> str:
+def _describe_verified(requirement: Requirement) -> str:
     if len(requirement.checks) == 1:
         return "its check names one grader"
     return f"each of its {len(requirement.checks)} checks names one grader"
@@ -135,7 +135,7 @@ def _describe_requirement(requirement: Requirement, state: State, meaning: str) 
     )
 
 
-def _shape(requirement: Requirement, twins: Sequence[str], path: Path) -> Iterator[Gap]:
+def _check_shape(requirement: Requirement, twins: Sequence[str], path: Path) -> Iterator[Gap]:
     """Yield what is wrong with a requirement itself."""
     if not requirement.id or requirement.id != requirement.id.strip():
         message = f"the id {requirement.id!r} is empty, or has blanks around it"
@@ -155,7 +155,9 @@ def _shape(requirement: Requirement, twins: Sequence[str], path: Path) -> Iterat
         yield Gap(INVALID, "invalid", (*path, "description"), "the description is empty", hint)
 
 
-def _coverage(requirement: Requirement, declared: Sequence[DeclaredGrader], path: Path) -> Iterator[Gap]:
+def _check_coverage(
+    requirement: Requirement, declared: Sequence[DeclaredGrader], path: Path
+) -> Iterator[Gap]:
     """Yield what is wrong with the checks of a requirement."""
     if not requirement.checks:
         hint = "add checks: [{scope: task, grader: NAME}]; expected.outcomes is no check"
@@ -163,12 +165,12 @@ def _coverage(requirement: Requirement, declared: Sequence[DeclaredGrader], path
     for i, check in enumerate(requirement.checks):
         where = (*path, "checks", i)
         if check in requirement.checks[:i]:
-            yield Gap(INVALID, "invalid", where, f"duplicate: {_words(check)}", "keep one of them")
+            yield Gap(INVALID, "invalid", where, f"duplicate: {_describe_check(check)}", "keep one of them")
         else:
-            yield from _wrong_keys(check, where) or _wrong_reference(check, declared, where)
+            yield from _check_keys(check, where) or _check_reference(check, declared, where)
 
 
-def _wrong_keys(check: RequirementCheck, path: Path) -> list[Gap]:
+def _check_keys(check: RequirementCheck, path: Path) -> list[Gap]:
     gaps = []
     if check.scope not in SCOPES:
         hint = did_you_mean(check.scope, SCOPES)
@@ -184,7 +186,7 @@ def _wrong_keys(check: RequirementCheck, path: Path) -> list[Gap]:
     return gaps
 
 
-def _wrong_reference(check: RequirementCheck, declared: Sequence[DeclaredGrader], path: Path) -> list[Gap]:
+def _check_reference(check: RequirementCheck, declared: Sequence[DeclaredGrader], path: Path) -> list[Gap]:
     scope = [one for one in declared if (one.scope, one.after_turn) == (check.scope, check.after_turn)]
     where = f"scope {check.scope}" + (f" after turn {check.after_turn}" if check.after_turn else "")
     found = [one.name for one in scope].count(check.grader)
@@ -205,15 +207,15 @@ def _wrong_reference(check: RequirementCheck, declared: Sequence[DeclaredGrader]
         )
         return [Gap(REFERENCES, "invalid", (*path, "after_turn"), message, hint)]
     elsewhere = [one.scope for one in declared if one.name == check.grader]
-    hint = f"there is one in scope {elsewhere[0]}" if elsewhere else _names(scope, check.grader)
+    hint = f"there is one in scope {elsewhere[0]}" if elsewhere else _suggest_names(scope, check.grader)
     message = f"there is no grader {check.grader!r} in {where}"
     return [Gap(REFERENCES, "invalid", (*path, "grader"), message, hint)]
 
 
-def _names(scope: Sequence[DeclaredGrader], wanted: str) -> str:
+def _suggest_names(scope: Sequence[DeclaredGrader], wanted: str) -> str:
     names = [one.name for one in scope]
     return did_you_mean(wanted, names) if names else "the scope has no grader; add one to 'graders'"
 
 
-def _words(check: RequirementCheck) -> str:
+def _describe_check(check: RequirementCheck) -> str:
     return f"the check of {check.grader!r} in scope {check.scope}"
