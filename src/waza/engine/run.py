@@ -14,16 +14,19 @@ from waza.engine.cache import Cache
 from waza.engine.cancellation import Cancellation
 from waza.engine.executor_factory import StartedExecutor, start_executor
 from waza.engine.invocation import InvocationJournal, Job
+from waza.engine.origin import Origins
 from waza.engine.pinned_commits import pin_commits
 from waza.engine.plan import ArmPlan, Plan, make_plan
 from waza.engine.record import make_redactor
 from waza.engine.replay import Repeat
-from waza.engine.run_directory import RunDirectory, open_run_directory, recorded_commits
+from waza.engine.run_directory import RunDirectory, open_run_directory, recorded_header
 from waza.engine.trial import RunContext
 from waza.engine.trigger_tests import run_trigger_tests
 from waza.errors import ExecutorError, WazaError
+from waza.kit.redact import Redactor
 from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, SuiteStopped, Warned
 from waza.model.loaded import Project
+from waza.model.origin import Origin
 from waza.model.trial import Arm
 from waza.model.verdict import Helpers, SharedResources
 from waza.results.assemble import Triggers
@@ -86,18 +89,27 @@ async def run_suite(
     cancellation: Cancellation,
     invocation: InvocationJournal,
     workers: SharedWorkers,
+    origins: Origins,
 ) -> FinishedRun:
     """Run a suite on one model and write its results. Raises RunError when the run as a whole cannot go on."""
-    suite, commits = await pin_commits(job.suite, recorded_commits(invocation, job))
-    plan = make_plan(suite, job.model)
+
+    def warn(message: str) -> None:
+        emit(Warned(message=message))
+
+    recorded = recorded_header(invocation, job)
+    suite, commits = await pin_commits(job.suite, recorded.commits if recorded else {})
+    plan, redactor, origin = make_plan(suite, job.model), make_redactor(suite, options.project), Origin()
+    if recorded is None:
+        origin = await cancellation.run_cancellable(origins.find(suite.path, redactor, warn))
     run_directory = open_run_directory(
         invocation,
         plan,
         options.project,
         commits,
+        origin,
         graded=not options.skip_graders,
         repeat=options.repeat,
-        warn=lambda message: emit(Warned(message=message)),
+        warn=warn,
     )
     if run_directory.past.complete:
         emit(Warned(message=f"{run_directory.id} is finished: it is only reported again, nothing is run"))
@@ -106,7 +118,7 @@ async def run_suite(
         )
     try:
         executor = await cancellation.run_cancellable(start_executor(suite, job.model, options.project))
-        run = _Run(plan, options, emit, cancellation, executor, run_directory, workers)
+        run = _Run(plan, options, emit, cancellation, executor, run_directory, workers, redactor)
         status = await run.execute()
     except BaseException:
         run_directory.discard_if_empty()
@@ -141,6 +153,7 @@ class _Run:
         executor: StartedExecutor,
         run_directory: RunDirectory,
         workers: SharedWorkers,
+        redactor: Redactor,
     ) -> None:
         self.plan, self.options, self.emit, self.cancellation = plan, options, emit, cancellation
         self.executor, self.run_directory, self.workers = executor, run_directory, workers
@@ -173,7 +186,7 @@ class _Run:
                 code_timeout=limits.codeTimeout,
                 update_snapshots=options.update_snapshots,
             ),
-            redactor=make_redactor(plan.suite, options.project),
+            redactor=redactor,
             outputs=options.outputs,
             emit=emit,
             run_id=run_directory.id,

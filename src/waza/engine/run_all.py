@@ -8,6 +8,7 @@ before it, so nothing depends on which of them ends first.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Protocol
 
 from waza.engine.cancellation import Cancellation
 from waza.engine.invocation import InvocationJournal, Job
+from waza.engine.origin import Origins
 from waza.engine.plan import shared_workers, worker_notice
 from waza.engine.run import Emit, FinishedRun, RunOptions, SharedWorkers, run_suite
 from waza.errors import WazaError
@@ -159,6 +161,7 @@ class _Invocation:
     ) -> None:
         self.jobs, self.options, self.cancellation = jobs, options, cancellation
         self.listener, self.journal = listener, journal
+        self._origins = Origins(os.environ)
         self._started: set[int] = set()
         self._results: dict[int, JobResult] = {}  # of finished jobs that wait for a job before them
         self._reported = 0  # jobs
@@ -197,7 +200,13 @@ class _Invocation:
             if index == self._reported:
                 self.listener.job_shown(index)
             result = await run_suite(
-                self.jobs[index], self.options, emit, self.cancellation, self.journal, workers
+                self.jobs[index],
+                self.options,
+                emit,
+                self.cancellation,
+                self.journal,
+                workers,
+                self._origins,
             )
         except WazaError as error:
             result = error

@@ -20,6 +20,7 @@ from waza.kit.files import write_atomic
 from waza.kit.tempdirs import ProcessTempdir
 from waza.kit.tree_digest import describe_changes
 from waza.model.loaded import Project, Suite
+from waza.model.origin import Origin
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
 from waza.results.journal_lines import (
@@ -101,11 +102,17 @@ class RunDirectory:
             run_id=self.journal.header.id,
             timestamp=self.journal.header.started,
             triggers=self.triggers,
-            metadata={"run_status": status, "waza_version": __version__},
+            metadata={"run_status": status, "waza_version": __version__, **self._origin()},
         )
         if error := self.save(outcome):
             warnings = [*warnings, error]
         return outcome, warnings
+
+    def _origin(self) -> dict[str, Any]:
+        """Return where the suite came from when the run began, as metadata of results."""
+        header = self.journal.header
+        found = {"git": header.git, "ci": header.ci}
+        return {key: msgspec.to_builtins(value) for key, value in found.items() if value is not None}
 
     def save(self, outcome: Outcome) -> str:
         """Write the results file of a run that is kept; return why it cannot be written, or nothing."""
@@ -134,10 +141,10 @@ class RunDirectory:
             self.temporary.remove()
 
 
-def recorded_commits(invocation: InvocationJournal, job: Job) -> dict[str, str]:
-    """Return the commits that the run of a job is pinned to; none if it has not started."""
+def recorded_header(invocation: InvocationJournal, job: Job) -> RunHeader | None:
+    """Return what the run of a job is of; None if it has not started."""
     directory = invocation.run_directory(job)
-    return read_header(directory).commits if directory and has_header(directory) else {}
+    return read_header(directory) if directory and has_header(directory) else None
 
 
 def open_run_directory(
@@ -145,6 +152,7 @@ def open_run_directory(
     plan: Plan,
     project: Project,
     commits: Mapping[str, str],
+    origin: Origin,
     *,
     graded: bool,
     repeat: Repeat,
@@ -152,6 +160,7 @@ def open_run_directory(
 ) -> RunDirectory:
     """Return the directory of a planned run: that of the run to resume, or a new one, pinned to `commits`.
 
+    `origin` is recorded with a new run; a resumed one keeps that of its start.
     A new run that cannot be written to its place is kept in a temporary directory, of which `warn` is given notice.
     A `graded` run is not resumed without grading, nor the other way round. Raises UsageError when the run to resume is
     a run of something else, WazaError when the run cannot be read or written.
@@ -179,6 +188,8 @@ def open_run_directory(
         started=now.isoformat(),
         options=_options(suite, project),
         commits=dict(commits),
+        git=origin.git,
+        ci=origin.ci,
     )
     if directory is not None:
         try:

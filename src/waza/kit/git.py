@@ -18,6 +18,7 @@ _MOST = 512 * 1024 * 1024  # bytes that are read from git
 _MOST_LISTED = 16 * 1024 * 1024  # bytes of a list of files
 
 _LIMIT = 600.0  # seconds; a checkout of a huge repository takes minutes, a lost network drive for ever
+_STATUS_LIMIT = 10.0  # seconds; a run waits for it
 
 # Set by git for its hooks; they would make git work on the repository whose hook started us.
 _INHERITED = frozenset(
@@ -75,7 +76,7 @@ async def add_worktree(
             )
 
 
-async def _own_filters(target: Path) -> set[str]:
+async def _own_filters(target: Path, limit: float = _LIMIT) -> set[str]:
     """Return the filters that the configuration of a repository itself names. Those of the user are trusted."""
     try:
         listed = await _git_bytes(
@@ -85,6 +86,7 @@ async def _own_filters(target: Path) -> set[str]:
             "--show-scope",
             "--get-regexp",
             r"^filter\..*\.(clean|smudge|process)$",
+            limit=limit,
         )
     except GitError as error:
         if error.exit_status == _NO_SUCH_KEY:
@@ -142,6 +144,61 @@ async def unlock_worktree(source: Path, target: Path) -> None:
 async def rev_parse(path: Path, rev: str) -> str:
     """Return the full hash of the commit that `rev` names in the repository at `path`. Raises GitError."""
     return await _git(path, "rev-parse", "--verify", f"{_revision(rev)}^{{commit}}")
+
+
+def find_work_tree(path: Path) -> Path | None:
+    """Return the top directory of the work tree that a file is in, by its `.git`; starts no process."""
+    for directory in path.resolve().parents:
+        entry = directory / ".git"
+        if entry.is_file() or (entry / "HEAD").exists():
+            return directory
+    return None
+
+
+class WorkTreeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What is checked out, and whether files differ from it.
+
+    `commit` is empty before the first one, `branch` on a detached HEAD. `dirty`: files are changed, staged or new; None:
+    unknown, since a filter of the repository's own configuration would have to compare them.
+    """
+
+    commit: str
+    branch: str
+    dirty: bool | None
+
+
+async def work_tree_status(directory: Path) -> WorkTreeStatus:
+    """Return the state of a work tree. Raises GitError, also after 10 seconds.
+
+    Nothing that the repository's own configuration names is run, and nothing is written: neither file system monitors
+    nor filters, nor the index. Changes within submodules are not looked for; another commit of one is a change.
+    """
+    off = await _own_filters(directory, limit=_STATUS_LIMIT)
+    listed = await _git_bytes(
+        directory,
+        "--no-optional-locks",
+        *_disable_filters(off),
+        "status",
+        "-z",
+        "--porcelain=v2",
+        "--branch",
+        "--no-ahead-behind",
+        "--no-renames",
+        "--untracked-files=normal",
+        "--ignore-submodules=dirty",
+        limit=_STATUS_LIMIT,
+    )
+    lines = [os.fsdecode(line) for line in listed.split(b"\0") if line]
+    heads = dict(
+        line.removeprefix("# branch.").split(" ", 1) for line in lines if line.startswith("# branch.")
+    )
+    changed = [line for line in lines if not line.startswith("#")]
+    commit, branch = heads.get("oid", ""), heads.get("head", "")
+    return WorkTreeStatus(
+        commit="" if commit == "(initial)" else commit,
+        branch="" if branch == "(detached)" else branch,
+        dirty=None if changed and off else bool(changed),
+    )
 
 
 async def resolve_tree(path: Path, commit: str) -> str:
@@ -252,13 +309,15 @@ async def _git(directory: Path, *args: str, fetches: bool = False) -> str:
     return (await _git_bytes(directory, *args, fetches=fetches)).decode("utf-8", "replace").strip()
 
 
-async def _git_bytes(directory: Path, *args: str, stdin: bytes = b"", fetches: bool = False) -> bytes:
-    """Run git; return its stdout."""
+async def _git_bytes(
+    directory: Path, *args: str, stdin: bytes = b"", fetches: bool = False, limit: float = _LIMIT
+) -> bytes:
+    """Run git, at most `limit` seconds; return its stdout."""
     finished = await process.run(
         _argv(*args),
         cwd=directory,
         env=_environment(fetches=fetches),
-        timeout=_LIMIT,
+        timeout=limit,
         stdin=stdin,
         max_output=_MOST,
     )

@@ -504,7 +504,8 @@ class SuiteResult(ResultPart, frozen=True, kw_only=True):
     """The trigger tests, prompt by prompt."""
     metadata: dict[str, Any] = {}
     """How the run ended (`run_status`), its verdict (`verdict`), that of the whole call (`invocation`),
-    warnings, and the version of waza."""
+    warnings, the version of waza, what was checked out where the suite is (`git`: `commit`, `branch`, `dirty`),
+    and the job that started the run (`ci`: `name`, `job`, `url`)."""
     is_baseline: bool = False
     """This is the arm without skills."""
     baseline_outcome: SuiteResult | None = None

@@ -27,6 +27,7 @@ from waza.errors import UsageError, WazaError
 from waza.kit.checksum import checksum_matches
 from waza.kit.line_file import read_lines
 from waza.model.observation import Usage
+from waza.model.origin import CiJob, GitState
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
 from waza.model.trial import Arm
 
@@ -41,7 +42,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
     are those parts of the digest that options of the command can change, to say which did. `commits` are those that
-    the run is pinned to, by what names them.
+    the run is pinned to, by what names them. `git` and `ci` say where the suite comes from.
     """
 
     id: str
@@ -54,6 +55,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     started: str
     options: dict[str, Any] = {}
     commits: dict[str, str] = {}
+    git: GitState | None = None
+    ci: CiJob | None = None
 
 
 class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

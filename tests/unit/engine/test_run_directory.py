@@ -12,9 +12,10 @@ from tests.unit.report.factory import run
 
 from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.plan import make_plan
-from waza.engine.run_directory import RunDirectory, open_run_directory, recorded_commits
+from waza.engine.run_directory import RunDirectory, open_run_directory, recorded_header
 from waza.errors import UsageError
 from waza.model.loaded import Project, Suite
+from waza.model.origin import Origin
 from waza.results.journal_lines import RunEnd, TrialRecord
 from waza.suite.load import load
 
@@ -42,6 +43,7 @@ def opened(
             make_plan(loaded, "m"),
             Project(directory=root),
             commits or {},
+            Origin(),
             graded=graded,
             repeat="outside",
             warn=pytest.fail,
@@ -136,8 +138,10 @@ def test_the_commits_of_a_run_are_found_again(tmp_path: Path):
         pass
     invocation = InvocationJournal.resume(tmp_path, [Job(loaded, "m")], "")
     assert invocation is not None
-    assert recorded_commits(invocation, Job(loaded, "m")) == {"HEAD of r": "0" * 40}
-    assert recorded_commits(invocation, Job(loaded, "other")) == {}
+    recorded = recorded_header(invocation, Job(loaded, "m"))
+    assert recorded is not None
+    assert recorded.commits == {"HEAD of r": "0" * 40}
+    assert recorded_header(invocation, Job(loaded, "other")) is None
     invocation.close()
 
 
@@ -155,6 +159,7 @@ def test_a_run_that_is_not_saved_is_gone_when_it_is_closed(tmp_path: Path, monke
         make_plan(suite(tmp_path), "m"),
         Project(directory=tmp_path),
         {},
+        Origin(),
         graded=True,
         repeat="outside",
         warn=pytest.fail,
