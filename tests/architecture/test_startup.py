@@ -29,11 +29,12 @@ HELP = {
     "waza.cli.std_streams",
     "waza.errors",
 }
-OF_OPTIONS = dict.fromkeys(("run", "grade", "compare", "preflight"), ("numbers", "options"))
+OF_OPTIONS = dict.fromkeys(("run", "grade", "compare", "preflight"), ("numbers", "options", "paths"))
 # Heavy modules that no help text needs.
 NEVER_FOR_HELP = {
     "asyncio",
     "msgspec",
+    "pathlib",
     "yaml",
     "re2",
     "rich",
@@ -45,7 +46,7 @@ NEVER_FOR_HELP = {
 }
 
 RUN = {"waza", "click", "msgspec", "yaml", "re2", "typing_extensions"}
-NEVER_FOR_RUN = {"rich", "jsonschema_rs", "psutil", "sqlite3", "importlib.metadata"}
+NEVER_FOR_RUN = {"rich", "jsonschema_rs", "psutil", "sqlite3", "importlib.metadata", "tarfile", "html"}
 RUN_GRADERS = {f"waza.graders.{name}" for name in ("base", "behavior", "text")}
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from waza.cli.options import format_option, json_option
+from waza.cli.paths import PATH
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command(epilog="Example: waza compare before.json after.json --format json")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="A.JSON B.JSON...")
+@click.argument("files", nargs=-1, required=True, type=PATH, metavar="A.JSON B.JSON...")
 @format_option(["table", "json"])
 @json_option("Same as --format json.")
 def command(files: tuple[Path, ...], form: str, *, as_json: bool) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from waza.cli.options import executor_option, judge_model_option, output_option
+from waza.cli.paths import PATH
 
 EPILOG = """
 \b
@@ -18,14 +18,12 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("suite_path", metavar="EVAL.YAML", type=click.Path(path_type=Path))
-@click.option(
-    "--results", "results_path", type=click.Path(path_type=Path), help="Recorded results; always needed."
-)
+@click.argument("suite_path", metavar="EVAL.YAML", type=PATH)
+@click.option("--results", "results_path", type=PATH, help="Recorded results; always needed.")
 @click.option("--task", default="", help="Grade only the task with this id.")
 @click.option(
     "--workspace",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Where graders of files look; without it these reach no verdict.",
 )
 @judge_model_option

@@ -10,6 +10,7 @@ import click
 
 from waza.author.scaffold import LANGUAGES
 from waza.cli.options import json_option
+from waza.cli.paths import PATH
 
 if TYPE_CHECKING:
     from waza.reference import GraderPage
@@ -27,7 +28,7 @@ def command() -> None:
     "--dir",
     "parent",
     default=".",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Directory in which that of the grader is made.",
 )
 def new(name: str, lang: str, parent: Path) -> int:
@@ -43,7 +44,7 @@ def new(name: str, lang: str, parent: Path) -> int:
 
 
 @command.command(epilog="Example: waza grader test house-style")
-@click.argument("module", default=".", type=click.Path(path_type=Path), metavar="[DIR]")
+@click.argument("module", default=".", type=PATH, metavar="[DIR]")
 @json_option("Print the verdicts as JSON.")
 def test(module: Path, *, as_json: bool) -> int:
     """Ask the graders of a module about its goldens. Exit code 1 when a verdict is not the expected one."""

@@ -27,17 +27,29 @@ class Listeners:
     """
 
     def __init__(
-        self, listeners: list[Progress | SessionLog], redactor: Redactor, *, held: bool = False
+        self,
+        listeners: list[Progress | SessionLog],
+        redactor: Redactor,
+        *,
+        held: bool = False,
+        transcripts: bool = False,
     ) -> None:
         self._listeners, self._redactor = listeners, redactor
         self._held: list[RunEvent] | None = [] if held else None
-        self._started: dict[str, float] = {}  # seconds since the epoch
+        self._started: dict[str, float] = {}  # seconds since the epoch, for transcripts
+        self._transcripts = transcripts
 
     @classmethod
     def of(
-        cls, redactor: Redactor, *, verbose: bool, keep_workspace: bool, session_dir: Path | None
+        cls,
+        redactor: Redactor,
+        *,
+        verbose: bool,
+        keep_workspace: bool,
+        session_dir: Path | None,
+        transcripts: bool = False,
     ) -> Listeners:
-        """Return the listeners that a command asks for, held."""
+        """Return the listeners that a command asks for, held; `transcripts` are to be written at the end."""
         progress = Progress(
             sys.stderr,
             verbose=verbose,
@@ -50,11 +62,11 @@ class Listeners:
         listeners: list[Progress | SessionLog] = [progress]
         if session_dir is not None:
             listeners.append(SessionLog(session_dir, redactor.full_value))
-        return cls(listeners, redactor, held=True)
+        return cls(listeners, redactor, held=True, transcripts=transcripts)
 
     def emit(self, event: RunEvent) -> None:
         """Pass an event to every listener."""
-        if isinstance(event, TaskStarted):
+        if self._transcripts and isinstance(event, TaskStarted):
             self._started.setdefault(event.task_id, time.time())
         if self._held is None:
             self._pass_on(event, Progress, SessionLog)

@@ -18,6 +18,7 @@ from waza.cli.options import (
     resume_options,
     timeout_option,
 )
+from waza.cli.paths import PATH
 
 
 @click.group(invoke_without_command=True)
@@ -96,8 +97,8 @@ class RunCommand(ResumableCommand):
 
 
 @command.command(cls=RunCommand, epilog=RUN_EPILOG)
-@click.argument("document", required=False, type=click.Path(path_type=Path), metavar="[DOC]")
-@click.option("--prompts-file", type=click.Path(path_type=Path), hidden=True, help="DOC, as runevals has it.")
+@click.argument("document", required=False, type=PATH, metavar="[DOC]")
+@click.option("--prompts-file", type=PATH, hidden=True, help="DOC, as runevals has it.")
 @click.option(
     "--env",
     "env_name",
@@ -112,9 +113,7 @@ class RunCommand(ResumableCommand):
     help="mock, recorded, command:CMD, a2a:URL or copilot-sdk [default: defaults.engine of .waza.yaml].",
 )
 @model_option("Model of the copilot-sdk agent.")
-@click.option(
-    "--skill", type=click.Path(path_type=Path), help="SKILL.md or .agent.md that the copilot-sdk agent has."
-)
+@click.option("--skill", type=PATH, help="SKILL.md or .agent.md that the copilot-sdk agent has.")
 @click.option(
     "--judge",
     "--judge-backend",
@@ -199,7 +198,7 @@ def try_(**options: Any) -> int:
 
 
 @command.command(epilog="Example: waza m365 validate evals/evals.json")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
+@click.argument("files", nargs=-1, type=PATH, metavar="[FILE]...")
 @click.option(
     "--resolve", is_flag=True, help="Import the evaluators as well, as a run from this directory would."
 )
@@ -217,7 +216,7 @@ def validate(files: tuple[Path, ...], *, resolve: bool, as_json: bool) -> int:
 
 
 @command.command(epilog="Example: waza m365 init my-agent")
-@click.argument("directory", default=".", type=click.Path(path_type=Path), metavar="[DIR]")
+@click.argument("directory", default=".", type=PATH, metavar="[DIR]")
 def init(directory: Path) -> int:
     """Write a first document and a custom evaluator. Files that are there are never overwritten."""
     from waza.cli.m365_files import write_starter
@@ -226,7 +225,7 @@ def init(directory: Path) -> int:
 
 
 @command.command(epilog="Example: waza m365 upgrade prompts.json")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 def upgrade(file: Path) -> int:
     """Rewrite a document of an older form or version in the current one, and keep the old one next to it.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from waza.cli.numbers import Number
+from waza.cli.paths import PATH
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,7 +67,7 @@ def reporter_option(names: str) -> Callable[[F], F]:
 
 def output_option(text: str, *, several: bool = False) -> Callable[[F], F]:
     """Return `--output`; `several`: it can be repeated."""
-    return click.option("-o", "--output", multiple=several, type=click.Path(path_type=Path), help=text)
+    return click.option("-o", "--output", multiple=several, type=PATH, help=text)
 
 
 def format_option(forms: Sequence[str]) -> Callable[[F], F]:

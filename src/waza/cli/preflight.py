@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from waza.cli.options import context_dir_option, format_option, json_option
+from waza.cli.paths import PATH
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EPILOG = """
 \b
@@ -21,7 +25,7 @@ Exit codes: 0 nothing is invalid, 1 something is (--strict: or unresolved, or un
 
 
 @click.command(epilog=EPILOG)
-@click.argument("suite", metavar="EVAL.YAML", type=click.Path(path_type=Path))
+@click.argument("suite", metavar="EVAL.YAML", type=PATH)
 @format_option(["human", "json"])
 @json_option("Print the report as JSON, same as --format json.")
 @context_dir_option
@@ -31,6 +35,8 @@ def command(*, suite: Path, form: str, as_json: bool, context_dir: str, strict: 
 
     Only files are read: no agent, no grader, no hook and no other program is started, and no network is used.
     """
+    from pathlib import Path
+
     import msgspec
 
     from waza.cli.reject_document import refuse_document

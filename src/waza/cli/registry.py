@@ -10,6 +10,7 @@ import click
 
 from waza.cli.numbers import FINITE
 from waza.cli.options import format_option, json_option
+from waza.cli.paths import PATH
 
 if TYPE_CHECKING:
     from waza.registry.search import IndexHit
@@ -28,9 +29,7 @@ def command() -> None:
 
 @command.command(epilog="Example: waza registry add github.com/acme/graders#tone@v1.2.0 --set threshold=0.9")
 @click.argument("ref")
-@click.option(
-    "--eval", "suite", default="eval.yaml", type=click.Path(path_type=Path), help="Suite to add it to."
-)
+@click.option("--eval", "suite", default="eval.yaml", type=PATH, help="Suite to add it to.")
 @click.option("--name", default="", help="Name of the grader in the suite.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=SET_HELP)
 @click.option("--weight", type=FINITE, metavar="N", help="Weight of the grader.")
@@ -105,7 +104,7 @@ def _table(hits: Sequence[IndexHit]) -> str:
 
 
 @command.command(epilog="Example: waza registry verify evals/my-skill/eval.yaml")
-@click.argument("suite", default="eval.yaml", type=click.Path(path_type=Path))
+@click.argument("suite", default="eval.yaml", type=PATH)
 def verify(suite: Path) -> int:
     """Recompute digest and tree of every module in the suite's lock. Exit code 1 when one is missing or changed."""
     import os

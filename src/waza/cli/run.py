@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -21,6 +20,7 @@ from waza.cli.options import (
     resume_options,
     timeout_option,
 )
+from waza.cli.paths import PATH
 
 EPILOG = """
 \b
@@ -60,9 +60,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @click.option("--cache/--no-cache", default=None, help="Reuse results of tasks that did not change.")
 @click.option("--cache-dir", default="", metavar="DIR", help="Where the cache is [default: .waza-cache].")
 @output_option("Write the results file here.")
-@click.option(
-    "-d", "--output-dir", type=click.Path(path_type=Path), help="Write results into a folder of this run."
-)
+@click.option("-d", "--output-dir", type=PATH, help="Write results into a folder of this run.")
 @click.option("--no-summary", is_flag=True, help="No combined summary file when several skills are run.")
 @format_option(["default", "github-comment"])
 @reporter_option("json, json:PATH, html:PATH, junit:PATH, markdown:PATH")
@@ -72,11 +70,11 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 )
 @click.option("--interpret", is_flag=True, help="Say in plain words what the figures mean.")
 @click.option("--recommend", is_flag=True, help="Recommend one of several models.")
-@click.option("--transcript-dir", type=click.Path(path_type=Path), help="Write a transcript of each task.")
+@click.option("--transcript-dir", type=PATH, help="Write a transcript of each task.")
 @click.option("--session-log/--no-session-log", default=None, help="Write what happens as NDJSON.")
 @click.option(
     "--session-dir",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write the session log into this directory [default: .].",
 )
 @click.option("--discover", is_flag=True, help="Run the suites of all skills below a directory.")

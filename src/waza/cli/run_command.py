@@ -37,7 +37,7 @@ from waza.engine.run_all import JobResult, run_all
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
-from waza.report import github, overview
+from waza.report import overview
 from waza.report.console import print_report
 from waza.report.view import InvocationView, RunView
 from waza.results.ending import came_to_its_end
@@ -333,6 +333,8 @@ class _SuitesRun:
     def _sum_up(self, results: CommandResults, *, several: bool) -> None:
         """Print what all suites and models come to."""
         if self.arguments.form == "github-comment":
+            from waza.report import github  # most runs do without it
+
             comment = github.make_comment(results.invocation, interpret=self.arguments.interpret)
             self.out.line(comment.rstrip("\n"))
         if not several:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import chain
 
 from waza.engine.cache import Cache, rejudged_graders
 from waza.engine.error_streak import ErrorStreak
@@ -80,16 +81,18 @@ class ArmRun:
             self.emit(Warned(message=note))
         self.run_directory.check_grader_files(tamper_check.digests())
 
-    def _start_order(self) -> Sequence[tuple[int, Task]]:
+    def _start_order(self) -> Iterator[tuple[int, Task]]:
         """Return the tasks with their numbers, first those that an earlier part of the run has begun.
 
         So `fail_fast` does not keep these from being finished.
         """
-
-        def is_begun(task: Task) -> bool:
-            return bool(self.fold.trials(self.arm, task.id) and self._missing(task))
-
-        return sorted(enumerate(self.tasks, 1), key=lambda numbered: not is_begun(numbered[1]))
+        begun = {
+            task.id for task in self.tasks if self.fold.trials(self.arm, task.id) and self._missing(task)
+        }
+        first = (numbered for numbered in enumerate(self.tasks, 1) if numbered[1].id in begun)
+        return chain(
+            first, (numbered for numbered in enumerate(self.tasks, 1) if numbered[1].id not in begun)
+        )
 
     def _missing(self, task: Task) -> list[int]:
         return self.run_directory.missing_trials(self.arm, task.id)

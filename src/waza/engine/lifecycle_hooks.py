@@ -13,7 +13,6 @@ from waza.model.task import Task
 from waza.model.trial import Arm
 from waza.suite.discover import find_required_skills
 from waza.suite.skills import DisabledSkills
-from waza.workspace.hooks import run_hooks
 
 _LONGEST_LINE = 1000  # characters of a failed hook's last line; its end says most
 
@@ -56,6 +55,10 @@ class LifecycleHooks:
         }
 
     async def _run(self, point: str, hooks: Sequence[Hook], variables: Mapping[str, str]) -> None:
+        if not hooks:
+            return
+        from waza.workspace.hooks import run_hooks  # most suites have no hooks
+
         clean = self.context.redactor.text
         for run in await run_hooks(hooks, self.context.plan.suite.directory, variables):
             self.context.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))

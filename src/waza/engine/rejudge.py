@@ -23,7 +23,6 @@ from waza.errors import ExecutorError, is_outside
 from waza.kit.os_errors import describe_os_error
 from waza.model.result import TrialResult
 from waza.model.trial import Trial
-from waza.workspace.pack import unpack
 
 
 async def rejudge(context: RunContext, trial: Trial, cached: CachedTrial) -> FinishedTrial:
@@ -55,6 +54,8 @@ async def _unpack(workspace: Path, packed: Path) -> None:
         data = await asyncio.to_thread(packed.read_bytes)
     except OSError as error:
         raise ExecutorError(f"the cached workspace cannot be read: {describe_os_error(error)}") from error
+    from waza.workspace.pack import unpack  # it imports tarfile, which most runs do without
+
     await asyncio.to_thread(unpack, data, workspace)
 
 

@@ -9,7 +9,6 @@ import msgspec
 
 from waza.errors import WazaError
 from waza.model.observation import Observation
-from waza.workspace.pack import pack
 
 
 class SavedAttempt(msgspec.Struct, frozen=True):
@@ -27,6 +26,8 @@ class SavedAttempt(msgspec.Struct, frozen=True):
         """Pack the workspace as it is now."""
         if not observation.workspace:
             return cls(observation)
+        from waza.workspace.pack import pack  # it imports tarfile, which most runs do without
+
         try:
             return cls(observation, await asyncio.to_thread(pack, Path(observation.workspace)))
         except WazaError as error:

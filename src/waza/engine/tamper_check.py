@@ -41,7 +41,7 @@ class TamperCheck:
         """
         self._suite, self._ignored = suite, ignored
         self._recorded, self._unwatched = {}, {}
-        self._tasks = {task.id: input_paths(task) for task in suite.tasks}
+        self._tasks = {task.id: paths for task in suite.tasks if (paths := input_paths(task))}
         self._graders = {
             id(built.grader): read_roots(built) for task in suite.tasks for built in task.all_graders
         }

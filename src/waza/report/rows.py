@@ -177,6 +177,7 @@ def row(task: TaskResult) -> TaskRow:
     return TaskRow(
         id=task.test_id,
         name=task.display_name or task.test_id,
+        title=task.display_name or task.test_id,
         status=task.status,
         runs=len(task.runs),
         group=task.group,
@@ -203,7 +204,7 @@ def rows(tasks: Iterable[TaskResult]) -> list[TaskRow]:
     found = [row(task) for task in tasks]
     names = Counter(row.name for row in found)
     return [
-        msgspec.structs.replace(row, title=f"{row.name} ({row.id})" if names[row.name] > 1 else row.name)
+        msgspec.structs.replace(row, title=f"{row.name} ({row.id})") if names[row.name] > 1 else row
         for row in found
     ]
 

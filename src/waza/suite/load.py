@@ -12,7 +12,6 @@ from waza.executors import SHORT, TYPES, parse_executor
 from waza.kit import yaml
 from waza.kit.decode import Decoder
 from waza.kit.names import did_you_mean
-from waza.kit.shell_template import find_unsafe_references
 from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
 from waza.model.suite import Config, SuiteFile
@@ -362,6 +361,8 @@ def _check_templates(loading: Loading, tasks: Sequence[Task]) -> None:
         for i, hook in enumerate(getattr(hooks, point)):
             where = loading.at("hooks", point, i, "command")
             check_templates(where, hook.command, known)
+            from waza.kit.shell_template import find_unsafe_references  # most suites have no hooks
+
             for wrong in find_unsafe_references(hook.command):
                 message = f"`{wrong.text}` {wrong.why}"
                 where.report("template", message, warning=wrong.severity == "warning")
