@@ -25,7 +25,7 @@ from waza.version import __version__
 COMMANDS = {
     "run": ("waza.cli.run", "Run a suite and report what its graders say."),
     "grade": ("waza.cli.grade", "Grade recorded results again, without running an agent."),
-    "compare": ("waza.cli.compare", "Compare results files."),
+    "compare": ("waza.cli.compare", "Compare results, and say what chance explains."),
     "gate": ("waza.cli.gate", "Decide whether a run may ship, by an earlier one."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),

@@ -1,25 +1,73 @@
-"""A comparison of results files as plain text (`waza compare`)."""
+"""A comparison of results as sections (`waza compare`): what can be said, then the figures behind it."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
+
 from waza.kit.share import decimal, percent
-from waza.report.section import Draw, Table
+from waza.report.section import Draw, Part, Table
+from waza.report.table import WIDTH
 from waza.report.words import DOWN, UP, duration, one_line
 from waza.results.compare import SideBySide, TaskDelta, ToolMetrics
+from waza.results.comparison.comparison import Comparison, MetricComparison
+from waza.results.comparison.sentence import NAMES, amount, bounds, shown_p
+
+_NOT_KNOWN = "not known"
 
 
 def print_comparison(found: SideBySide, draw: Draw) -> None:
-    """Draw the files, their figures, tool use if there is any, and each task with its change."""
+    """Draw the files, what can be said of them, their figures, tool use if there is any, and each task's change."""
     numbers = [f"[{i}]" for i in range(1, len(found.files) + 1)]
     files = [
         f"{number} {file} ({model or 'default model'})"
         for number, file, model in zip(numbers, found.files, found.models, strict=True)
     ]
     draw("FILES", files)
+    draw("COMPARISON", [part for one in found.all_comparisons for part in _comparison(one)])
+    draw("SUITES", list(_suites(found)))
     draw("AGGREGATE", [_aggregate(found, numbers)])
     if any(metrics.total_calls for metrics in found.tool_metrics):
         draw("TOOL USE", [_tools(found.tool_metrics, numbers)])
     draw("PER-TASK DELTAS", _tasks(found.task_deltas, numbers))
+
+
+def _comparison(found: Comparison) -> Iterator[Part]:
+    yield wrapped(f"{one_line(found.b)} against {one_line(found.a)}: {found.sentence}")
+    yield _metrics([found, *found.metrics.values()])
+    parts = (
+        ("tasks", found.variance.task),
+        ("trials", found.variance.trial),
+        ("judges", found.variance.judge),
+    )
+    known = ", ".join(f"{name} {_NOT_KNOWN if value is None else f'{value:.2g}'}" for name, value in parts)
+    yield f"Variance of the score by {known}"
+
+
+def wrapped(text: str) -> str:
+    """Return a text in lines that fit where nobody knows how wide the terminal is."""
+    return "\n".join(textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
+
+
+def _metrics(found: list[MetricComparison]) -> Table:
+    lines = [
+        (
+            NAMES[one.metric],
+            "n/a" if one.mean_difference is None else amount(one.mean_difference, one.metric),
+            bounds(one) or "n/a",
+            "n/a" if one.p_value is None else shown_p(one.p_value).removeprefix("p = ").removeprefix("p "),
+            f"{one.wins}/{one.losses}/{one.ties}",
+        )
+        for one in found
+    ]
+    return Table(("", "Difference", "Interval", "p", "+/-/="), lines)
+
+
+def _suites(found: SideBySide) -> Iterator[str]:
+    for suite in found.suites or ():
+        for one in suite.comparisons:
+            names = f" ({one_line(one.b)} against {one_line(one.a)})" if len(suite.comparisons) > 1 else ""
+            yield wrapped(f"{one_line(suite.suite)}{names}: {one.sentence}")
 
 
 def _aggregate(found: SideBySide, numbers: list[str]) -> Table:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
 
 from waza.kit.unsafe_text import escape_unsafe
+from waza.report.section import Draw, Part, Table
+from waza.report.words import one_line
 
 _THEME = "Dark or light"
 
@@ -68,6 +70,51 @@ def element(name: str, *content: str, **attributes: str | None) -> str:
 def make_table(head: Iterable[str], rows: Iterable[str], name: str) -> str:
     """Return a table of these cells and rows, which are HTML; `name` are its classes."""
     return element("table", element("thead", element("tr", *head)), element("tbody", *rows), class_=name)
+
+
+def make_wide_table(table: Table, name: str) -> str:
+    """Return a table that may be too wide for a screen, and is then scrolled by itself."""
+    rows = [
+        make_row(
+            escape_text(one_line(first)),
+            *(element("td", escape_text(one_line(cell)), class_="number") for cell in rest),
+        )
+        for first, *rest in table.lines
+    ]
+    numbers = range(1, len(table.titles))
+    inner = make_table(make_titles(table.titles, numbers=numbers), rows, "framed")
+    return element("div", inner, class_="scroll", role="region", aria_label=name, tabindex="0")
+
+
+def make_row(first: str, *cells: str, **attributes: str | None) -> str:
+    """Return a row of a table; `first` is the HTML of its heading."""
+    return element("tr", element("th", first, scope="row"), *cells, **attributes)
+
+
+def make_titles(titles: Iterable[str], numbers: Iterable[int] = ()) -> list[str]:
+    """Return the cells of the head of a table; `numbers` are the places of columns with numbers."""
+    right = set(numbers)
+    return [
+        element("th", escape_text(title), scope="col", class_="number" if i in right else None)
+        for i, title in enumerate(titles)
+    ]
+
+
+def make_section_page(title: str, print_sections: Callable[[Draw], None]) -> str:
+    """Return a page of the sections that a function draws: lines as paragraphs, and tables."""
+    main = list[str]()
+
+    def draw(name: str, parts: Sequence[Part]) -> None:
+        if parts:
+            main.append(element("h2", escape_text(name.capitalize())))
+        for part in parts:
+            shown = (
+                make_wide_table(part, name) if isinstance(part, Table) else element("p", escape_text(part))
+            )
+            main.append(shown)
+
+    print_sections(draw)
+    return make_page(title, [element("h1", escape_text(title))], main, "")
 
 
 def make_bar(tones: Iterable[tuple[str, int]]) -> str:

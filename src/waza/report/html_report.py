@@ -17,10 +17,13 @@ from waza.report.html_page import (
     make_facts,
     make_legend,
     make_page,
+    make_row,
     make_select,
     make_table,
     make_text,
+    make_titles,
     make_tools,
+    make_wide_table,
 )
 from waza.report.reporter import Reporter
 from waza.report.rows import OUTPUT, CheckRow, RunRow, TaskRow
@@ -168,7 +171,7 @@ def _overview(view: InvocationView) -> Iterator[str]:
     runs, lines = len(view.results.outcomes), view.lines
     reasons = any(line.why for line in lines)
     rows = [
-        _row(
+        make_row(
             element("a", escape_text(one_line(line.name)), href=f"#run-{number}")
             if number <= runs
             else escape_text(one_line(line.name)),
@@ -182,17 +185,17 @@ def _overview(view: InvocationView) -> Iterator[str]:
     ]
     titles = ("Suite", "Verdict", "Tasks passed", "Score", *(["Why not"] if reasons else []))
     yield element("h2", "Runs")
-    yield make_table(_titles(titles, numbers=(2, 3)), rows, "framed stack")
+    yield make_table(make_titles(titles, numbers=(2, 3)), rows, "framed stack")
     for skill, heads in view.models:
         yield element("h2", escape_text(f"Models of {one_line(skill)}"))
-        yield _table(overview.compare_models(heads), f"Models of {one_line(skill)}")
+        yield make_wide_table(overview.compare_models(heads), f"Models of {one_line(skill)}")
         found = heads[0].metadata.get("recommendation")
         if found:
             yield element("h3", "Recommendation")
             yield from _pairs(overview.recommendation(found))
             ranking = overview.rank_models(found)
             if ranking is not None:
-                yield _table(ranking, f"Ranking of the models of {one_line(skill)}")
+                yield make_wide_table(ranking, f"Ranking of the models of {one_line(skill)}")
                 yield element("p", escape_text(overview.recommendation_weights(found)), class_="quiet")
 
 
@@ -240,7 +243,9 @@ def _trial(run: RunRow, row: TaskRow, level: int) -> str:
         ordered = sorted(run.checks, key=lambda check: check.passed)
         parts.append(
             make_table(
-                _titles(("Grader", "Result", "Score", "What it found")), map(_check, ordered), "stack checks"
+                make_titles(("Grader", "Result", "Score", "What it found")),
+                map(_check, ordered),
+                "stack checks",
             )
         )
     label = "Output"
@@ -257,7 +262,7 @@ def _check(check: CheckRow) -> str:
         element("dt", f"{name}: ") + element("dd", escape_text(value)) for name, value in check.details
     ]
     result = "passed" if check.passed else "failed"
-    return _row(
+    return make_row(
         escape_text(one_line(check.grader)) + element("div", escape_text(kind), class_="id"),
         element("td", result, class_="result"),
         element("td", decimal(check.score), data_label="score"),
@@ -278,7 +283,7 @@ def _tasks(items: Iterable[tuple[str, TaskRow]]) -> Iterator[str]:
         grouped_by = any(row.group for _, row in found)
         titles = ("Task", "Status", "Score", "Trials passed", "Duration", *(["Group"] if grouped_by else []))
         rows = [_task(key, row, grouped_by=grouped_by) for key, row in found]
-        yield make_table(_titles(titles, numbers=(2, 3, 4)), rows, "framed stack tasks")
+        yield make_table(make_titles(titles, numbers=(2, 3, 4)), rows, "framed stack tasks")
 
 
 def _task(key: str, row: TaskRow, *, grouped_by: bool) -> str:
@@ -290,7 +295,7 @@ def _task(key: str, row: TaskRow, *, grouped_by: bool) -> str:
     trials = f"{row.passed_runs} of {row.planned}"
     took = duration(row.stats.avg_duration_ms) if row.stats else "-"
     group = [element("td", escape_text(row.group), data_label="group")] if grouped_by else []
-    return _row(
+    return make_row(
         title + own_id,
         element("td", _badge(row.ending), " ", escape_text(", ".join(notes)), class_="status"),
         element("td", decimal(row.score) if ran else "-", class_="number", data_label="score"),
@@ -327,12 +332,12 @@ def _impact(view: RunView) -> Iterator[str]:
     ]
     titles = ("Task", "Change", "Without skills", "With skills", "Difference", "Judged")
     if cells:
-        yield _table(Table(titles, cells), "Skill impact by task")
+        yield make_wide_table(Table(titles, cells), "Skill impact by task")
 
 
 def _gates(view: RunView) -> Iterator[str]:
     rows = [
-        _row(
+        make_row(
             escape_text(one_line(gate.name)),
             element("td", word, class_="result"),
             element("td", escape_text(gate.found), class_="reason"),
@@ -342,7 +347,7 @@ def _gates(view: RunView) -> Iterator[str]:
         for word in ("passed" if gate.passed else "failed",)
     ]
     if rows:
-        yield make_table(_titles(("Gate", "Result", "What was measured")), rows, "framed stack")
+        yield make_table(make_titles(("Gate", "Result", "What was measured")), rows, "framed stack")
 
 
 def _metrics(view: RunView) -> Iterator[str]:
@@ -353,7 +358,7 @@ def _metrics(view: RunView) -> Iterator[str]:
         if name not in gates
     ]
     if cells:
-        yield _table(Table(("Metric", "Result", "Value", "Threshold"), cells), "Metrics")
+        yield make_wide_table(Table(("Metric", "Result", "Value", "Threshold"), cells), "Metrics")
 
 
 def _figures(view: RunView) -> Pairs:
@@ -369,7 +374,7 @@ def _figures(view: RunView) -> Pairs:
 def _usage(view: RunView) -> Iterator[str]:
     yield from _pairs(view.usage_figures)
     if models := view.usage_by_model:
-        yield _table(models, "Usage by model")
+        yield make_wide_table(models, "Usage by model")
 
 
 def _badge(status: str) -> str:
@@ -383,33 +388,6 @@ def _list(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _pairs(pairs: Pairs) -> Iterator[str]:
-    rows = [_row(escape_text(name), element("td", escape_text(value))) for name, value in pairs]
+    rows = [make_row(escape_text(name), element("td", escape_text(value))) for name, value in pairs]
     if rows:
         yield element("table", element("tbody", *rows), class_="framed pairs")
-
-
-def _table(table: Table, name: str) -> str:
-    """Return a table that may be too wide for a screen, and is then scrolled by itself."""
-    rows = [
-        _row(
-            escape_text(one_line(first)),
-            *(element("td", escape_text(one_line(cell)), class_="number") for cell in rest),
-        )
-        for first, *rest in table.lines
-    ]
-    numbers = range(1, len(table.titles))
-    inner = make_table(_titles(table.titles, numbers=numbers), rows, "framed")
-    return element("div", inner, class_="scroll", role="region", aria_label=name, tabindex="0")
-
-
-def _row(first: str, *cells: str, **attributes: str | None) -> str:
-    """Return a row of a table; `first` is the HTML of its heading."""
-    return element("tr", element("th", first, scope="row"), *cells, **attributes)
-
-
-def _titles(titles: Iterable[str], numbers: Iterable[int] = ()) -> list[str]:
-    right = set(numbers)
-    return [
-        element("th", escape_text(title), scope="col", class_="number" if i in right else None)
-        for i, title in enumerate(titles)
-    ]

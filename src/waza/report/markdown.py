@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from waza.kit.share import decimal, percent
@@ -11,11 +11,13 @@ from waza.kit.text import shorten_middle
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.reporter import Reporter
 from waza.report.rows import RunRow
+from waza.report.section import Draw, Part, Table
 from waza.report.view import InvocationView, RunView
-from waza.report.words import duration, one_line, status_mark
+from waza.report.words import Write, duration, one_line, status_mark
 from waza.results.invocation import InvocationResults
 from waza.results.verdict import RunVerdict
 
+_LONGEST_LINE = 2_000  # characters
 _PUNCTUATION = re.compile(r"[\\`*_\[\]|~#!$]")
 _CALLS = re.compile("[@#]")  # GitHub makes links and notifications of @name and #12, escaped or not
 _WORD_JOINER = "\u2060"
@@ -50,6 +52,30 @@ def code(value: str, limit: int = 500) -> str:
     ticks = "`" * (max((len(run) for run in _TICKS.findall(plain)), default=0) + 1)
     pad = " " if plain[0] in "` " or plain[-1] in "` " else ""
     return f"{ticks}{pad}{plain}{pad}{ticks}"
+
+
+def make_markdown_draw(out: Write) -> Draw:
+    """Return what draws sections as chapters of a Markdown document: lines as list items, and tables."""
+
+    def draw(title: str, parts: Sequence[Part]) -> None:
+        if parts:
+            out(f"\n## {text(title.capitalize())}")
+        listing = False
+        for part in parts:
+            if isinstance(part, Table):
+                out("\n".join(["", *table_lines(part), ""]))
+            elif part:
+                out(f"- {text(part, _LONGEST_LINE)}" if listing else f"\n- {text(part, _LONGEST_LINE)}")
+            listing = not isinstance(part, Table)
+
+    return draw
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    """Yield a table; its first column is left-aligned, others right."""
+    yield f"| {' | '.join(map(text, table.titles))} |"
+    yield f"|---|{'---:|' * (len(table.titles) - 1)}"
+    yield from (f"| {' | '.join(map(text, line))} |" for line in table.lines)
 
 
 def document(invocation: InvocationResults) -> str:

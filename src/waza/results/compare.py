@@ -8,7 +8,14 @@ import msgspec
 
 from waza.kit.stats import normalized_gain
 from waza.model.result import SuiteResult, TaskResult, TrialResult, number
+from waza.results.combine import ResultSet, combine_sets
+from waza.results.comparison.comparison import ALPHA, Comparison
+from waza.results.comparison.conclude import Measured, compare_measured
+from waza.results.comparison.measured import measure
+from waza.results.invocation import suite_name
 from waza.results.verdict import verdict_of
+
+Named = tuple[str, SuiteResult]
 
 # The graders that judge which tools an agent took.
 _TOOL_GRADERS = frozenset({"tool_calls", "tool_constraint", "action_sequence"})
@@ -41,6 +48,13 @@ class ToolMetrics(msgspec.Struct, frozen=True, kw_only=True):
     call_count_histogram: dict[str, int]
 
 
+class SuiteComparisons(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several suites: each of the other results against the first, as far as both have the suite."""
+
+    suite: str
+    comparisons: list[Comparison]
+
+
 class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
     """Several results files side by side, in the order given. Deltas are last minus first."""
 
@@ -56,14 +70,34 @@ class SideBySide(msgspec.Struct, frozen=True, kw_only=True):
     duration_delta_ms: int
     tool_metrics: list[ToolMetrics]
     normalized_gain: float
+    comparison: Comparison | msgspec.UnsetType = msgspec.UNSET
+    """Of two results: the second against the first."""
+    comparisons: list[Comparison] | msgspec.UnsetType = msgspec.UNSET
+    """Of more results: each of the others against the first, or against the one that was named."""
+    suites: list[SuiteComparisons] | msgspec.UnsetType = msgspec.UNSET
+    """The same suite by suite, where there are several."""
+
+    @property
+    def all_comparisons(self) -> list[Comparison]:
+        """The comparison, or all of them."""
+        if self.comparison is not msgspec.UNSET:
+            return [self.comparison]
+        return [] if self.comparisons is msgspec.UNSET else self.comparisons
 
 
-def compare(results: Sequence[tuple[str, SuiteResult]]) -> SideBySide:
-    """Compare at least two results, each given with its name; tasks come in order of first appearance."""
+def compare(results: Sequence[Named], *, base: int = 0, alpha: float = ALPHA) -> SideBySide:
+    """Compare at least two results, each given with its name; tasks come in order of first appearance.
+
+    `base` is the place of the result that the others are compared with, `alpha` the chance of a false alarm that is
+    accepted.
+    """
     found = [result for _, result in results]
     scores = [number(result.summary.aggregate_score) for result in found]
     success = [number(result.summary.success_rate) for result in found]
     durations = [result.summary.duration_ms for result in found]
+    measured = [Measured(name, measure(result.tasks)) for name, result in results]
+    others = [one for place, one in enumerate(measured) if place != base]
+    comparisons = compare_measured([(measured[base], other) for other in others], alpha)
     return SideBySide(
         files=[name for name, _ in results],
         models=[result.config.model_id for result in found],
@@ -77,12 +111,41 @@ def compare(results: Sequence[tuple[str, SuiteResult]]) -> SideBySide:
         duration_delta_ms=durations[-1] - durations[0],
         tool_metrics=[_tool_metrics(result.tasks) for result in found],
         normalized_gain=number(normalized_gain(scores[0], scores[-1])),
+        comparison=comparisons[0] if len(comparisons) == 1 else msgspec.UNSET,
+        comparisons=comparisons if len(comparisons) > 1 else msgspec.UNSET,
     )
 
 
-def doubts(results: Sequence[tuple[str, SuiteResult]]) -> Iterator[str]:
-    """Yield a line for each file whose run did not pass, with the reasons, and one where the tasks differ."""
-    for name, result in results:
+def compare_suites(
+    sets: Sequence[ResultSet], *, base: int = 0, alpha: float = ALPHA
+) -> list[SuiteComparisons]:
+    """Compare results suite by suite; p-values are adjusted for all of them together. Nothing of one suite alone."""
+    suites = list(dict.fromkeys(suite_name(result) for one in sets for result in one.results))
+    if len(suites) < 2:
+        return []
+    pairs = [pair for suite in suites for pair in _pairs_of_suite(suite, sets, base)]
+    found = compare_measured(pairs, alpha)
+    each = len(sets) - 1
+    return [
+        SuiteComparisons(suite=suite, comparisons=found[i * each : (i + 1) * each])
+        for i, suite in enumerate(suites)
+    ]
+
+
+def _pairs_of_suite(suite: str, sets: Sequence[ResultSet], base: int) -> list[tuple[Measured, Measured]]:
+    own = [[result for result in one.results if suite_name(result) == suite] for one in sets]
+    held = [ResultSet(one.name, results) for one, results in zip(sets, own, strict=True) if results]
+    tasks = {name: measure(result.tasks) for name, result in combine_sets(held)}
+    measured = [Measured(one.name, tasks.get(one.name, ())) for one in sets]
+    return [(measured[base], other) for place, other in enumerate(measured) if place != base]
+
+
+def doubts(results: Sequence[Named], runs: Sequence[Named] = ()) -> Iterator[str]:
+    """Yield a line for each run that did not pass, with the reasons, and one where the tasks of the results differ.
+
+    `runs` are given where a result is made of several.
+    """
+    for name, result in runs or results:
         verdict = verdict_of(result)
         if not verdict.passed:
             yield f"{name}: {verdict.word}: {'; '.join(verdict.reasons)}"

@@ -27,14 +27,14 @@ class Measured(msgspec.Struct, frozen=True):
     tasks: Sequence[MeasuredTask]
 
 
-def compare_measured(base: Measured, others: Sequence[Measured], alpha: float = ALPHA) -> list[Comparison]:
-    """Compare each of the other results with the first; `alpha` is the chance of a false alarm that is accepted.
+def compare_measured(pairs: Sequence[tuple[Measured, Measured]], alpha: float = ALPHA) -> list[Comparison]:
+    """Compare the second of each pair with the first; `alpha` is the chance of a false alarm that is accepted.
 
-    P-values of scores are adjusted for the number of results. Those of the other metrics are adjusted together, for
-    all results and metrics, so that looking at more figures does not take from what a run is about.
+    P-values of scores are adjusted for the number of pairs. Those of the other metrics are adjusted together, for all
+    pairs and metrics, so that looking at more figures does not take from what a run is about.
     """
-    scores = _adjusted([_compare(base, other, _SCORE, alpha) for other in others])
-    beside = [list(_compare_others(base, other, alpha)) for other in others]
+    scores = _adjusted([_compare(a, b, _SCORE, alpha) for a, b in pairs])
+    beside = [list(_compare_others(a, b, alpha)) for a, b in pairs]
     adjusted = iter(_adjusted([one for own in beside for one in own]))
     return [
         Comparison(
@@ -93,5 +93,4 @@ def _adjusted(found: Sequence[MetricComparison]) -> list[MetricComparison]:
 
 
 def _described(found: MetricComparison, alpha: float) -> MetricComparison:
-    metric = next(one for one in METRICS if one.name == found.metric)
-    return msgspec.structs.replace(found, sentence=describe(found, metric, alpha))
+    return msgspec.structs.replace(found, sentence=describe(found, alpha))

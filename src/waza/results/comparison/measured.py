@@ -65,19 +65,18 @@ class MeasuredTask(msgspec.Struct, frozen=True, kw_only=True):
         return [trial.values[metric] for trial in self.trials if metric in trial.values]
 
 
-def measure(tasks: Iterable[TaskResult], *, suite: str = "") -> list[MeasuredTask]:
-    """Return what was measured of tasks, going through them once; `suite` tells them apart from those of others."""
-    return [_measure(task, f"{suite}: " if suite else "") for task in tasks]
-
-
-def _measure(task: TaskResult, prefix: str) -> MeasuredTask:
-    return MeasuredTask(
-        id=prefix + task.test_id,
-        name=prefix + (task.display_name or task.test_id),
-        group=prefix + task.group if task.group not in ("", UNTAGGED) else "",
-        trials=tuple(_measure_trial(run) for run in task.runs if run.status in ("passed", "failed")),
-        planned=len(task.runs) + task.missing_trials,
-    )
+def measure(tasks: Iterable[TaskResult]) -> list[MeasuredTask]:
+    """Return what was measured of tasks, going through them once."""
+    return [
+        MeasuredTask(
+            id=task.test_id,
+            name=task.display_name or task.test_id,
+            group="" if task.group == UNTAGGED else task.group,
+            trials=tuple(_measure_trial(run) for run in task.runs if run.status in ("passed", "failed")),
+            planned=len(task.runs) + task.missing_trials,
+        )
+        for task in tasks
+    ]
 
 
 def _measure_trial(run: TrialResult) -> MeasuredTrial:

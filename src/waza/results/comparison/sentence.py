@@ -6,81 +6,94 @@ from collections.abc import Iterator
 
 from waza.kit.text import pluralize
 from waza.results.comparison.comparison import MetricComparison
-from waza.results.comparison.measured import ComparedMetric
+from waza.results.comparison.measured import METRICS, ComparedMetric
 from waza.results.comparison.sign_flip import least_p_value
 
-_NOTHING = "no task was measured in both results, so nothing can be said of a difference"
+NAMES = {
+    "score": "Score",
+    "pass_rate": "Trial pass rate",
+    "tokens": "Tokens",
+    "ai_credits": "AI credits",
+    "premium_requests": "Premium requests",
+    "duration_ms": "Duration",
+}
+"""The names of metrics for people."""
+_NOTHING = "No task was measured in both results, so nothing can be said of a difference"
 _UNITS = {"points": ("point", 100.0), "tokens": ("token", 1.0), "credits": ("AI credit", 1.0)}
 _UNITS |= {"requests": ("premium request", 1.0), "ms": ("second", 0.001)}
 
 
-def describe(found: MetricComparison, metric: ComparedMetric, alpha: float) -> str:
+def describe(found: MetricComparison, alpha: float) -> str:
     """Return what can be said of one metric of two results, and why when the data cannot tell.
 
     `alpha` is the chance of a false alarm that is accepted.
     """
     if not found.n or found.mean_difference is None or found.p_value is None or found.p_adjusted is None:
-        return ". ".join([_NOTHING.capitalize(), *_left_out(found)]) + "."
-    words = ("better", "worse") if metric.better == "higher" else ("lower", "higher")
+        return ". ".join([_NOTHING, *_left_out(found)]) + "."
+    words = ("better", "worse") if _metric(found.metric).better == "higher" else ("lower", "higher")
     if found.wins or found.losses:
         counts = f"{found.wins} of {pluralize(found.n, 'task')} {words[0]}, {found.losses} {words[1]}"
     else:
         counts = f"No difference in {pluralize(found.n, 'task')}"
-    first = f"{counts}: {amount(found.mean_difference, metric)}"
+    first = f"{counts}: {amount(found.mean_difference, found.metric)}"
     if found.interval:
-        lower, upper = (_number(bound, metric) for bound in (found.interval.lower, found.interval.upper))
-        first += f", {found.interval.level * 100:g} % interval {lower} to {upper}"
-    first += f"; {_p(found.p_value)}"
+        first += f", {found.interval.level * 100:g} % interval {bounds(found)}"
+    first += f"; {shown_p(found.p_value)}"
     if found.p_adjusted > found.p_value:
-        first += f" ({_p(found.p_adjusted)} for all comparisons together)"
-    return ". ".join([first, *_conclusion(found, metric, alpha), *_left_out(found)]) + "."
+        first += f" ({shown_p(found.p_adjusted)} for all comparisons together)"
+    return ". ".join([first, *_conclusion(found, alpha), *_left_out(found)]) + "."
 
 
-def amount(value: float, metric: ComparedMetric) -> str:
+def amount(value: float, metric: str) -> str:
     """Return a difference with its sign and its unit, such as `+9 points`."""
-    number, word = _number(value, metric), _UNITS[metric.scale][0]
+    number, word = _number(value, metric), _UNITS[_metric(metric).scale][0]
     return f"{number} {word if number in ('+1', '-1') else word + 's'}"
 
 
-def _number(value: float, metric: ComparedMetric) -> str:
-    """Return a difference with its sign: 0 only without a difference, 100 points only for all of it."""
-    scaled = value * _UNITS[metric.scale][1]
-    size = abs(scaled)
-    if size < 1e-9:
-        return "0"
-    if metric.scale == "points" and 99.9 < size < 100 - 1e-7:
-        return f"{scaled / size * 99.9:+.1f}"
-    if size >= 100:
-        return f"{scaled:+,.0f}"
-    return f"{scaled:+.1f}".removesuffix(".0") if size >= 10 else f"{scaled:+.2g}"
+def bounds(found: MetricComparison) -> str:
+    """Return the interval, such as `+2 to +16`; "" without one."""
+    if found.interval is None:
+        return ""
+    return f"{_number(found.interval.lower, found.metric)} to {_number(found.interval.upper, found.metric)}"
 
 
-def _p(value: float) -> str:
+def shown_p(value: float) -> str:
+    """Return a p-value, such as `p = 0.02`; it is 1 only where chance always gives such a difference."""
     if value < 0.001:
         return "p < 0.001"
     text = f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
     return f"p = {'1' if value >= 1 - 1e-9 else '0.99' if text == '1.00' else text}"
 
 
-def _conclusion(found: MetricComparison, metric: ComparedMetric, alpha: float) -> Iterator[str]:
+def _metric(name: str) -> ComparedMetric:
+    return next(one for one in METRICS if one.name == name)
+
+
+def _number(value: float, name: str) -> str:
+    """Return a difference with its sign: 0 only without a difference, 100 points only for all of it."""
+    scale = _metric(name).scale
+    scaled = value * _UNITS[scale][1]
+    size = abs(scaled)
+    if size < 1e-9:
+        return "0"
+    if scale == "points" and 99.9 < size < 100 - 1e-7:
+        return f"{scaled / size * 99.9:+.1f}"
+    if size >= 100:
+        return f"{scaled:+,.0f}"
+    return f"{scaled:+.1f}".removesuffix(".0") if size >= 10 else f"{scaled:+.2g}"
+
+
+def _conclusion(found: MetricComparison, alpha: float) -> Iterator[str]:
     if found.is_significant(alpha):
         yield "That is more than chance explains"
         return
-    lower = metric.better == "lower"
+    lower = _metric(found.metric).better == "lower"
     yield f"The data cannot tell which is {'lower' if lower else 'better'}"
     least = least_p_value(found.clusters)
     if least > alpha:
-        few = f"{found.clusters} {'groups of tasks are' if found.clusters < found.n else 'tasks are'} too few"
-        few = (
-            "one task is too few"
-            if found.n == 1
-            else "one group of tasks is too few"
-            if found.clusters == 1
-            else few
-        )
-        yield f"{few[0].upper()}{few[1:]}: even if all changed alike, {_p(least).replace('=', 'would be')}"
+        yield f"{_few(found)} too few: even if all changed alike, {shown_p(least).replace('=', 'would be')}"
     elif found.smallest_detectable is not None:
-        size = amount(found.smallest_detectable, metric).removeprefix("+")
+        size = amount(found.smallest_detectable, found.metric).removeprefix("+")
         yield f"A true difference of {size} would show four times in five"
 
 

@@ -18,7 +18,7 @@ from waza.results.comparison.measured import measure
 
 
 def compare(a: Measured, b: Measured) -> Comparison:
-    return compare_measured(a, [b])[0]
+    return compare_measured([(a, b)])[0]
 
 
 def changed(better: int, worse: int, same: int, by: float = 0.5) -> Comparison:
@@ -149,7 +149,7 @@ def test_p_values_are_adjusted_over_results_and_over_the_other_metrics():
         )
 
     found = compare_measured(
-        result("A", 0), [result(name, shift) for name, shift in (("B", 0.1), ("C", 0.25), ("D", 0.3))]
+        [(result("A", 0), result(name, shift)) for name, shift in (("B", 0.1), ("C", 0.25), ("D", 0.3))]
     )
     scores = [one.p_value or 0 for one in found]
     assert [one.p_adjusted for one in found] == pytest.approx(
