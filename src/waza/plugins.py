@@ -19,6 +19,12 @@ from waza.graders import TYPES as GRADERS
 from waza.model.capabilities import Capabilities
 from waza.report import TYPES as REPORTERS
 
+# The base class of a group, and the method that its subclasses write; executors have no base class.
+_BASES = {
+    "waza.graders": ("waza.graders.base", "Grader", "grade"),
+    "waza.reporters": ("waza.report.reporter", "Reporter", "report"),
+}
+_EXECUTOR_METHODS = ("start", "works_in", "open", "judge", "aclose")
 TABLES = {"waza.graders": GRADERS, "waza.executors": EXECUTORS, "waza.reporters": REPORTERS}
 
 
@@ -26,7 +32,7 @@ TABLES = {"waza.graders": GRADERS, "waza.executors": EXECUTORS, "waza.reporters"
 def load_class(group: str, name: str) -> Any | None:
     """Return the class of a name in a group (`waza.graders`, `waza.executors`, `waza.reporters`), or None.
 
-    Raises UsageError if a plugin cannot be imported. Import errors of built-in classes propagate.
+    Raises UsageError if a plugin cannot be imported, or is not such a class. Import errors of built-in classes propagate.
     """
     place = TABLES[group].get(name)
     if place:
@@ -35,16 +41,60 @@ def load_class(group: str, name: str) -> Any | None:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=group, name=name):
+        package = f" of the package {entry.dist.name}" if entry.dist else ""
+        what = f"the {group.removeprefix('waza.').removesuffix('s')} {name!r}{package}"
         try:
-            return entry.load()
+            found = entry.load()
         except Exception as error:
             from waza.kit.exception_report import describe_exception
 
-            kind = group.removeprefix("waza.").removesuffix("s")
             raise UsageError(
-                f"the {kind} {name!r} cannot be imported: {describe_exception(error).text}"
+                f"{what} cannot be imported from {entry.value}: {describe_exception(error).text}"
             ) from error
+        if fault := _fault(group, found):
+            raise UsageError(f"{what} cannot be used: {entry.value} {fault}")
+        return found
     return None
+
+
+def _fault(group: str, found: Any) -> str:
+    """Return why something is not a class of a group, or nothing."""
+    if group == "waza.executors":
+        return _executor_fault(found)
+    module, name, method = _BASES[group]
+    base = getattr(import_module(module), name)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        return f"is not a subclass of waza.{name}"
+    if getattr(found, method) is getattr(base, method):
+        return f"has no method {method}"
+    return _field_fault(found) if issubclass(found, msgspec.Struct) else ""
+
+
+def _executor_fault(found: Any) -> str:
+    """Return why something is not the class of an executor, or nothing."""
+    from waza.model.base import Keys
+
+    if not isinstance(found, type):
+        return "is not a class"
+    missing = [name for name in _EXECUTOR_METHODS if not callable(getattr(found, name, None))]
+    if missing:
+        return f"has no method {', '.join(missing)}"
+    options = getattr(found, "Options", Keys)
+    if not (isinstance(options, type) and issubclass(options, Keys)):
+        return "has Options that are not a subclass of waza.Keys"
+    return _field_fault(options)
+
+
+def _field_fault(struct: type) -> str:
+    """Return why the keys of a struct cannot be read from YAML, or nothing."""
+    from waza.kit.decode import find_unreadable_field
+
+    try:
+        key = find_unreadable_field(struct)
+    except NameError as error:
+        return f"has a field whose type is not known at the top of its module: {error}"
+    types = "str, bool, int, float, Any, Literal, structs, and list, tuple, dict[str, ...] and | of these"
+    return f"has the field {key!r} of a type that cannot be read from YAML; use {types}" if key else ""
 
 
 def list_names(group: str) -> list[str]:
@@ -68,7 +118,7 @@ def find_capabilities(executor: str) -> Capabilities | None:
     if not isinstance(declared, Capabilities):
         raise UsageError(
             f"the executor {executor!r} does not declare what it can do; its class {kind.__qualname__} needs "
-            "`capabilities = Capabilities(...)` (waza.model.capabilities)"
+            "`capabilities = waza.Capabilities(...)`"
         )
     try:
         msgspec.convert(msgspec.structs.asdict(declared), Capabilities, strict=True)

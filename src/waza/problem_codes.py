@@ -114,7 +114,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "grader-config": Explanation(
         "The config of a grader is of the right types, but cannot be used as it is.",
-        "Follow the message; docs/checks.md describes the keys of each grader.",
+        "Follow the message; `waza grader show TYPE` describes the keys of a grader.",
         "config: {regex_match: ['(']}",
     ),
     "invalid-lock": Explanation(
@@ -375,7 +375,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "unknown-grader": Explanation(
         "There is no grader type of this name, or no grader of the suite to override.",
-        "Use one of the listed types or names; docs/checks.md describes the graders.",
+        "Use one of the listed types or names; `waza grader show` describes the types.",
         "graders: [{type: regex, ...}], which is type: text with regex_match",
     ),
     "unknown-key": Explanation(

@@ -55,7 +55,8 @@ class GraderPage(msgspec.Struct, frozen=True):
     @property
     def summary(self) -> str:
         """The first sentence of the text."""
-        return self.text.partition("\n")[0].partition(". ")[0].rstrip(".") + "."
+        sentence = self.text.partition("\n")[0].partition(". ")[0].rstrip(".")
+        return sentence and f"{sentence}."
 
 
 def sections_of(

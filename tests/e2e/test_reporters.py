@@ -135,10 +135,13 @@ def test_a_broken_reporter_keeps_no_other_file_from_being_written(tmp_path: Path
                 "junit:PATH, lost:PATH, markdown:PATH or stranger:PATH"
             ),
         ),
-        (["--reporter", "stranger:x"], "the reporter 'stranger' is not a subclass of waza.Reporter"),
+        (
+            ["--reporter", "stranger:x"],
+            "the reporter 'stranger' of the package bell cannot be used: bell:Stranger is not a subclass of waza.Reporter",
+        ),
         (
             ["--reporter", "lost:x"],
-            "the reporter 'lost' cannot be imported: ModuleNotFoundError: No module named 'bell_that_is_lost'",
+            "cannot be imported from bell_that_is_lost:Bell: ModuleNotFoundError: No module named 'bell_that_is_lost'",
         ),
         (
             ["--reporter", "bell", "--json"],

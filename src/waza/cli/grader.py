@@ -81,6 +81,7 @@ def show(name: str | None, *, as_json: bool) -> int:
     from waza.errors import EXIT_OK, UsageError
     from waza.plugins import list_names
     from waza.reference import grader_page
+    from waza.report.words import ERROR, one_line
     from waza.schemas import grader_schema
 
     types = list_names("waza.graders")
@@ -88,7 +89,12 @@ def show(name: str | None, *, as_json: bool) -> int:
         if as_json:
             raise UsageError("--json needs a type; see `waza grader show`")
         width = max(map(len, types))
-        print_line("\n".join(f"{known:{width}}  {grader_page(known).summary}" for known in types))
+        for known in types:
+            try:
+                summary = grader_page(known).summary
+            except UsageError as error:
+                summary = f"{ERROR} {one_line(str(error), 300)}"
+            print_line(f"{known:{width}}  {summary}".rstrip())
         return EXIT_OK
     page = grader_page(name)
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -132,10 +133,16 @@ class Conversation:
 
 
 class Driver(msgspec.Struct):
-    """The means of a conversation. `workspace_fault` returns why the workspace can no longer be graded, or ""."""
+    """The means of a conversation. `workspace_fault` returns why the workspace can no longer be graded, or "".
+
+    `explain_failure` makes the error of a turn of an exception. `measured`: the duration of a turn that its executor
+    leaves out is measured.
+    """
 
     session: Session
     workspace_fault: Callable[[], str]
+    explain_failure: Callable[[Exception], ExecutorError]
+    measured: bool
     limits: Limits
     report_turn: ReportTurn
     warn: Callable[[str], None]
@@ -168,9 +175,10 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
     """Send one prompt. A session that exceeds the limit of the turn is given up after GRACE seconds."""
     driver.report_turn(number, prompt, None)
     limit = driver.limits.turn + GRACE if driver.limits.turn else None
+    started = time.monotonic()
     try:
         async with asyncio.timeout(limit):
-            turn = await driver.session.send(prompt, driver.limits)
+            turn = _checked(await driver.session.send(prompt, driver.limits))
     except TimeoutError:
         seconds = driver.limits.turn
         turn = Turn(
@@ -178,6 +186,9 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
             timed_out=True,
             duration_ms=int(seconds * 1000),
         )
+    if driver.measured and not turn.duration_ms:
+        took = round((time.monotonic() - started) * 1000)
+        turn = msgspec.structs.replace(turn, duration_ms=took)
     if displaced := driver.workspace_fault():
         turn = msgspec.structs.replace(turn, error="; ".join(filter(None, (turn.error, displaced))))
     for warning in turn.warnings:
@@ -186,14 +197,29 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
     return turn
 
 
+def _checked(turn: object) -> Turn:
+    """Return what a session answered, if it is a turn. ExecutorError: it is something else, or made of other types."""
+    if not isinstance(turn, Turn):
+        raise ExecutorError(f"the executor returned {type(turn).__name__}, not a Turn")
+    for name in ("output", "error"):
+        if not isinstance(value := getattr(turn, name), str):
+            raise ExecutorError(f"the executor's Turn has {name}={value!r}, which is not a text")
+    if not isinstance(turn.usage, Usage | None):
+        raise ExecutorError(f"the executor's Turn has usage={turn.usage!r}, which is not a Usage")
+    if not all(isinstance(event, Event) for event in turn.events):
+        raise ExecutorError("the executor's Turn has events that are not of the class Event")
+    return turn
+
+
 async def _send_next(conversation: Conversation, driver: Driver, prompt: str, what: str) -> bool:
     """Send a later prompt; return whether the conversation may continue."""
     try:
         turn = await _send(driver, conversation.turns + 1, prompt)
-    except ExecutorError as error:
+    except Exception as error:  # noqa: BLE001 - executors are other people's code: the turns before are kept
+        reason = str(driver.explain_failure(error))
         conversation.outside = conversation.outside or is_outside(error)
-        conversation.broke = str(error)
-        conversation.fail_turn(str(error), what)
+        conversation.broke = reason
+        conversation.fail_turn(reason, what)
         return False
     if turn.error:
         conversation.broke = turn.error

@@ -26,11 +26,16 @@ class StartedExecutor(msgspec.Struct, frozen=True):
     executor: Executor
     relay: Relay | None = None
 
-    async def aclose(self) -> None:
-        """Stop both."""
-        await self.executor.aclose()
-        if self.relay is not None:
-            await self.relay.aclose()
+    async def aclose(self) -> str:
+        """Stop both. Return what the executor broke with, or nothing: what was run stays."""
+        try:
+            await self.executor.aclose()
+        except Exception as error:  # noqa: BLE001 - executors are other people's code
+            return f"the executor broke when it was stopped: {describe_exception(error).text}"
+        finally:
+            if self.relay is not None:
+                await self.relay.aclose()
+        return ""
 
 
 async def start_executor(suite: Suite, model: str, project: Project) -> StartedExecutor:
@@ -41,15 +46,17 @@ async def start_executor(suite: Suite, model: str, project: Project) -> StartedE
         executor = make_executor(suite, model, project, relay)
         await executor.start()
     except BaseException as error:
+        fault = ""
         if executor is not None:
-            await executor.aclose()
-        if relay is not None:
+            fault = await StartedExecutor(executor, relay).aclose()
+        elif relay is not None:
             await relay.aclose()
+        also = f"; {fault}" if fault else ""
         if isinstance(error, ExecutorError):
-            raise RunError(str(error)) from error
+            raise RunError(f"{error}{also}") from error
         if isinstance(error, Exception) and not isinstance(error, WazaError | OSError):
             name = suite.file.config.executor
-            raise RunError(f"the executor {name} broke: {describe_exception(error).text}") from error
+            raise RunError(f"the executor {name} broke: {describe_exception(error).text}{also}") from error
         raise
     return StartedExecutor(executor, relay)
 

@@ -112,7 +112,10 @@ class _Session:
 
     def __init__(self, suite: Suite, recorded: SuiteResult, project: Project, workspace: Path | None) -> None:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
-        self.executor: Executor = make_executor(suite, recorded.config.model_id, project)
+        # Only judges are asked here: an executor without one is not even made.
+        self.executor: Executor | None = None
+        if suite.capabilities.judge:
+            self.executor = make_executor(suite, recorded.config.model_id, project)
         self.shared = SharedResources()
         self.shared.get(TamperCheck).record(suite)
         self.redactor = make_redactor(suite, project)
@@ -129,13 +132,15 @@ class _Session:
     async def grade(self, pairs: Sequence[tuple[Task, TaskResult]]) -> list[TaskResult]:
         """Grade tasks with their recorded trials."""
         try:
-            await self.executor.start()
+            if self.executor is not None:
+                await self.executor.start()
             return [await self._task(task, old) for task, old in pairs]
         except ExecutorError as error:
             raise RunError(str(error)) from error
         finally:
             await self.shared.aclose()
-            await self.executor.aclose()
+            if self.executor is not None:
+                await self.executor.aclose()
 
     async def _task(self, task: Task, old: TaskResult) -> TaskResult:
         trials = [await self._grade_trial(task, trial) for trial in old.runs]
@@ -161,7 +166,9 @@ class _Session:
             task, result, self.workspace, self._baseline_output(task.id, result.run_number)
         )
         helpers = msgspec.structs.replace(
-            self.helpers, judge=self.executor.judge(attempt), turn_timeout=task.timeout
+            self.helpers,
+            judge=self.executor.judge(attempt) if self.executor else None,
+            turn_timeout=task.timeout,
         )
         graded = await grade_observation(
             self.suite, attempt, observation, helpers, self._runnable(task.graders)

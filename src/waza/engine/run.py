@@ -329,6 +329,7 @@ class _Run:
     async def _close(self) -> None:
         """Close what belongs to this run alone, and warn of what could not be removed."""
         await self.shared.aclose()
-        await self.executor.aclose()
+        if fault := await self.executor.aclose():
+            self.emit(Warned(message=fault))
         for message in await self.tempdir.close():
             self.emit(Warned(message=message))

@@ -233,6 +233,8 @@ async def _run_in_workspace(
                 driver = Driver(
                     session=session,
                     workspace_fault=grading_context.workspace_fault,
+                    explain_failure=lambda error: explain_failure(context, task, error),
+                    measured=not context.plan.suite.capabilities.scripted,
                     limits=turn_limits(context, task),
                     report_turn=_turn_reporter(context, task),
                     warn=lambda message: context.emit(Warned(message=f"{task.name}: {message}")),

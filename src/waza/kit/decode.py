@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -113,6 +114,29 @@ def fields_of(struct: type) -> tuple[Field, ...]:
         for item in msgspec.structs.fields(struct)
         if not item.name.startswith("_")
     )
+
+
+def find_unreadable_field(struct: type) -> str:
+    """Return the first key of a struct, or of one in it, whose type Decoder cannot read; empty: it can read all."""
+    return next((field.key for field in fields_of(struct) if not _is_readable(field.type, (struct,))), "")
+
+
+def _is_readable(wanted: Any, above: tuple[type, ...]) -> bool:
+    origin, args = get_origin(wanted), get_args(wanted)
+    if origin is Annotated:
+        return _is_readable(args[0], above)
+    if origin is Literal or wanted in (Any, object, types.NoneType):
+        return True
+    if origin in (Union, types.UnionType, list):
+        return all(_is_readable(part, above) for part in args)
+    if origin is tuple:
+        return all(part is Ellipsis or _is_readable(part, above) for part in args)
+    if origin is dict:
+        return args[0] is str and _is_readable(args[1], above)
+    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+        fields = () if wanted in above else fields_of(wanted)
+        return all(_is_readable(field.type, (*above, wanted)) for field in fields)
+    return wanted in TYPE_NAMES
 
 
 class Decoder:
@@ -296,9 +320,18 @@ class Decoder:
 
     def _text(self, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
         text = "" if node.value is None else node.text
-        if meta is not None and meta.min_length is not None and len(text.strip()) < meta.min_length:
-            return self.add_error("invalid-value", node, path, "must not be empty")
-        return text
+        if meta is None:
+            return text
+        least, most = meta.min_length, meta.max_length
+        if least is not None and len(text.strip()) < least:
+            fault = "must not be empty" if least == 1 else f"must have at least {least} characters"
+        elif most is not None and len(text) > most:
+            fault = f"has {len(text)} characters, but must have at most {most}"
+        elif meta.pattern is not None and not re.search(meta.pattern, text):
+            fault = f"must match the pattern {meta.pattern}"
+        else:
+            return text
+        return self.add_error("invalid-value", node, path, fault)
 
     def _check_limits(self, value: float, node: yaml.Scalar, path: KeyPath, meta: Any) -> Any:
         limit = broken_limit(value, meta) if meta is not None else ""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 MAX_TRACEBACK = 16_000  # characters of a traceback, whose end counts
 _OURS = (str(Path(__file__).parents[1]) + os.sep, "<frozen importlib")
+_STANDARD = str(Path(os.__file__).parent) + os.sep
 
 
 class SourceLocation(NamedTuple):
@@ -43,7 +44,8 @@ class ExceptionReport(NamedTuple):
 def describe_exception(error: BaseException, folder: str = "") -> ExceptionReport:
     """Return a report on an exception that user code raised.
 
-    The place is the last one in `folder`, where that is given and has one, else the last one that is not ours.
+    The place is the last one in `folder`, where that is given and has one, else the last one that is neither ours nor
+    in the standard library, else the last one that is not ours.
     """
     frames = traceback.extract_tb(error.__traceback__)
     shown = traceback.TracebackException.from_exception(error)
@@ -51,9 +53,17 @@ def describe_exception(error: BaseException, folder: str = "") -> ExceptionRepor
     shown.stack = traceback.StackSummary.from_list(theirs or frames[-1:])
     places = [place for place in _places(error) if not place.file.startswith(_OURS)]
     inside = [place for place in places if folder and place.file.startswith(folder + os.sep)]
+    theirs_alone = [place for place in places if not _is_standard(place.file)]
     return ExceptionReport(
-        error, next(reversed(inside or places), None), "".join(shown.format())[-MAX_TRACEBACK:]
+        error,
+        next(reversed(inside or theirs_alone or places), None),
+        "".join(shown.format())[-MAX_TRACEBACK:],
     )
+
+
+def _is_standard(file: str) -> bool:
+    """Return whether a file is of the standard library, whose directory may hold that of installed packages."""
+    return file.startswith(_STANDARD) and not {"site-packages", "dist-packages"} & {*Path(file).parts}
 
 
 def _places(error: BaseException) -> list[SourceLocation]:

@@ -22,7 +22,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `did you mean 'x'?`, or the list of the known names where none is similar."""
     names = sorted(known)
     guess = nearest_name(name, names)
-    return f"did you mean {guess!r}?" if guess else f"known: {', '.join(names)}"
+    return f"did you mean {guess!r}?" if guess else f"known: {', '.join(names) or 'none'}"
 
 
 def number_names(name: str, separator: str = "-") -> Iterator[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.errors import UsageError
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit.decode import Decoder, Document
 from waza.plugins import list_names, load_class
@@ -18,7 +19,10 @@ def read_preset(preset: Preset, fixtures: Path) -> tuple[Grader | None, list[Con
 
     `fixtures` is the suite's fixtures directory. Raises ModuleError for a type that there is not.
     """
-    kind = load_class("waza.graders", preset.type)
+    try:
+        kind = load_class("waza.graders", preset.type)
+    except UsageError as error:
+        raise ModuleError(str(error)) from error
     if kind is None:
         known = ", ".join(list_names("waza.graders"))
         raise ModuleError(f"its preset is of type {preset.type!r}, which there is not; types: {known}")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
+from waza.errors import UsageError
+from waza.graders import TYPES
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import yaml
 from waza.kit.decode import Decoder, Document, format_path
+from waza.kit.exception_report import describe_exception
 from waza.kit.names import did_you_mean, nearest_name
 from waza.kit.template import has_references
 from waza.model.suite import GraderEntry
@@ -95,9 +99,28 @@ def check_names(scope: Scope, entries: Sequence[GraderEntry], inherited: Iterabl
             taken[name] = format_path((*scope.path, i))
 
 
+@contextmanager
+def reported_faults(scope: Scope, kind: str) -> Iterator[None]:
+    """Report it at its type if a grader of another package breaks while it is built."""
+    try:
+        yield
+    except Exception as error:
+        if kind in TYPES:
+            raise
+        fault = describe_exception(error).text
+        message = f"the grader type {kind!r} broke when its config was checked: {fault}"
+        scope.child("type").error("grader-config", message, "mend the package that brings it")
+
+
 def _build(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
     if entry.ref:
         return _build_from_ref(scope, entry)
+    with reported_faults(scope, entry.type):
+        return _build_from_config(scope, entry)
+    return None
+
+
+def _build_from_config(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
     kind = None if scope.child("type").is_blank else _find_class(scope, entry)
     if kind is None or scope.child("config").is_blank:
         return None
@@ -179,7 +202,11 @@ def _find_class(scope: Scope, entry: GraderEntry) -> type[Grader] | None:
             "missing-key", "the grader has no 'type'", f"types: {', '.join(plugin_names('waza.graders'))}"
         )
         return None
-    kind = load_plugin("waza.graders", entry.type)
+    try:
+        kind = load_plugin("waza.graders", entry.type)
+    except UsageError as error:
+        scope.child("type").error("unknown-grader", str(error))
+        return None
     if kind is None:
         known = plugin_names("waza.graders")
         meant = nearest_name(entry.type, known)

@@ -10,8 +10,9 @@ import msgspec
 from waza.errors import SuiteError, UsageError
 from waza.executors import SHORT, TYPES, parse_executor
 from waza.kit import yaml
-from waza.kit.decode import Decoder
+from waza.kit.decode import Decoder, UnknownKeyAdvice, fields_of
 from waza.kit.names import did_you_mean
+from waza.model.base import Keys
 from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
 from waza.model.suite import Config, SuiteFile
@@ -256,8 +257,10 @@ def _check_executor(loading: Loading, config: Config) -> None:
         kind = load_plugin("waza.executors", config.executor)
     except ModuleNotFoundError:
         return  # an extra is missing, which is reported when it is to be started
-    if options := getattr(kind, "Options", None):
-        _check_options(loading, config, options)
+    except UsageError:
+        return  # `_capabilities` has reported it
+    if kind is not None:
+        _check_options(loading, config, getattr(kind, "Options", Keys))
 
 
 def _check_options(loading: Loading, config: Config, options: type) -> None:
@@ -266,8 +269,12 @@ def _check_options(loading: Loading, config: Config, options: type) -> None:
         try:
             msgspec.convert(config.executor_options, options)
         except msgspec.ValidationError as error:
-            short = SHORT.get(config.executor, "OPTION").upper()
-            hint = f"write --executor {config.executor}:{short}"
+            short = SHORT.get(config.executor)
+            hint = (
+                f"write --executor {config.executor}:{short.upper()}"
+                if short
+                else "name the executor and its options in config of the suite"
+            )
             loading.problems.append(
                 Problem(code="invalid-value", file="--executor", message=str(error), hint=hint)
             )
@@ -277,9 +284,28 @@ def _check_options(loading: Loading, config: Config, options: type) -> None:
     if node is None:
         place = at(loading.document, "config", "executor")
         node = yaml.Mapping({}, {}, place.line, place.column)
-    decoder = Decoder(loading.document, loading.keys.of(loading.document, SuiteFile))
-    decoder.read(options, node, scope.path)
+    known = loading.keys.of(loading.document, SuiteFile)
+
+    def unknown(struct: type, key: str, path: tuple[str | int, ...]) -> UnknownKeyAdvice:
+        """Refuse unknown options, but those of a newer version of the format."""
+        advice = known(struct, key, path)
+        return advice if loading.keys.newer else UnknownKeyAdvice("error", advice.hint)
+
+    decoder = Decoder(loading.document, unknown)
+    read = decoder.read(options, node, scope.path)
     loading.problems.extend(decoder.problems)
+    if read is not None:
+        _keep_options(loading, config, options, read)
+
+
+def _keep_options(loading: Loading, config: Config, options: type, read: Keys) -> None:
+    """Keep the options as they were read: a number for a text is a text, and unknown ones are left out."""
+    written = {field.key for field in fields_of(options)} & config.executor_options.keys()
+    plain = msgspec.to_builtins(read, str_keys=True)
+    kept = {key: plain[key] for key in config.executor_options if key in written}
+    loading.file = msgspec.structs.replace(
+        loading.file, config=msgspec.structs.replace(config, executor_options=kept)
+    )
 
 
 def _check_config(loading: Loading, config: Config) -> None:
@@ -298,7 +324,22 @@ def _check_config(loading: Loading, config: Config) -> None:
     if config.mcp_servers:
         loading.at("config", "mcp_servers").require("mcp", lenient=True)
         loading.file = msgspec.structs.replace(
-            loading.file, config=msgspec.structs.replace(config, mcp_servers=check_servers(loading))
+            loading.file,
+            config=msgspec.structs.replace(loading.file.config, mcp_servers=check_servers(loading)),
+        )
+    distinct = sorted({*loading.request.models})
+    if len(distinct) > 1 and not (loading.capabilities.models or loading.capabilities.scripted):
+        message = (
+            f"the executor {config.executor!r} does not choose the model, so the agent is the same for each"
+        )
+        loading.problems.append(
+            Problem(
+                code="no-effect",
+                file="--model",
+                message=message,
+                hint="do not compare them",
+                severity="warning",
+            )
         )
     twins = sorted({model for model in loading.request.models if loading.request.models.count(model) > 1})
     for model in twins:

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from waza.errors import UsageError
 from waza.kit import yaml
 from waza.kit.decode import Document, UnknownKeyAdvice, UnknownKeyHandler, fields_of, struct_keys
 from waza.kit.names import did_you_mean, nearest_name
@@ -146,7 +147,7 @@ class _Elsewhere:
         """Say where a key belongs that is known elsewhere, or nothing."""
         if struct is GraderEntry:
             kind = child(self.document.root, *path[:-1], "type")
-            grader = load_plugin("waza.graders", kind.text) if isinstance(kind, yaml.Scalar) else None
+            grader = _grader_class(kind.text) if isinstance(kind, yaml.Scalar) else None
             if grader is not None and key in {field.key for field in fields_of(grader)}:
                 return "it belongs under 'config:' of this grader"
             return ""
@@ -161,6 +162,13 @@ class _Elsewhere:
             return f"it belongs {_describe_levels(plain or own)}"
         plain = [level for level in others if not _in_grader(level)]
         return f"it belongs in {other_name}, {_describe_levels(plain or others)}" if others else ""
+
+
+def _grader_class(name: str) -> type | None:
+    try:
+        return load_plugin("waza.graders", name)
+    except UsageError:
+        return None  # reported where the grader is built
 
 
 _OTHER: dict[type, tuple[type, str]] = {

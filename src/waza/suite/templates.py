@@ -17,8 +17,9 @@ from waza.model.task import Expected, Task
 from waza.model.verdict import BuiltGrader
 from waza.suite.checks import check_expected
 from waza.suite.digest import digest_with_graders
+from waza.suite.graders import reported_faults
 from waza.suite.inputs import check_templates, iter_texts
-from waza.suite.loading import Loading, Scope
+from waza.suite.loading import Loading, Scope, Template
 
 
 def fill_graders(loading: Loading, task: Task) -> Task:
@@ -66,7 +67,16 @@ def _fill_grader(loading: Loading, task: Task, built: BuiltGrader) -> BuiltGrade
     if len(loading.errors()) > found:
         loading.templates[id(built)] = None  # so that it is reported once
         return None
-    grader = built.grader.fill_variables(variables)
+    with reported_faults(template.scope, built.spec.type):
+        return _fill(task, built, built.grader, template)
+    loading.templates[id(built)] = None
+    return None
+
+
+def _fill(task: Task, built: BuiltGrader, grader: Grader, template: Template) -> BuiltGrader | None:
+    """Return a grader filled in with the variables of a task and checked, None after a mistake."""
+    variables, config = _variables(task), template.scope.child("config")
+    grader = grader.fill_variables(variables)
     usable = True
     findings = list(grader.check(template.around))
     noted = {finding.path for finding in findings}

@@ -45,7 +45,7 @@ CASES: list[Case] = [
     ),
     case(
         "an unknown reporter",
-        "Error: there is no reporter 'html'; use json, json:PATH, junit:PATH or markdown:PATH",
+        "Error: there is no reporter 'html'; use json, json:PATH, junit:PATH or markdown:PATH, or install the package that brings it",
         args=["--reporter", "html:x"],
     ),
     case(

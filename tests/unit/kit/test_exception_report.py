@@ -35,12 +35,24 @@ def test_the_last_line_of_theirs_is_the_place(tmp_path: Path):
 
 
 def test_a_line_of_their_folder_is_preferred(tmp_path: Path):
-    write_tree(tmp_path, {"mine/a.py": "import json\n\njson.loads('{')\n"})
-    assert "json/decoder.py" in (fault := raised(tmp_path / "mine" / "a.py")).text.replace("\\", "/")
+    theirs = (
+        "import importlib.util\nspec = importlib.util.spec_from_file_location('b', __file__[:-9] + 'b.py')\n"
+        "spec.loader.exec_module(importlib.util.module_from_spec(spec))\n"
+    )
+    write_tree(tmp_path, {"mine/a.py": theirs, "b.py": "1 / 0\n"})
+    assert str(tmp_path / "b.py") in (fault := raised(tmp_path / "mine" / "a.py")).text
     own = raised(tmp_path / "mine" / "a.py", tmp_path / "mine").place
     assert own
-    assert (Path(own.file).name, own.line, own.code) == ("a.py", 3, "json.loads('{')")
-    assert "json.loads('{')" in fault.traceback
+    assert (Path(own.file).name, own.line) == ("a.py", 3)
+    assert "1 / 0" in fault.traceback
+
+
+def test_a_line_of_theirs_is_preferred_to_one_of_the_standard_library(tmp_path: Path):
+    write_tree(tmp_path, {"a.py": "import json\n\njson.loads('{')\n"})
+    fault = raised(tmp_path / "a.py")
+    assert fault.place
+    assert fault.place[:2] == (str(tmp_path / "a.py"), 3)
+    assert "decoder.py" in fault.traceback
 
 
 def test_a_mistake_of_syntax_is_where_it_is(tmp_path: Path):
