@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import click
+import msgspec
 
+import waza
 from waza.cli.app import COMMANDS, cli
 from waza.graders import TYPES
-from waza.kit.field_docs import constant_docs
+from waza.kit.field_docs import constant_docs, field_docs
 from waza.model.base import Keys
 from waza.model.loaded import ProjectFile, TriggerTests
 from waza.model.mock import MockBlock, SuiteMockBlock
@@ -90,6 +96,64 @@ FORMATS: Sequence[tuple[str, str, str, Mapping[type, str]]] = (
         {SuiteResult: ""},
     ),
 )
+
+# What `waza` exports, by what it is for. Structs of files are on the pages of these.
+EXPORTS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "Running suites": (
+        "",
+        ("load", "run", "arun", "Listener", "Suite", "Config", "Task", "Problem"),
+    ),
+    "Graders": (
+        "[A grader in a package](../extending/grader.md) shows how they are used.",
+        (
+            "Grader", "GraderLocation", "ConfigMistake", "ExactName", "Observation", "Verdict", "Helpers", "SharedResources",
+        ),
+    ),
+    "Judges": (
+        "What graders ask, and what executors with the capability `judge` offer.",
+        ("Judge", "Interview", "JudgeQuestion", "Tool", "JudgeAnswer", "JudgeToolCall", "JudgeSession"),
+    ),
+    "Executors": (
+        "[An executor in a package](../extending/executor.md) shows how they are used.",
+        (
+            "Executor", "Session", "Capabilities", "Setup", "Keys", "Provider", "Attempt", "AttemptWorkspace", "Resource",
+            "Instruction", "Limits", "Turn",
+        ),
+    ),
+    "What is seen of an agent": (
+        "Parts of a `Turn` and of an `Observation`.",
+        (
+            "Event", "ToolEvent", "SkillInvocation", "CommandInvocation", "WrittenFile", "Denial", "Usage", "ModelUsage",
+        ),
+    ),
+    "Reporters": (
+        "[A reporter in a package](../extending/reporter.md) shows how they are used.",
+        ("Reporter", "InvocationResults", "Outcome", "NotStarted", "RunVerdict"),
+    ),
+    "Results": (
+        "Their fields are the keys of [results files](results.md).",
+        ("SuiteResult", "Summary", "TaskResult", "TrialResult", "Validation", "CheckpointRecord"),
+    ),
+    "Errors": (
+        "",
+        (
+            "WazaError", "UsageError", "SuiteError", "RunError", "GraderError", "ExecutorError", "OutsideError",
+        ),
+    ),
+    "Events of a run": (
+        "What a `Listener` gets.",
+        (
+            "RunEvent", "SuiteStarted", "TaskStarted", "TrialStarted", "PromptSent", "ResponseSeen", "CheckpointGraded",
+            "AttemptRetried", "ExecutorFailed", "TrialFinished", "TaskFinished", "HookRan", "Warned", "SuiteStopped",
+            "SuiteFinished",
+        ),
+    ),
+}  # fmt: skip
+_ALIASES = {"Listener": "A function that gets each `RunEvent`."}
+# Classes that are described elsewhere, or of which packages need no field.
+_WITHOUT_FIELDS = {
+    "Suite", "Config", "Task", "SuiteResult", "Summary", "TaskResult", "TrialResult", "Validation", "CheckpointRecord",
+}  # fmt: skip
 
 READ = {
     "General": {
@@ -187,6 +251,7 @@ def all_pages() -> Iterator[tuple[str, str]]:
     yield "graders/README.md", graders()
     for name in TYPES:
         yield f"graders/{name}.md", grader(name)
+    yield "python.md", python()
     yield "command-line.md", command_line()
     yield "environment.md", environment()
     yield "exit-codes.md", exit_codes()
@@ -200,6 +265,10 @@ def index() -> str:
         (
             "[Graders](graders/README.md)",
             "The types of graders, with the keys of their `config` and an example each",
+        ),
+        (
+            "[Python](python.md)",
+            "What can be imported from `waza`: the library, and what packages of graders, executors and reporters use",
         ),
         ("[Command line](command-line.md)", "Every command with its options"),
         ("[Environment variables](environment.md)", "What waza reads, and what it sets for programs"),
@@ -283,6 +352,91 @@ def grader(name: str) -> str:
         f"```yaml\n{page.example}```",
     ]
     return "\n\n".join(parts)
+
+
+def python() -> str:
+    """Return what can be imported from `waza`."""
+    parts = [
+        "# Python",
+        "What can be imported from `waza`. Nothing else is meant for other packages. A field without a default must be given.",
+    ]
+    for title, (text, names) in EXPORTS.items():
+        parts += [f"## {title}", text]
+        for name in names:
+            parts += exported(name, getattr(waza, name))
+    return "\n\n".join(part for part in parts if part)
+
+
+def exported(name: str, value: Any) -> Iterator[str]:
+    """Yield the heading of an export, what it is, its fields, and its methods."""
+    if not isinstance(value, type):
+        plain = inspect.isfunction(value)
+        yield f"### `{name}{_signature(value) if plain else ''}`"
+        yield cleandoc(value.__doc__ or "") if plain else _ALIASES[name]
+        return
+    yield f"### `{name}`"
+    yield cleandoc(value.__doc__ or "")
+    if name in _WITHOUT_FIELDS:
+        return
+    if rows := list(_fields(value)):
+        yield table(("Field", "Type", "Default", "Meaning"), rows)
+    methods = [
+        (
+            f"`{key}{'' if isinstance(member, property) else _signature(inspect.unwrap(getattr(value, key)))}`",
+            _doc(member),
+        )
+        for key, member in vars(value).items()
+        if not key.startswith("_") and isinstance(member, FunctionType | property | classmethod)
+    ]
+    if methods:
+        yield table(("Method or property", "Meaning"), methods)
+
+
+def _fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the fields of a class that has docstrings for them: name, type, default, meaning."""
+    docs = field_docs(kind)
+    fields = (
+        {field.name: field for field in msgspec.structs.fields(kind)}
+        if issubclass(kind, msgspec.Struct)
+        else {}
+    )
+    written_types: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        written_types |= vars(base).get("__annotations__", {})
+    for name, written in written_types.items():
+        if name in docs and not name.startswith("_"):
+            field = fields.get(name)
+            shown = field_default(field) if field else repr(getattr(kind, name))
+            yield f"`{name}`", f"`{written}`", shown and f"`{shown}`", docs[name]
+
+
+def field_default(field: msgspec.structs.FieldInfo) -> str:
+    """Return the default of a field as Python writes it; empty: it has none."""
+    if field.default is not msgspec.NODEFAULT:
+        return "Path()" if isinstance(field.default, Path) else repr(field.default)
+    factory = field.default_factory
+    return "" if factory is msgspec.NODEFAULT else f"{factory.__name__}()"
+
+
+def _signature(function: Any) -> str:
+    """Return the parameters of a function, with their types as they are written."""
+    signature = inspect.signature(function)
+    shown, named = [], False
+    for name, one in signature.parameters.items():
+        if name in ("self", "cls"):
+            continue
+        if one.kind is one.KEYWORD_ONLY and not named:
+            shown, named = [*shown, "*"], True
+        default = "" if one.default is one.empty else f" = {one.default!r}"
+        stars = "*" if one.kind is one.VAR_POSITIONAL else ""
+        shown.append(f"{stars}{name}: {one.annotation}{default}")
+    result = signature.return_annotation
+    return f"({', '.join(shown)}) -> {result}"
+
+
+def _doc(member: Any) -> str:
+    found = member.__func__ if isinstance(member, classmethod) else member
+    return " ".join((found.__doc__ or "").split())
 
 
 def command_line() -> str:

@@ -28,3 +28,8 @@ def test_the_reference_has_every_variable_of_the_program():
                 used |= {node.value} if re.fullmatch("WAZA_[A-Z_]+", node.value) else set()
     listed = set(re.findall(r"^\| `(WAZA_[A-Z_]+)`", (PAGES / "environment.md").read_text(), re.MULTILINE))
     assert listed == used
+
+
+def test_the_reference_has_everything_that_can_be_imported():
+    listed = re.findall(r"^### `([A-Za-z]+)", (PAGES / "python.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted({*waza.__all__} - {"__version__"})

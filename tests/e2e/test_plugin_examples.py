@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.support.packages import install_package
-from tests.support.program import Ended, waza, write_tree
+from tests.support.program import Ended, mock_suite, waza, write_tree
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = ROOT / "examples" / "plugins"
@@ -75,6 +76,30 @@ def test_the_reporter_is_installed_and_writes(tmp_path: Path):
         "TAP version 13", "1..3", "ok 1 - two-tasks: polite", "not ok 2 - two-tasks: rude # failed",
     ]  # fmt: skip
     assert (ended.cwd / "results.tap").read_text().splitlines()[4].startswith("not ok 3 - verdict # ")
+
+
+@pytest.mark.parametrize(("script", "passed"), [("pass", True), ("fail", False)])
+def test_the_grader_of_the_page_that_asks_a_judge_gets_its_answer(
+    tmp_path: Path, script: str, *, passed: bool
+):
+    page = (PAGES / "grader.md").read_text(encoding="utf-8")
+    (code,) = (one for one in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "JudgeQuestion(" in one)
+    package = write_tree(
+        tmp_path / "package",
+        {
+            "judged.py": code,
+            "judged-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: judged\nVersion: 1.0\n",
+            "judged-1.0.dist-info/entry_points.txt": "[waza.graders]\nplausible = judged:Plausible\n",
+        },
+    )
+    task = f"{{inputs: {{prompt: p}}, mock: {{judge: {{g: [{{{script}: for a reason}}]}}}}}}"
+    suite = mock_suite(tmp_path, {"a": task}, "graders: [{type: plausible, name: g}]")
+    path = os.pathsep.join(part for part in (str(package), os.environ.get("PYTHONPATH", "")) if part)
+    ended = waza("run", suite, cwd=tmp_path, env={"PYTHONPATH": path})
+    verdict = ended.results()["tasks"][0]["runs"][0]["validations"]["g"]
+    assert (verdict["passed"], verdict["feedback"]) == (passed, "for a reason")
+    refused = waza("run", suite, "--executor", "command:cat", cwd=tmp_path, env={"PYTHONPATH": path})
+    assert (refused.code, "needs a judge, which the executor 'command' does not" in refused.err) == (2, True)
 
 
 def test_a_page_shows_the_files_of_the_package(kind: str):

@@ -22,16 +22,19 @@ from waza.problem import Code
 
 
 class ConfigMistake(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake in a grader's config: the path of the key, what is wrong, and how to fix it.
-
-    `code` is the kind of the mistake (see `waza.problem_codes`).
-    """
+    """A mistake in a grader's config, which waza reports with its place in the file."""
 
     code: Code = "grader-config"
+    """The kind of mistake: a code that `waza explain` lists."""
     path: tuple[str | int, ...] = ()
+    """The keys and indexes that lead to the value from `config`, such as `("limits", 0)`; empty: the config as
+    a whole."""
     message: str
+    """What is wrong."""
     hint: str = ""
+    """What to do."""
     warning: bool = False
+    """The suite can be run nevertheless."""
 
     @property
     def text(self) -> str:
@@ -43,8 +46,11 @@ class ExactName(msgspec.Struct, frozen=True):
     """A name that is compared case-sensitively, the kind of thing it names, and its path in the config."""
 
     kind: Literal["skill", "tool", "MCP server"]
+    """What it names."""
     text: str
+    """The name."""
     path: tuple[str | int, ...] = ()
+    """Where it is in the config."""
 
 
 def list_exact_names(kind: Literal["skill", "tool"], **lists: list[str]) -> Iterator[ExactName]:
@@ -54,16 +60,17 @@ def list_exact_names(kind: Literal["skill", "tool"], **lists: list[str]) -> Iter
 
 
 class GraderLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a grader is declared: paths in its config are relative to `base`, then to the current directory.
-
-    `fixtures` is the suite's fixtures directory (`--context-dir`). `module` is the directory of a module for graders
-    that come from one; they find no files outside of it. `judge` is whether the suite's executor offers a judge.
-    """
+    """Where a grader is declared, and what there is."""
 
     base: Path = Path()
+    """The directory of the suite; paths in a config are relative to it, then to the current directory."""
     fixtures: Path = Path()
+    """The fixtures of the suite (`--context-dir`)."""
     module: Path | None = None
+    """The directory of the module of a grader from elsewhere, outside of which it finds no files; None for
+    others."""
     judge: bool = True
+    """Whether the executor of the suite has a judge."""
 
     def find(self, path: str) -> Path | None:
         """Return the file or directory of a path in the config, or None if it does not exist."""
@@ -91,18 +98,19 @@ class Grader(Keys, frozen=True, kw_only=True):
     """
 
     strict_keys: ClassVar[bool] = True
-    # The grader reads the workspace: one is created for every task that it grades.
+    """An unknown key of the config is an error."""
     reads_workspace: ClassVar[bool] = False
-    # The grader reads `Observation.files_written`, for which workspaces are hashed.
+    """The grader reads the workspace: one is created for every task that it grades."""
     reads_changes: ClassVar[bool] = False
-    # The grader needs an answer: it is not called for a conversation that broke.
+    """The grader reads `Observation.files_written`, for which workspaces are hashed."""
     needs_answer: ClassVar[bool] = False
-    # The grader changes nothing: it can run at the same time as its neighbours.
+    """The grader needs an answer: it is not called for a conversation that broke."""
     concurrent: ClassVar[bool] = False
-    # The grader still checks something if a variable in its config is empty.
+    """The grader changes nothing: it can run at the same time as its neighbours."""
     accepts_empty_variables: ClassVar[bool] = False
-    # Environment variables with keys of the grader, which are hidden from agents.
+    """The grader still checks something if a variable in its config is empty."""
     secret_variables: ClassVar[tuple[str, ...]] = ()
+    """Environment variables with keys of the grader, which are hidden from agents."""
 
     @property
     def repeatable(self) -> bool:

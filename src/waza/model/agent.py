@@ -26,38 +26,53 @@ READING = ("view", "grep", "rg", "glob")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of one turn, in seconds; 0 switches a limit off. `until_skill`: the invocation of this skill ends it."""
+    """The limits of one turn, in seconds; 0 is no limit. A turn that one of them ends is a Turn with `error` and `timed_out`."""
 
     turn: float = 300
+    """Seconds that the turn may take. The engine gives a turn up some seconds later."""
     first_event: float = 0
+    """Seconds within which something must be seen of the agent."""
     idle: float = 0
+    """Seconds without any event after which the turn ends."""
     until_skill: str = ""
+    """The turn ends when the agent invokes this skill; set for the prompts of trigger tests."""
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """A file that was put into the workspace for the agent: its path there, its size and how it begins."""
+    """A file of the task that was put into the workspace."""
 
     path: str
+    """Its path in the workspace."""
     size: int
+    """Its size in bytes."""
     head: bytes
+    """How it begins."""
 
 
 class Instruction(msgspec.Struct, frozen=True):
-    """An instruction file: its path in the workspace, and its text for the system message."""
+    """An instruction file of the suite."""
 
     path: str
+    """Its path in the workspace."""
     text: str
+    """Its text, for the system message."""
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
     """A model server that the user configured. `repr` shows no key."""
 
     base_url: str
+    """Its address."""
     type: str = "openai"
+    """The kind of server, such as `openai` or `azure`."""
     wire_api: str = ""
+    """The interface that it speaks; empty: the usual one."""
     api_key: str = ""
+    """The key, or empty."""
     bearer_token: str = ""
+    """The token, or empty."""
     headers: dict[str, str] = {}
+    """Headers of every request."""
 
     def __repr__(self) -> str:
         return f"Provider({self.host})"
@@ -72,11 +87,17 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """What an executor is made for: one suite on one model."""
 
     model: str
+    """The model of the agent; empty: the default one."""
     config: Config
+    """The `config` of the suite, with what the command line changed."""
     skill: str = ""
+    """The target of the suite: the name of a skill or custom agent, or empty."""
     provider: Provider | None = None
-    hidden: frozenset[str] = frozenset()  # variables that hold keys: no agent may see them
-    shims: Path | None = None  # directory of mocked programs, for the front of the agent's PATH
+    """The model server of the project, for executors with the capability `models`."""
+    hidden: frozenset[str] = frozenset()
+    """Environment variables that hold keys; no agent may see them."""
+    shims: Path | None = None
+    """The directory of mocked programs, for the front of the agent's PATH."""
 
     def options(self, kind: type[Options]) -> Options:
         """Return `config.executor_options` as the struct that an executor calls `Options`.
@@ -90,59 +111,77 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AttemptWorkspace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an attempt happens: the workspace, the agent's directory in it, and what was put there.
-
-    `mock_servers` are mocked MCP servers to be given to the agent; `mock_token` is what its shell must carry as
-    WAZA_MOCK_SESSION, so that mocked programs know whose call it is.
-    """
+    """Where an attempt happens: the workspace, the agent's directory in it, and what was put there."""
 
     workspace: Path | None
+    """The directory that was made for the attempt; None: no workspace was made (see `Executor.works_in`)."""
     workdir: Path | None
+    """The directory in it that the agent starts in."""
     resources: tuple[Resource, ...] = ()
+    """The files of the task that were put there."""
     instructions: tuple[Instruction, ...] = ()
+    """Instruction files of the suite."""
     environment: Mapping[str, str] = {}
+    """Environment variables of the task."""
     mock_servers: Mapping[str, Any] = {}
+    """Mocked MCP servers to be given to the agent, by name, as in `config.mcp_servers`."""
     mock_token: str = ""
+    """What the shell of the agent must carry as WAZA_MOCK_SESSION, so that mocked programs know whose call it
+    is."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that a question offers: its name, what it is for, and a JSON Schema of its arguments."""
+    """A tool that a question offers for the answer."""
 
     name: str
+    """Its name."""
     description: str
+    """What it is for."""
     parameters: dict[str, Any]
+    """A JSON Schema of its arguments."""
 
 
 class JudgeToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that was called in answer to a question."""
 
     name: str
+    """The name of the tool."""
     args: dict[str, Any]
+    """Its arguments; the executor need not have checked them."""
 
 
 class JudgeQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to a judge or responder. `asker` is the grader's name, or `responder`.
-
-    `tools` are for the answer. `may_use` are those of the executor's own tools that the judge may use.
-    """
+    """A question to a judge or a responder."""
 
     asker: str
+    """The name of the grader (`Helpers.name`), by which a scripted judge knows it; or `responder`."""
     text: str
+    """The question."""
     tools: tuple[Tool, ...] = ()
+    """Tools that give the answer its form. The judge may call each any number of times."""
     may_use: tuple[str, ...] = ()
+    """Tools of the executor that the judge may use to look around."""
     model: str = ""
+    """The model; empty: the one of the agent."""
     effort: str = ""
+    """The reasoning effort; empty: the default of the model."""
     timeout: float = 120
+    """Seconds that the answer may take."""
 
 
 class JudgeAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back: text, the calls in order, and an error if the turn ended in one."""
+    """What a judge or a responder answered."""
 
     text: str = ""
+    """What the judge wrote."""
     calls: tuple[JudgeToolCall, ...] = ()
+    """The calls of `JudgeQuestion.tools`, in order."""
     error: str = ""
+    """Why the turn broke; empty: it did not."""
     usage: Usage | None = None
+    """What it cost; None: not known."""
     session_id: str = ""
+    """The id of the session, if the executor has one."""
 
 
 class Interview(Protocol):
@@ -158,12 +197,16 @@ class Interview(Protocol):
 
 
 class JudgeSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that a judge or responder held: what it cost, and what it was denied; None: nothing is denied."""
+    """A session that a judge or responder held, as `grader_sessions` of results has it."""
 
     session_id: str
+    """The id of the session."""
     usage: Usage | None = None
+    """What it cost; None: not known."""
     calls: tuple[JudgeToolCall, ...] = ()
+    """The calls of the tools of questions."""
     denials: tuple[Denial, ...] | None = None
+    """What the judge was denied; None: nothing is denied."""
 
 
 class Judge(Protocol):

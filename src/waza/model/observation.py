@@ -152,67 +152,94 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """What one prompt led to. `error` non-empty: the turn broke, and holds what was seen until then.
-
-    `throttled`: the agent takes no requests for now, but may later. `outside`: it broke for a cause outside of the
-    agent (its server, the disk, a runtime that died), so a resumed run repeats the trial.
-    `citations` and `diagnostics` are what the agent's platform says of the answer, in the form of evaluation
-    documents; empty where it says nothing. `agent` is the name that the agent gives itself.
-    """
+    """What one prompt led to. With `error` it broke, and holds what was seen until then."""
 
     output: str = ""
+    """The answer: the final text of the agent."""
     events: tuple[Event, ...] = ()
+    """What was seen, in order. It becomes the transcript, and tool calls are read from it."""
     skills: tuple[SkillInvocation, ...] = ()
+    """Skills that the agent invoked, in order."""
     usage: Usage | None = None
+    """What the turn cost; None: not known."""
     duration_ms: int = 0
+    """Milliseconds that the agent worked; 0: the engine measures them."""
     error: str = ""
+    """Why there is no answer; empty: there is one."""
     throttled: bool = False
+    """The agent takes no requests for now, but may later."""
     outside: bool = False
+    """It broke for a cause outside of the agent (its server, the disk, a runtime that died), so that a resumed
+    run repeats the trial."""
     timed_out: bool = False
+    """A limit ended it. What was seen until then is kept and graded."""
     session_id: str = ""
+    """The id of the session, where the agent has one."""
     denials: tuple[Denial, ...] = ()
-    warnings: tuple[str, ...] = ()  # what should be known, such as a server that did not start
+    """Calls that the tool policy of the agent denied; with any the trial is an error."""
+    warnings: tuple[str, ...] = ()
+    """What should be known, such as a server that did not start."""
     citations: list[dict[str, Any]] = []
+    """Sources of the answer that the agent's platform names, in the form of evaluation documents."""
     diagnostics: dict[str, Any] = {}
+    """What else the platform says of the answer."""
     agent: str = ""
+    """The name that the agent gives itself."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was seen of one attempt: all that a grader may judge by.
-
-    `output` is the final text of the last turn, which answers the prompt `question`; `diagnostics` is what its
-    agent's platform says of it. Events, calls and usage are those of all turns. `error` says why the
-    latest prompt has no answer, where it has not; `broke` is the executor's error, if that is why.
-    `workspace` is the directory that the agent worked in, or empty. `prompt` is empty at checkpoints.
-    `expected` is what the task expects of the output, mostly a text. `files_written` is sorted by path, and
-    filled only for tasks with a grader that `reads_changes`. `denials` are the calls that a tool policy prevented.
-    """
+    """Everything that was seen of one attempt: all that a grader may judge by."""
 
     task_id: str = ""
+    """The id of the task."""
     task_name: str = ""
+    """Its name."""
     prompt: str = ""
+    """The first prompt, with variables filled in; empty at checkpoints."""
     question: str = ""
+    """The prompt that `output` answers: the last one."""
     expected_outcome: str = ""
+    """What the task says of the expected outcome, for people and judges."""
     expected: Any = None
+    """What the task expects of the output, mostly a text."""
     trial: int = 1
+    """The number of the trial, from 1."""
     output: str = ""
+    """The final text of the last turn."""
     diagnostics: dict[str, Any] = {}
+    """What the agent's platform says of the output."""
     error: str = ""
+    """Why the latest prompt has no answer; empty: it has one."""
     broke: str = ""
+    """The error of the executor, if that is why."""
     transcript: tuple[Event, ...] = ()
+    """The events of all turns."""
     tool_events: tuple[ToolEvent, ...] = ()
+    """The tool calls of all turns, each with its result."""
     skill_invocations: tuple[SkillInvocation, ...] = ()
+    """The skills that the agent invoked."""
     command_invocations: tuple[CommandInvocation, ...] = ()
+    """The calls of mocked programs."""
     denials: tuple[Denial, ...] = ()
+    """Calls that the tool policy denied."""
     files_written: tuple[WrittenFile, ...] = ()
+    """The files that the agent wrote, sorted by path; only for graders with `reads_changes`."""
     usage: Usage | None = None
+    """Tokens of all turns; None: not known."""
     duration_ms: int = 0
+    """Milliseconds that the agent worked."""
     session_id: str = ""
+    """The id of its session."""
     workspace: str = ""
+    """The absolute path of the workspace, or empty."""
     environment: dict[str, str] = {}
+    """Environment variables of the task."""
     has_session: bool = True
+    """Whether what the agent did was seen, not its output alone."""
     has_task: bool = True
+    """Whether the prompt is known."""
     baseline_output: str | None = None
+    """The output of the same trial without skills; None: not run, or not known."""
 
     @property
     def tools_used(self) -> list[str]:

@@ -15,8 +15,11 @@ class TrialKey(msgspec.Struct, frozen=True, order=True):
     """What a trial is known by within one run of one model."""
 
     arm: Arm
+    """The arm."""
     task_id: str
+    """The id of the task."""
     number: int
+    """The number of the trial, from 1."""
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +45,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """One execution within a trial."""
 
     trial: TrialKey
+    """The trial that it is one of."""
     number: int
     """Counts the attempts of the trial from 1."""
     execution: int = 0

@@ -13,17 +13,20 @@ from waza.model.observation import Observation
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One grader's answer. `error` non-empty: it could not reach a verdict, which is never a pass.
-
-    `outside`: it could not for a cause outside of the agent and of itself, such as a full disk; the engine finds out.
-    """
+    """One grader's answer."""
 
     score: float
+    """From 0 to 1."""
     passed: bool
+    """Whether the grader passed."""
     feedback: str = ""
+    """Why, in words."""
     details: dict[str, Any] = {}
+    """What was found, as JSON, for `validations.*.details` of results."""
     error: str = ""
+    """Why no verdict could be reached; raise GraderError instead."""
     outside: bool = False
+    """The engine sets it: the error has a cause outside of the agent and of the grader, such as a full disk."""
 
     @classmethod
     def of_checks(
@@ -87,25 +90,28 @@ class SharedResources:
 
 
 class Helpers(msgspec.Struct, frozen=True, kw_only=True):
-    """What a grader may use but not build itself.
-
-    `judge` answers questions (None: this executor has no judge); `shared` holds what outlives a grading.
-    `program_timeout` and `code_timeout` are the project's limits in seconds. `update_snapshots` lets
-    `diff` rewrite its expected files. `name` is the grader's own name, by which a scripted judge knows it;
-    `judge_model`, `judge_effort` and `judge_timeout` are the suite's defaults, for graders that name none
-    themselves; `turn_timeout` is the limit of the agent's turns (0: none), which no judge exceeds.
-    """
+    """What a grader may use but not make itself. The defaults will do for tests."""
 
     name: str = ""
+    """The name of the grader in the suite."""
     judge_model: str = ""
+    """The model of judges that the suite names, or empty."""
     judge_effort: str = ""
+    """The reasoning effort of judges, or empty."""
     judge_timeout: float | None = None
+    """Seconds that an answer of a judge may take; None: the suite does not say."""
     turn_timeout: float = 0
+    """Seconds that a turn of the agent may take, which no judge exceeds; 0: no limit."""
     judge: Judge | None = None
+    """What answers questions; None: the executor has no judge."""
     shared: SharedResources = msgspec.field(default_factory=SharedResources)
+    """What outlives one grading, such as a client."""
     program_timeout: float = 30
+    """Seconds that a program may take, by `.waza.yaml`."""
     code_timeout: float = 30
+    """Seconds that an assertion may take, by `.waza.yaml`."""
     update_snapshots: bool = False
+    """Expected files may be rewritten (`--update-snapshots`)."""
 
 
 class GraderLike(Protocol):

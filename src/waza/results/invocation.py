@@ -14,16 +14,16 @@ INVOCATION = "invocation"  # the key in the metadata of results files
 
 
 class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call of the program did: an outcome for each suite and model that ran, and those that did not.
-
-    `skills` are what the suites of the outcomes were found by, if not by what they say themselves. `without_suite`
-    names the skills that were found and have none: they do not keep the invocation from passing, and are reported.
-    """
+    """What one call of `waza run` did."""
 
     outcomes: tuple[Outcome, ...]
+    """The results of each suite and model that ran, in their order."""
     skills: tuple[str, ...] = ()
+    """What the suites of the outcomes were found by; empty: they are called what they call themselves."""
     not_started: tuple[NotStarted, ...] = ()
+    """What was to run and did not. None of it passed."""
     without_suite: tuple[str, ...] = ()
+    """Skills that were found and have no suite. They keep nothing from passing."""
 
     @property
     def named(self) -> list[tuple[str, Outcome]]:

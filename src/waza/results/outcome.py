@@ -19,8 +19,12 @@ class Outcome(msgspec.Struct, frozen=True):
     """
 
     head: SuiteResult
+    """The results without `tasks`. `head.config.model_id` is the model, `head.metadata` says how the run
+    ended."""
     source: Callable[[], Iterator[TaskResult]]
+    """What `tasks` goes through."""
     baseline_source: Callable[[], Iterator[TaskResult]] | None = None
+    """What `baseline_tasks` goes through."""
 
     @classmethod
     def of(cls, result: SuiteResult) -> Outcome:

@@ -24,7 +24,9 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """Whether everything that was to be shown was shown; `reasons` say what was not. `metadata.verdict`."""
 
     passed: bool
+    """Whether it passed."""
     reasons: tuple[str, ...] = ()
+    """What speaks against it, in words."""
 
     @property
     def ungraded(self) -> bool:
@@ -67,16 +69,16 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotStarted(msgspec.Struct, frozen=True, kw_only=True):
-    """A suite, on one of its models, that was to run and did not; `why` says what prevented it.
-
-    `model` is empty for the default model, and where it is not known. `unread`: the files of the suite, which may
-    name a model, have mistakes.
-    """
+    """A suite, on one of its models, that was to run and did not."""
 
     skill: str
+    """The suite, by its skill if it has one."""
     model: str = ""
+    """The model; empty: the default one, or not known."""
     why: str
+    """What prevented it."""
     unread: bool = False
+    """The files of the suite, which may name a model, have mistakes."""
 
     @property
     def name(self) -> str:
