@@ -28,6 +28,7 @@ Code = Literal[
     "evaluator-input",
     "evaluator-name",
     "evaluator-threshold",
+    "evidence",
     "grader-collision",
     "grader-config",
     "invalid-lock",

@@ -107,6 +107,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Write a threshold within the limits that the message states.",
         '{"my_judge": {"threshold": 80}}, where judges score from 1 to 5',
     ),
+    "evidence": Explanation(
+        "A snapshot or a manifest is not what waza wrote. It was changed, removed or added, or is of another version.",
+        "Get an unchanged copy, or run the suite again with `--snapshot`. `waza evidence verify` names all such files.",
+        "a verdict in a snapshot was edited by hand",
+    ),
     "grader-collision": Explanation(
         "Graders in two scopes of a task have the same name, so a requirement cannot tell their verdicts apart.",
         "Give each its own name.",

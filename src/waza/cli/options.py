@@ -86,3 +86,9 @@ judge_model_option = click.option("--judge-model", default="", help="Model of pr
 context_dir_option = click.option(
     "-c", "--context-dir", default="", metavar="DIR", help="Fixtures directory [default: fixtures]."
 )
+redact_option = click.option(
+    "--redact",
+    type=PATH,
+    metavar="FILE",
+    help="Rules of what snapshots, logs and artifacts must not hold.",
+)

@@ -16,6 +16,7 @@ from waza.cli.options import (
     judge_model_option,
     model_option,
     output_option,
+    redact_option,
     reporter_option,
     resume_options,
     timeout_option,
@@ -29,6 +30,7 @@ Examples:
   waza run eval.yaml --executor mock       try the suite without an agent
   waza run eval.yaml --model a --model b   compare two models
   waza run eval.yaml --resume              go on after an interrupt
+  waza run eval.yaml --snapshot evidence   keep what was observed, sealed
   waza run --discover skills --strict      every skill must have a suite
 
 \b
@@ -77,6 +79,26 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     type=PATH,
     help="Write the session log into this directory [default: .].",
 )
+@click.option(
+    "--snapshot",
+    type=PATH,
+    metavar="DIR",
+    help="Write a snapshot of each trial as evidence, into a new directory.",
+)
+@click.option(
+    "--snapshot-env-allow",
+    multiple=True,
+    metavar="NAME",
+    help="Keep this environment variable in snapshots; with PREFIX*, all that begin so.",
+)
+@click.option(
+    "--evidence-file",
+    "evidence_files",
+    multiple=True,
+    metavar="GLOB",
+    help="Keep these text files of workspaces in snapshots.",
+)
+@redact_option
 @click.option("--discover", is_flag=True, help="Run the suites of all skills below a directory.")
 @click.option("--warnings-as-errors", is_flag=True, help="Run no suite that has warnings.")
 @click.option("--strict", is_flag=True, help="A skill without suite, or a filter without match, is an error.")

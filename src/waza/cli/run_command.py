@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -35,6 +35,7 @@ from waza.engine.record import make_redactor
 from waza.engine.run import Emit, FinishedRun, RunOptions
 from waza.engine.run_all import JobResult, run_all
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError
+from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
 from waza.report import overview
@@ -43,6 +44,9 @@ from waza.report.view import InvocationView, RunView
 from waza.results.ending import came_to_its_end
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
+
+if TYPE_CHECKING:
+    from waza.evidence.recorder import Recorder
 
 
 class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +85,10 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     transcript_dir: Path | None
     session_log: bool | None
     session_dir: Path | None
+    snapshot: Path | None
+    snapshot_env_allow: tuple[str, ...]
+    evidence_files: tuple[str, ...]
+    redact: Path | None
     discover: bool
     strict: bool
     warnings_as_errors: bool
@@ -106,7 +114,12 @@ def run_command(arguments: RunArguments) -> int:
     choice = choose_suites(
         arguments.target, project, print_notice, discover=arguments.discover, strict=arguments.strict
     )
-    command = _SuitesRun(call, apply_defaults(arguments, project), reporters, choice.without_suite)
+    arguments = apply_defaults(arguments, project)
+    if arguments.snapshot:
+        from waza.cli.run_evidence import check_evidence  # as below
+
+        check_evidence(arguments, list_outputs(arguments, reporters))
+    command = _SuitesRun(call, arguments, reporters, choice.without_suite)
     return asyncio.run(command.run(command.load_all(choice.suites)))
 
 
@@ -155,6 +168,8 @@ class _SuitesRun:
         self.call, self.arguments, self.reporters = call, arguments, reporters
         self.project, self.out, self.cancellation = call.project, call.out, call.cancellation
         self.without_suite = without_suite
+        self.redaction = _redaction(arguments)
+        self.recorder: Recorder | None = None
         self.to_stdout = any(reporter.path is None for reporter in reporters)
         self.jobs: list[_Job] = []
         self.listeners: dict[int, Listeners] = {}  # of the jobs that have started, by their numbers
@@ -193,6 +208,10 @@ class _SuitesRun:
             for chosen, suite in suites
             for model in suite.models
         ]
+        if self.arguments.snapshot:
+            from waza.cli.run_evidence import make_recorder  # most runs do without it
+
+            self.recorder = make_recorder(self.arguments, self.jobs, [job.skill for job in self.jobs])
         try:
             await run_all(self.jobs, self._options(), self.cancellation, self, unread=self.unread)
             results = CommandResults(
@@ -225,6 +244,8 @@ class _SuitesRun:
             resume=given.resume,
             repeat="errors" if given.retry_errors else "outside",
             outputs=list_outputs(given, self.reporters),
+            redaction=self.redaction,
+            recorder=self.recorder,
         )
 
     # What follows is for `run_all`, whose listener this is.
@@ -237,7 +258,7 @@ class _SuitesRun:
         """Return the listeners of a job."""
         given = self.arguments
         self.listeners[index] = Listeners.of(
-            make_redactor(self.jobs[index].suite, self.project),
+            make_redactor(self.jobs[index].suite, self.project, self.redaction),
             verbose=bool(given.verbose),
             keep_workspace=given.keep_workspace,
             session_dir=(given.session_dir or Path()) if given.session_log else None,
@@ -359,7 +380,20 @@ class _SuitesRun:
         if given.output_dir:
             writers.append(partial(write_tree, given.output_dir, results, datetime.now().astimezone()))
         writers += [partial(write_report, reporter, results) for reporter in self.reporters]
+        if self.recorder is not None:
+            from waza.cli.run_evidence import write_seal
+
+            writers.append(partial(write_seal, self.recorder, results))
         self.call.write(writers)
+
+
+def _redaction(arguments: RunArguments) -> RedactionPolicy:
+    """Read the redaction policy, if one was given."""
+    if arguments.redact is None:
+        return DEFAULT_POLICY
+    from waza.evidence.redaction import read_policy  # most runs do without it
+
+    return read_policy(arguments.redact)
 
 
 def _name(chosen: Chosen) -> str:

@@ -11,13 +11,14 @@ from waza.errors import UsageError
 if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
 
-_SPELLED = {"tasks": "--task", "as_json": "--json"}
+_SPELLED = {"tasks": "--task", "as_json": "--json", "evidence_files": "--evidence-file"}
 _OF_SUITES = {
     name: _SPELLED.get(name, f"--{name.replace('_', '-')}")
     for name in (
         *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
         *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir", "verbose"),
         *("no_summary", "interpret", "recommend", "transcript_dir", "session_log"),
+        *("snapshot", "snapshot_env_allow", "evidence_files", "redact"),
         *("discover", "strict", "warnings_as_errors"),
     )
 }

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_origin
 
 import msgspec
 
-from waza.kit.redact import Redactor
+from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy, Redactor
 from waza.kit.text import replace_surrogates, shorten_middle
 from waza.model.agent import JudgeSession
 from waza.model.loaded import Project, Suite
@@ -138,14 +138,20 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def make_redactor(suite: Suite, project: Project) -> Redactor:
+def make_redactor(suite: Suite, project: Project, policy: RedactionPolicy = DEFAULT_POLICY) -> Redactor:
     """Return the redactor of a run, with the secrets of the environment, the suite and the project."""
     config, hooks = suite.file.config, suite.file.hooks
     environments = [task.inputs.environment for task in suite.tasks if task.inputs.environment]
     commands = [hook.command for point in msgspec.structs.astuple(hooks) for hook in point]
     provider = msgspec.to_builtins(project.keys.provider)
     return Redactor.for_environment(
-        os.environ, config.mcp_servers, config.executor_options, provider, *environments, *commands
+        os.environ,
+        config.mcp_servers,
+        config.executor_options,
+        provider,
+        *environments,
+        *commands,
+        policy=policy,
     )
 
 

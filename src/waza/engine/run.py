@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,7 +24,7 @@ from waza.engine.run_directory import RunDirectory, open_run_directory, recorded
 from waza.engine.trial import RunContext
 from waza.engine.trigger_tests import run_trigger_tests
 from waza.errors import ExecutorError, WazaError
-from waza.kit.redact import Redactor
+from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy, Redactor
 from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, SuiteStopped, Warned
 from waza.model.loaded import Project
 from waza.model.origin import Origin
@@ -33,6 +34,9 @@ from waza.results.assemble import Triggers
 from waza.results.journal_lines import EndStatus, RunEnd
 from waza.results.outcome import Outcome
 from waza.workspace.run_tempdir import RunTempdir, Worktree
+
+if TYPE_CHECKING:
+    from waza.evidence.recorder import Recorder
 
 Emit = Callable[[RunEvent], None]
 
@@ -55,6 +59,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Which errors a resumed run repeats."""
     outputs: frozenset[Path] = frozenset()
     """Files and directories that the caller writes; they are no input of any grader."""
+    redaction: RedactionPolicy = DEFAULT_POLICY
+    """What snapshots, logs and artifacts must not hold."""
+    recorder: Recorder | None = None
+    """Writes evidence. The cache is not used then: a snapshot is of what this run observed."""
     shared: SharedResources | None = None
     """Resources of graders that exist already. The run closes them, unless there is nothing left to run."""
 
@@ -98,7 +106,8 @@ async def run_suite(
 
     recorded = recorded_header(invocation, job)
     suite, commits = await pin_commits(job.suite, recorded.commits if recorded else {})
-    plan, redactor, origin = make_plan(suite, job.model), make_redactor(suite, options.project), Origin()
+    plan, origin = make_plan(suite, job.model), Origin()
+    redactor = make_redactor(suite, options.project, options.redaction)
     if recorded is None:
         origin = await cancellation.run_cancellable(origins.find(suite.path, redactor, warn))
     run_directory = open_run_directory(
@@ -160,8 +169,8 @@ class _Run:
         self.fold = run_directory.fold
         self.tempdir = RunTempdir(keep=options.keep_workspace)
         self.shared = options.shared or SharedResources()
-        # The cache holds neither trials without verdicts nor new snapshots.
-        fresh = options.skip_graders or options.update_snapshots
+        # The cache holds neither trials without verdicts nor new snapshots, and nothing that this run observes.
+        fresh = options.skip_graders or options.update_snapshots or options.recorder is not None
         self.cache = (
             Cache(options.cache, plan.suite, plan.model, options.outputs)
             if options.cache and not fresh
@@ -187,6 +196,11 @@ class _Run:
                 update_snapshots=options.update_snapshots,
             ),
             redactor=redactor,
+            recorder=(
+                options.recorder.of_run(plan.suite, plan.model, run_directory.id)
+                if options.recorder
+                else None
+            ),
             outputs=options.outputs,
             emit=emit,
             run_id=run_directory.id,
@@ -230,6 +244,8 @@ class _Run:
                 )
         if self.cache:
             yield from self.cache.notes()
+        elif self.options.cache and self.options.recorder:
+            yield "the cache is not used: a snapshot is of what this run observes"
 
     @property
     def _may_go_on(self) -> bool:

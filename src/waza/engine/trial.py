@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,7 +27,7 @@ from waza.errors import ExecutorError, OutsideError, is_outside
 from waza.graders.base import Grader
 from waza.kit.exception_report import describe_exception
 from waza.kit.os_errors import describe_os_error
-from waza.kit.redact import Redactor
+from waza.kit.redact import FullRedactor, Redactor
 from waza.kit.template import fill, render
 from waza.model.agent import AttemptWorkspace, Executor, Judge, Limits
 from waza.model.event import (
@@ -47,12 +48,19 @@ from waza.model.verdict import BuiltGrader, Helpers
 from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.run_tempdir import RunTempdir
 
+if TYPE_CHECKING:
+    from waza.evidence.recorder import RunRecorder
+    from waza.evidence.workspace_files import CollectedFiles
+
 GRADING = "running graders: "  # begins the error message of a trial whose graders broke
 IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against the arm without skills
 
 
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What the trials of a run share. `outputs` are the files and directories that waza writes."""
+    """What the trials of a run share. `outputs` are the files and directories that waza writes.
+
+    `recorder` writes the evidence of each trial, where evidence was asked for.
+    """
 
     plan: Plan
     executor: Executor
@@ -64,6 +72,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     skip_graders: bool = False
     outputs: frozenset[Path] = frozenset()
+    recorder: RunRecorder | None = None
 
 
 class FinishedTrial(msgspec.Struct, frozen=True):
@@ -77,6 +86,8 @@ class FinishedTrial(msgspec.Struct, frozen=True):
     such error."""
     saved: SavedAttempt | None = None
     """What the cache needs of the last attempt, for a trial with `keep`."""
+    files: CollectedFiles | None = None
+    """The files of the last attempt's workspace that count as evidence."""
 
 
 async def run_trial(context: RunContext, trial: Trial) -> FinishedTrial:
@@ -106,11 +117,29 @@ async def run_trial(context: RunContext, trial: Trial) -> FinishedTrial:
         result, attempts=number, attempt_history=discarded, grader_sessions=sessions
     )
     return FinishedTrial(
-        storable(result, context.redactor),
+        await _record_evidence(context, trial, result, finished.files),
         finished.outside,
         context.redactor.text(finished.broke),
         finished.saved,
     )
+
+
+async def _record_evidence(
+    context: RunContext, trial: Trial, result: TrialResult, files: CollectedFiles | None
+) -> TrialResult:
+    """Return the result as it is stored, with what was recorded of it as evidence, where that was asked for."""
+    stored = storable(result, context.redactor)
+    if context.recorder is None:
+        return stored
+    from waza.evidence.recorder import observed  # most runs do without it
+
+    full = FullRedactor(context.redactor)
+    recorded = await asyncio.to_thread(
+        context.recorder.record, trial, storable(observed(result), full), files, full
+    )
+    for warning in recorded.warnings:
+        context.emit(Warned(message=warning))
+    return msgspec.structs.replace(stored, snapshot_path=recorded.path, evidence=recorded.manifest)
 
 
 def render_attempt(run_id: str, trial: Trial, number: int) -> Attempt:
@@ -191,6 +220,7 @@ def explain_failure(context: RunContext, task: Task, error: Exception) -> Execut
 
 def _needs_workspace(context: RunContext, task: Task) -> bool:
     reads = any(grader.reads_workspace for grader in _graders(task))
+    reads = reads or (context.recorder is not None and context.recorder.reads_workspace)
     return reads or context.tempdir.keep or context.executor.works_in(task)
 
 
@@ -258,6 +288,10 @@ async def _run_in_workspace(
                 )
             )
             saved = await SavedAttempt.capture(observation) if trial.keep and not fault else None
+            files = None
+            if context.recorder is not None:  # before graders, which may write there
+                seen = None if fault else place.workspace
+                files = await asyncio.to_thread(context.recorder.collect, seen)
             grading = None
             if not (context.skip_graders or fault):
                 grading = await grade_observation(
@@ -273,6 +307,7 @@ async def _run_in_workspace(
         outside=conversation.outside or bool(outside_error),
         broke="" if conversation.timed_out else conversation.broke or outside_error,
         saved=saved,
+        files=files,
     )
 
 

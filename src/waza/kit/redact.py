@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from itertools import pairwise
 from operator import is_
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
+
+import msgspec
 
 from waza.kit.credentials import FULL_SHAPES, LABELLED, SHAPES, is_secret
 from waza.kit.pattern import (
@@ -50,7 +52,7 @@ _SECRET_FRAGMENTS = (
 )  # fmt: skip
 _SECRET_ENDINGS = ("-pwd", "-pass", "-pat", "-creds")
 
-_SHORTEST = 6  # no rule matches a shorter text
+_SHORTEST = 6  # no rule of ours matches a shorter text
 _SHORTEST_SECRET = 8
 _SHORTEST_MIXED = 6  # of letters and digits, which no harmless word is
 _LONGEST_PATTERN = 4096  # characters of a secret
@@ -72,23 +74,43 @@ _SCHEMES = ("bearer", "basic", "token", "digest", "apikey", "api-key", "bot", "n
 _ARGUMENT_RULES = ("github_pat", "openai_key", "aws_access_key", "jwt", "bearer_header")
 
 
+class RedactionPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """What the full level redacts besides what results leave out: rules (name to RE2 pattern), and the values of keys.
+
+    A key is secret with one of `secret_keys` (in upper case) in its name, in any case. `label` says where the policy
+    is from: waza (`default`), a file (`custom`), or both.
+    """
+
+    label: Literal["default", "custom", "default+custom"] = "default"
+    rules: Mapping[str, str]
+    secret_keys: tuple[str, ...] = KEY_DENY_LIST
+
+    def denies(self, key: str) -> bool:
+        """Tell whether the value of a key is redacted as a whole."""
+        return any(part in key.upper() for part in self.secret_keys)
+
+
+DEFAULT_POLICY = RedactionPolicy(rules=FULL_SHAPES)
+
+
 class Redactor:
     """Replaces secrets by `[REDACTED]`. Make one per process with `for_environment`."""
 
-    def __init__(self, secrets: Sequence[str], *, extra_rules: Mapping[str, str] | None = None) -> None:
-        """`secrets` are exact values; `extra_rules` (name to RE2 pattern) join the full level.
+    def __init__(self, secrets: Sequence[str], *, policy: RedactionPolicy = DEFAULT_POLICY) -> None:
+        """`secrets` are exact values; the `policy` is that of the full level.
 
-        Raises PatternError for an extra rule that cannot be compiled.
+        Raises PatternError for a rule that cannot be compiled.
         """
-        for pattern in (extra_rules or {}).values():
+        self.policy = policy
+        for pattern in policy.rules.values():
             compile_pattern(pattern)
-        forms, self._texts = _forms(secrets)
-        results = [*forms, *SHAPES.values()]
-        self._results = _Rules(results, self._texts)
-        self._full_patterns = [*results, *FULL_SHAPES.values(), *(extra_rules or {}).values()]
+        self._values, self._texts = _forms(secrets)
+        self._results = _Rules([*self._values, *SHAPES.values()], self._texts)
 
     @classmethod
-    def for_environment(cls, env: Mapping[str, str], *given: Any) -> Redactor:
+    def for_environment(
+        cls, env: Mapping[str, str], *given: Any, policy: RedactionPolicy = DEFAULT_POLICY
+    ) -> Redactor:
         """Take the values of the variables of `env` whose names look secret, and those in what else was `given`.
 
         `given` is JSON-like data such as the settings of a server: the value of a name that looks
@@ -100,11 +122,13 @@ class Redactor:
         values = {
             part.strip() for value in _secrets_of(dict(env), *given) for part in (value, *_parts(value))
         }
-        return cls(sorted(value for value in values if not _is_harmless(value)))
+        return cls(sorted(value for value in values if not _is_harmless(value)), policy=policy)
 
     @cached_property
-    def _full(self) -> _Rules:
-        return _Rules(self._full_patterns, self._texts)  # which takes long, and most runs have no need of it
+    def _full(self) -> _Rules:  # which takes long, and most runs have no need of it
+        custom = self.policy is not DEFAULT_POLICY
+        rules = [*self._values, *SHAPES.values(), *self.policy.rules.values()]
+        return _Rules(rules, self._texts, shortest=1 if custom else _SHORTEST)
 
     def text(self, text: str) -> str:
         """Return the text for results; the same object if nothing was found."""
@@ -137,7 +161,56 @@ class Redactor:
         As `value`, and the value of a key that contains SECRET, TOKEN, KEY and so on, in any case, is
         replaced as a whole; counts of tokens (a number under `input_tokens`) stay.
         """
-        return _walk(value, self.full_text, KEY_DENY_LIST)
+        return _walk(value, self.full_text, self.policy.secret_keys)
+
+    def rules_for(self, text: str) -> set[str]:
+        """Return the names of the rules of the full level that find something in a text.
+
+        `known_value` is the value of a secret variable or setting.
+        """
+        rules = {**SHAPES, **self.policy.rules}
+        found = {name for name, pattern in rules.items() if compile_pattern(pattern).search(text)}
+
+        def note(kind: int, label: str, value: str, rest: str) -> str:
+            if is_secret(_KINDS[kind], label, value, rest):
+                found.add(_KINDS[kind])
+            return value
+
+        substitute_groups(_labelled(), note, text)
+        known = compile_alternatives(self._values).search(text) if self._values else False
+        if known or any(one in text for one in self._texts):
+            found.add("known_value")
+        return found
+
+
+class FullRedactor(Redactor):
+    """The full level of a redactor, as a redactor: `text` and `value` are those for snapshots, logs and artifacts.
+
+    `count` is the number of replaced texts, without the values of secret keys; `applied` are the names of their rules.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor, self.policy = redactor, redactor.policy
+        self.count, self.applied = 0, set[str]()
+
+    def text(self, text: str) -> str:
+        """Return the text without secrets; the same object if nothing was found."""
+        clean = self._redactor.full_text(text)
+        if clean is not text:
+            self.count += max(1, clean.count(PLACEHOLDER) - text.count(PLACEHOLDER))
+            self.applied |= self._redactor.rules_for(text)
+        return clean
+
+    def may_find(self, data: bytes) -> bool:
+        """Return True: only a search of each text can tell."""
+        del data
+        return True
+
+    def value(self, value: Any) -> Any:
+        """Return JSON-like data without secrets, as `Redactor.full_value`."""
+        return _walk(value, self.text, self.policy.secret_keys)
+
+    full_text, full_value = text, value
 
 
 def redact_args(program: str, args: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -170,8 +243,8 @@ class _Rules:
     `suspicious` matches wherever there may be any of it, so that most texts need one search only.
     """
 
-    def __init__(self, patterns: Sequence[str], texts: Sequence[str]) -> None:
-        self._patterns, self._texts = patterns, texts
+    def __init__(self, patterns: Sequence[str], texts: Sequence[str], *, shortest: int = _SHORTEST) -> None:
+        self._patterns, self._texts, self._shortest = patterns, texts, shortest
         beginnings = {literal(text[:_BEGINNING]) for text in texts}
         self.suspicious = compile_alternatives([*patterns, *beginnings, *LABELLED.values(), _WRAPPED])
 
@@ -181,7 +254,7 @@ class _Rules:
 
     def redact(self, text: str) -> str:
         """Return the text without secrets; the same object if it has no secrets."""
-        if len(text) < _SHORTEST or not self.suspicious.search(text):
+        if len(text) < self._shortest or not self.suspicious.search(text):
             return text
         clean = text
         for secret in self._texts:

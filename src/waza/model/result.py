@@ -195,7 +195,9 @@ class TrialResult(ResultPart, frozen=True, kw_only=True):
     command_invocations: list[CommandInvocation] = []
     """Calls of mocked programs, without secrets."""
     snapshot_path: str = ""
-    """The snapshot of the trial, in files of other programs. waza writes none."""
+    """The snapshot of the trial, as its path was written (`--snapshot`)."""
+    evidence: dict[str, Any] = {}
+    """The evidence manifest of the trial, with `--snapshot`: what was captured of it, with digests."""
     attempt_history: list[AttemptRecord] = []
     """Discarded attempts."""
     error_retries: int = 0

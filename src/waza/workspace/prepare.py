@@ -41,7 +41,7 @@ async def open_workspace(tempdir: RunTempdir, task: Task, *, wanted: bool) -> At
     Raises ExecutorError if an input is missing or leads outside of its directory.
     """
     try:
-        items = [*_fixture(task), *_files(task)]
+        items = list_files(task)
         instructions = [
             WorkspaceFile(name, _source(task.fixtures, name))
             for name in dict.fromkeys(task.instruction_files)
@@ -94,6 +94,14 @@ async def close_workspace(tempdir: RunTempdir, place: AttemptWorkspace) -> None:
     """Remove the workspace of an attempt, unless workspaces are kept."""
     if place.workspace is not None:
         await tempdir.remove_directory(place.workspace)
+
+
+def list_files(task: Task) -> list[WorkspaceFile]:
+    """Return the files and folders that a task puts into its workspaces, but for repositories and instruction files.
+
+    Raises OSError or ValueError for one that is missing or leads outside of its directory.
+    """
+    return [*_fixture(task), *_files(task)]
 
 
 def _fixture(task: Task) -> Iterator[WorkspaceFile]:

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waza.kit.redact import PLACEHOLDER, Redactor, redact_args
+from waza.kit.credentials import FULL_SHAPES
+from waza.kit.redact import PLACEHOLDER, RedactionPolicy, Redactor, redact_args
 
 SECRET = 's3cr3t&value"with ünicode'
 GITHUB = "ghp_" + "aB3d" * 9
@@ -341,7 +342,7 @@ def test_what_is_nested_too_deep_is_hidden_as_a_whole() -> None:
 
 
 def test_extra_rules_join_the_full_level() -> None:
-    redactor = Redactor([], extra_rules={"ticket": r"TCK-[0-9]+"})
+    redactor = Redactor([], policy=RedactionPolicy(rules={**FULL_SHAPES, "ticket": r"TCK-[0-9]+"}))
 
     assert redactor.full_text("see TCK-123, ada@example.com") == f"see {PLACEHOLDER}, {PLACEHOLDER}"
     assert redactor.text("see TCK-123") == "see TCK-123"
@@ -349,7 +350,7 @@ def test_extra_rules_join_the_full_level() -> None:
 
 def test_an_extra_rule_that_cannot_be_compiled_is_refused() -> None:
     with pytest.raises(ValueError, match="look-ahead"):
-        Redactor([], extra_rules={"bad": "(?=x)"})
+        Redactor([], policy=RedactionPolicy(rules={"bad": "(?=x)"}))
 
 
 @pytest.mark.parametrize(

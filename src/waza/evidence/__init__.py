@@ -1,0 +1,1 @@
+"""Evidence: what a run observed, kept in files that show any later change."""
