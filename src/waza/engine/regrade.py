@@ -148,6 +148,7 @@ class _Session:
             task_id=task.id,
             trials={number: figures_of(trial, 0) for number, trial in enumerate(trials)},
             planned=len(trials) + old.missing_trials,
+            rule=self.suite.file.config.pass_rule,
         )
         return msgspec.structs.replace(
             old,
@@ -263,6 +264,7 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
         recorded.config,
         judge_model=suite.file.config.judge_model or recorded.config.judge_model,
         judge_reasoning_effort=suite.file.config.judge_reasoning_effort or "",
+        pass_rule=suite.file.config.pass_rule,
     )
     figures = [
         TaskFigures(
@@ -271,8 +273,13 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
             trials={trial.run_number: figures_of(trial, 0) for trial in task.runs},
             stopped="" if task.runs or task.status != "error" else "stopped",
             planned=len(task.runs) + task.missing_trials,
+            rule=suite.file.config.pass_rule,
         )
         for task in tasks
+    ]
+    tasks = [  # also those that were not graded again, which another pass rule may have decided
+        msgspec.structs.replace(task, status=one.status) if task.runs else task
+        for task, one in zip(tasks, figures, strict=True)
     ]
     total = summary(figures, recorded.config.runs_per_test, recorded.summary.duration_ms)
     metrics = {name: found for name, found in recorded.metrics.items() if name.startswith("trigger_")}

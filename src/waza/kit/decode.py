@@ -268,13 +268,13 @@ class Decoder:
         value = self._value(wanted, node, path)
         return _empty(wanted) if value is _BAD and self._partial else value
 
-    def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: KeyPath) -> Any:
+    def _choice(self, choices: tuple[Any, ...], node: yaml.Node, path: KeyPath, hint: str = "") -> Any:
         if isinstance(node, yaml.Scalar):
             value = node.value if node.value in choices and type(node.value) is not bool else node.text
             if value in choices:
-                return value
+                return choices[choices.index(value)]  # the object itself: encoders know defaults by identity
         names = ", ".join(str(choice) for choice in choices if choice != "")
-        return self.add_error("invalid-value", node, path, f"{_found(node)} is not one of: {names}")
+        return self.add_error("invalid-value", node, path, f"{_found(node)} is not one of: {names}", hint)
 
     def _union(self, options: tuple[Any, ...], node: yaml.Node, path: KeyPath, meta: Any) -> Any:
         if isinstance(node, yaml.Scalar) and node.value is None and types.NoneType in options:
@@ -283,6 +283,8 @@ class Decoder:
         for option in others:
             if _fits(option, node):
                 return self._value(option, node, path, meta)
+        if get_origin(others[0]) is Literal and len(others) > 1:
+            return self._choice(get_args(others[0]), node, path, _alternative(others[1]))
         return self._value(others[0], node, path, meta)
 
     def _anything(self, node: yaml.Node, path: KeyPath) -> Any:
@@ -337,7 +339,7 @@ class Decoder:
         limit = broken_limit(value, meta) if meta is not None else ""
         if limit:
             message = f"is {node.text[:40]}, but must be {limit}"
-            return self.add_error("invalid-value", node, path, message)
+            return self.add_error("invalid-value", node, path, message, (meta.extra or {}).get("hint", ""))
         return value
 
 
@@ -383,6 +385,13 @@ def _found(node: yaml.Node) -> str:
 def excerpt(node: yaml.Scalar) -> str:
     """Return the text of a value, cut to a length that fits a message."""
     return node.text if len(node.text) <= 60 else node.text[:57] + "..."
+
+
+def _alternative(option: Any) -> str:
+    """Return what may be written in the place of one of some words; empty if that is no mapping."""
+    if not (isinstance(option, type) and issubclass(option, msgspec.Struct)):
+        return ""
+    return f"or write a mapping with {', '.join(f'{field.key}:' for field in fields_of(option))}"
 
 
 def _with_empty(struct: type[msgspec.Struct], values: dict[str, Any]) -> msgspec.Struct:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from waza.model.observation import CommandInvocation, Denial, Event, SkillInvocation, ToolEvent, Usage
+from waza.model.pass_rule import ALL, PassRule
 
 TrialStatus = Literal["passed", "failed", "error", "skipped"]
 TaskStatus = Literal["passed", "failed", "error", "skipped"]
@@ -316,8 +317,8 @@ class TaskResult(ResultPart, frozen=True, kw_only=True):
     golden: bool = False
     """The task is marked as one that must always pass."""
     status: TaskStatus
-    """`failed` when a trial failed, else `error` when one ended in an error, else `passed`; `skipped` where
-    nothing was graded."""
+    """By the pass rule: `passed` when enough trials passed, `failed` when so many failed that the others could not
+    be enough, else `error` when some ended in an error; `skipped` where nothing was graded or trials are missing."""
     runs: list[TrialResult]
     """The trials."""
     missing_trials: int = 0
@@ -465,6 +466,8 @@ class RunConfig(ResultPart, frozen=True, kw_only=True):
 
     runs_per_test: int
     """Trials of each task."""
+    pass_rule: PassRule = ALL
+    """How many of its trials a task must pass."""
     model_id: str
     """The model of the agent; empty: the default of the runtime."""
     engine_type: str

@@ -9,6 +9,7 @@ import msgspec
 from waza.model.base import Count, CountOrOff, Effort, Keys, NonBlank, Seconds, SecondsOrOff, Weight
 from waza.model.mock import SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
+from waza.model.pass_rule import ALL, PassRule
 
 SCHEMA_VERSION = "1.4"  # of suites without one, and of the results we write
 SCENARIO_VERSION = "2.0"
@@ -24,6 +25,9 @@ class Config(Keys, frozen=True, kw_only=True):
 
     trials_per_task: Count = 1
     """Measured runs of each task."""
+    pass_rule: PassRule = ALL
+    """How many of its trials a task must pass: `all`, `any` (one), `majority` (more than half), or a share of them
+    such as `{at_least: 0.8}`. A trial that ended in an error is never a passed one."""
     timeout_seconds: Seconds = 300
     """Seconds that one turn of the agent may take: the first prompt and every follow-up on its own."""
     first_event_timeout_seconds: SecondsOrOff = 0

@@ -13,7 +13,10 @@ from waza.results.ending import CUT_OFF
 
 MEANINGS = (
     ("score", "the mean over a trial's verdicts; of a task over its trials, of a run over its tasks"),
-    ("task success rate", "the share of tasks that passed in every trial; errors and skipped tasks did not"),
+    (
+        "task success rate",
+        "the share of tasks that passed, in every trial unless the pass rule says otherwise; errors did not",
+    ),
     ("graded success rate", "the same among the tasks that reached a verdict"),
     ("trial pass rate", "the share of the trials of one task that passed"),
     ("pass@1", "the share of trials that passed at their first attempt"),

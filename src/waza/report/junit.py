@@ -11,6 +11,7 @@ import msgspec
 
 from waza.kit.share import decimal
 from waza.kit.unsafe_text import escape_unsafe
+from waza.model.pass_rule import ALL, rule_name
 from waza.report.reporter import Reporter
 from waza.report.rows import RunRow, TaskRow
 from waza.report.view import NOT_STARTED, InvocationView, RunLine, RunView
@@ -132,6 +133,7 @@ class _Part:
             "engine": head.config.engine_type,
             "score": decimal(head.summary.aggregate_score, 4),
             "verdict": self.view.verdict.word,
+            **({} if head.config.pass_rule == ALL else {"pass_rule": rule_name(head.config.pass_rule)}),
         }
         output = [
             *(f"warning: {warning}" for warning in self.view.warnings),

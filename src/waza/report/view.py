@@ -13,6 +13,7 @@ from waza.kit import stats
 from waza.kit.share import decimal, differs, percent
 from waza.kit.text import pluralize
 from waza.model.observation import Usage, add_usage
+from waza.model.pass_rule import ALL, describe_rule
 from waza.model.result import ConfidenceInterval, SuiteResult, TriggerResult
 from waza.report.impact import Impact, impact_of
 from waza.report.rows import TaskRow, counts, rows
@@ -91,7 +92,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rates(self) -> Pairs:
-        """The success rate, and the rate over graded tasks if the two differ.
+        """The pass rule unless it is `all`, the success rate, and the rate over graded tasks if the two differ.
 
         Of a run that did not come to its end there is no rate: nobody knows what the rest would have done.
         """
@@ -100,14 +101,19 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         if not self.complete:
             cut = self.count(CUT_OFF)
             rest = f"{cut} {CUT_OFF}" if cut else "but trials, trigger tests or hooks did not end"
-            return [("Task success rate", f"{NOT_KNOWN}; {share} that ran passed, {rest}")]
-        shown = [("Task success rate", f"{percent(summary.success_rate)} ({share})")]
+            return [*self._rule, ("Task success rate", f"{NOT_KNOWN}; {share} that ran passed, {rest}")]
+        shown = [*self._rule, ("Task success rate", f"{percent(summary.success_rate)} ({share})")]
         graded = summary.graded_success_rate
         if graded is not None and differs(graded, summary.success_rate):
             of = summary.succeeded + summary.failed
             note = f"{percent(graded)} ({summary.succeeded} of {of}, without errors and skipped tasks)"
             shown.append(("Graded success rate", note))
         return shown
+
+    @property
+    def _rule(self) -> Pairs:
+        rule, trials = self.head.config.pass_rule, self.head.config.runs_per_test
+        return [] if rule == ALL else [("Pass rule", describe_rule(rule, trials))]
 
     @property
     def scores(self) -> Pairs:

@@ -65,6 +65,7 @@ class Fold:
                     task_id=task.id,
                     groups=groups_of(suite, task, model),
                     planned=suite.file.config.trials_per_task,
+                    rule=suite.file.config.pass_rule,
                 )
                 for task in suite.tasks
             }
@@ -320,6 +321,7 @@ def run_config(suite: Suite, model: str) -> RunConfig:
     efforts = suite.capabilities.efforts  # what the executor does not know was not applied
     return RunConfig(
         runs_per_test=config.trials_per_task,
+        pass_rule=config.pass_rule,
         model_id=model,
         engine_type=config.executor,
         timeout_sec=config.timeout_seconds,

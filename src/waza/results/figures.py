@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from waza.kit import stats
 from waza.model.observation import Usage, add_usage
+from waza.model.pass_rule import ALL, PassRule, trials_needed
 from waza.model.result import (
     ConfidenceInterval,
     Group,
@@ -46,7 +47,7 @@ class TrialFigures(msgspec.Struct, frozen=True):
 class TaskFigures(msgspec.Struct, kw_only=True):
     """What is known of a task in one arm, of which so many trials are `planned`.
 
-    `stopped`: its `before_task` hook aborted it.
+    `rule` says how many of them must pass. `stopped`: its `before_task` hook aborted it.
     """
 
     task_id: str
@@ -54,6 +55,7 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     trials: dict[int, TrialFigures] = {}
     stopped: str = ""
     planned: int = 0
+    rule: PassRule = ALL
 
     @property
     def missing(self) -> int:
@@ -68,11 +70,10 @@ class TaskFigures(msgspec.Struct, kw_only=True):
 
     @property
     def status(self) -> TaskStatus:
-        """The status of the task. One that did not get all its trials cannot have passed."""
-        status = task_status(self.trials.values())
-        if self.stopped and status != "failed":
-            return "error"
-        return "skipped" if self.missing and status == "passed" else status
+        """The status of the task."""
+        statuses = [trial.status for trial in self.trials.values()]
+        status = task_status(statuses, self.rule, self.missing)
+        return "error" if self.stopped and status != "failed" else status
 
     @property
     def cached(self) -> bool:
@@ -119,13 +120,24 @@ def figures_of(
     )
 
 
-def task_status(trials: Iterable[TrialFigures]) -> TaskStatus:
-    """Return the status of a task: failed beats error beats passed; skipped when nothing was graded."""
-    found = {trial.status for trial in trials}
-    for status in ("failed", "error", "passed"):
-        if status in found:
-            return status
-    return "skipped"
+def task_status(statuses: Sequence[TrialStatus], rule: PassRule = ALL, missing: int = 0) -> TaskStatus:
+    """Return the status of a task by those of its trials, of which so many are `missing`.
+
+    `passed` when as many trials passed as the rule wants, and none is missing. `failed` when so many failed that
+    all others could not be enough. `error` when the rule cannot be met without the trials that broke. `skipped`
+    where nothing was graded, or where the missing trials would decide.
+    """
+    passed, failed = statuses.count("passed"), statuses.count("failed")
+    errors = statuses.count("error")
+    total = passed + failed + errors + missing  # trials that nobody graded, on purpose, are none of these
+    if total == missing:
+        return "skipped"
+    needed = trials_needed(rule, total)
+    if passed >= needed:
+        return "skipped" if missing else "passed"
+    if failed > total - needed:
+        return "failed"
+    return "error" if passed + missing < needed else "skipped"
 
 
 def task_stats(task_id: str, trials: Sequence[TrialFigures]) -> TaskStats | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from tests.unit.report.factory import run, verdict
 
 from waza.model.observation import Usage
+from waza.model.pass_rule import AtLeast, PassRule
 from waza.model.result import AttemptRecord, SessionDigest, TrialResult, TrialStatus
 from waza.results.figures import TaskFigures, TrialFigures, figures_of, summary, task_stats, task_status
 
@@ -181,7 +183,36 @@ def test_usage_is_that_of_all_attempts_and_trigger_tests() -> None:
     ],
 )
 def test_status_of_a_task(statuses: str, status: str) -> None:
-    assert task_status([trial(one) for one in statuses.split()]) == status
+    assert task_status([trial(one).status for one in statuses.split()]) == status
+
+
+RULES: dict[str, tuple[PassRule, Callable[[int, int], bool]]] = {
+    "all": ("all", lambda passed, of: passed == of),
+    "any": ("any", lambda passed, of: passed >= 1),
+    "majority": ("majority", lambda passed, of: passed > of - passed),
+    "0.8": (AtLeast(at_least=0.8), lambda passed, of: Fraction(passed, of) >= Fraction(8, 10)),
+    "1/3": (AtLeast(at_least=1 / 3), lambda passed, of: Fraction(passed, of) >= Fraction(1, 3)),
+    "1": (AtLeast(at_least=1), lambda passed, of: passed == of),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_status_of_a_task_by_a_pass_rule(name: str) -> None:
+    """Every task of up to six trials, by what the rule says of the best that could still be."""
+    rule, met = RULES[name]
+    for passed, failed, errors, missing in product(range(6), repeat=4):
+        of = passed + failed + errors + missing
+        if not 0 < of - missing <= of <= 6:
+            continue
+        if met(passed, of):
+            wanted = "skipped" if missing else "passed"
+        elif not met(of - failed, of):
+            wanted = "failed"
+        else:
+            wanted = "skipped" if met(passed + missing, of) else "error"
+        counts: dict[TrialStatus, int] = {"passed": passed, "failed": failed, "error": errors}
+        statuses = [status for status, count in counts.items() for _ in range(count)]
+        assert task_status(statuses, rule, missing) == wanted, (passed, failed, errors, missing)
 
 
 @pytest.mark.parametrize(
