@@ -27,6 +27,7 @@ from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
 from waza.problem_codes import EXPLANATIONS
 from waza.reference import REQUIRED, Key, Section, grader_page, sections_of
+from waza.results.rows import TrialRow, VerdictRow
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 NOTE = "<!-- Written by scripts/reference.py from the code; do not edit. -->"
@@ -95,6 +96,15 @@ FORMATS: Sequence[tuple[str, str, str, Mapping[type, str]]] = (
         ),
         {SuiteResult: ""},
     ),
+    (
+        "rows.md",
+        "Rows",
+        (
+            "The columns of what `waza export` and `Results.to_rows` make of results, in their order. "
+            "[Results over time, and as data](../history.md) says how to get them. New columns come at the end."
+        ),
+        {TrialRow: "trials", VerdictRow: "verdicts"},
+    ),
 )
 
 # What `waza` exports, by what it is for. Structs of files are on the pages of these.
@@ -131,8 +141,8 @@ EXPORTS: Mapping[str, tuple[str, Sequence[str]]] = {
         ("Reporter", "InvocationResults", "Outcome", "NotStarted", "RunVerdict"),
     ),
     "Results": (
-        "Their fields are the keys of [results files](results.md).",
-        ("SuiteResult", "Summary", "TaskResult", "TrialResult", "Validation", "CheckpointRecord"),
+        "Fields of a `SuiteResult` and its parts are the keys of [results files](results.md), rows have [columns](rows.md).",
+        ("load_results", "Results", "SuiteResult", "Summary", "TaskResult", "TrialResult", "Validation", "CheckpointRecord"),
     ),
     "Errors": (
         "",
@@ -164,6 +174,10 @@ READ = {
             "the suite says. Default: 120 seconds."
         ),
         "NO_COLOR": "Not empty: no colours.",
+        "GITHUB_ACTIONS": (
+            "`true`: results name the job that started the run (`metadata.ci`). So do `GITLAB_CI`, `TF_BUILD`, "
+            "`CIRCLECI`, `BUILDKITE`, `TEAMCITY_VERSION` and `JENKINS_URL`, with the variables of their services."
+        ),
         "CI": "Set, and neither `0` nor `false`: no live progress.",
         "TERM": "`dumb`: no live progress, no colours.",
     },

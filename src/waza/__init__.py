@@ -8,6 +8,7 @@ of your own are made of. They are imported when they are first used, so that `im
     suite = waza.load("eval.yaml")          # a Suite, or SuiteError with every mistake
     results = waza.run(suite)               # a list of SuiteResult, one for each model
     print(results[0].summary.success_rate)
+    rows = waza.load_results("results.json").to_rows()    # a dict for each trial
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from waza.version import __version__
 
 if TYPE_CHECKING:
-    from waza.api import Listener, arun, load, run
+    from waza.api import Listener, arun, load, load_results, run
     from waza.errors import (
         ExecutorError,
         GraderError,
@@ -85,12 +86,13 @@ if TYPE_CHECKING:
     from waza.model.verdict import Helpers, SharedResources, Verdict
     from waza.problem import Problem
     from waza.report.reporter import Reporter
+    from waza.results.collection import Results
     from waza.results.invocation import InvocationResults
     from waza.results.outcome import Outcome
     from waza.results.verdict import NotStarted, RunVerdict
 
 _NAMES = {
-    "waza.api": ("Listener", "arun", "load", "run"),
+    "waza.api": ("Listener", "arun", "load", "load_results", "run"),
     "waza.errors": (
         "ExecutorError",
         "GraderError",
@@ -164,6 +166,7 @@ _NAMES = {
     "waza.model.verdict": ("Helpers", "SharedResources", "Verdict"),
     "waza.problem": ("Problem",),
     "waza.report.reporter": ("Reporter",),
+    "waza.results.collection": ("Results",),
     "waza.results.invocation": ("InvocationResults",),
     "waza.results.outcome": ("Outcome",),
     "waza.results.verdict": ("NotStarted", "RunVerdict"),
@@ -213,6 +216,7 @@ __all__ = [
     "Reporter",
     "Resource",
     "ResponseSeen",
+    "Results",
     "RunError",
     "RunEvent",
     "RunVerdict",
@@ -247,6 +251,7 @@ __all__ = [
     "__version__",
     "arun",
     "load",
+    "load_results",
     "run",
 ]
 

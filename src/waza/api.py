@@ -1,4 +1,4 @@
-"""The library: loading and running suites from Python."""
+"""The library: loading and running suites, and loading results, from Python."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from waza.model.event import RunEvent
 from waza.model.loaded import Suite
 from waza.model.result import SuiteResult
 from waza.results.absent import not_started_outcome
+from waza.results.collection import Results
+from waza.results.saved import find_results
 from waza.results.verdict import NotStarted
 from waza.suite.load import load as load_suite
 from waza.suite.loading import LoadOptions
@@ -96,6 +98,18 @@ async def arun(
     """Do what `run` does, in the running event loop: `results = await waza.arun("eval.yaml")`."""
     loaded = _loaded(suite, executor, models, trials)
     return await _run_models(loaded, Cancellation(), save=save, listener=listener)
+
+
+def load_results(results: str | Path | None = None) -> Results:
+    """Return results from disk: of a results file, a run id, or a directory; without an argument of the newest run.
+
+    `waza show` and `waza export` find them in the same way. Raises UsageError where there are none, and SuiteError for
+    a file that is not a results file.
+    """
+    found = find_results(None if results is None else str(results), find_project(Path.cwd()).directory)
+    loaded = [run.load() for run in found.runs]
+    warnings = [str(warning) for _, problems in loaded for warning in problems]
+    return Results(tuple(one for one, _ in loaded), (*found.notes, *warnings))
 
 
 def _loaded(suite: Suite | str | Path, executor: str, models: Sequence[str], trials: int | None) -> Suite:

@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": ("waza.cli.compare", "Compare results, and say what chance explains."),
     "gate": ("waza.cli.gate", "Decide whether a run may ship, by an earlier one."),
     "evidence": ("waza.cli.evidence", "Verify what a run kept as evidence."),
+    "export": ("waza.cli.export", "Write results as rows, for spreadsheets and programs."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),

@@ -50,6 +50,11 @@ def print_json(value: Any) -> None:
     _write_json(json_chunks(value))
 
 
+def print_document(chunks: Iterable[bytes]) -> None:
+    """Write a document, which comes in pieces and is harmless, on standard output."""
+    _write_bytes(chunks)
+
+
 def json_chunks(value: Any) -> list[bytes]:
     """Return a value as an indented JSON document."""
     import msgspec

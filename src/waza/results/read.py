@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,10 +16,11 @@ import msgspec
 from waza.errors import SuiteError
 from waza.kit import json_nodes
 from waza.kit.share import TOLERANCE
-from waza.model.result import SuiteResult
+from waza.model.result import SuiteResult, TaskResult
 from waza.model.suite import SCHEMA_VERSION
 from waza.problem import Problem, display_path
 from waza.results.lenient import Lenient
+from waza.results.outcome import Outcome
 from waza.suite.version import parse_version
 
 _SIGNS = ("eval_id", "runId", "eval_name", "summary", "tasks")
@@ -36,7 +38,7 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
     there once and every number is finite, is not a results file or has another major version.
     """
     file = display_path(path)
-    data = _parse(path, file)
+    data = _parse(path, file, Any)
     _check_kind(data, file)
     _check_version(data, file)
     lenient = Lenient()
@@ -48,6 +50,74 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
         _refuse(file, _TOO_DEEP)
     _check_figures(result, file)
     return result, _warnings(file, lenient.unknown)
+
+
+def open_results(path: Path) -> tuple[Outcome, list[Problem]]:
+    """Return the results in a file, whose tasks are read one at a time, and warnings: as `load`, in less memory.
+
+    Raises SuiteError as `load` does, for a field of a task when that task is asked for; unknown fields of tasks are
+    ignored.
+    """
+    file, lenient = display_path(path), Lenient()
+    data = _parse(path, file, dict[str, msgspec.Raw])
+    tasks, baseline = data.pop("tasks", None), data.pop("baseline_outcome", None)
+    head, raw = _open_head(data, tasks, file, lenient, "")
+    if baseline is None or bytes(baseline) == b"null":
+        return Outcome(head, lambda: _read_tasks(raw, file, "")), _warnings(file, lenient.unknown)
+    place = "baseline_outcome."
+    data = _decode_part(baseline, dict[str, msgspec.Raw], file, place[:-1])
+    other, others = _open_head(data, data.pop("tasks", None), file, lenient, place)
+    head = msgspec.structs.replace(head, baseline_outcome=other)
+    return Outcome(
+        head, lambda: _read_tasks(raw, file, ""), lambda: _read_tasks(others, file, place)
+    ), _warnings(file, lenient.unknown)
+
+
+def _open_head(
+    data: dict[str, msgspec.Raw], tasks: msgspec.Raw | None, file: str, lenient: Lenient, place: str
+) -> tuple[SuiteResult, list[msgspec.Raw]]:
+    """Return results without their tasks, and the tasks as they are written."""
+    head = {key: _decode_part(raw, Any, file, place + key) for key, raw in data.items()}
+    _check_kind({**head, **({"tasks": []} if tasks is not None else {})}, file)
+    _check_version(head, file)
+    if tasks is None:
+        _refuse_value(file, f"Object missing required field `tasks` - at `$.{place[:-1]}`")
+    try:
+        result = msgspec.convert(lenient.fit(SuiteResult, {**head, "tasks": []}, place[:-1]), SuiteResult)
+    except msgspec.ValidationError as error:
+        _refuse_value(file, str(error), place)
+    raw = _decode_part(tasks, list[msgspec.Raw] | None, file, f"{place}tasks") or []
+    ids = [_decode_part(one, _TaskId, file, f"{place}tasks[{i}]").test_id for i, one in enumerate(raw)]
+    _check_rate(result, file, place)
+    _check_ids(ids, file, place)
+    return result, raw
+
+
+class _TaskId(msgspec.Struct):
+    test_id: str
+
+
+def _read_tasks(raw: Sequence[msgspec.Raw], file: str, place: str) -> Iterator[TaskResult]:
+    for i, one in enumerate(raw):
+        try:
+            yield msgspec.json.decode(one, type=TaskResult)
+        except msgspec.ValidationError:  # of another program
+            at = f"{place}tasks[{i}]"
+            value = Lenient().fit(TaskResult, _decode_part(one, Any, file, at))
+            try:
+                yield msgspec.convert(value, TaskResult)
+            except msgspec.ValidationError as error:
+                _refuse_value(file, str(error), f"{at}.")
+
+
+def _decode_part(raw: msgspec.Raw, kind: Any, file: str, place: str) -> Any:
+    """Return a part of a document that is valid JSON."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError as error:
+        _refuse_value(file, str(error), f"{place}.")
+    except RecursionError:
+        _refuse(file, _TOO_DEEP)
 
 
 def is_results_file(path: Path) -> bool:
@@ -71,7 +141,8 @@ class _Signs(msgspec.Struct):
     tasks: msgspec.Raw = msgspec.Raw()
 
 
-def _parse(path: Path, file: str) -> Any:
+def _parse(path: Path, file: str, kind: Any) -> Any:
+    """Return the JSON in a file as a value of a kind."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -79,7 +150,7 @@ def _parse(path: Path, file: str) -> Any:
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
-        found = msgspec.json.decode(text)
+        found = msgspec.json.decode(text, type=kind)
         _check_keys(text, file)
     except UnicodeDecodeError as error:
         _refuse_at(file, data[: error.start], "is not UTF-8 text")
@@ -167,14 +238,22 @@ def _check_figures(result: SuiteResult, file: str) -> None:
     for place, one in (("", result), ("baseline_outcome.", result.baseline_outcome)):
         if one is None:
             continue
-        rate = one.summary.success_rate
-        if not -TOLERANCE <= rate <= 1 + TOLERANCE:
-            _refuse(file, f"is {rate:g}, but must be from 0 to 1", f"{place}summary.success_rate")
-        first: dict[str, int] = {}
-        for number, task in enumerate(one.tasks):
-            if first.setdefault(task.test_id, number) != number:
-                message = f"{task.test_id!r} is also the id of tasks[{first[task.test_id]}]"
-                _refuse(file, message, f"{place}tasks[{number}].test_id")
+        _check_rate(one, file, place)
+        _check_ids([task.test_id for task in one.tasks], file, place)
+
+
+def _check_rate(head: SuiteResult, file: str, place: str) -> None:
+    rate = head.summary.success_rate
+    if not -TOLERANCE <= rate <= 1 + TOLERANCE:
+        _refuse(file, f"is {rate:g}, but must be from 0 to 1", f"{place}summary.success_rate")
+
+
+def _check_ids(ids: Sequence[str], file: str, place: str) -> None:
+    first: dict[str, int] = {}
+    for number, one in enumerate(ids):
+        if first.setdefault(one, number) != number:
+            message = f"{one!r} is also the id of tasks[{first[one]}]"
+            _refuse(file, message, f"{place}tasks[{number}].test_id")
 
 
 def _warnings(file: str, unknown: str) -> list[Problem]:
@@ -193,9 +272,10 @@ def _warnings(file: str, unknown: str) -> list[Problem]:
     ]
 
 
-def _refuse_value(file: str, message: str) -> NoReturn:
+def _refuse_value(file: str, message: str, place: str = "") -> NoReturn:
+    """Refuse a value; `place` ends with a dot, and is before what the message says of its place."""
     found = _AT.match(message)
-    _refuse(file, found[1] if found else message, found[2] if found else "")
+    _refuse(file, found[1] if found else message, (place + (found[2] if found else "")).removesuffix("."))
 
 
 def _refuse_at(file: str, before: bytes, message: str) -> NoReturn:

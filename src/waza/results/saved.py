@@ -17,7 +17,8 @@ from waza.model.result import SuiteResult
 from waza.problem import Problem, display_path
 from waza.results.invocation_lines import INVOCATIONS, RUNS, numbered_invocations, read_planned
 from waza.results.journal_lines import JOURNAL, RESULTS, has_header, is_end, read_header
-from waza.results.read import is_results_file, load
+from waza.results.outcome import Outcome
+from waza.results.read import is_results_file, load, open_results
 
 _DEPTH = 3  # levels of folders below a directory: `--output-dir` writes DIR/STAMP/SKILL/MODEL.json
 _LISTED = 5  # names in a message
@@ -56,11 +57,18 @@ class SavedRun(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises UsageError for a run that has none, with what to do; SuiteError for a file that is no results file.
         """
+        return load(self._file())
+
+    def open(self) -> tuple[Outcome, list[Problem]]:
+        """Return the results with their tasks read one at a time, and warnings about the file; raises as `load` does."""
+        return open_results(self._file())
+
+    def _file(self) -> Path:
         if self.results is None:
             raise UsageError(
                 f"{self.unfinished}; to see the trials that have finished: {shlex.join(['waza', 'show', self.name])}"
             )
-        return load(self.results)
+        return self.results
 
 
 class FoundRuns(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from waza.kit.csv_text import csv_cell
 from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
 from waza.m365.results.overview import ItemRow, Overview, Score, TurnRow, make_overview
 
 _BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets take UTF-8 for an older encoding
-_FORMULA = ("=", "+", "-", "@", "\t")  # a cell that begins so would be computed
 
 _TURN = ("status", "prompt", "response", "expected_response", "context", "error")
 
@@ -45,8 +45,8 @@ def to_csv(result: dict[str, Any], title: str = "") -> str:
 def _table(writer: Any, head: list[str], rows: Iterable[list[str]]) -> None:
     """Write a table, parted from what is before it by an empty line."""
     writer.writerow([])
-    writer.writerow([_cell(name) for name in head])
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerow([csv_cell(name) for name in head])
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
 
 
 def _facts(report: Overview) -> Iterator[str]:
@@ -84,16 +84,3 @@ def _turn(turn: TurnRow, names: list[str]) -> list[str]:
 
 def _value(score: Score) -> str:
     return score.value or score.result if score.number is None else f"{score.number:g}"
-
-
-def _cell(value: str) -> str:
-    value = escape_unsafe(value)
-    return f"'{value}" if value.startswith(_FORMULA) and not _is_number(value) else value
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
