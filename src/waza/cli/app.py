@@ -27,6 +27,7 @@ COMMANDS = {
     "grade": ("waza.cli.grade", "Grade recorded results again, without running an agent."),
     "compare": ("waza.cli.compare", "Compare results, and say what chance explains."),
     "gate": ("waza.cli.gate", "Decide whether a run may ship, by an earlier one."),
+    "replay": ("waza.cli.replay", "Check the record of a trial, or find where two records part."),
     "evidence": ("waza.cli.evidence", "Verify what a run kept as evidence."),
     "export": ("waza.cli.export", "Write results as rows, for spreadsheets and programs."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),

@@ -14,6 +14,7 @@ EPILOG = """
 Examples:
   waza grade eval.yaml --results results.json
   waza grade eval.yaml --results results.json -o regraded.json --fail
+  waza grade eval.yaml --results results.json --task a --evidence-snapshot evidence/a-run1.json
 """
 
 
@@ -25,6 +26,12 @@ Examples:
     "--workspace",
     type=PATH,
     help="Where graders of files look; without it these reach no verdict.",
+)
+@click.option(
+    "--evidence-snapshot",
+    type=PATH,
+    metavar="SNAPSHOT.JSON",
+    help="Files that `waza run --snapshot` kept, instead of a workspace; needs --task.",
 )
 @judge_model_option
 @executor_option("Agent engine that judges, instead of config.executor.")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -19,6 +21,7 @@ from waza.engine.regrade import RegradeResult, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
 from waza.kit.files import write_atomic
 from waza.kit.share import decimal
+from waza.model.loaded import Suite
 from waza.model.result import SuiteResult, Validation
 from waza.report.words import one_line, status_mark
 from waza.results.outcome import Outcome
@@ -35,6 +38,7 @@ class GradeArguments(msgspec.Struct, frozen=True, kw_only=True):
     results_path: Path | None
     task: str
     workspace: Path | None
+    evidence_snapshot: Path | None
     judge_model: str
     executor: str
     output: Path | None
@@ -51,6 +55,8 @@ def grade_command(arguments: GradeArguments) -> int:
     workspace = arguments.workspace
     if workspace is not None and not workspace.is_dir():
         raise UsageError(f"there is no directory {workspace} (--workspace)")
+    if arguments.evidence_snapshot is not None and (workspace is not None or not arguments.task):
+        raise UsageError("--evidence-snapshot needs --task, and takes the place of --workspace")
     if arguments.output:
         check_output(arguments.output, [arguments.suite_path])
     require_utf8("--judge-model", arguments.judge_model)
@@ -61,8 +67,8 @@ def grade_command(arguments: GradeArguments) -> int:
     recorded, warnings = load_results(arguments.results_path)
     for warning in (*suite.warnings, *warnings):
         print_notice(str(warning))
-    place = workspace.absolute() if workspace else None
-    done = asyncio.run(regrade(suite, recorded, project, workspace=place, only=arguments.task))
+    with _workspace(arguments, suite, recorded) as place:
+        done = asyncio.run(regrade(suite, recorded, project, workspace=place, only=arguments.task))
     for line in _verdicts(done) if arguments.verbose else _errors(done):
         print_notice(line)
     if arguments.output:
@@ -70,6 +76,20 @@ def grade_command(arguments: GradeArguments) -> int:
     call.out.json(json_chunks(done.grades))
     call.finish(complete=True)
     return EXIT_FAILED if arguments.fail and not done.grades.passed else EXIT_OK
+
+
+@contextmanager
+def _workspace(arguments: GradeArguments, suite: Suite, recorded: SuiteResult) -> Iterator[Path | None]:
+    """Yield the directory that graders of files look into: the one that was named, or the files that evidence kept."""
+    snapshot = arguments.evidence_snapshot
+    if snapshot is None:
+        yield arguments.workspace.absolute() if arguments.workspace else None
+        return
+    from waza.evidence.grading import restore_files  # most gradings do without it
+
+    with TemporaryDirectory(prefix="waza-evidence-") as directory:
+        restore_files(snapshot, suite, recorded, arguments.task, Path(directory))
+        yield Path(directory)
 
 
 def _write_result(path: Path, result: SuiteResult) -> list[Path]:
