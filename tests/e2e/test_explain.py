@@ -65,6 +65,7 @@ BROKEN = {
     "tasks: [tasks/*.yaml]\nconfig: {executor: mock, mcp_servers: {wiki: {command: cat}}}\n": "mcp-servers",
     "tasks: [tasks/*.yaml]\nconfig: {executor: command, executor_options: {command: cat}}\n": "unconfirmed-executor",
     "tasks: [tasks/*.yaml]\nhooks: {before_run: [{command: 'true'}]}\n": "unconfirmed-hook",
+    "tasks_from: rows.csv\nconfig: {executor: mock}\n": "duplicate-task",
 }
 BROKEN_TASKS = {
     "id: t\nname: other\n": "duplicate-task",
@@ -86,6 +87,7 @@ def test_preflight_reports_the_kind_of_each_mistake(
         "tasks/t.yaml": TASK,
         "tasks/t.agent.md": "---\n- t\n---\n",
         "mocks/a.json": "{",
+        "rows.csv": "prompt,id\nHello,a\nHello,a\n",
     }
     assert code in codes_of(tmp_path, monkeypatch, files)
 

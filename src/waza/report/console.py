@@ -73,7 +73,7 @@ def _breakdown(view: RunView, *, verbose: bool) -> Iterator[Part]:
         return
     for row in view.tasks:
         stats = row.stats
-        if stats and row.runs > 1:
+        if stats and row.trials > 1:
             yield (
                 f"{BULLET} {one_line(row.title)}: trial pass rate {percent(stats.pass_rate)}{_interval_of(row)},"
                 f" score {decimal(stats.min_score)} to {decimal(stats.max_score)},"
@@ -86,7 +86,7 @@ def _task(row: TaskRow) -> tuple[str, ...]:
     status = ", ".join([row.ending, *row.tags])
     if not row.stats:
         return name, status, "-", "-", "-"
-    trials = f"{row.passed_runs}/{row.planned}"
+    trials = f"{row.passed_trials}/{row.planned}"
     return name, status, decimal(row.score), trials, duration(row.stats.avg_duration_ms)
 
 
@@ -97,7 +97,7 @@ def _interval_of(row: TaskRow) -> str:
 
 def _failed(view: RunView, limit: int) -> Iterator[str]:
     for row in view.failed:
-        never = f": none of its {row.runs} trials passed" if row.never_passed else ""
+        never = f": none of its {row.trials} trials passed" if row.never_passed else ""
         yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]{never}"
         yield from _reasons(row, limit)
         if row.impact:
@@ -106,26 +106,26 @@ def _failed(view: RunView, limit: int) -> Iterator[str]:
 
 def _reasons(row: TaskRow, limit: int) -> Iterator[str]:
     """Yield each error, what followed from it, and each failing grader once, with the trial that showed it first."""
-    if not row.bad_runs:
+    if not row.bad_trials:
         why = f": {indented(shorten_middle(row.error, limit), '      ')}" if row.error else ""
         yield f"  {BULLET} it did not run{why}"
     seen: set[str] = set()
-    for run in row.bad_runs:
-        note = f" [trial {run.number} of {row.planned}]" if row.planned > 1 else ""
-        if run.error:
-            if run.error not in seen:
-                yield f"  {BULLET} error: {indented(shorten_middle(run.error, limit), '      ')}{note}"
-                if run.misses:
-                    yield f"      after that failed: {', '.join(check.label for check in run.misses)}"
-            seen.add(run.error)
+    for trial in row.bad_trials:
+        note = f" [trial {trial.number} of {row.planned}]" if row.planned > 1 else ""
+        if trial.error:
+            if trial.error not in seen:
+                yield f"  {BULLET} error: {indented(shorten_middle(trial.error, limit), '      ')}{note}"
+                if trial.misses:
+                    yield f"      after that failed: {', '.join(check.label for check in trial.misses)}"
+            seen.add(trial.error)
             continue
-        for check in run.misses:
+        for check in trial.misses:
             if check.label not in seen:
                 seen.add(check.label)
                 feedback = indented(shorten_middle(check.feedback, limit), "      ")
                 yield f"  {BULLET} {check.label} {decimal(check.score)}: {feedback}{note}"
                 yield from (f"      {name}: {value}" for name, value in check.details)
-    output = next((run.output for run in row.bad_runs if run.output), "")
+    output = next((trial.output for trial in row.bad_trials if trial.output), "")
     if output:
         yield f"    output: {output}"
 

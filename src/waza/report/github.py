@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from waza.kit.share import decimal, percent
 from waza.report.interpret import interpretation
 from waza.report.markdown import code, impact_lines, overview_lines, text, verdict_lines, warning_lines
-from waza.report.rows import RunRow, TaskRow
+from waza.report.rows import BadTrial, TaskRow
 from waza.report.view import InvocationView, RunView
 from waza.report.words import BULLET, duration, status_mark
 from waza.results.invocation import InvocationResults
@@ -126,20 +126,20 @@ def _details(row: TaskRow) -> Iterator[str]:
     yield f"#### {text(row.title)}"
     if row.never_passed:
         yield ""
-        yield f"Never passed: 0 of {row.runs} trials."
+        yield f"Never passed: 0 of {row.trials} trials."
     if row.error:
         yield ""
         yield f"- {status_mark('error')} it did not run: {code(row.error)}"
-    for run in row.bad_runs:
-        yield from _run(run, row.planned)
+    for trial in row.bad_trials:
+        yield from _trial(trial, row.planned)
 
 
-def _run(run: RunRow, of: int) -> Iterator[str]:
+def _trial(trial: BadTrial, of: int) -> Iterator[str]:
     yield ""
-    yield f"Trial {run.number}/{of} ({run.status})"
+    yield f"Trial {trial.number}/{of} ({trial.status})"
     yield ""
-    if run.error:
-        yield f"- {status_mark('error')} {code(run.error)}"
-    for check in run.checks:
+    if trial.error:
+        yield f"- {status_mark('error')} {code(trial.error)}"
+    for check in trial.checks:
         mark = status_mark("passed" if check.passed else "failed")
         yield f"- {mark} **{text(check.label)}** ({decimal(check.score)}) {code(check.feedback)}".rstrip()

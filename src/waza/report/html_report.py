@@ -26,7 +26,7 @@ from waza.report.html_page import (
     make_wide_table,
 )
 from waza.report.reporter import Reporter
-from waza.report.rows import OUTPUT, CheckRow, RunRow, TaskRow
+from waza.report.rows import OUTPUT, BadTrial, CheckRow, TaskRow
 from waza.report.section import Table
 from waza.report.view import InvocationView, Pairs, RunView
 from waza.report.words import NO_SUITE, duration, grouped, moment, one_line, shortened, status_mark
@@ -106,7 +106,9 @@ class _Page:
         items = [(f"{number}-{i}", row) for i, row in enumerate(view.tasks, 1)]
         self.endings.update(row.ending for row in view.tasks)
         for row in view.failed:
-            self.not_passed |= dict.fromkeys(check.grader for run in row.bad_runs for check in run.misses)
+            self.not_passed |= dict.fromkeys(
+                check.grader for trial in row.bad_trials for check in trial.misses
+            )
         failed = [(key, row) for key, row in items if row.failed]
         cards = [_card(key, row, level + 1, unfold=len(failed) <= _MOST_OPEN) for key, row in failed]
         parts: list[tuple[str, Iterable[str]]] = [
@@ -186,10 +188,10 @@ def _overview(view: InvocationView) -> Iterator[str]:
     titles = ("Suite", "Verdict", "Tasks passed", "Score", *(["Why not"] if reasons else []))
     yield element("h2", "Runs")
     yield make_table(make_titles(titles, numbers=(2, 3)), rows, "framed stack")
-    for skill, heads in view.models:
+    for skill, results in view.models:
         yield element("h2", escape_text(f"Models of {one_line(skill)}"))
-        yield make_wide_table(overview.compare_models(heads), f"Models of {one_line(skill)}")
-        found = heads[0].metadata.get("recommendation")
+        yield make_wide_table(overview.compare_models(results), f"Models of {one_line(skill)}")
+        found = results[0].metadata.get("recommendation")
         if found:
             yield element("h3", "Recommendation")
             yield from _pairs(overview.recommendation(found))
@@ -201,7 +203,7 @@ def _overview(view: InvocationView) -> Iterator[str]:
 
 def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
     """Return a task that failed or errored: each trial that did not pass, with what its graders found."""
-    names = dict.fromkeys(check.grader for run in row.bad_runs for check in run.misses)
+    names = dict.fromkeys(check.grader for trial in row.bad_trials for check in trial.misses)
     summary = element(
         "summary",
         element(f"h{level}", escape_text(shortened(one_line(row.title), _LONGEST_TITLE)), class_="title"),
@@ -210,7 +212,7 @@ def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
     )
     notes = []
     if row.never_passed:
-        notes.append(f"None of its {row.runs} trials passed.")
+        notes.append(f"None of its {row.trials} trials passed.")
     if row.impact:
         notes.append(
             f"Without the skills it passed in {percent(row.impact.pass_rate_baseline)} of its trials."
@@ -218,7 +220,7 @@ def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
     if row.missing:
         notes.append(f"{_missing(row)}.")
     error = []
-    if row.error or not row.bad_runs:
+    if row.error or not row.bad_trials:
         why = f": {row.error}" if row.error else ""
         error = [element("p", escape_text(f"it did not run{why}"), class_="problem")]
     return element(
@@ -226,7 +228,7 @@ def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
         summary,
         *([element("p", escape_text(" ".join(notes)), class_="quiet")] if notes else []),
         *error,
-        *(_trial(run, row, level + 1) for run in row.bad_runs),
+        *(_trial(trial, row, level + 1) for trial in row.bad_trials),
         class_=f"item {_TONES[row.ending]}",
         data_item=key,
         data_status=row.ending,
@@ -234,13 +236,13 @@ def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
     )
 
 
-def _trial(run: RunRow, row: TaskRow, level: int) -> str:
-    attempts = f" after {pluralize(run.attempts, 'attempt')}" if run.attempts > 1 else ""
-    parts = [element(f"h{level}", f"Trial {run.number} of {row.planned}{attempts} ", _badge(run.status))]
-    if run.error:
-        parts.append(element("p", escape_text(run.error), class_="problem"))
-    if run.checks:
-        ordered = sorted(run.checks, key=lambda check: check.passed)
+def _trial(trial: BadTrial, row: TaskRow, level: int) -> str:
+    attempts = f" after {pluralize(trial.attempts, 'attempt')}" if trial.attempts > 1 else ""
+    parts = [element(f"h{level}", f"Trial {trial.number} of {row.planned}{attempts} ", _badge(trial.status))]
+    if trial.error:
+        parts.append(element("p", escape_text(trial.error), class_="problem"))
+    if trial.checks:
+        ordered = sorted(trial.checks, key=lambda check: check.passed)
         parts.append(
             make_table(
                 make_titles(("Grader", "Result", "Score", "What it found")),
@@ -249,10 +251,10 @@ def _trial(run: RunRow, row: TaskRow, level: int) -> str:
             )
         )
     label = "Output"
-    if run.output_length > OUTPUT:
-        label = f"Output, without the middle of its {grouped(run.output_length)} characters"
-    parts.append(element("dl", make_text(label, run.excerpt, "wide"), class_="texts"))
-    return element("section", *parts, class_=f"part {_TONES[run.status]}")
+    if trial.output_length > OUTPUT:
+        label = f"Output, without the middle of its {grouped(trial.output_length)} characters"
+    parts.append(element("dl", make_text(label, trial.excerpt, "wide"), class_="texts"))
+    return element("section", *parts, class_=f"part {_TONES[trial.status]}")
 
 
 def _check(check: CheckRow) -> str:
@@ -292,7 +294,7 @@ def _task(key: str, row: TaskRow, *, grouped_by: bool) -> str:
     own_id = "" if known else element("div", escape_text(row.id), class_="id")
     notes = [*row.tags, *([_missing(row)] if row.missing else [])]
     ran = row.stats is not None
-    trials = f"{row.passed_runs} of {row.planned}"
+    trials = f"{row.passed_trials} of {row.planned}"
     took = duration(row.stats.avg_duration_ms) if row.stats else "-"
     group = [element("td", escape_text(row.group), data_label="group")] if grouped_by else []
     return make_row(

@@ -73,11 +73,11 @@ def _steadiness(row: TaskRow) -> str:
     if row.missing:
         return f"{row.why_cut_off.capitalize()}; nothing can be said of its steadiness."
     if row.retried and not (row.stats and row.stats.flaky):
-        rate = percent(row.first_tries / row.runs)
+        rate = percent(row.first_tries / row.trials)
         return f"Flaky: it passed only after a retry (pass@1 {rate}); run more trials before you trust it."
     if row.flaky and row.stats:
         rate = percent(row.stats.pass_rate)
         return f"Flaky: it passed in {rate} of its trials; run more trials to see how it really does."
-    if row.runs > 1:
-        return f"Steady: {'every one' if row.passed_runs else 'none'} of its {row.runs} trials passed."
-    return "One trial says nothing about steadiness." if row.runs else "Nothing can be said of it."
+    if row.trials > 1:
+        return f"Steady: {'every one' if row.passed_trials else 'none'} of its {row.trials} trials passed."
+    return "One trial says nothing about steadiness." if row.trials else "Nothing can be said of it."

@@ -13,7 +13,7 @@ from waza.kit.share import decimal
 from waza.kit.unsafe_text import escape_unsafe
 from waza.model.pass_rule import ALL, rule_name
 from waza.report.reporter import Reporter
-from waza.report.rows import RunRow, TaskRow
+from waza.report.rows import BadTrial, TaskRow
 from waza.report.view import NOT_STARTED, InvocationView, RunLine, RunView
 from waza.report.words import NO_SUITE
 from waza.results.invocation import InvocationResults, suite_name
@@ -166,18 +166,18 @@ def _task(row: TaskRow, *, ended: bool) -> JUnitCase:
 def _body(row: TaskRow) -> str:
     """Return the lines of each trial that did not pass, headed by its number where there are several trials."""
     lines = list[str]()
-    for run in row.bad_runs:
+    for trial in row.bad_trials:
         if row.planned > 1:
-            lines.append(f"Trial {run.number}/{row.planned} ({run.status})")
-        lines += _trial(run)
+            lines.append(f"Trial {trial.number}/{row.planned} ({trial.status})")
+        lines += _trial(trial)
     return "\n".join(lines)
 
 
-def _trial(run: RunRow) -> Iterator[str]:
+def _trial(trial: BadTrial) -> Iterator[str]:
     """Yield why a trial did not pass: the error that it ended in, and each failing grader."""
-    if run.error:
-        yield f"[ERROR] {run.error}"
-    for check in run.misses:
+    if trial.error:
+        yield f"[ERROR] {trial.error}"
+    for check in trial.misses:
         yield f"[FAIL] {check.label}: score={decimal(check.score)} — {check.feedback}"
 
 

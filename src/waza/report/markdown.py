@@ -10,7 +10,7 @@ from waza.kit.share import decimal, percent
 from waza.kit.text import shorten_middle
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.reporter import Reporter
-from waza.report.rows import RunRow
+from waza.report.rows import BadTrial
 from waza.report.section import Draw, Part, Table
 from waza.report.view import InvocationView, RunView
 from waza.report.words import Write, duration, one_line, status_mark
@@ -166,7 +166,7 @@ def _tasks(view: RunView, heading: str) -> Iterator[str]:
         stats = row.stats
         flaky = " flaky" if row.flaky else ""
         first = f" ({row.first_try_rate})" if row.retried else ""
-        trials = f"{row.passed_runs} of {row.planned}{first}"
+        trials = f"{row.passed_trials} of {row.planned}{first}"
         figures = (
             f"{decimal(stats.avg_score)} | {trials} | {duration(stats.avg_duration_ms)}"
             if stats
@@ -185,23 +185,23 @@ def _failures(view: RunView, heading: str) -> Iterator[str]:
         yield f"{heading}## {text(row.title)} ({row.status})"
         yield ""
         if row.never_passed:
-            yield f"It never passed: 0 of {row.runs} trials."
+            yield f"It never passed: 0 of {row.trials} trials."
             yield ""
         if row.impact:
             yield f"Without the skills it passed in {percent(row.impact.pass_rate_baseline)} of its trials."
             yield ""
         if row.error:
             yield f"- it did not run: {code(row.error)}"
-        for run in row.bad_runs:
-            yield from _run(run, row.planned)
+        for trial in row.bad_trials:
+            yield from _trial(trial, row.planned)
 
 
-def _run(run: RunRow, of: int) -> Iterator[str]:
-    yield f"- Trial {run.number}/{of} ({run.status})"
-    if run.error:
-        yield f"  - error: {code(run.error)}"
-    for check in run.misses:
+def _trial(trial: BadTrial, of: int) -> Iterator[str]:
+    yield f"- Trial {trial.number}/{of} ({trial.status})"
+    if trial.error:
+        yield f"  - error: {code(trial.error)}"
+    for check in trial.misses:
         yield f"  - **{text(check.label)}** ({decimal(check.score)}) {code(check.feedback)}".rstrip()
         yield from (f"    - {name}: {code(value)}" for name, value in check.details)
-    if run.output:
-        yield f"  - output: {code(run.output)}"
+    if trial.output:
+        yield f"  - output: {code(trial.output)}"

@@ -20,36 +20,36 @@ _NAMES = {
 }
 
 
-def print_model_comparison(heads: Sequence[SuiteResult], draw: Draw) -> None:
+def print_model_comparison(results: Sequence[SuiteResult], draw: Draw) -> None:
     """Draw the MODEL COMPARISON table."""
-    draw("MODEL COMPARISON", [compare_models(heads)])
+    draw("MODEL COMPARISON", [compare_models(results)])
 
 
-def compare_models(heads: Sequence[SuiteResult]) -> Table:
+def compare_models(results: Sequence[SuiteResult]) -> Table:
     """Return the results of one suite on several models as a table, sorted by model.
 
     Columns that no model has a figure for are left out.
     """
-    heads = sorted(heads, key=lambda head: head.config.model_id)
-    usages = [head.summary.usage for head in heads]
+    results = sorted(results, key=lambda result: result.config.model_id)
+    usages = [result.summary.usage for result in results]
     own = any(usage and usage.provider for usage in usages)
     titles = ["Model", "Score", "Success", "Duration", "Turns", "Tokens"]
     if any(usage and usage.premium_requests for usage in usages):
         titles.append("Requests" if own else "Premium Reqs")
     if any(usage and usage.ai_credits is not None for usage in usages):
         titles.append("AI Credits")
-    return Table(titles, [[_cell(head, title) for title in titles] for head in heads])
+    return Table(titles, [[_cell(result, title) for title in titles] for result in results])
 
 
-def _cell(head: SuiteResult, title: str) -> str:
-    summary, usage = head.summary, head.summary.usage
+def _cell(result: SuiteResult, title: str) -> str:
+    summary, usage = result.summary, result.summary.usage
     match title:
         case "Model":
-            return model_name(head)
+            return model_name(result)
         case "Score":
             return decimal(summary.aggregate_score)
         case "Success":
-            return success_rate(head)
+            return success_rate(result)
         case "Duration":
             return duration(summary.duration_ms)
     if usage is None:

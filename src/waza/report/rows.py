@@ -25,9 +25,9 @@ _FOUND = ("found", "actual", "actual_actions", "actual_skills", "exit_error", "t
 
 
 class CheckRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader's verdict in a run that did not pass, unless the run's error says it already.
+    """A grader's verdict in a trial that did not pass, unless the error of the trial states it already.
 
-    `after_turn` is the checkpoint that it belongs to, 0 for the end of the run. `expected`, `found` and
+    `after_turn` is the checkpoint that it belongs to, 0 for the end of the trial. `expected`, `found` and
     `where` are empty if the grader did not say.
     """
 
@@ -55,8 +55,8 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True):
         return [(name, value) for name, value in pairs if value]
 
 
-class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that failed or errored.
+class BadTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial that failed or errored.
 
     `excerpt` is its final output, without the middle where it is long, and `output_length` how many characters it has.
     """
@@ -81,7 +81,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A task. `bad_runs` are those that failed or errored; `first_tries` counts runs passed without retry.
+    """A task. `bad_trials` failed or errored, `first_tries` counts those that passed at their first attempt.
 
     `title` is the name, with the id where other tasks have the same name. `missing` counts the planned trials that
     did not run. `judging` is what judges and responders used. `error` says what kept
@@ -91,7 +91,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     status: str
-    runs: int
+    trials: int
     group: str = ""
     golden: bool = False
     cached: bool = False
@@ -99,8 +99,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     stats: TaskStats | None = None
     impact: SkillImpact | None = None
     graders: tuple[str, ...] = ()
-    bad_runs: tuple[RunRow, ...] = ()
-    passed_runs: int = 0
+    bad_trials: tuple[BadTrial, ...] = ()
+    passed_trials: int = 0
     first_tries: int = 0
     snapshots: tuple[str, ...] = ()
     title: str = ""
@@ -116,7 +116,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def planned(self) -> int:
         """How many trials there were to be."""
-        return self.runs + self.missing
+        return self.trials + self.missing
 
     @property
     def why_cut_off(self) -> str:
@@ -125,23 +125,23 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def score(self) -> float:
-        """The mean score of the runs; 0 for a task without figures."""
+        """The mean score of the trials; 0 for a task without figures."""
         return self.stats.avg_score if self.stats else 0.0
 
     @property
     def retried(self) -> bool:
-        """Whether a run passed only on a later attempt."""
-        return self.first_tries < self.passed_runs
+        """Whether a trial passed only on a later attempt."""
+        return self.first_tries < self.passed_trials
 
     @property
     def flaky(self) -> bool:
-        """Whether the task sometimes passes: in some of its runs, or only on a later attempt."""
+        """Whether the task sometimes passes: in some of its trials, or only on a later attempt."""
         return self.retried or bool(self.stats and self.stats.flaky)
 
     @property
     def first_try_rate(self) -> str:
         """The pass@1 of a task of which a trial passed only on a later attempt, else ""."""
-        return f"pass@1 {percent(self.first_tries / self.runs, 0)}" if self.retried else ""
+        return f"pass@1 {percent(self.first_tries / self.trials, 0)}" if self.retried else ""
 
     @property
     def tags(self) -> list[str]:
@@ -158,12 +158,12 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def first_error(self) -> str:
         """The first error of its trials, else what kept the task from starting."""
-        return next((run.error for run in self.bad_runs if run.error), self.error)
+        return next((trial.error for trial in self.bad_trials if trial.error), self.error)
 
     @property
     def never_passed(self) -> bool:
-        """Whether every one of several runs failed or errored."""
-        return self.runs > 1 and len(self.bad_runs) == self.runs
+        """Whether every one of several trials failed or errored."""
+        return self.trials > 1 and len(self.bad_trials) == self.trials
 
     @property
     def failed(self) -> bool:
@@ -173,13 +173,13 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
 
 def row(task: TaskResult) -> TaskRow:
     """Return what reports say of a task."""
-    passed = [run for run in task.runs if run.status == "passed"]
+    passed = [trial for trial in task.runs if trial.status == "passed"]
     return TaskRow(
         id=task.test_id,
         name=task.display_name or task.test_id,
         title=task.display_name or task.test_id,
         status=task.status,
-        runs=len(task.runs),
+        trials=len(task.runs),
         group=task.group,
         golden=task.golden,
         cached=task.cached,
@@ -187,15 +187,15 @@ def row(task: TaskResult) -> TaskRow:
         stats=task.stats,
         impact=task.skill_impact,
         graders=tuple(sorted(task.runs[0].validations or ())) if task.runs else (),
-        bad_runs=tuple(_run(run) for run in task.runs if run.status in ("failed", "error")),
-        passed_runs=len(passed),
-        first_tries=sum(1 for run in passed if run.attempts <= 1),
+        bad_trials=tuple(_trial(trial) for trial in task.runs if trial.status in ("failed", "error")),
+        passed_trials=len(passed),
+        first_tries=sum(1 for trial in passed if trial.attempts <= 1),
         judging=None
         if task.cached and not task.rejudged
-        else add_usage([one.usage for run in task.runs for one in run.grader_sessions]),
+        else add_usage([one.usage for trial in task.runs for one in trial.grader_sessions]),
         error=shorten_middle(task.error_msg, LONGEST),
         missing=task.missing_trials,
-        snapshots=tuple(line for run in task.runs for line in _snapshots(run.validations or {})),
+        snapshots=tuple(line for trial in task.runs for line in _snapshots(trial.validations or {})),
     )
 
 
@@ -221,39 +221,39 @@ def counts(found: Sequence[TaskRow]) -> str:
     return ", ".join(parts)
 
 
-def _run(run: TrialResult) -> RunRow:
-    checks = list(_checks(run.validations or {}, run.error_msg))
-    for checkpoint in run.checkpoints:
-        checks += _checks(checkpoint.validations, run.error_msg, checkpoint.after_turn)
+def _trial(trial: TrialResult) -> BadTrial:
+    checks = list(_checks(trial.validations or {}, trial.error_msg))
+    for checkpoint in trial.checkpoints:
+        checks += _checks(checkpoint.validations, trial.error_msg, checkpoint.after_turn)
     checks.sort(key=lambda check: (check.grader, check.after_turn))
-    return RunRow(
-        number=run.run_number,
-        status=run.status,
-        attempts=run.attempts,
-        error=shorten_middle(run.error_msg, LONGEST),
-        excerpt=shorten_middle(run.final_output, OUTPUT),
-        output_length=len(run.final_output),
+    return BadTrial(
+        number=trial.run_number,
+        status=trial.status,
+        attempts=trial.attempts,
+        error=shorten_middle(trial.error_msg, LONGEST),
+        excerpt=shorten_middle(trial.final_output, OUTPUT),
+        output_length=len(trial.final_output),
         checks=tuple(checks),
     )
 
 
 def _checks(validations: Mapping[str, Validation], error: str, after_turn: int = 0) -> Iterator[CheckRow]:
-    """Yield the verdicts of graders, but for errors that are already in the error of the run."""
+    """Yield the verdicts of graders, but for errors that are already in the error of the trial."""
     for name in sorted(validations):
-        said = validations[name]
-        broke = said.details.get("error")
-        if broke and f"{said.identifier or name}: {broke}" in error:
+        verdict = validations[name]
+        broke = verdict.details.get("error")
+        if broke and f"{verdict.identifier or name}: {broke}" in error:
             continue
         yield CheckRow(
-            grader=said.identifier or name,
-            type=said.type,
-            score=said.score,
-            passed=said.passed,
-            feedback=shorten_middle(said.feedback, LONGEST),
+            grader=verdict.identifier or name,
+            type=verdict.type,
+            score=verdict.score,
+            passed=verdict.passed,
+            feedback=shorten_middle(verdict.feedback, LONGEST),
             after_turn=after_turn,
-            expected=_first(said.details, _EXPECTED),
-            found=_first(said.details, _FOUND),
-            where=_where(said.details),
+            expected=_first(verdict.details, _EXPECTED),
+            found=_first(verdict.details, _FOUND),
+            where=_where(verdict.details),
         )
 
 
@@ -279,8 +279,8 @@ def _where(details: Mapping[str, Any]) -> str:
 
 
 def _snapshots(validations: Mapping[str, Validation]) -> Iterator[str]:
-    for said in validations.values():
-        for update in said.details.get("snapshot_updates") or []:
+    for verdict in validations.values():
+        for update in verdict.details.get("snapshot_updates") or []:
             if not isinstance(update, dict):
                 continue
             status = str(update.get("status", ""))

@@ -115,13 +115,13 @@ def _trial(event: TrialFinished) -> Iterator[Line]:
 
 
 def _graders(validations: Mapping[str, Validation], more: dict[str, Any]) -> Iterator[Line]:
-    for name, said in sorted(validations.items()):
+    for name, verdict in sorted(validations.items()):
         data = {
-            "grader_name": said.identifier or name,
-            "grader_type": said.type,
-            "passed": said.passed,
-            "score": said.score,
-            "feedback": said.feedback,
+            "grader_name": verdict.identifier or name,
+            "grader_type": verdict.type,
+            "passed": verdict.passed,
+            "score": verdict.score,
+            "feedback": verdict.feedback,
         }
         yield "grader_result", {**data, **more}
 

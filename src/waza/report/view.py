@@ -319,8 +319,12 @@ class InvocationView(msgspec.Struct, frozen=True):
         found: dict[tuple[str, str], list[SuiteResult]] = {}
         for skill, outcome in self._by_skill():
             found.setdefault((skill, outcome.head.eval_name), []).append(outcome.head)
-        several = ((skill, heads) for (skill, _), heads in found.items() if len(heads) > 1)
-        return [(skill, heads) for skill, heads in several if len({one.config.model_id for one in heads}) > 1]
+        several = ((skill, results) for (skill, _), results in found.items() if len(results) > 1)
+        return [
+            (skill, results)
+            for skill, results in several
+            if len({one.config.model_id for one in results}) > 1
+        ]
 
     def _by_skill(self) -> Iterator[tuple[str, Outcome]]:
         outcomes = self.results.outcomes

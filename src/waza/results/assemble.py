@@ -141,7 +141,7 @@ class Fold:
         metrics, warnings = self._metrics(total, triggers.metrics)
         if metadata.get("run_status", COMPLETE) != COMPLETE:
             warnings = []  # the data would have come
-        said = [*(str(problem) for problem in self.suite.warnings), *warnings]
+        listed = [*(str(problem) for problem in self.suite.warnings), *warnings]
         sessions = [
             *(cost for key in self._keys() for cost in self._sessions.get(key, ())),
             *_costs(zip(triggers.usages, (one.session_id for one in triggers.results), strict=False)),
@@ -158,7 +158,7 @@ class Fold:
             tasks=[],
             trigger_metrics=triggers.metrics,
             trigger_results=list(triggers.results),
-            metadata={**metadata, **({"warnings": said} if said else {})},
+            metadata={**metadata, **({"warnings": listed} if listed else {})},
             evaluation_usage={"sessions": sessions} if sessions else None,
         )
         baseline = self._baseline(head, trials)
@@ -289,8 +289,8 @@ class Fold:
         return self._mean(lambda name, _: name == metric.name)
 
     def _mean(self, wanted: Callable[[str, str], bool]) -> float | None:
-        said = (one for key in self._keys() for one in self._scores.get(key, ()))
-        found = [score for name, kind, score in said if wanted(name, kind)]
+        scores = (one for key in self._keys() for one in self._scores.get(key, ()))
+        found = [score for name, kind, score in scores if wanted(name, kind)]
         return stats.mean(found) if found else None
 
 

@@ -28,9 +28,11 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def named(self) -> list[tuple[str, Outcome]]:
         """Each outcome with what tells it apart from the others."""
-        heads = [outcome.head for outcome in self.outcomes]
-        skills = self.skills or [suite_name(head) for head in heads]
-        names = [run_name(skill, head.config.model_id) for skill, head in zip(skills, heads, strict=True)]
+        results = [outcome.head for outcome in self.outcomes]
+        skills = self.skills or [suite_name(result) for result in results]
+        names = [
+            run_name(skill, result.config.model_id) for skill, result in zip(skills, results, strict=True)
+        ]
         return list(zip(names, self.outcomes, strict=True))
 
     @property

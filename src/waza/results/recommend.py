@@ -13,7 +13,7 @@ NO_DIFFERENCE = "there is no difference between the models that these trials can
 WEIGHTS = {"aggregate_score": 0.40, "pass_rate": 0.30, "consistency": 0.20, "speed": 0.10}
 
 
-def recommend(heads: Sequence[SuiteResult]) -> dict[str, Any] | None:
+def recommend(results: Sequence[SuiteResult]) -> dict[str, Any] | None:
     """Return the recommendation for `metadata.recommendation`; None for fewer than two results.
 
     Each figure is scaled so that the best model has 10 and the worst 0; where all are equal each has 5.
@@ -22,25 +22,25 @@ def recommend(heads: Sequence[SuiteResult]) -> dict[str, Any] | None:
     second's sum, 0 if that is 0. Of models that differ in nothing but their durations none
     is recommended.
     """
-    if len(heads) < 2:
+    if len(results) < 2:
         return None
-    scaled = _scaled(heads)
+    scaled = _scaled(results)
     sums = [round_half_away(sum(WEIGHTS[key] * parts[key] for key in WEIGHTS), 1) for parts in scaled]
-    order = sorted(range(len(heads)), key=lambda i: -sums[i])
+    order = sorted(range(len(results)), key=lambda i: -sums[i])
     first, second = order[0], order[1]
     margin = round_half_away((sums[first] - sums[second]) / sums[second] * 100, 1) if sums[second] else 0.0
-    undecided = not any(_differ(heads[first], head) for head in heads)
+    undecided = not any(_differ(results[first], result) for result in results)
     return {
-        "recommended_model": "" if undecided else heads[first].config.model_id,
+        "recommended_model": "" if undecided else results[first].config.model_id,
         "heuristic_score": number(sums[first]),
         "reason": NO_DIFFERENCE
         if undecided
-        else _reason(heads, first, second, tied=sums[first] == sums[second]),
+        else _reason(results, first, second, tied=sums[first] == sums[second]),
         "winner_margin_pct": 0 if undecided else number(margin),
         "weights": dict(WEIGHTS),
         "all_models": [
             {
-                "model_id": heads[i].config.model_id,
+                "model_id": results[i].config.model_id,
                 "heuristic_score": number(sums[i]),
                 "rank": rank,
                 "component_scores": {f"{key}_normalized": number(scaled[i][key]) for key in WEIGHTS},
@@ -56,16 +56,16 @@ def _differ(one: SuiteResult, other: SuiteResult) -> bool:
     return any(differs(getattr(one.summary, name), getattr(other.summary, name)) for name in figures)
 
 
-def _scaled(heads: Sequence[SuiteResult]) -> list[dict[str, float]]:
+def _scaled(results: Sequence[SuiteResult]) -> list[dict[str, float]]:
     """Return each model's four figures on a scale from 0 to 10, by name of the weight."""
     columns = {
-        "aggregate_score": [head.summary.aggregate_score for head in heads],
-        "pass_rate": [head.summary.success_rate for head in heads],
-        "consistency": [-head.summary.std_dev for head in heads],
-        "speed": [float(-head.summary.duration_ms) for head in heads],
+        "aggregate_score": [result.summary.aggregate_score for result in results],
+        "pass_rate": [result.summary.success_rate for result in results],
+        "consistency": [-result.summary.std_dev for result in results],
+        "speed": [float(-result.summary.duration_ms) for result in results],
     }
     scales = {key: _scale(values) for key, values in columns.items()}
-    return [{key: scales[key][i] for key in WEIGHTS} for i in range(len(heads))]
+    return [{key: scales[key][i] for key in WEIGHTS} for i in range(len(results))]
 
 
 def _scale(values: Sequence[float]) -> list[float]:
@@ -73,9 +73,9 @@ def _scale(values: Sequence[float]) -> list[float]:
     return [5.0 if high == low else (value - low) / (high - low) * 10 for value in values]
 
 
-def _reason(heads: Sequence[SuiteResult], first: int, second: int, *, tied: bool) -> str:
-    winner, other = heads[first].summary, heads[second].summary
-    name = heads[second].config.model_id or "the default model"
+def _reason(results: Sequence[SuiteResult], first: int, second: int, *, tied: bool) -> str:
+    winner, other = results[first].summary, results[second].summary
+    name = results[second].config.model_id or "the default model"
     if tied:
         return f"it has the same total as {name} and ran first"
     leads = [

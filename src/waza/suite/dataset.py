@@ -241,7 +241,7 @@ def _build_task(
             loading,
             file,
             row.line,
-            "duplicate-name",
+            "duplicate-task",
             message,
             "give each task its own id",
             path=f"row {n}, id",

@@ -132,7 +132,7 @@ def _item(item: ItemRow, *, unfold: bool) -> str:
     summary = element(
         "summary",
         element("span", str(item.number), class_="quiet"),
-        element("h3", *_id(item), escape_text(_title(item)), class_="title"),
+        element("h3", *_id(item), escape_text(_shorten_title(item)), class_="title"),
         element("span", *_gist(item), class_="gist"),
         _badge(item.status),
     )
@@ -149,13 +149,13 @@ def _item(item: ItemRow, *, unfold: bool) -> str:
     )
 
 
-def _title(item: ItemRow) -> str:
+def _shorten_title(item: ItemRow) -> str:
     return shortened(item.name, _LONGEST_TITLE)
 
 
 def _id(item: ItemRow) -> Iterator[str]:
     """Yield the id that the document gives an item; its number and title are shown anyway."""
-    if item.named and item.id != _title(item):
+    if item.named and item.id != _shorten_title(item):
         yield element("code", escape_text(item.id), class_="id")
 
 
@@ -184,7 +184,7 @@ def _turn(item: ItemRow, turn: TurnRow) -> str:
 def _texts(item: ItemRow, turn: TurnRow) -> Iterator[str]:
     """Yield the texts of a turn; a prompt that is the title of its item is not repeated."""
     data = turn.data
-    if item.thread or data["prompt"] != _title(item):
+    if item.thread or data["prompt"] != _shorten_title(item):
         yield make_text("Prompt", data["prompt"], "wide")
     if data.get("response") or ("response" in data and turn.status != "error"):
         yield make_text("Response", data["response"])
