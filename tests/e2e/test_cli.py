@@ -151,7 +151,7 @@ def test_every_option_is_tried_by_a_test(command: click.Command):
         ("run --format pretty", "'default', 'github-comment'"),
         (
             "run --reporter xml",
-            "there is no reporter 'xml'; use json, json:PATH, junit:PATH or markdown:PATH",
+            "there is no reporter 'xml'; use json, json:PATH, html:PATH, junit:PATH or markdown:PATH",
         ),
         ("run --reporter junit", "the reporter junit needs a file: junit:PATH"),
         ("run -o", "-o"),
@@ -163,8 +163,8 @@ def test_every_option_is_tried_by_a_test(command: click.Command):
             "grade eval.yaml --results r.json --workspace nowhere",
             "there is no directory nowhere (--workspace)",
         ),
-        ("compare", "A.JSON"),
-        ("compare a.json", "at least two results files"),
+        ("compare", "A B..."),
+        ("compare a.json", "'a.json' is neither a file nor a directory nor the id of a run"),
         ("compare a.json b.json -f xml", "'table', 'json'"),
         (
             "schema",
