@@ -45,8 +45,8 @@ CASES: list[Case] = [
     ),
     case(
         "an unknown reporter",
-        "Error: there is no reporter 'html'; use json, json:PATH, junit:PATH or markdown:PATH, or install the package that brings it",
-        args=["--reporter", "html:x"],
+        "Error: there is no reporter 'xml'; use json, json:PATH, html:PATH, junit:PATH or markdown:PATH, or install the package that brings it",
+        args=["--reporter", "xml:x"],
     ),
     case(
         "a reporter without file",
