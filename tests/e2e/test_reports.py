@@ -221,7 +221,10 @@ def test_models_are_compared_and_one_is_recommended(tmp_path: Path):
     assert all(one == said[0] for one in said)
     assert said[0]["recommended_model"] == "", "they differ in their durations only"
     assert [one["rank"] for one in said[0]["all_models"]] == [1, 2]
-    assert section(ended.out, "RECOMMENDATION") == said[0]["reason"]
+    assert section(ended.out, "RECOMMENDATION").startswith(said[0]["reason"])
+    (line,) = said[0]["comparisons"]
+    assert line.startswith("slow against fast: No difference in 1 task: 0 points; p = 1.")
+    assert line in " ".join(ended.out.split())
     alone = waza("run", "eval.yaml", "--recommend", cwd=tmp_path)
     assert "nothing to recommend: it takes two models" in alone.err
     assert "RECOMMENDATION" not in alone.out

@@ -40,7 +40,7 @@ from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
 from waza.report import overview
 from waza.report.console import print_report
-from waza.report.view import InvocationView, RunView
+from waza.report.view import InvocationView, RunView, compare_outcomes
 from waza.results.ending import came_to_its_end
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
@@ -340,14 +340,20 @@ class _SuitesRun:
             if self.arguments.recommend:
                 print_notice("nothing to recommend: it takes two models, as with --model A --model B")
             return
-        found = recommend([one.outcome.head for one in own]) if self.arguments.recommend else None
+        outcomes = [one.outcome for one in own]
+        heads = [one.head for one in outcomes]
+        found = recommend(heads) if self.arguments.recommend else None
         if found:
+            best = found["all_models"][0]["model_id"]
+            base = next(place for place, head in enumerate(heads) if head.config.model_id == best)
+            found["comparisons"] = compare_outcomes(outcomes, base)
             self.done[first:] = [
                 _recommended(*pair, found) for pair in zip(own, self.runs[first:], strict=True)
             ]
         if self.to_stdout or self.arguments.form != "default":
             return
-        overview.print_model_comparison([one.outcome.head for one in own], self.out.draw)
+        sentences = () if found else compare_outcomes(outcomes)
+        overview.print_model_comparison(heads, self.out.draw, sentences)
         if found:
             overview.print_recommendation(found, self.out.draw)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from waza.kit.share import decimal, percent
-from waza.report.section import Draw, Part, Table
-from waza.report.table import WIDTH
+from waza.report.section import Draw, Part, Table, wrapped
 from waza.report.words import DOWN, UP, duration, one_line
 from waza.results.compare import SideBySide, TaskDelta, ToolMetrics
 from waza.results.comparison.comparison import Comparison, MetricComparison
@@ -42,11 +40,6 @@ def _comparison(found: Comparison) -> Iterator[Part]:
     )
     known = ", ".join(f"{name} {_NOT_KNOWN if value is None else f'{value:.2g}'}" for name, value in parts)
     yield f"Variance of the score by {known}"
-
-
-def wrapped(text: str) -> str:
-    """Return a text in lines that fit where nobody knows how wide the terminal is."""
-    return "\n".join(textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 def _metrics(found: list[MetricComparison]) -> Table:

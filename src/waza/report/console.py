@@ -8,7 +8,7 @@ from waza.kit.share import decimal, percent
 from waza.kit.text import shorten_middle
 from waza.report.interpret import interpretation
 from waza.report.rows import TaskRow
-from waza.report.section import Draw, Part, Table, facts
+from waza.report.section import Draw, Part, Table, facts, wrapped
 from waza.report.view import RunView, interval
 from waza.report.words import BULLET, duration, indented, one_line, status_mark
 from waza.results.ending import CUT_OFF, NO_DATA
@@ -36,7 +36,7 @@ def print_report(
         ("WARNINGS", [f"{status_mark('error')} {one_line(warning)}" for warning in view.warnings]),
         ("FAILED TASKS", _failed(view, 10**9 if verbose else _FEEDBACK)),
         ("BENCHMARK RESULTS", _benchmark(view)),
-        ("SKILL IMPACT", view.impact.lines if view.impact else ()),
+        ("SKILL IMPACT", list(map(wrapped, view.impact.lines)) if view.impact else ()),
     ]
     for title, parts in sections:
         draw(title, list(parts))

@@ -28,7 +28,7 @@ from waza.report.html_page import (
 from waza.report.reporter import Reporter
 from waza.report.rows import OUTPUT, BadTrial, CheckRow, TaskRow
 from waza.report.section import Table
-from waza.report.view import InvocationView, Pairs, RunView
+from waza.report.view import InvocationView, Pairs, RunView, compare_outcomes
 from waza.report.words import NO_SUITE, duration, grouped, moment, one_line, shortened, status_mark
 from waza.results.ending import CUT_OFF
 from waza.results.invocation import InvocationResults
@@ -188,10 +188,13 @@ def _overview(view: InvocationView) -> Iterator[str]:
     titles = ("Suite", "Verdict", "Tasks passed", "Score", *(["Why not"] if reasons else []))
     yield element("h2", "Runs")
     yield make_table(make_titles(titles, numbers=(2, 3)), rows, "framed stack")
-    for skill, results in view.models:
+    for skill, outcomes in view.models:
+        results = [one.head for one in outcomes]
         yield element("h2", escape_text(f"Models of {one_line(skill)}"))
         yield make_wide_table(overview.compare_models(results), f"Models of {one_line(skill)}")
         found = results[0].metadata.get("recommendation")
+        sentences = found.get("comparisons", ()) if found else compare_outcomes(outcomes)
+        yield from (element("p", escape_text(line)) for line in sentences)
         if found:
             yield element("h3", "Recommendation")
             yield from _pairs(overview.recommendation(found))
@@ -328,7 +331,7 @@ def _impact(view: RunView) -> Iterator[str]:
         yield element("p", escape_text(f"Not compared: {found.uncompared}"), class_="problem fail")
         yield from _list(found.misses)
         return
-    yield from _pairs([*found.overall, ("Verdict", found.conclusion)])
+    yield from _pairs([*found.overall, ("Verdict", found.conclusion), ("Scores", found.scores)])
     cells = [
         (row.title, row.word, row.without, row.with_skills, row.delta, row.judged) for row in found.tasks
     ]

@@ -11,6 +11,8 @@ from waza.model.result import SkillImpact, SuiteResult
 from waza.report.rows import TaskRow
 from waza.report.section import facts
 from waza.report.words import one_line, status_mark
+from waza.results.comparison.conclude import Measured, describe_scores
+from waza.results.comparison.measured import MeasuredTask
 from waza.results.verdict import uncompared
 
 _LEAST = 1e-9  # a smaller difference is noise of floating point
@@ -21,7 +23,7 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
 
     `uncompared` says why the two cannot be compared; then there are no figures, and `misses` has a line for each task
     of either pass that did not pass. `overall` are the success rates of the two passes; the `conclusion` goes by them
-    alone. `tasks` has a row for each task that both passes measured.
+    alone. `scores` says what the data allow to say of the scores. `tasks` has a row for each task that both passes measured.
     """
 
     uncompared: str = ""
@@ -29,6 +31,7 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
     overall: tuple[tuple[str, str], ...] = ()
     tasks: tuple[ImpactRow, ...] = ()
     conclusion: str = ""
+    scores: str = ""
 
     @property
     def lines(self) -> list[str]:
@@ -36,7 +39,7 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
         if self.uncompared:
             return [f"Not compared: {self.uncompared}", *self.misses]
         tasks = [line for row in self.tasks for line in row.lines]
-        return [*facts(self.overall), "", *tasks, "", f"Verdict: {self.conclusion}"]
+        return [*facts(self.overall), "", *tasks, "", f"Verdict: {self.conclusion}", f"Scores: {self.scores}"]
 
 
 class ImpactRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +60,16 @@ class ImpactRow(msgspec.Struct, frozen=True, kw_only=True):
         return [line, f"    judged: {self.judged}"] if self.judged else [line]
 
 
-def impact_of(head: SuiteResult, found: Sequence[TaskRow], without: Sequence[TaskRow]) -> Impact | None:
-    """Return what the skills changed, given the tasks with and without them; None without a baseline."""
+def impact_of(
+    head: SuiteResult,
+    found: Sequence[TaskRow],
+    without: Sequence[TaskRow],
+    measured: tuple[Sequence[MeasuredTask], Sequence[MeasuredTask]],
+) -> Impact | None:
+    """Return what the skills changed; None without a baseline.
+
+    Given are the tasks with and without them, and what was measured of the tasks without and with them.
+    """
     other = head.baseline_outcome
     if other is None:
         return None
@@ -73,6 +84,14 @@ def impact_of(head: SuiteResult, found: Sequence[TaskRow], without: Sequence[Tas
             ("Delta", points(after - before)),
         ),
         tasks=tuple(_row(row.title, row.impact) for row in found if row.impact),
+        scores=describe_scores(
+            [
+                (
+                    Measured("the pass without skills", measured[0]),
+                    Measured("the pass with skills", measured[1]),
+                )
+            ]
+        )[0],
         conclusion=_conclusion(after - before),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from waza.kit.share import decimal, percent
 from waza.model.result import SuiteResult
-from waza.report.section import Draw, Table, facts
+from waza.report.section import Draw, Table, facts, wrapped
 from waza.report.view import InvocationView, Pairs, model_name, success_rate
 from waza.report.words import duration, grouped
 from waza.results.recommend import NO_DIFFERENCE
@@ -20,9 +20,11 @@ _NAMES = {
 }
 
 
-def print_model_comparison(results: Sequence[SuiteResult], draw: Draw) -> None:
-    """Draw the MODEL COMPARISON table."""
-    draw("MODEL COMPARISON", [compare_models(results)])
+def print_model_comparison(results: Sequence[SuiteResult], draw: Draw, sentences: Sequence[str] = ()) -> None:
+    """Draw the MODEL COMPARISON table, and what can be said of the models against each other."""
+    draw(
+        "MODEL COMPARISON", [compare_models(results), *(["", *map(wrapped, sentences)] if sentences else [])]
+    )
 
 
 def compare_models(results: Sequence[SuiteResult]) -> Table:
@@ -86,12 +88,13 @@ def print_skills_summary(view: InvocationView, draw: Draw) -> None:
 def print_recommendation(found: Mapping[str, Any], draw: Draw) -> None:
     """Draw a recommendation as `waza.results.recommend.recommend` makes it."""
     ranking = rank_models(found)
+    sentences = found.get("comparisons", ())
+    lines = ["", *map(wrapped, sentences)] if sentences else []
     if ranking is None:
-        draw("RECOMMENDATION", [found["reason"]])
+        draw("RECOMMENDATION", [found["reason"], *lines])
     else:
-        draw(
-            "RECOMMENDATION", [*facts(recommendation(found)), "", ranking, "", recommendation_weights(found)]
-        )
+        head, weights = facts(recommendation(found)), recommendation_weights(found)
+        draw("RECOMMENDATION", [*head, *lines, "", ranking, "", weights])
 
 
 def recommendation(found: Mapping[str, Any]) -> Pairs:

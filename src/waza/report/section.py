@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -40,6 +41,13 @@ def plain_draw(out: Write, width: int = WIDTH) -> Draw:
                 out(part)
 
     return draw
+
+
+def wrapped(text: str) -> str:
+    """Return a text in lines that fit where nobody knows how wide the terminal is; its words stay whole."""
+    if len(text) <= WIDTH:
+        return text
+    return "\n".join(textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> list[str]:

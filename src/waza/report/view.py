@@ -5,7 +5,7 @@ Console, HTML, JUnit, Markdown and GitHub comments draw from these views. They c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -14,11 +14,13 @@ from waza.kit.share import decimal, differs, percent
 from waza.kit.text import pluralize
 from waza.model.observation import Usage, add_usage
 from waza.model.pass_rule import ALL, describe_rule
-from waza.model.result import ConfidenceInterval, SuiteResult, TriggerResult
+from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult, TriggerResult
 from waza.report.impact import Impact, impact_of
 from waza.report.rows import TaskRow, counts, rows
 from waza.report.section import Table
 from waza.report.words import NO_SUITE, SKIPPED, grouped, one_line, status_mark
+from waza.results.comparison.conclude import Measured, describe_scores
+from waza.results.comparison.measured import MeasuredTask, measure, measure_task
 from waza.results.ending import CUT_OFF, came_to_its_end
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
@@ -51,14 +53,18 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, outcome: Outcome, name: str) -> RunView:
         """Return the view of an outcome. Goes through the tasks once, and through those without the skills."""
-        head, found = outcome.head, rows(outcome.tasks())
+        head = outcome.head
+        measured, without = list[MeasuredTask](), list[MeasuredTask]()
+        tasks = outcome.tasks() if head.baseline_outcome is None else _measuring(outcome.tasks(), measured)
+        found = rows(tasks)
+        before = rows(_measuring(outcome.baseline_tasks(), without))
         return cls(
             name=name,
             head=head,
             verdict=outcome.verdict,
             gates=tuple(gates(head)),
             tasks=tuple(found),
-            impact=impact_of(head, found, rows(outcome.baseline_tasks())),
+            impact=impact_of(head, found, before, (without, measured)),
         )
 
     @property
@@ -314,22 +320,42 @@ class InvocationView(msgspec.Struct, frozen=True):
         return [_skill_line(skill, own, whole=skill not in absent) for skill, own in found.items()]
 
     @property
-    def models(self) -> list[tuple[str, list[SuiteResult]]]:
-        """The suites that ran on several models, each with the results on them."""
-        found: dict[tuple[str, str], list[SuiteResult]] = {}
+    def models(self) -> list[tuple[str, list[Outcome]]]:
+        """The suites that ran on several models, each with the outcomes on them."""
+        found: dict[tuple[str, str], list[Outcome]] = {}
         for skill, outcome in self._by_skill():
-            found.setdefault((skill, outcome.head.eval_name), []).append(outcome.head)
-        several = ((skill, results) for (skill, _), results in found.items() if len(results) > 1)
+            found.setdefault((skill, outcome.head.eval_name), []).append(outcome)
         return [
-            (skill, results)
-            for skill, results in several
-            if len({one.config.model_id for one in results}) > 1
+            (skill, own)
+            for (skill, _), own in found.items()
+            if len({one.head.config.model_id for one in own}) > 1
         ]
 
     def _by_skill(self) -> Iterator[tuple[str, Outcome]]:
         outcomes = self.results.outcomes
         skills = self.results.skills or [suite_name(outcome.head) for outcome in outcomes]
         return zip(skills, outcomes, strict=True)
+
+
+def _measuring(tasks: Iterable[TaskResult], measured: list[MeasuredTask]) -> Iterator[TaskResult]:
+    """Pass tasks on, and keep what was measured of them."""
+    for task in tasks:
+        measured.append(measure_task(task))
+        yield task
+
+
+def compare_outcomes(outcomes: Sequence[Outcome], base: int = 0) -> list[str]:
+    """Return what can be said of each of the other models of a suite against one, by their scores.
+
+    Goes through the tasks of all of them once.
+    """
+    measured = [Measured(model_name(one.head), measure(one.tasks())) for one in outcomes]
+    pairs = [(measured[base], other) for place, other in enumerate(measured) if place != base]
+    sentences = describe_scores(pairs)
+    return [
+        f"{one_line(b.name)} against {one_line(a.name)}: {what}"
+        for (a, b), what in zip(pairs, sentences, strict=True)
+    ]
 
 
 def model_name(head: SuiteResult) -> str:

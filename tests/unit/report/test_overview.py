@@ -11,7 +11,7 @@ from waza.report.compare_table import print_comparison
 from waza.report.console import print_report
 from waza.report.overview import print_model_comparison, print_recommendation, print_skills_summary
 from waza.report.table import table
-from waza.report.view import InvocationView, RunView
+from waza.report.view import InvocationView, RunView, compare_outcomes
 from waza.results.compare import compare
 from waza.results.invocation import InvocationResults
 from waza.results.outcome import Outcome
@@ -139,6 +139,11 @@ def test_skill_impact_of_each_task_and_overall() -> None:
         "[REGRESSED] C: 50.0% without, 25.0% with skills (-25.0 pp)",
         "",
         "Verdict: positive: more tasks pass with the skills than without them",
+        (
+            "Scores: 1 of 3 tasks better, 0 worse: +33.3 points, 95 % interval -100 to +100;\n"
+            "p = 1. The data cannot tell which is better. 3 tasks are too few: even if all\n"
+            "changed alike, p would be 0.25."
+        ),
     ]
 
 
@@ -146,7 +151,7 @@ def test_verdicts_on_skills() -> None:
     def verdict_for(with_skills: bool, without: bool) -> str:
         tasks = [task("T", run(1, "passed" if passed else "failed")) for passed in (with_skills, without)]
         lines = skill_impact(outcome(tasks[0], baseline_outcome=suite(tasks[1:])))
-        return lines[-1].split(":")[1].strip()
+        return lines[-2].split(":")[1].strip()
 
     assert verdict_for(True, False) == "positive"
     assert verdict_for(False, True) == "negative"
@@ -155,6 +160,17 @@ def test_verdicts_on_skills() -> None:
 
 def test_without_a_baseline_nothing_is_said() -> None:
     assert skill_impact(outcome(task())) == []
+
+
+def test_recommended_models_are_compared_with_the_others() -> None:
+    lines = Lines()
+    found = recommend([suite([task()], model="a"), suite([task("T", run(1, "failed"))], model="b")])
+    assert found is not None
+    better, worse = suite([task("T")], model="a"), suite([task("T", run(1, "failed"))], model="b")
+    outcomes = [Outcome.of(better), Outcome.of(worse)]
+    found["comparisons"] = compare_outcomes(outcomes)
+    print_recommendation(found, lines.draw)
+    assert "b against a: 0 of 1 task better, 1 worse: -100 points; p = 1." in lines.text
 
 
 def test_a_comparison_of_files() -> None:

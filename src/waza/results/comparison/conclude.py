@@ -45,12 +45,23 @@ def compare_measured(pairs: Sequence[tuple[Measured, Measured]], alpha: float = 
     ]
 
 
+def describe_scores(pairs: Sequence[tuple[Measured, Measured]], alpha: float = ALPHA) -> list[str]:
+    """Return what can be said of the score of the second of each pair against the first, as `compare_measured` says it.
+
+    It is quicker: no other metric is looked at, and nothing is resampled.
+    """
+    found = _adjusted([_compare(a, b, _SCORE, alpha, resample=False) for a, b in pairs])
+    return [describe(one, alpha) for one in found]
+
+
 def _compare_others(base: Measured, other: Measured, alpha: float) -> Iterator[MetricComparison]:
     found = (_compare(base, other, metric, alpha) for metric in _OTHERS)
     return (one for one in found if one.n)
 
 
-def _compare(base: Measured, other: Measured, metric: ComparedMetric, alpha: float) -> MetricComparison:
+def _compare(
+    base: Measured, other: Measured, metric: ComparedMetric, alpha: float, *, resample: bool = True
+) -> MetricComparison:
     found = pair_tasks(base.tasks, other.tasks, metric.name)
     clusters, score = found.clusters, metric is _SCORE
     higher, lower, ties = found.wins_losses_ties
@@ -70,7 +81,7 @@ def _compare(base: Measured, other: Measured, metric: ComparedMetric, alpha: flo
         alone=Counts(found.only_a, found.only_b),
         mean_difference=mean_difference(clusters) if clusters else None,
         interval=mean_interval(clusters, 1 - alpha),
-        bootstrap=bootstrap_interval(clusters) if score else None,
+        bootstrap=bootstrap_interval(clusters) if score and resample else None,
         p_value=test.p_value if test else None,
         p_adjusted=None,
         test=test.test if test else None,

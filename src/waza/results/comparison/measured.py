@@ -67,16 +67,18 @@ class MeasuredTask(msgspec.Struct, frozen=True, kw_only=True):
 
 def measure(tasks: Iterable[TaskResult]) -> list[MeasuredTask]:
     """Return what was measured of tasks, going through them once."""
-    return [
-        MeasuredTask(
-            id=task.test_id,
-            name=task.display_name or task.test_id,
-            group="" if task.group == UNTAGGED else task.group,
-            trials=tuple(_measure_trial(run) for run in task.runs if run.status in ("passed", "failed")),
-            planned=len(task.runs) + task.missing_trials,
-        )
-        for task in tasks
-    ]
+    return list(map(measure_task, tasks))
+
+
+def measure_task(task: TaskResult) -> MeasuredTask:
+    """Return what was measured of a task."""
+    return MeasuredTask(
+        id=task.test_id,
+        name=task.display_name or task.test_id,
+        group="" if task.group == UNTAGGED else task.group,
+        trials=tuple(_measure_trial(run) for run in task.runs if run.status in ("passed", "failed")),
+        planned=len(task.runs) + task.missing_trials,
+    )
 
 
 def _measure_trial(run: TrialResult) -> MeasuredTrial:

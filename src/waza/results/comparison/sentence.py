@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from waza.kit.text import pluralize
@@ -51,10 +52,12 @@ def amount(value: float, metric: str) -> str:
 
 
 def bounds(found: MetricComparison) -> str:
-    """Return the interval, such as `+2 to +16`; "" without one."""
+    """Return the interval, such as `+2 to +16`; "" without one. Scores and rates do not differ by more than 100 points."""
     if found.interval is None:
         return ""
-    return f"{_number(found.interval.lower, found.metric)} to {_number(found.interval.upper, found.metric)}"
+    most = 1.0 if _metric(found.metric).scale == "points" else math.inf
+    lower, upper = max(-most, found.interval.lower), min(most, found.interval.upper)
+    return f"{_number(lower, found.metric)} to {_number(upper, found.metric)}"
 
 
 def shown_p(value: float) -> str:
