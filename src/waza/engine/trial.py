@@ -287,7 +287,11 @@ async def _run_in_workspace(
                     conversation.observation(final=True), baseline_output=trial.baseline_output
                 )
             )
-            saved = await SavedAttempt.capture(observation) if trial.keep and not fault else None
+            saved = (
+                await SavedAttempt.capture(observation, context.redactor)
+                if trial.keep and not fault
+                else None
+            )
             files = None
             if context.recorder is not None:  # before graders, which may write there
                 seen = None if fault else place.workspace

@@ -90,7 +90,7 @@ _OTHER = (
     r"|credentials?|auth[_.-]?header|conn(?:ection)?[_.-]?str(?:ing)?|[_.-]pat|[_.-]dsn|[_.-]jwt))[0-9]?"
 )
 _NAME = f"(?:{_PASSWORD}|{_OTHER})"
-_VARIABLE = r"\b[A-Z0-9_]*_(?:KEY|AUTH|COOKIE|CREDS)[0-9]?"
+_VARIABLE = _START + r"[A-Z0-9_]*_(?:KEY|AUTH|COOKIE|CREDS)[0-9]?"
 _SHELL_PASSWORD = r"[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|_PWD|_PASS)[0-9]?"  # noqa: S105  it is a name
 _VALUE = r"""[^\s"'`,;&|<>(){}\[\]\\]"""
 _CALL = r"[(\[]?"  # behind a value: what is called or looked up is no secret
@@ -103,7 +103,7 @@ LABELLED: Mapping[str, str] = {
         r"""[?&;](?i:[\w-]*(?:token|secret|password|api_?key|signature|sig))=([^\s&#"'<>\\;]{6,})"""
     ),
     "url_key": r"""[?&](?i:key|auth|code|sas)=([^\s&#"'<>\\;]{16,})""",
-    "cookie": rf"""\b(?i:(?:set-)?cookie)(?:{_QUOTE})?\s*[:=]\s*(?:{_QUOTE})?([\w.!#$%&*+^~-]+=[^\r\n"'\\]{{4,}})""",
+    "cookie": rf"""{_START}(?i:(?:set-)?cookie)(?:{_QUOTE})?\s*[:=]\s*(?:{_QUOTE})?([\w.!#$%&*+^~-]+=[^\r\n"'\\]{{4,}})""",
     "authorization": (
         rf"""(?i:authorization)(?:{_QUOTE})?\s*[:=]\s*(?:{_QUOTE})?{_SCHEME}\s+([^\s"',;\\]{{6,}})"""
     ),
@@ -111,33 +111,35 @@ LABELLED: Mapping[str, str] = {
         rf"""(?i:authorization)(?:{_QUOTE})?\s*[:=]\s*(?:{_QUOTE})?([^\s"',;\\]*[0-9][^\s"',;\\]*)"""
     ),
     "option": (
-        rf"""(?:^|[\s"'(=,])-(?:-?{_NAME}|-(?i:auth|key))(?:=|\s+|{_QUOTE}\s*,\s*{_QUOTE})(?:{_QUOTE})?([^\s"'`;|&\\]{{4,}})"""
+        rf"""(?:^|[\s"'(=,]|\\[nrt])-(?:-?{_NAME}|-(?i:auth|key))(?:=|\s+|{_QUOTE}\s*,\s*{_QUOTE})(?:{_QUOTE})?([^\s"'`;|&\\]{{4,}})"""
     ),
     "database_option": (
-        r"""\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\s(?:[^\n|;&]*?\s)?-p([^\s"'`|;&\\]{3,})"""
+        _START
+        + r"""(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\s(?:[^\n|;&]*?\s)?-p([^\s"'`|;&\\]{3,})"""
     ),
     "login_option": (
-        rf"""\b(?:sshpass|(?:docker|podman|helm|oc|az|npm|buildah|skopeo)\s[^\n|;&]*?login)\s(?:[^\n|;&]*?\s)?-p[\s=]*(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})"""
+        rf"""{_START}(?:sshpass|(?:docker|podman|helm|oc|az|npm|buildah|skopeo)\s[^\n|;&]*?login)\s(?:[^\n|;&]*?\s)?-p[\s=]*(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})"""
     ),
     "user_option": (
-        rf"""\b(?:curl|wget|http|https)\s(?:[^\n|;&]*?\s)?(?:-u|--user|-a)[\s=]*(?:{_QUOTE})?([^\s"':\\]+:[^\s"'`|;&\\]{{3,}})"""
+        rf"""{_START}(?:curl|wget|http|https)\s(?:[^\n|;&]*?\s)?(?:-u|--user|-a)[\s=]*(?:{_QUOTE})?([^\s"':\\]+:[^\s"'`|;&\\]{{3,}})"""
     ),
-    "redis_option": rf"""\bredis-cli\s(?:[^\n|;&]*?\s)?-a\s+(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})""",
+    "redis_option": rf"""{_START}redis-cli\s(?:[^\n|;&]*?\s)?-a\s+(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})""",
     "htpasswd_argument": (
-        rf"""\bhtpasswd\s(?:[^\n|;&]*?\s)?-\w*b\w*(?:\s+-\S+)*(?:\s+[^\s|;&<>-][^\s|;&<>]*){{1,3}}\s+(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})"""
+        rf"""{_START}htpasswd\s(?:[^\n|;&]*?\s)?-\w*b\w*(?:\s+-\S+)*(?:\s+[^\s|;&<>-][^\s|;&<>]*){{1,3}}\s+(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})"""
     ),
     "openssl_option": (
-        rf"""\bopenssl\s(?:[^\n|;&]*?\s)?(?:-[kK]\s+|-pass(?:in|out)?\s+pass:)(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})"""
+        rf"""{_START}openssl\s(?:[^\n|;&]*?\s)?(?:-[kK]\s+|-pass(?:in|out)?\s+pass:)(?:{_QUOTE})?([^\s"'`|;&\\]{{3,}})"""
     ),
     "quoted": rf"""{_NAME}(?:{_QUOTE})?\s*(?:=>|:=|[:=])\s*[bru]?{_QUOTE}([^\s"'\\]{{4,}}){_QUOTE}""",
     "assignment": rf"{_NAME}=({_VALUE}{{4,}}){_CALL}",
     "variable": rf"{_VARIABLE}=({_VALUE}{{8,}}){_CALL}",
-    "words": rf"""\b(?:export\s+{_PASSWORD}|{_SHELL_PASSWORD})={_QUOTE}([^"'\\\r\n]{{4,}}){_QUOTE}""",
+    "words": rf"""{_START}(?:export\s+{_PASSWORD}|{_SHELL_PASSWORD})={_QUOTE}([^"'\\\r\n]{{4,}}){_QUOTE}""",
     "element": rf"<{_NAME}(?:\s[^<>]*)?>([^\s<>]{{4,}})</",
     "block": (
         rf"{_NAME}(?:{_QUOTE})?\s*:\s*[|>][0-9+-]*[ \t]*\r?\n[ \t]+([^\s][^\r\n]{{5,}}(?:\r?\n[ \t]+[^\s:]{{8,}})*)"
     ),
-    "netrc": r"""\b(?:machine\s+\S+|default)\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+([^\s"'\\]{4,})""",
+    "netrc": _START
+    + r"""(?:machine\s+\S+|default)\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+([^\s"'\\]{4,})""",
     "docker_auth": rf"{_QUOTE}auth{_QUOTE}\s*:\s*{_QUOTE}([A-Za-z0-9+/]{{8,}}={{0,2}}){_QUOTE}",
     "entry": rf"{_NAME}(?:{_QUOTE})?(?:\s*:|\s+=)\s*({_VALUE}{{6,}}){_CALL}",
 }

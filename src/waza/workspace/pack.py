@@ -76,6 +76,14 @@ def _leads(link: Path, root: Path) -> str:
     return str(target)
 
 
+def packed_texts(data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the paths of what was packed, with the texts of files and the targets of links; other bytes are U+FFFD."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        for info in tar:
+            file = tar.extractfile(info) if info.isreg() else None
+            yield info.name, file.read().decode("utf-8", "replace") if file else info.linkname
+
+
 def unpack(data: bytes, root: Path) -> None:
     """Put what was packed into an empty directory, and nothing anywhere else. Blocks: call it in a thread.
 

@@ -153,6 +153,7 @@ def test_labels(kind: str) -> None:
         hidden = text.replace("SECRETabcdefgh12", PLACEHOLDER).replace("SECRETSECRET", PLACEHOLDER)
         hidden = hidden.replace("SECRET", PLACEHOLDER)
         assert REDACTOR.text(f"say {given}") == f"say {hidden}"
+        assert REDACTOR.text(rf"as repr() writes it\n{given}") == rf"as repr() writes it\n{hidden}"
         assert REDACTOR.text(f"say {hidden}") == f"say {hidden}"
         assert REDACTOR.may_find(json.dumps([f"x\n{given}"]).encode())
     for text in near:
