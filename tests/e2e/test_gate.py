@@ -369,3 +369,46 @@ def test_a_summary_that_cannot_be_written_does_not_change_the_decision(pair: Pat
     ended = gate(pair, "-f", "github-actions", env={"GITHUB_STEP_SUMMARY": str(pair)})
     assert ended.code == 2
     assert "warning: the summary of the job cannot be written" in ended.err
+
+
+def flaky(root: Path, name: str, trials: str, count: int = 8, head: str = "") -> None:
+    """Run a suite of equal tasks, whose trials pass (p) or fail (f) as the letters say."""
+    script = ", ".join("{output: hi}" if one == "p" else "{output: no}" for one in trials)
+    task = f"{head}inputs: {{prompt: p}}\nmock: {{executions: [{script}]}}"
+    grader = "graders: [{type: text, name: says, config: {contains: [hi]}}]"
+    tasks = {f"t{i}": task for i in range(count)}
+    mock_suite(root / name, tasks, grader, [f"trials_per_task: {len(trials)}"])
+    waza("run", "eval.yaml", "-o", f"../{name}.json", "--no-save", cwd=root / name)
+
+
+def test_the_chance_of_a_false_alarm_is_said_always(tmp_path: Path):
+    flaky(tmp_path, "a", "ppp")
+    flaky(tmp_path, "b", "ppf")
+    found = decided(tmp_path)
+    assert found["exit_code"] == 1
+    # Of 8 tasks with one failed trial of 6 each, which arm gets it is a coin: P(B has more) = (1 - C(8,4)/2^8)/2
+    assert found["false_alarm_probability"] == pytest.approx((1 - 70 / 256) / 2, abs=0.03)
+    assert "lies within the noise" in found["warnings"][0]
+    assert "--max-regression-pct 50 would be outside" in found["warnings"][0]
+    assert "a run of the same agent would fail in" in gate(tmp_path).out
+    assert decided(tmp_path)["false_alarm_probability"] == found["false_alarm_probability"]
+    wide = decided(tmp_path, "--max-regression-pct", "50")
+    assert wide["false_alarm_probability"] <= 0.05
+    assert wide["warnings"] == []
+
+
+def test_steady_runs_have_no_false_alarms_and_files_without_trials_say_so(tmp_path: Path):
+    flaky(tmp_path, "a", "pp", count=2)
+    flaky(tmp_path, "b", "pp", count=2)
+    assert decided(tmp_path)["false_alarm_probability"] == 0
+    results(tmp_path / "a.json", passes(1))
+    found = decided(tmp_path)
+    assert (found["false_alarm_probability"], found["quiet_limit_pct"]) == (None, None)
+
+
+def test_flaky_golden_tasks_are_warned_of(tmp_path: Path):
+    flaky(tmp_path, "a", "pf", count=1, head="golden: true\n")
+    flaky(tmp_path, "b", "pp", count=1, head="golden: true\n")
+    found = decided(tmp_path, "--max-regression-pct", "100")
+    assert found["exit_code"] == 0
+    assert found["warnings"][0].startswith("golden tasks are flaky: a run of the same agent would fail")

@@ -117,6 +117,7 @@ def _sections(report: GateReport) -> Iterator[list[str]]:
         f"Regression           {_points(report.regression_pct)} (limit {_points(report.max_regression_pct)}{exceeded})",
     ]
     yield list(_golden_lines(report))
+    yield list(_wrapped(f"False alarms: {_alarm(report)}"))
     yield [
         *_set_lines("New tasks", report.new_tasks, report.on_new_tasks),
         *_set_lines("Removed tasks", report.removed_tasks, report.on_removed_tasks),
@@ -128,6 +129,14 @@ def _sections(report: GateReport) -> Iterator[list[str]]:
     if findings:
         yield findings
     yield [f"{mark} exit code {report.exit_code} ({report.outcome})"]
+
+
+def _alarm(report: GateReport) -> str:
+    """Return how often the gate would fail a run of the same agent."""
+    if report.false_alarm_probability is None:
+        return "not known, since the files have no trials of the same tasks"
+    often = percent(report.false_alarm_probability)
+    return f"a run of the same agent would fail in {often} of cases"
 
 
 def _own(word: str, reasons: tuple[str, ...]) -> str:
@@ -188,6 +197,7 @@ def _markdown(report: GateReport) -> Iterator[str]:
     must = "" if report.golden_must_pass else " (they need not pass)"
     passed = report.golden_total - len(report.golden_failures)
     yield f"- Golden tasks: {passed} of {report.golden_total} passed{must}"
+    yield f"- False alarms: {_alarm(report)}"
     yield f"- New tasks ({report.on_new_tasks}): {_names(report.new_tasks)}"
     yield f"- Removed tasks ({report.on_removed_tasks}): {_names(report.removed_tasks)}"
     if report.golden_failures:

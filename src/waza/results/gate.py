@@ -6,6 +6,7 @@ measured nothing, never passes: its pass rate is of a part of its tasks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
@@ -13,8 +14,10 @@ import msgspec
 
 from waza.kit.share import TOLERANCE, percent
 from waza.kit.text import pluralize
+from waza.model.pass_rule import rule_name
 from waza.model.result import SuiteResult, TaskResult, number
 from waza.results.ending import came_to_its_end, run_status
+from waza.results.noise import ACCEPTED, FalseAlarm, false_alarm, pools_of_pair
 from waza.results.verdict import RunVerdict, verdict_of
 
 Treatment = Literal["allow", "warn", "fail"]
@@ -82,6 +85,12 @@ class GateReport(msgspec.Struct, frozen=True, kw_only=True):
     current_verdict: RunVerdict
     """What the current run itself came to: a regression gate passes runs with failed tasks."""
 
+    false_alarm_probability: float | None
+    """How often these rules for the pass rate and golden tasks would fail a run of the same agent; None: the files
+    have no trials that would say it."""
+    quiet_limit_pct: float | None
+    """The least limit of a regression that a run of the same agent exceeds in no more than 5 % of cases."""
+
     @property
     def passed(self) -> bool:
         """Whether the run may ship."""
@@ -108,7 +117,15 @@ def decide(
         *_unfinished(current, "current"),
         *_not_run(before, after),
     ]
-    warnings = [*_doubts(baseline, "baseline"), *_doubts(current, "current")]
+    alarm = false_alarm(
+        pools_of_pair(baseline, current), rules.max_regression_pct, golden=rules.golden_must_pass
+    )
+    warnings = [
+        *_doubts(baseline, "baseline"),
+        *_doubts(current, "current"),
+        *_unequal(baseline, current),
+        *_noise(alarm, rules),
+    ]
     errors = list(incomplete)
     for names, treatment, words in (
         (new, rules.on_new_tasks, "only in current"),
@@ -144,6 +161,8 @@ def decide(
         outcome=outcome,
         baseline_verdict=verdict_of(baseline),
         current_verdict=verdict_of(current),
+        false_alarm_probability=number(alarm.probability) if alarm else None,
+        quiet_limit_pct=number(alarm.quiet_limit_pct) if alarm else None,
     )
 
 
@@ -216,6 +235,32 @@ def _doubts(result: SuiteResult, name: str) -> Iterator[str]:
     if ran and result.summary.total_tests == len(ran) and abs(rate - result.summary.success_rate) > TOLERANCE:
         stated = percent(result.summary.success_rate)
         yield f"{name}: its summary states a pass rate of {stated}, its tasks have {percent(rate)}"
+
+
+def _unequal(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
+    """Yield why the two pass rates are not of one measure."""
+    before, after = baseline.config, current.config
+    if before.pass_rule != after.pass_rule:
+        yield f"the pass rules differ: {rule_name(before.pass_rule)} in the baseline, {rule_name(after.pass_rule)} in current"
+    if 0 < before.runs_per_test != after.runs_per_test > 0:
+        yield f"the trials of a task differ: {before.runs_per_test} in the baseline, {after.runs_per_test} in current"
+
+
+def _noise(alarm: FalseAlarm | None, rules: GateRules) -> Iterator[str]:
+    """Yield a warning where a run of the same agent would often fail, and what would be better."""
+    if alarm is None or alarm.probability <= ACCEPTED:
+        return
+    often = f"a run of the same agent would fail this gate in {percent(alarm.probability, 0)} of cases"
+    if alarm.quiet_limit_pct > rules.max_regression_pct:
+        limit = f"the limit of {rules.max_regression_pct:g} points lies within the noise"
+        yield f"{limit}: {often}; --max-regression-pct {_up(alarm.quiet_limit_pct)} would be outside, or run more trials"
+    else:
+        yield f"golden tasks are flaky: {often}; run more trials, or let a pass_rule allow for it"
+
+
+def _up(points: float) -> str:
+    """Return a number of points with one decimal, not below it."""
+    return f"{math.ceil(points * 10 - TOLERANCE) / 10:g}"
 
 
 def _tasks(names: list[str]) -> str:
