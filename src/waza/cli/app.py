@@ -30,6 +30,7 @@ COMMANDS = {
     "replay": ("waza.cli.replay", "Check the record of a trial, or find where two records part."),
     "evidence": ("waza.cli.evidence", "Verify what a run kept as evidence."),
     "export": ("waza.cli.export", "Write results as rows, for spreadsheets and programs."),
+    "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from waza.kit.share import percent
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.markdown import text
-from waza.report.table import columns, middle, table
+from waza.report.table import columns, middle, table, wrap
 from waza.report.words import FAILED, PASSED, one_line
 from waza.results.gate import GateReport, GoldenFailure
 
@@ -100,13 +100,15 @@ def _sections(report: GateReport) -> Iterator[list[str]]:
     mark = PASSED if report.passed else FAILED
     yield [f"waza gate: {mark} {'PASSED' if report.passed else 'FAILED'}, {_WORDS[report.outcome]}"]
     yield [
-        *_wrapped(f"baseline  {report.baseline_file}"),
-        *_wrapped(f"current   {report.current_file}"),
-        *_wrapped(
-            f"the baseline itself: {_own(report.baseline_verdict.word, report.baseline_verdict.reasons)}"
+        *wrap(f"baseline  {report.baseline_file}", _INSIDE),
+        *wrap(f"current   {report.current_file}", _INSIDE),
+        *wrap(
+            f"the baseline itself: {_own(report.baseline_verdict.word, report.baseline_verdict.reasons)}",
+            _INSIDE,
         ),
-        *_wrapped(
-            f"the current run itself: {_own(report.current_verdict.word, report.current_verdict.reasons)}"
+        *wrap(
+            f"the current run itself: {_own(report.current_verdict.word, report.current_verdict.reasons)}",
+            _INSIDE,
         ),
     ]
     exceeded = ", exceeded" if report.regression_exceeds_threshold else ""
@@ -117,14 +119,14 @@ def _sections(report: GateReport) -> Iterator[list[str]]:
         f"Regression           {_points(report.regression_pct)} (limit {_points(report.max_regression_pct)}{exceeded})",
     ]
     yield list(_golden_lines(report))
-    yield list(_wrapped(f"False alarms: {_alarm(report)}"))
+    yield list(wrap(f"False alarms: {_alarm(report)}", _INSIDE))
     yield [
         *_set_lines("New tasks", report.new_tasks, report.on_new_tasks),
         *_set_lines("Removed tasks", report.removed_tasks, report.on_removed_tasks),
     ]
     findings = [
-        *(line for error in report.errors for line in _wrapped(f"{FAILED} {error}", "  ")),
-        *(line for warning in report.warnings for line in _wrapped(f"! {warning}", "  ")),
+        *(line for error in report.errors for line in wrap(f"{FAILED} {error}", _INSIDE, "  ")),
+        *(line for warning in report.warnings for line in wrap(f"! {warning}", _INSIDE, "  ")),
     ]
     if findings:
         yield findings
@@ -162,24 +164,6 @@ def _set_lines(title: str, names: list[str], treatment: str) -> Iterator[str]:
 def _rest(rows: list[str] | list[tuple[str, str, str]]) -> Iterator[str]:
     if len(rows) > _LISTED:
         yield f"  and {len(rows) - _LISTED} more"
-
-
-def _wrapped(line: str, indent: str = "") -> Iterator[str]:
-    """Yield a text in lines that fit into the box; words are cut only where they do not fit alone."""
-    found = ""
-    for word in escape_unsafe(line.replace("\n", " ")).split(" "):
-        joined = f"{found} {word}" if found.strip() else found + word
-        if columns(joined) <= _INSIDE:
-            found = joined
-            continue
-        if found.strip():
-            yield found
-        found = indent + word
-        while columns(found) > _INSIDE:
-            head = found[: next(i for i in range(len(found), 0, -1) if columns(found[:i]) <= _INSIDE)]
-            yield head
-            found = indent + found[len(head) :]
-    yield found
 
 
 def _markdown(report: GateReport) -> Iterator[str]:

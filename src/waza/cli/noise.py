@@ -1,0 +1,98 @@
+"""`waza noise`: how often two identical arms trip a gate, and how much data a difference needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from waza.cli.numbers import COUNT, Number
+from waza.cli.options import executor_option, json_option, model_option
+
+if TYPE_CHECKING:
+    from waza.model.result import SuiteResult
+
+_SHARE = Number("a number above 0 and at most 1, such as 0.05", float, least=1e-6, most=1)
+_SUITES = (".yaml", ".yml")
+Named = list[tuple[str, "SuiteResult"]]
+
+
+@click.command(epilog="Example: waza noise .waza/runs --difference 0.05")
+@click.argument("sources", nargs=-1, metavar="[EVAL|RUN]...")
+@click.option(
+    "--difference",
+    type=_SHARE,
+    default=0.05,
+    show_default=True,
+    help="The difference of scores that is to be shown; 0.05 is 5 points.",
+)
+@click.option(
+    "--trials", type=COUNT, metavar="N", help="Trials a task in each arm, instead of those of the runs."
+)
+@model_option("Of EVAL: the model to run on, instead of config.model.")
+@executor_option("Of EVAL: the agent engine to run on, instead of config.executor.")
+@json_option("Print JSON.")
+def command(
+    sources: tuple[str, ...],
+    difference: float,
+    trials: int | None,
+    model: str,
+    executor: str,
+    *,
+    as_json: bool,
+) -> int:
+    """Say what chance does to a suite: how often two identical arms trip a gate, and how much data a difference needs.
+
+    RUN is a results file, a run id or a directory, of one suite on one model; several are put together. EVAL is a suite
+    file: it is run two times, which costs what two runs cost. Without either it is the newest run.
+    """
+    from waza.cli.streams import make_output_draw, print_json
+    from waza.errors import EXIT_OK, UsageError
+    from waza.report.noise import print_noise
+    from waza.results.noise_report import noise_report
+
+    suites = [name for name in sources if name.lower().endswith(_SUITES)]
+    if suites and len(sources) > 1:
+        raise UsageError("name one suite file, or runs: waza noise eval.yaml")
+    if not suites and (model or executor):
+        raise UsageError("--model and --executor are for a suite file; runs have theirs")
+    runs = _run_twice(suites[0], model, executor, trials) if suites else _stored(sources)
+    report = noise_report(runs, difference=difference, trials=trials)
+    if as_json:
+        print_json(report)
+    else:
+        print_noise(report, make_output_draw())
+    return EXIT_OK
+
+
+def _stored(sources: tuple[str, ...]) -> Named:
+    """Return the results that the arguments mean. Raises UsageError if there is no such run."""
+    from waza.cli.streams import print_notice
+    from waza.results.saved import find_results
+    from waza.suite.project import find_project
+
+    project, found = find_project(Path.cwd()).directory, Named()
+    for source in sources or (None,):
+        runs = find_results(source, project)
+        for note in runs.notes:
+            print_notice(f"note: {note}")
+        for run in runs.runs:
+            result, warnings = run.load()
+            for warning in warnings:
+                print_notice(str(warning))
+            found.append((run.name, result))
+    return found
+
+
+def _run_twice(suite: str, model: str, executor: str, trials: int | None) -> Named:
+    """Return the results of two runs of a suite, which are kept as others are."""
+    from waza.api import run
+    from waza.cli.streams import print_notice
+
+    found = Named()
+    for number in (1, 2):
+        print_notice(f"run {number} of 2 of {suite}")
+        results = run(suite, executor=executor, models=(model,) if model else (), trials=trials, save=True)
+        found += [(result.eval_id, result) for result in results]
+    return found
