@@ -55,6 +55,7 @@ from waza.model.verdict import SharedResources
 from waza.plugins import executors_with
 from waza.problem import Problem
 from waza.report.progress import Progress
+from waza.report.show_hint import show_command
 from waza.report.terminal import has_colour, is_live
 from waza.results.ending import came_to_its_end
 from waza.suite.discover import read_target
@@ -268,6 +269,8 @@ class _DocumentRun:
             self.out.json([dump(result).encode()])
         elif not printed:
             write_summary(self.out.line, self.document, outcomes, could_judge=self._could_judge_retrieval())
+            if run.run_directory.saved and not run.outcome.verdict.passed:
+                self.out.line(f"Why: {show_command(run.run_directory.id)}")
         results = CommandResults(done=(SkillOutcome(skill=self.document.name, outcome=run.outcome),))
         self.call.write(partial(self.call.print_report, name, results) for name in printed)
         self.call.write(

@@ -304,10 +304,10 @@ class _SuitesRun:
         self.done.append(SkillOutcome(skill=job.skill, outcome=run.outcome))
         if self.arguments.transcript_dir and listeners is not None:
             listeners.write_transcripts(self.arguments.transcript_dir, run.outcome)
-        self._report(self.done[-1])
+        self._report(self.done[-1], run)
         self._after(run)
 
-    def _report(self, done: SkillOutcome) -> None:
+    def _report(self, done: SkillOutcome, run: FinishedRun) -> None:
         """Print the report of one outcome, unless standard output is for something else."""
         if self.to_stdout or self.arguments.form != "default":
             return
@@ -317,6 +317,7 @@ class _SuitesRun:
             verbose=bool(self.arguments.verbose),
             interpret=self.arguments.interpret,
             snapshots=self.arguments.update_snapshots,
+            saved=run.run_directory.id if run.run_directory.saved else "",
         )
 
     def _after(self, run: FinishedRun) -> None:

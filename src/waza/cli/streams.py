@@ -5,15 +5,20 @@ Nothing else writes to them: what is printed here is made harmless, as `waza.kit
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
+
+import click
 
 from waza.cli.std_streams import silence
 from waza.errors import WazaError
 from waza.kit.unsafe_text import escape_unsafe, escape_unsafe_json
 from waza.report.section import Draw, Part, plain_draw
+from waza.report.table import WIDTH
 from waza.report.terminal import has_colour, is_live
 from waza.report.words import encodable, make_printer
 
@@ -62,14 +67,39 @@ def json_chunks(value: Any) -> list[bytes]:
     return [msgspec.json.format(msgspec.json.encode(value), indent=2), b"\n"]
 
 
-def make_output_draw() -> Draw:
-    """Return what draws sections on standard output."""
+def make_output_draw(stream: TextIO | None = None) -> Draw:
+    """Return what draws sections on standard output, or on a stream as it would be drawn there."""
     colour = has_colour(sys.stdout, os.environ)
     if not is_live(sys.stdout, os.environ):
-        return plain_draw(make_printer(sys.stdout, colour=colour))
+        return plain_draw(make_printer(stream or sys.stdout, colour=colour))
     from waza.report.on_terminal import terminal_draw  # it takes long to import
 
-    return terminal_draw(sys.stdout, colour=colour)
+    return terminal_draw(stream or sys.stdout, colour=colour)
+
+
+def output_width() -> int:
+    """Return how many columns lines on standard output may have: those of its terminal, else 80."""
+    return shutil.get_terminal_size((WIDTH, 0)).columns if is_live(sys.stdout, os.environ) else WIDTH
+
+
+def draw_paged(sections: Iterable[tuple[str, Sequence[Part]]], *, pager: bool | None) -> None:
+    """Draw sections on standard output, through a pager where it is a terminal.
+
+    `pager` None: only what does not fit on the screen. The pager is that of the variable PAGER, else `less`.
+    """
+    if pager is False or not is_live(sys.stdout, os.environ):
+        draw = make_output_draw()
+        for title, parts in sections:
+            draw(title, parts)
+        return
+    text = io.StringIO()
+    draw = make_output_draw(text)
+    for title, parts in sections:
+        draw(title, parts)
+    if pager or text.getvalue().count("\n") >= shutil.get_terminal_size().lines:
+        click.echo_via_pager(text.getvalue(), color=has_colour(sys.stdout, os.environ))
+    else:
+        sys.stdout.write(text.getvalue())
 
 
 class Output:

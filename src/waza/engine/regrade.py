@@ -13,7 +13,7 @@ from waza.engine.executor_factory import make_executor
 from waza.engine.grading_context import expectation
 from waza.engine.record import failure_artifacts, make_redactor, storable
 from waza.engine.tamper_check import TamperCheck
-from waza.engine.trial import GRADING, grade_observation, grading_error, render_attempt, trial_status
+from waza.engine.trial import grade_observation, grading_error, render_attempt, trial_status
 from waza.errors import ExecutorError, GraderError, RunError, UsageError
 from waza.model.agent import Executor
 from waza.model.loaded import Project, Suite
@@ -22,6 +22,7 @@ from waza.model.result import DigestCall, SuiteResult, TaskResult, TrialResult, 
 from waza.model.task import Task
 from waza.model.trial import Trial
 from waza.model.verdict import BuiltGrader, Helpers, SharedResources, Verdict
+from waza.results.ending import GRADING
 from waza.results.figures import TaskFigures, figures_of, summary, task_stats
 from waza.results.invocation import INVOCATION
 from waza.results.verdict import RunVerdict, gating, judge, verdict_of, with_verdict, without_data

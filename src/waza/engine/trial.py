@@ -45,6 +45,7 @@ from waza.model.result import AttemptRecord, CheckpointRecord, SessionDigest, Tr
 from waza.model.task import Checkpoint, Task
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
+from waza.results.ending import GRADING
 from waza.workspace.relay import AttemptMocks, Relay
 from waza.workspace.run_tempdir import RunTempdir
 
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from waza.evidence.recorder import RunRecorder
     from waza.evidence.workspace_files import CollectedFiles
 
-GRADING = "running graders: "  # begins the error message of a trial whose graders broke
 IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against the arm without skills
 
 

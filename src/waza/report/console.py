@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from waza.kit.share import decimal, percent
 from waza.kit.text import shorten_middle
 from waza.report.interpret import interpretation
 from waza.report.rows import TaskRow
 from waza.report.section import Draw, Part, Table, facts, wrapped
+from waza.report.show_hint import show_command
 from waza.report.view import RunView, interval
 from waza.report.words import BULLET, duration, indented, one_line, status_mark
 from waza.results.ending import CUT_OFF, NO_DATA
@@ -17,12 +18,19 @@ _FEEDBACK = 500  # characters of a feedback that are shown unless verbose
 
 
 def print_report(
-    view: RunView, draw: Draw, *, verbose: bool = False, interpret: bool = False, snapshots: bool = False
+    view: RunView,
+    draw: Draw,
+    *,
+    verbose: bool = False,
+    interpret: bool = False,
+    snapshots: bool = False,
+    saved: str = "",
 ) -> None:
     """Draw the results of one suite on one model, section by section: what failed and the totals come last.
 
     `verbose` shows feedback uncut and the figures of each task, `interpret` adds the plain-language section,
     `snapshots` the section on the expected files that diff graders rewrote. What the skills changed comes after all.
+    `saved` is the id of a run that is kept; each failed task then names the command that shows why.
     """
     sections: list[tuple[str, Iterable[Part]]] = [
         ("PER-TASK BREAKDOWN", _breakdown(view, verbose=verbose)),
@@ -34,7 +42,7 @@ def print_report(
         ("INTERPRETATION", interpretation(view) if interpret else ()),
         (f"SUGGESTIONS ({view.head.config.model_id or 'default model'})", _suggestions(view)),
         ("WARNINGS", [f"{status_mark('error')} {one_line(warning)}" for warning in view.warnings]),
-        ("FAILED TASKS", _failed(view, 10**9 if verbose else _FEEDBACK)),
+        ("FAILED TASKS", _failed(view, 10**9 if verbose else _FEEDBACK, saved)),
         ("BENCHMARK RESULTS", _benchmark(view)),
         ("SKILL IMPACT", list(map(wrapped, view.impact.lines)) if view.impact else ()),
     ]
@@ -68,7 +76,7 @@ def _benchmark(view: RunView) -> Iterator[str]:
 def _breakdown(view: RunView, *, verbose: bool) -> Iterator[Part]:
     """Yield a line a task, and with `verbose` the figures of each that had several trials."""
     if view.tasks:
-        yield Table(("Task", "Status", "Score", "Trials", "Duration"), [_task(row) for row in view.tasks])
+        yield task_table(view.tasks)
     if not verbose:
         return
     for row in view.tasks:
@@ -79,6 +87,11 @@ def _breakdown(view: RunView, *, verbose: bool) -> Iterator[Part]:
                 f" score {decimal(stats.min_score)} to {decimal(stats.max_score)},"
                 f" standard deviation {stats.std_dev_score:.4f}"
             )
+
+
+def task_table(found: Sequence[TaskRow]) -> Table:
+    """Return the table of tasks: a line each, with its status, score, trials that passed, and duration."""
+    return Table(("Task", "Status", "Score", "Trials", "Duration"), [_task(row) for row in found])
 
 
 def _task(row: TaskRow) -> tuple[str, ...]:
@@ -95,13 +108,16 @@ def _interval_of(row: TaskRow) -> str:
     return f" (CI95 {interval(found)})" if found else ""
 
 
-def _failed(view: RunView, limit: int) -> Iterator[str]:
+def _failed(view: RunView, limit: int, saved: str) -> Iterator[str]:
     for row in view.failed:
         never = f": none of its {row.trials} trials passed" if row.never_passed else ""
         yield f"{status_mark(row.status)} {one_line(row.title)} [{row.status}]{never}"
         yield from _reasons(row, limit)
         if row.impact:
             yield f"    without the skills: passed in {percent(row.impact.pass_rate_baseline)} of its trials"
+        if saved and row.bad_trials:
+            trial = row.bad_trials[0].number if row.trials > 1 else 0
+            yield f"    show: {show_command(saved, row.id, trial)}"
 
 
 def _reasons(row: TaskRow, limit: int) -> Iterator[str]:

@@ -171,12 +171,18 @@ def tracebacks(event: RunEvent, clean: Clean) -> Iterator[str]:
                     yield f"{name}: {clean(str(validation.details['traceback'])).rstrip()}"
 
 
-def _call(call: ToolEvent, clean: Clean) -> str:
-    """Return a tool call in one line: whether it went well, its name, arguments and duration, and its result if not."""
-    arguments = "" if call.args in (None, {}, "") else f" {_short(call.args, clean)}"
-    result = "" if call.success or call.result is None else f": {_short(call.result, clean)}"
+def call_line(call: ToolEvent, arguments: str = "") -> str:
+    """Return a tool call in one line: whether it succeeded, its name, the arguments that are given, and its duration."""
     mark = status_mark("passed" if call.success else "failed")
-    return f"{mark} {one_line(call.tool_name, _NAME)}{arguments} ({duration(call.duration_ms)}){result}"
+    given = f" {arguments}" if arguments else ""
+    return f"{mark} {one_line(call.tool_name, _NAME)}{given} ({duration(call.duration_ms)})"
+
+
+def _call(call: ToolEvent, clean: Clean) -> str:
+    """Return a tool call in one line, with its arguments, and its result if it did not succeed."""
+    arguments = "" if call.args in (None, {}, "") else _short(call.args, clean)
+    result = "" if call.success or call.result is None else f": {_short(call.result, clean)}"
+    return f"{call_line(call, arguments)}{result}"
 
 
 def _short(value: Any, clean: Clean) -> str:
@@ -210,5 +216,10 @@ def _graders(validations: Mapping[str, Validation], clean: Clean) -> Iterator[st
 
 
 def _command(call: CommandInvocation, clean: Clean) -> str:
+    return f"[COMMAND] {clean(command_line(call))}"
+
+
+def command_line(call: CommandInvocation) -> str:
+    """Return a call of a mocked program in one line: what was called, its exit code, and whether no response matched."""
     unmatched = " (no response matched)" if call.response_index < 0 else ""
-    return f"[COMMAND] {clean(shlex.join((call.command, *call.args)))} -> exit {call.exit_code}{unmatched}"
+    return f"{shlex.join((call.command, *call.args))} -> exit {call.exit_code}{unmatched}"

@@ -20,8 +20,8 @@ EXCERPT = 200  # characters of what was expected and found
 OUTPUT = 2000  # characters of an output
 
 # Where graders put what they wanted and what they saw instead, in order of preference.
-_EXPECTED = ("expected", "expected_actions", "required_skills", "expect_tools")
-_FOUND = ("found", "actual", "actual_actions", "actual_skills", "exit_error", "tools_used")
+EXPECTED = ("expected", "expected_actions", "required_skills", "expect_tools")
+FOUND = ("found", "actual", "actual_actions", "actual_skills", "exit_error", "tools_used")
 
 
 class CheckRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,10 +222,6 @@ def counts(found: Sequence[TaskRow]) -> str:
 
 
 def _trial(trial: TrialResult) -> BadTrial:
-    checks = list(_checks(trial.validations or {}, trial.error_msg))
-    for checkpoint in trial.checkpoints:
-        checks += _checks(checkpoint.validations, trial.error_msg, checkpoint.after_turn)
-    checks.sort(key=lambda check: (check.grader, check.after_turn))
     return BadTrial(
         number=trial.run_number,
         status=trial.status,
@@ -233,8 +229,19 @@ def _trial(trial: TrialResult) -> BadTrial:
         error=shorten_middle(trial.error_msg, LONGEST),
         excerpt=shorten_middle(trial.final_output, OUTPUT),
         output_length=len(trial.final_output),
-        checks=tuple(checks),
+        checks=tuple(checks_of(trial)),
     )
+
+
+def checks_of(trial: TrialResult) -> list[CheckRow]:
+    """Return the verdicts in a trial, those of checkpoints included, sorted by grader and turn.
+
+    Those that its error reports already are left out.
+    """
+    checks = list(_checks(trial.validations or {}, trial.error_msg))
+    for checkpoint in trial.checkpoints:
+        checks += _checks(checkpoint.validations, trial.error_msg, checkpoint.after_turn)
+    return sorted(checks, key=lambda check: (check.grader, check.after_turn))
 
 
 def _checks(validations: Mapping[str, Validation], error: str, after_turn: int = 0) -> Iterator[CheckRow]:
@@ -251,23 +258,24 @@ def _checks(validations: Mapping[str, Validation], error: str, after_turn: int =
             passed=verdict.passed,
             feedback=shorten_middle(verdict.feedback, LONGEST),
             after_turn=after_turn,
-            expected=_first(verdict.details, _EXPECTED),
-            found=_first(verdict.details, _FOUND),
+            expected=_first(verdict.details, EXPECTED),
+            found=_first(verdict.details, FOUND),
             where=_where(verdict.details),
         )
 
 
 def _first(details: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     found = next((details[key] for key in keys if details.get(key) not in (None, "", [])), None)
-    return "" if found is None else one_line(_plain(found), EXCERPT)
+    return "" if found is None else one_line(plain_value(found), EXCERPT)
 
 
-def _plain(value: object) -> str:
+def plain_value(value: object) -> str:
+    """Return a value as people read it: texts as they are, lists of texts with commas, anything else as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
-    return msgspec.json.encode(value).decode()
+    return msgspec.json.encode(value, enc_hook=str).decode()
 
 
 def _where(details: Mapping[str, Any]) -> str:
