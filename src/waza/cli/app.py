@@ -30,6 +30,7 @@ COMMANDS = {
     "gate": ("waza.cli.gate", "Decide whether a run may ship, by an earlier one."),
     "replay": ("waza.cli.replay", "Check the record of a trial, or find where two records part."),
     "evidence": ("waza.cli.evidence", "Verify what a run kept as evidence."),
+    "history": ("waza.cli.history", "Show runs over time: figures, changes, and tasks that flip."),
     "export": ("waza.cli.export", "Write results as rows, for spreadsheets and programs."),
     "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),

@@ -104,13 +104,13 @@ def find_results(argument: str | None, project: Path) -> FoundRuns:
     if argument and path.is_dir():
         return _in_directory(path, argument)
     if path.name == JOURNAL and path.is_file():
-        return FoundRuns(argument=argument, runs=(_run(path.parent, display_path(path.parent)),))
+        return FoundRuns(argument=argument, runs=(saved_run(path.parent, display_path(path.parent)),))
     if path.is_file():
         return _of_summary(path) if path.name.endswith(_SUMMARY) else _of_files(argument, [path])
     return _by_id(argument, project)
 
 
-def _run(directory: Path, name: str = "") -> SavedRun:
+def saved_run(directory: Path, name: str = "") -> SavedRun:
     """Return the run in a directory; results that are older than the last part of the run do not count."""
     results = directory / RESULTS
     whole = is_end(read_last_line(directory / JOURNAL)) and results.is_file()
@@ -137,7 +137,9 @@ def _newest(project: Path, argument: str) -> FoundRuns:
         if started:
             *others, newest = started
             return FoundRuns(
-                argument=argument, runs=(_run(runs / newest),), notes=(*_newer(empty), *_others(path, others))
+                argument=argument,
+                runs=(saved_run(runs / newest),),
+                notes=(*_newer(empty), *_others(path, others)),
             )
         empty.append(path.stem)
     unplanned = _run_directories(runs)  # their invocations are gone
@@ -145,7 +147,7 @@ def _newest(project: Path, argument: str) -> FoundRuns:
         raise UsageError(
             f"there is no run in {display_path(runs)}; start one with `waza run`, or name a results file"
         )
-    return FoundRuns(argument=argument, runs=(_run(unplanned[-1]),), notes=tuple(_newer(empty)))
+    return FoundRuns(argument=argument, runs=(saved_run(unplanned[-1]),), notes=tuple(_newer(empty)))
 
 
 def _newer(invocations: Sequence[str]) -> Iterator[str]:
@@ -174,11 +176,11 @@ def _run_directories(runs: Path) -> list[Path]:
 
 def _in_directory(directory: Path, argument: str) -> FoundRuns:
     if has_header(directory):
-        return FoundRuns(argument=argument, runs=(_run(directory, argument),))
+        return FoundRuns(argument=argument, runs=(saved_run(directory, argument),))
     if (directory / RUNS).is_dir():
         return _newest(directory, argument)
     if runs := _run_directories(directory):
-        return FoundRuns(argument=argument, runs=tuple(_run(one, display_path(one)) for one in runs))
+        return FoundRuns(argument=argument, runs=tuple(saved_run(one, display_path(one)) for one in runs))
     files, others = list[Path](), list[str]()
     for path in _json_files(directory):
         if is_results_file(path):
@@ -254,9 +256,9 @@ def _by_id(argument: str, project: Path) -> FoundRuns:
         )
     path = known[found[0]]
     if path.parent != invocations:
-        return FoundRuns(argument=argument, runs=(_run(path),))
+        return FoundRuns(argument=argument, runs=(saved_run(path),))
     planned = _planned_runs(path)
-    started = tuple(_run(runs / one) for one in planned if has_header(runs / one))
+    started = tuple(saved_run(runs / one) for one in planned if has_header(runs / one))
     if not started:
         raise UsageError(f"no run of {path.stem} is kept; name another one{_newest_id(project)}")
     rest = len(planned) - len(started)

@@ -1,0 +1,140 @@
+"""Runs over time as sections (`waza history`), and as rows of CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from waza.kit.csv_text import csv_lines
+from waza.kit.share import decimal, percent
+from waza.kit.text import pluralize
+from waza.report.section import Draw, Part, Table, wrapped
+from waza.report.words import duration, grouped, one_line
+from waza.results.trend import METRICS, Flip, Level, LevelChange, MetricName, RunEntry, Series
+
+SHOWN = 20  # runs of a table, and lines of a list
+_NAMES: dict[MetricName, str] = {
+    "pass_rate": "pass rate",
+    "score": "score",
+    "tokens": "tokens",
+    "ai_credits": "AI credits",
+    "premium_requests": "premium requests",
+    "duration_ms": "duration",
+}
+_HEAD = (
+    "run", "suite", "skill", "model", "started", "status", "commit", "branch", "dirty", "flaw", "error",
+    "tasks", "passed", "failed", "errors", "skipped", "missing_trials",
+)  # fmt: skip
+
+
+def print_history(found: Sequence[Series], draw: Draw) -> None:
+    """Draw each series: its newest runs, what changed, the tasks that flip, and the runs left out of both."""
+    for one in found:
+        skill = f", skill {one_line(one.skill)}" if one.skill else ""
+        draw(
+            f"{one_line(one.suite or one.path)} on {one_line(one.model) or 'the default model'}{skill}",
+            list(_runs(one)),
+        )
+        draw("CHANGES", [wrapped(_change(change)) for change in one.changes])
+        draw("TASKS THAT FLIP", list(_flips(one.flips)))
+        flawed = [run for run in one.runs if run.flaw]
+        draw("LEFT OUT OF CHANGES AND FLIPS", list(_flaws(flawed)))
+
+
+def _runs(series: Series) -> Iterator[Part]:
+    hidden = series.older + max(0, len(series.runs) - SHOWN)
+    if hidden:
+        yield f"{pluralize(hidden, 'older run')} not shown"
+    charged = any("ai_credits" in run.figures for run in series.runs)
+    cost: MetricName = "ai_credits" if charged else "tokens"
+    titles = ("run", "", "passed", "pass rate", "score", _NAMES[cost], "duration")
+    yield Table(titles, [_line(run, cost) for run in series.runs[-SHOWN:]])
+
+
+def _line(run: RunEntry, cost: MetricName) -> tuple[str, ...]:
+    tasks = f"{run.count('passed')}/{len(run.tasks)}" if run.tasks else ""
+    rate = run.figures.get("pass_rate")
+    shown = [_shown(run.figures.get(metric), metric) for metric in ("score", cost, "duration_ms")]
+    return (run.run.removeprefix("run-"), "!" if run.flaw else "", tasks, _rate(rate), *shown)
+
+
+def _rate(level: Level | None) -> str:
+    if level is None or level.lower is None or level.upper is None:
+        return ""
+    return f"{percent(level.value, 0)} {percent(level.lower, 0)[:-1]}-{percent(level.upper, 0)[:-1]}"
+
+
+def _shown(level: Level | None, metric: MetricName) -> str:
+    return "" if level is None else _amount(level.value, metric)
+
+
+def _amount(value: float, metric: MetricName) -> str:
+    match metric:
+        case "pass_rate":
+            return percent(value)
+        case "score":
+            return decimal(value)
+        case "duration_ms":
+            return duration(value)
+        case "tokens":
+            return grouped(value)
+        case _:
+            return f"{value:.4g}"
+
+
+def _change(change: LevelChange) -> str:
+    before, after = (_amount(value, change.metric) for value in (change.before, change.after))
+    text = f"{_NAMES[change.metric]} from {before} to {after} since {change.run} (p = {change.p_value:.3f})"
+    if change.commit:
+        text += f", commit {change.commit[:12]}"
+    tasks = [
+        f"{count} {what}" for count, what in ((change.new_tasks, "new"), (change.gone_tasks, "gone")) if count
+    ]
+    return text + (f"; its tasks are others: {', '.join(tasks)}" if tasks else "")
+
+
+def _flips(flips: Sequence[Flip]) -> Iterator[Part]:
+    if flips:
+        lines = [
+            (
+                flip.task,
+                str(flip.flips),
+                f"{flip.passed}/{flip.runs}",
+                flip.now,
+                flip.last_flip.removeprefix("run-"),
+            )
+            for flip in flips[:SHOWN]
+        ]
+        yield Table(("task", "flips", "passed", "now", "last flip"), lines)
+    yield from _more(len(flips), "task")
+
+
+def _flaws(runs: Sequence[RunEntry]) -> Iterator[Part]:
+    for run in runs[-SHOWN:]:
+        yield wrapped(f"{run.run}: {run.flaw}{f': {one_line(run.error)}' if run.error else ''}")
+    yield from _more(len(runs), "run")
+
+
+def _more(count: int, noun: str) -> Iterator[str]:
+    if count > SHOWN:
+        yield f"and {pluralize(count - SHOWN, f'more {noun}')}"
+
+
+def history_csv(found: Sequence[Series]) -> Iterator[str]:
+    """Yield the lines of a table with a row for each run."""
+    parts = [(metric, part) for metric in METRICS for part in ("value", "lower", "upper")]
+    titles = [*_HEAD, *(metric if part == "value" else f"{metric}_{part}" for metric, part in parts)]
+    yield from csv_lines(titles, ([*_facts(run, one), *_figures(run)] for one in found for run in one.runs))
+
+
+def _facts(run: RunEntry, series: Series) -> list[object]:
+    return [
+        run.run, series.suite, series.skill, run.model, run.started, run.status, run.commit, run.branch, run.dirty,
+        run.flaw, run.error, len(run.tasks), run.count("passed"), run.count("failed"), run.count("error"),
+        run.count("skipped"), run.missing_trials,
+    ]  # fmt: skip
+
+
+def _figures(run: RunEntry) -> Iterator[float | None]:
+    for metric in METRICS:
+        level = run.figures.get(metric)
+        yield from (level.value, level.lower, level.upper) if level else (None, None, None)
