@@ -3,17 +3,24 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser promptflow test test-quick check lint fmt build install bench fuzz schemas reference docs lock clean
+.PHONY: demo runtime browser promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
-# check first: it is quick and says most. Then every test, on all cores.
+# check first: it is quick and says most. Then every test, on all cores. The coverage at the end counts lines and branches
+# that run in the processes of the tests themselves; `make coverage` counts those of the programs that they start as well.
 test: check docs runtime browser promptflow
-	$(BIN)/python -m pytest -n auto
+	COVERAGE_FILE=$(COVERAGE) $(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=50
 
 test-quick: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m "not slow"
+
+# The same tests with every process measured, which takes half as long again.
+COVERAGE := $(CURDIR)/.venv/coverage/data
+coverage: $(STAMP) docs runtime browser promptflow
+	COVERAGE_FILE=$(COVERAGE) COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/python -m pytest -n auto --cov --cov-report=
+	COVERAGE_FILE=$(COVERAGE) $(BIN)/coverage report --skip-covered --sort=cover
 
 # The Copilot runtime that tests drive, from the npm registry by a committed lock; it is never committed itself.
 runtime:

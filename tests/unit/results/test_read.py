@@ -124,10 +124,10 @@ def test_a_version_that_is_none_is_refused(tmp_path: Path, version: object) -> N
 
 def test_unknown_fields_give_one_warning_that_names_the_first(tmp_path: Path) -> None:
     content = json.loads(json.dumps(FOREIGN))
-    content["tasks"][0]["runs"][0]["evidence"] = {"version": "1.0"}
+    content["tasks"][0]["runs"][0]["weather"] = {"version": "1.0"}
     content["tasks"][1]["mood"] = "good"
     _, problems = load(file(tmp_path, content))
-    assert [problem.path for problem in problems] == ["tasks[0].runs[0].evidence"]
+    assert [problem.path for problem in problems] == ["tasks[0].runs[0].weather"]
     assert problems[0].severity == "warning"
 
 
