@@ -33,6 +33,7 @@ COMMANDS = {
     "history": ("waza.cli.history", "Show runs over time: figures, changes, and tasks that flip."),
     "export": ("waza.cli.export", "Write results as rows, for spreadsheets and programs."),
     "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
+    "session": ("waza.cli.session", "List and view session logs."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),

@@ -108,6 +108,7 @@ async def run_trial(context: RunContext, trial: Trial) -> FinishedTrial:
             AttemptRetried(
                 task_id=task.id,
                 name=task.name,
+                trial=trial.number,
                 attempt=number,
                 attempts=trial.max_attempts,
                 failed_graders=tuple(discarded[-1].failed_graders),
@@ -266,11 +267,11 @@ async def _run_in_workspace(
                     explain_failure=lambda error: explain_failure(context, task, error),
                     measured=not context.plan.suite.capabilities.scripted,
                     limits=turn_limits(context, task),
-                    report_turn=_turn_reporter(context, task),
+                    report_turn=_turn_reporter(context, attempt),
                     warn=lambda message: context.emit(Warned(message=f"{task.name}: {message}")),
                     grade_checkpoint=None
                     if context.skip_graders
-                    else _checkpoint_grader(context, task, helpers, grading_context),
+                    else _checkpoint_grader(context, attempt, helpers, grading_context),
                     responder=responder,
                 )
                 await converse(conversation, driver)
@@ -339,10 +340,12 @@ def turn_limits(context: RunContext, task: Task) -> Limits:
     )
 
 
-def _turn_reporter(context: RunContext, task: Task) -> Callable[[int, str, Turn | None], None]:
+def _turn_reporter(context: RunContext, attempt: Attempt) -> Callable[[int, str, Turn | None], None]:
+    task, where = attempt.task, {"trial": attempt.trial.number, "attempt": attempt.number}
+
     def report_turn(number: int, prompt: str, turn: Turn | None) -> None:
         if turn is None:
-            context.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt))
+            context.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt, **where))
             return
         context.emit(
             ResponseSeen(
@@ -352,6 +355,7 @@ def _turn_reporter(context: RunContext, task: Task) -> Callable[[int, str, Turn 
                 text=turn.output,
                 calls=tool_events(turn.events),
                 error=turn.error,
+                **where,
             )
         )
 
@@ -359,8 +363,10 @@ def _turn_reporter(context: RunContext, task: Task) -> Callable[[int, str, Turn 
 
 
 def _checkpoint_grader(
-    context: RunContext, task: Task, helpers: Helpers, grading_context: GradingContext
+    context: RunContext, attempt: Attempt, helpers: Helpers, grading_context: GradingContext
 ) -> Any:
+    task, trial = attempt.task, attempt.trial.number
+
     async def grade_checkpoint(point: Checkpoint, observation: Observation) -> CheckpointRecord:
         grading = await grade(point.graders, await grading_context.add_to(observation), helpers)
         status = "error" if grading.errors else "failed" if grading.failed else "passed"
@@ -370,7 +376,7 @@ def _checkpoint_grader(
             validations=grading.validations,
             stopped=point.stop and status != "passed",
         )
-        context.emit(CheckpointGraded(task_id=task.id, name=task.name, checkpoint=record))
+        context.emit(CheckpointGraded(task_id=task.id, name=task.name, trial=trial, checkpoint=record))
         return record
 
     return grade_checkpoint

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from waza.errors import WazaError
 from waza.kit.files import BINARY, write_all, write_error
@@ -205,8 +205,14 @@ def read_last_line(path: Path) -> bytes | None:
     return None
 
 
+def lock_while_open(file: IO[bytes]) -> None:
+    """Lock a file until it is closed, so that `is_locked` tells readers that it may grow. Where there are no locks, nothing."""
+    with suppress(OSError):
+        _lock(file.fileno())
+
+
 def is_locked(path: Path) -> bool:
-    """Tell whether a process has the file open as a `LineFile`. Raises OSError where it cannot be read."""
+    """Tell whether a process has the file open and locked. Raises OSError where it cannot be read."""
     descriptor = os.open(path, os.O_RDONLY | BINARY)
     try:
         _lock(descriptor, shared=True)  # readers do not lock each other out; closing frees it

@@ -53,10 +53,12 @@ class TrialStarted(RunEvent, frozen=True, kw_only=True):
 
 
 class PromptSent(RunEvent, frozen=True, kw_only=True):
-    """A prompt goes to the agent; `turn` counts from 1."""
+    """A prompt goes to the agent; `turn` counts from 1, as do `trial` and `attempt` (0: not known)."""
 
     task_id: str
     name: str
+    trial: int = 0
+    attempt: int = 0
     turn: int
     text: str
 
@@ -66,6 +68,8 @@ class ResponseSeen(RunEvent, frozen=True, kw_only=True):
 
     task_id: str
     name: str
+    trial: int = 0
+    attempt: int = 0
     turn: int
     text: str
     calls: tuple[ToolEvent, ...] = ()
@@ -85,6 +89,7 @@ class CheckpointGraded(RunEvent, frozen=True, kw_only=True):
 
     task_id: str
     name: str
+    trial: int = 0
     checkpoint: CheckpointRecord
 
 
@@ -93,6 +98,7 @@ class AttemptRetried(RunEvent, frozen=True, kw_only=True):
 
     task_id: str
     name: str
+    trial: int = 0
     attempt: int
     attempts: int
     failed_graders: tuple[str, ...]

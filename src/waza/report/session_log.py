@@ -11,8 +11,13 @@ from typing import Any
 import msgspec
 
 from waza.errors import RunError
+from waza.kit.line_file import lock_while_open
+from waza.kit.text import shorten_middle
 from waza.model.event import (
+    AttemptRetried,
     CheckpointGraded,
+    PromptSent,
+    ResponseSeen,
     RunEvent,
     SuiteFinished,
     SuiteStarted,
@@ -28,6 +33,8 @@ Redact = Callable[[Any], Any]
 """Takes JSON data and returns it with the secrets taken out."""
 
 Line = tuple[str, dict[str, Any]]
+_LONGEST = 10_000  # characters of a text in a turn: readers take lines of up to 1 MB
+_TURNS = ("turn_start", "tool_call", "turn_complete")
 
 
 class SessionLog:
@@ -46,6 +53,7 @@ class SessionLog:
             self.path, self._file = create(directory, f"session-{stamp}", ".ndjson")
         except OSError as error:
             raise RunError(f"the session log cannot be written in {directory}: {error.strerror}") from error
+        lock_while_open(self._file)
 
     def handle(self, event: RunEvent) -> None:
         """Write the lines of an event."""
@@ -63,7 +71,8 @@ class SessionLog:
         if self.trouble:
             return
         stamp = self._now().astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        line = {"timestamp": stamp, "type": kind, "data": self._redact(msgspec.to_builtins(data))}
+        found = self._redact(msgspec.to_builtins(data))
+        line = {"timestamp": stamp, "type": kind, "data": _cut(found) if kind in _TURNS else found}
         try:
             self._file.write(msgspec.json.encode(line) + b"\n")
             self._file.flush()
@@ -81,10 +90,8 @@ def _lines(event: RunEvent) -> Iterator[Line]:
         case TaskStarted():
             data = {"task_name": event.name, "task_num": event.index, "total_tasks": event.total}
             yield "task_start", data
-        case CheckpointGraded():
-            checkpoint = event.checkpoint
-            more = {"task_name": event.name, "checkpoint": checkpoint.after_turn}
-            yield from _graders(checkpoint.validations, more)
+        case PromptSent() | ResponseSeen() | AttemptRetried() | CheckpointGraded():
+            yield from _during(event)
         case TrialFinished():
             yield from _trial(event)
         case TaskFinished():
@@ -93,6 +100,21 @@ def _lines(event: RunEvent) -> Iterator[Line]:
             yield "error", {"message": f"stopped: {event.reason}"}
         case SuiteFinished():
             yield "session_complete", _finish(event)
+
+
+def _during(event: PromptSent | ResponseSeen | AttemptRetried | CheckpointGraded) -> Iterator[Line]:
+    match event:
+        case PromptSent():
+            yield "turn_start", {**_turn(event), "prompt": event.text}
+        case ResponseSeen():
+            yield from _response(event)
+        case AttemptRetried():
+            yield "attempt_failed", _attempt(event)
+        case CheckpointGraded():
+            checkpoint = event.checkpoint
+            number = {"run_number": event.trial} if event.trial else {}
+            more = {"task_name": event.name, **number, "checkpoint": checkpoint.after_turn}
+            yield from _graders(checkpoint.validations, more)
 
 
 def _start(event: SuiteStarted) -> dict[str, Any]:
@@ -105,12 +127,59 @@ def _start(event: SuiteStarted) -> dict[str, Any]:
     }
 
 
+def _turn(event: PromptSent | ResponseSeen) -> dict[str, Any]:
+    return {
+        "task_name": event.name,
+        "run_number": event.trial,
+        "attempt": event.attempt,
+        "turn": event.turn,
+    }
+
+
+def _response(event: ResponseSeen) -> Iterator[Line]:
+    where = _turn(event)
+    for call in event.calls:
+        found = {
+            "tool_name": call.tool_name,
+            "args": call.args,
+            "success": call.success,
+            "duration_ms": call.duration_ms,
+            "result": call.result,
+        }
+        yield "tool_call", {**where, **found}
+    error = {"error": event.error} if event.error else {}
+    yield "turn_complete", {**where, "tool_call_count": len(event.calls), "output": event.text, **error}
+
+
+def _attempt(event: AttemptRetried) -> dict[str, Any]:
+    return {
+        "task_name": event.name,
+        "run_number": event.trial,
+        "attempt": event.attempt,
+        "attempts": event.attempts,
+        "failed_graders": list(event.failed_graders),
+    }
+
+
+def _cut(value: Any) -> Any:
+    """Return JSON data with long texts in it shortened."""
+    if isinstance(value, str):
+        return shorten_middle(value, _LONGEST)
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cut(item) for item in value]
+    return value
+
+
 def _trial(event: TrialFinished) -> Iterator[Line]:
     run = event.result
     more = {"task_name": event.name, "run_number": run.run_number}
     yield from _graders(run.validations or {}, more)
     if run.error_msg:
         yield "error", {"message": run.error_msg, **more}
+    for session in run.grader_sessions:
+        yield "judge_session", {**more, "session_digest": session}
     yield "run_complete", {**more, "session_digest": run.session_digest}
 
 

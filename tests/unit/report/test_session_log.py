@@ -12,8 +12,10 @@ from tests.unit.report.factory import checkpoint, run, verdict
 
 from waza.errors import RunError
 from waza.model.event import (
+    AttemptRetried,
     CheckpointGraded,
     PromptSent,
+    ResponseSeen,
     RunEvent,
     SuiteFinished,
     SuiteStarted,
@@ -21,7 +23,7 @@ from waza.model.event import (
     TaskStarted,
     TrialFinished,
 )
-from waza.model.observation import Denial
+from waza.model.observation import Denial, ToolEvent
 from waza.model.result import SessionDigest
 from waza.report.session_log import SessionLog
 
@@ -71,6 +73,7 @@ def test_lines_of_a_run(tmp_path: Path) -> None:
     assert [line["type"] for line in lines] == [
         "session_start",
         "task_start",
+        "turn_start",
         "grader_result",
         "grader_result",
         "grader_result",
@@ -83,8 +86,9 @@ def test_lines_of_a_run(tmp_path: Path) -> None:
     data = [line["data"] for line in lines]
     assert data[0] == {"spec_path": "evals/eval.yaml", "model": "m", "engine": "mock", "task_count": 2}
     assert data[1] == {"task_name": "T", "task_num": 1, "total_tasks": 2}
-    assert data[2]["checkpoint"] == 3
-    assert data[3] == {
+    assert data[2] == {"task_name": "T", "run_number": 0, "attempt": 0, "turn": 1, "prompt": "hi"}
+    assert data[3]["checkpoint"] == 3
+    assert data[4] == {
         "grader_name": "a",
         "grader_type": "text",
         "passed": True,
@@ -93,13 +97,61 @@ def test_lines_of_a_run(tmp_path: Path) -> None:
         "task_name": "T",
         "run_number": 2,
     }
-    assert data[4]["grader_name"] == "b"
-    assert data[5]["message"] == "the engine broke"
-    assert data[6]["session_digest"]["tool_policy_denials"] == [
+    assert data[5]["grader_name"] == "b"
+    assert data[6]["message"] == "the engine broke"
+    assert data[7]["session_digest"]["tool_policy_denials"] == [
         {"tool": "bash", "kind": "shell", "reason": "not listed"}
     ]
-    assert data[7] == {"task_name": "T", "status": "error", "score": 0.5, "duration_ms": 9, "cached": True}
-    assert data[8] == {"total_tests": 2, "passed": 1, "failed": 0, "errors": 1, "duration_ms": 12}
+    assert data[8] == {"task_name": "T", "status": "error", "score": 0.5, "duration_ms": 9, "cached": True}
+    assert data[9] == {"total_tests": 2, "passed": 1, "failed": 0, "errors": 1, "duration_ms": 12}
+
+
+def test_lines_of_turns_attempts_and_judges(tmp_path: Path) -> None:
+    where: dict[str, Any] = {"task_id": "t", "name": "T", "trial": 2, "attempt": 1}
+    calls = (
+        ToolEvent(
+            turn=1,
+            sequence=1,
+            tool_name="view",
+            args={"path": "a"},
+            result="x" * 20_000,
+            success=True,
+            duration_ms=7,
+        ),
+        ToolEvent(turn=1, sequence=2, tool_name="bash", success=False),
+    )
+    judge = SessionDigest(tool_call_count=1, tools_used=["view"], errors=[])
+    lines = logged(
+        tmp_path,
+        PromptSent(turn=1, text="hi", **where),
+        ResponseSeen(turn=1, text="well", calls=calls, **where),
+        ResponseSeen(turn=2, text="", error="it broke", **where),
+        AttemptRetried(attempts=3, failed_graders=("a", "b"), **where),
+        TrialFinished(task_id="t", name="T", trials=2, result=run(2, "passed", [], grader_sessions=[judge])),
+    )
+    place = {"task_name": "T", "run_number": 2, "attempt": 1}
+    data = [line["data"] for line in lines]
+    assert [line["type"] for line in lines] == [
+        "turn_start", "tool_call", "tool_call", "turn_complete", "turn_complete", "attempt_failed", "judge_session",
+        "run_complete",
+    ]  # fmt: skip
+    assert data[0] == {**place, "turn": 1, "prompt": "hi"}
+    assert len(data[1].pop("result")) <= 10_000, "readers take lines of up to 1 MB"
+    assert data[1] == {
+        **place,
+        "turn": 1,
+        "tool_name": "view",
+        "args": {"path": "a"},
+        "success": True,
+        "duration_ms": 7,
+    }
+    assert data[2] == {
+        **place, "turn": 1, "tool_name": "bash", "args": None, "success": False, "duration_ms": 0, "result": None,
+    }  # fmt: skip
+    assert data[3] == {**place, "turn": 1, "tool_call_count": 2, "output": "well"}
+    assert data[4] == {**place, "turn": 2, "tool_call_count": 0, "output": "", "error": "it broke"}
+    assert data[5] == {**place, "attempts": 3, "failed_graders": ["a", "b"]}
+    assert data[6]["session_digest"]["tool_call_count"] == 1
 
 
 def test_the_name_is_in_utc_and_never_taken_twice(tmp_path: Path) -> None:
