@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
+from tests.support.live import Project, nap, survivors
+from tests.support.program import LIMIT, Ended, mock_suite, strict_json, waza, write_tree
 
 SAYS = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
 PASSES = "inputs: {prompt: p}\nmock: {output: hello}"
@@ -482,6 +484,33 @@ def test_changed_removed_and_added_files_are_named(sealed: Path, tmp_path: Path)
     assert verify(tmp_path, directory="none").code == 2
 
 
+NASTY = {
+    "deep": b'{"kind": "waza.evidence", "x": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "deeper": b'{"x": ' + b"[" * 200_000,
+    "surrogate": b'{"kind": "waza.evidence", "result": {}, "x": "\\ud800"}',
+    "huge": b'{"kind": "waza.evidence", "result": {}, "x": 1e999}',
+    "digits": b'{"x": ' + b"1" * 5000 + b"}",
+    "names": b'{"kind": "waza.evidence", "files": [{"file": "../../x"}], "runs": 3}',
+    "null": b"null",
+    "nulls": b"\0" * 100,
+    "manifest": b'{"result": {}, "evidence": {"artifacts": [{"pointer": "/x/y/0"}]}}',
+    "manifests": b'{"result": {}, "evidence": [1]}',
+}
+
+
+@pytest.mark.parametrize("kind", NASTY)
+@pytest.mark.parametrize("name", ["a-run1.json", "evidence.json"])
+def test_whatever_lies_in_the_place_of_a_file_is_a_fault_and_no_crash(
+    kind: str, name: str, sealed: Path, tmp_path: Path
+) -> None:
+    directory = Path(shutil.copytree(sealed / "ev", tmp_path / "ev"))
+    (directory / name).write_bytes(NASTY[kind])
+    assert any(f"{name}:" in problem for problem in problems_of(directory))
+    (directory / name).unlink()
+    (directory / name).mkdir()
+    assert any(f"{name}: is no regular file" in problem for problem in problems_of(directory))
+
+
 def test_a_new_seal_over_changed_files_is_found_by_its_digest(sealed: Path, tmp_path: Path) -> None:
     directory = Path(shutil.copytree(sealed / "ev", tmp_path / "ev"))
     seal = read(directory / "evidence.json")
@@ -524,3 +553,96 @@ def test_the_cache_gives_no_answers_to_a_run_with_snapshots(tmp_path: Path) -> N
     assert ended.code == 0
     assert "the cache is not used: a snapshot is of what this run observes" in ended.err
     assert "cached" not in read(tmp_path / "r.json")["tasks"][0]
+
+
+# Runs that do not come to their end.
+
+
+def waiting_suite(project: Project, duration: str) -> Path:
+    """A suite whose second task waits for a file `go` while it is graded."""
+    wait = f'[ -e "$HOME_DIR/go" ] || sleep {duration}'
+    waits = (
+        f"{PASSES}\ngraders: [{{type: program, name: w, config: {{command: sh, args: ['-c', '{wait}']}}}}]"
+    )
+    return mock_suite(project.home, {"a": PASSES, "b": waits}, SAYS)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=str)
+def test_a_run_that_was_cut_off_is_sealed_as_such_and_goes_on(
+    project: Project, number: signal.Signals
+) -> None:
+    duration, env = nap(), {"HOME_DIR": str(project.home)}
+    asked = ["run", waiting_suite(project, duration), "--snapshot", "ev"]
+    with project.started(*asked, env=env) as live:
+        live.until(lambda: project.finished() == [("a", 1)] and survivors(duration))
+        live.send(number)
+        live.process.wait(LIMIT)
+    found = project.run("evidence", "verify", "ev")
+    if number == signal.SIGKILL:
+        assert found.code == 1
+        assert "evidence.json: is missing" in found.out
+    else:
+        assert found.code == 0, found.out
+        assert "did not come to its end: cancelled" in found.err
+        assert not read(project.home / "ev/evidence.json")["complete"]
+    (project.home / "go").touch()
+    ended = project.run(*asked, "--resume", env=env)
+    assert ended.code == 0, ended.err
+    seal = read(project.home / "ev/evidence.json")
+    assert seal["complete"]
+    assert [one["file"] for one in seal["files"]] == ["a-run1.json", "b-run1.json"]
+    assert project.run("evidence", "verify", "ev").code == 0
+
+
+def test_an_earlier_snapshot_that_was_changed_meanwhile_is_missing_in_the_seal(project: Project) -> None:
+    duration, env = nap(), {"HOME_DIR": str(project.home)}
+    asked = ["run", waiting_suite(project, duration), "--snapshot", "ev"]
+    with project.started(*asked, env=env) as live:
+        live.until(lambda: project.finished() == [("a", 1)] and survivors(duration))
+    snapshot = project.home / "ev/a-run1.json"
+    snapshot.write_bytes(snapshot.read_bytes().replace(b'"hello"', b'"jello"'))
+    (project.home / "go").touch()
+    ended = project.run(*asked, "--resume", env=env)
+    assert ended.code == 0
+    assert "has no snapshot: ev/a-run1.json is not as it was recorded" in ended.err
+    assert not read(project.home / "ev/evidence.json")["complete"]
+    found = project.run("evidence", "verify", "ev")
+    assert found.code == 1
+    assert "ev/a-run1.json: was added after the directory was sealed" in found.out
+
+
+def test_another_run_never_replaces_a_snapshot(project: Project) -> None:
+    mock_suite(project.home, {"a": PASSES}, SAYS)
+    assert project.run("run", "eval.yaml", "--snapshot", "ev").code == 0
+    before = (project.home / "ev/a-run1.json").read_bytes()
+    shutil.rmtree(project.home / ".waza")
+    ended = project.run("run", "eval.yaml", "--snapshot", "ev", "--resume")  # nothing to resume: a new run
+    assert ended.code == 0
+    assert "is there already, and of another trial" in ended.err
+    assert (project.home / "ev/a-run1.json").read_bytes() == before
+    assert not read(project.home / "ev/evidence.json")["complete"]
+
+
+def test_a_huge_output_is_kept_in_part_and_the_manifest_says_so(tmp_path: Path) -> None:
+    mock_suite(tmp_path, {"a": f"inputs: {{prompt: p}}\nmock: {{output: 'hello {'x' * 1_100_000}'}}"}, SAYS)
+    assert run(tmp_path).code == 0
+    snapshot = read(tmp_path / "ev/a-run1.json")
+    assert len(snapshot["result"]["finalOutput"]) < 300_000
+    (artifact,) = [one for one in snapshot["evidence"]["artifacts"] if one["id"] == "result"]
+    assert artifact["completeness"] == "partial"
+    assert artifact["reason"] == "only head and tail of a huge text are kept"
+    assert verify(tmp_path).code == 0
+
+
+def test_arguments_that_are_nested_deeply_can_be_verified(tmp_path: Path) -> None:
+    deep = "[" * 90 + "]" * 90
+    mock_suite(
+        tmp_path,
+        {
+            "a": f"inputs: {{prompt: p}}\nmock: {{output: hello, tool_calls: [{{name: t, args: {{x: {deep}}}}}]}}"
+        },
+        SAYS,
+    )
+    assert run(tmp_path).code == 0
+    assert verify(tmp_path).code == 0
+    assert waza("replay", "ev/a-run1.json", cwd=tmp_path).code == 0

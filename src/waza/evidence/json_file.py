@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,15 +12,18 @@ from waza.errors import SuiteError
 from waza.kit.decode import Document
 from waza.kit.json_nodes import JsonError, load
 from waza.kit.os_errors import describe_os_error
+from waza.kit.text import replace_surrogates
 from waza.problem import Code, Problem, display_path
 from waza.suite.read import at
+
+MAX_DEPTH = 250  # of nesting; waza cuts what is nested deeper than 200 levels
 
 
 def read_json(path: Path) -> tuple[bytes, dict[str, Any]]:
     """Return the bytes of a file, and the JSON object that it holds.
 
-    SuiteError: the file cannot be read, is not JSON (duplicate keys and numbers that are not finite are not, either),
-    or is nested too deeply.
+    SuiteError: the file cannot be read, is not JSON (neither are duplicate keys, numbers that are not finite and half
+    characters), or is nested too deeply.
     """
     file = display_path(path)
     try:
@@ -38,7 +42,27 @@ def read_json(path: Path) -> tuple[bytes, dict[str, Any]]:
         refuse(file, f"is not valid JSON: {error}", code="syntax")
     if not isinstance(value, dict):
         refuse(file, "must be a JSON object", code="wrong-type")
+    if fault := _fault(value):
+        refuse(file, fault, code="syntax")
     return data, value
+
+
+def _fault(value: Any) -> str:
+    """Return why a value cannot be written again as it is, or an empty text."""
+    rest = [(value, 0)]
+    while rest:
+        item, depth = rest.pop()
+        if depth > MAX_DEPTH:
+            return f"is nested deeper than {MAX_DEPTH} levels"
+        if isinstance(item, dict):
+            rest += [(inner, depth + 1) for pair in item.items() for inner in pair]
+        elif isinstance(item, list):
+            rest += [(inner, depth + 1) for inner in item]
+        elif isinstance(item, float) and not math.isfinite(item):
+            return "holds a number that is too large"
+        elif isinstance(item, str) and item != replace_surrogates(item):
+            return "holds half of a surrogate pair, which is no character"
+    return ""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
