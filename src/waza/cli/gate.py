@@ -13,6 +13,7 @@ import click
 from waza.errors import GateError
 
 if TYPE_CHECKING:
+    from waza.model.policy import GatePolicy
     from waza.model.result import SuiteResult
 
 FORMATS = ("human", "json", "markdown", "github-actions")
@@ -92,6 +93,9 @@ def _option(param: click.Parameter | None) -> str:
     help="Tasks that only the baseline has.",
 )
 @click.option(
+    "--policy", metavar="FILE", help="More limits, as YAML: by metric, group, tag, cost, latency, flakiness."
+)
+@click.option(
     "-f",
     "--format",
     "form",
@@ -100,7 +104,7 @@ def _option(param: click.Parameter | None) -> str:
     show_default=True,
     help="Form of the output.",
 )
-def command(baseline: str, current: str, form: str, **rules: Any) -> int:
+def command(baseline: str, current: str, policy: str | None, form: str, **rules: Any) -> int:
     """Decide whether a run may ship, by its results and those of an earlier run.
 
     Exit codes: 0 it may; 1 its pass rate fell too far, or another rule is broken; 2 a golden task did not pass;
@@ -110,7 +114,8 @@ def command(baseline: str, current: str, form: str, **rules: Any) -> int:
     from waza.report.gate import box_lines, markdown_document, verdict_line
     from waza.results.gate import GateRules, decide
 
-    report = decide(_read(baseline), _read(current), GateRules(**rules), (baseline, current))
+    limits = None if policy is None else _read_policy(policy)
+    report = decide(_read(baseline), _read(current), GateRules(**rules), (baseline, current), limits)
     if form == "json":
         print_json(report)
     elif form == "markdown":
@@ -142,6 +147,17 @@ def _read(file: str) -> SuiteResult:
     for warning in warnings:
         print_notice(str(warning))
     return result
+
+
+def _read_policy(file: str) -> GatePolicy:
+    """Return the policy in a file. Raises GateError with every mistake in it."""
+    from waza.errors import SuiteError
+    from waza.results.gate_policy import read_policy
+
+    try:
+        return read_policy(Path(file))
+    except SuiteError as error:
+        raise GateError(str(error)) from None
 
 
 def _append_step_summary(document: str) -> None:

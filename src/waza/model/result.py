@@ -316,6 +316,8 @@ class TaskResult(ResultPart, frozen=True, kw_only=True):
     """The groups that the task belongs to, by `config.group_by`."""
     golden: bool = False
     """The task is marked as one that must always pass."""
+    tags: list[str] = []
+    """The tags of the task."""
     status: TaskStatus
     """By the pass rule: `passed` when enough trials passed, `failed` when so many failed that the others could not
     be enough, else `error` when some ended in an error; `skipped` where nothing was graded or trials are missing."""

@@ -10,6 +10,7 @@ from waza.report.markdown import text
 from waza.report.table import columns, middle, table, wrap
 from waza.report.words import FAILED, PASSED, one_line
 from waza.results.gate import GateReport, GoldenFailure
+from waza.results.gate_policy import LimitReport
 
 WIDTH = 70  # columns of the box
 _INSIDE = WIDTH - 4
@@ -19,6 +20,7 @@ _WORDS = {
     "regression": "does not pass",
     "golden_failure": "a golden task did not pass",
     "incomplete": "nothing can be concluded",
+    "policy_failure": "a limit of the policy is broken",
 }
 
 
@@ -124,6 +126,8 @@ def _sections(report: GateReport) -> Iterator[list[str]]:
         *_set_lines("New tasks", report.new_tasks, report.on_new_tasks),
         *_set_lines("Removed tasks", report.removed_tasks, report.on_removed_tasks),
     ]
+    if report.policy:
+        yield [line for limit in report.policy for line in wrap(_limit_line(limit), _INSIDE, "    ")]
     findings = [
         *(line for error in report.errors for line in wrap(f"{FAILED} {error}", _INSIDE, "  ")),
         *(line for warning in report.warnings for line in wrap(f"! {warning}", _INSIDE, "  ")),
@@ -131,6 +135,10 @@ def _sections(report: GateReport) -> Iterator[list[str]]:
     if findings:
         yield findings
     yield [f"{mark} exit code {report.exit_code} ({report.outcome})"]
+
+
+def _limit_line(limit: LimitReport) -> str:
+    return f"{PASSED if limit.passed else FAILED} {limit.name}: {limit.why}"
 
 
 def _alarm(report: GateReport) -> str:
@@ -184,6 +192,10 @@ def _markdown(report: GateReport) -> Iterator[str]:
     yield f"- False alarms: {_alarm(report)}"
     yield f"- New tasks ({report.on_new_tasks}): {_names(report.new_tasks)}"
     yield f"- Removed tasks ({report.on_removed_tasks}): {_names(report.removed_tasks)}"
+    if report.policy:
+        yield from ("", "| Limit | Holds | Found |", "|---|---|---|")
+        for limit in report.policy:
+            yield f"| {text(limit.name)} | {'yes' if limit.passed else '**no**'} | {text(limit.why)} |"
     if report.golden_failures:
         yield from ("", "| Golden task | Baseline | Current |", "|---|---|---|")
         for one in report.golden_failures[:_LISTED]:

@@ -216,6 +216,7 @@ class Fold:
             display_name=task.name,
             group=", ".join(figures.groups),
             golden=task.golden,
+            tags=list(task.tags),
             status=figures.status,
             runs=[self._record(TrialKey(arm, task.id, n), read) for n in sorted(figures.trials)],
             missing_trials=figures.missing,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Literal, get_args
 
 import msgspec
@@ -15,15 +16,17 @@ import msgspec
 from waza.kit.share import TOLERANCE, percent
 from waza.kit.text import pluralize
 from waza.model.pass_rule import rule_name
+from waza.model.policy import GatePolicy
 from waza.model.result import SuiteResult, TaskResult, number
 from waza.results.ending import came_to_its_end, run_status
-from waza.results.noise import ACCEPTED, FalseAlarm, false_alarm, pools_of_pair
+from waza.results.gate_policy import LimitReport, breaks_policy, judge_policy
+from waza.results.noise import ACCEPTED, FalseAlarm, arm_of, false_alarm, pools_of_pair
 from waza.results.verdict import RunVerdict, verdict_of
 
 Treatment = Literal["allow", "warn", "fail"]
 """What is done about tasks that only one of two runs has."""
 TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
-Decision = Literal["pass", "regression", "golden_failure", "incomplete"]
+Decision = Literal["pass", "regression", "golden_failure", "incomplete", "policy_failure"]
 _MISSING = "n/a"  # the status of a task that is not in a file
 _NAMED = 10  # tasks that a message names
 
@@ -86,10 +89,12 @@ class GateReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the current run itself came to: a regression gate passes runs with failed tasks."""
 
     false_alarm_probability: float | None
-    """How often these rules for the pass rate and golden tasks would fail a run of the same agent; None: the files
-    have no trials that would say it."""
+    """How often these rules (for the pass rate, golden tasks, and the policy) would fail a run of the same agent; None:
+    the files have no trials that would say it."""
     quiet_limit_pct: float | None
     """The least limit of a regression that a run of the same agent exceeds in no more than 5 % of cases."""
+    policy: list[LimitReport]
+    """The limits of the policy with what was found."""
 
     @property
     def passed(self) -> bool:
@@ -98,11 +103,15 @@ class GateReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(
-    baseline: SuiteResult, current: SuiteResult, rules: GateRules, files: tuple[str, str] = ("", "")
+    baseline: SuiteResult,
+    current: SuiteResult,
+    rules: GateRules,
+    files: tuple[str, str] = ("", ""),
+    policy: GatePolicy | None = None,
 ) -> GateReport:
     """Return the decision over a run, given the results to compare it with.
 
-    `files` are the names of both in the report. The exit code is 2 for a golden task that did not pass, where
+    `files` are the names of both in the report. `policy` has limits that hold besides the rules. The exit code is 2 for a golden task that did not pass, where
     that decides, else 1 for a pass rate that fell too far and for every entry of `errors`, else 0.
     """
     before, after = _by_id(baseline), _by_id(current)
@@ -117,16 +126,21 @@ def decide(
         *_unfinished(current, "current"),
         *_not_run(before, after),
     ]
+    limits = judge_policy(policy, baseline, current, (arm_of(baseline), arm_of(current))) if policy else []
     alarm = false_alarm(
-        pools_of_pair(baseline, current), rules.max_regression_pct, golden=rules.golden_must_pass
+        pools_of_pair(baseline, current, figures=policy is not None),
+        rules.max_regression_pct,
+        golden=rules.golden_must_pass,
+        breaks=partial(breaks_policy, policy) if policy else None,
     )
     warnings = [
         *_doubts(baseline, "baseline"),
         *_doubts(current, "current"),
         *_unequal(baseline, current),
-        *_noise(alarm, rules),
+        *_noise(alarm, rules, policy),
     ]
-    errors = list(incomplete)
+    broken = [f"policy: {limit.name}: {limit.why}" for limit in limits if not limit.passed]
+    errors = [*incomplete, *broken]
     for names, treatment, words in (
         (new, rules.on_new_tasks, "only in current"),
         (removed, rules.on_removed_tasks, "only in the baseline"),
@@ -138,6 +152,7 @@ def decide(
         exceeded=exceeded,
         errors=errors,
         incomplete=incomplete,
+        broken=broken,
     )
     return GateReport(
         baseline_file=files[0],
@@ -163,11 +178,12 @@ def decide(
         current_verdict=verdict_of(current),
         false_alarm_probability=number(alarm.probability) if alarm else None,
         quiet_limit_pct=number(alarm.quiet_limit_pct) if alarm else None,
+        policy=limits,
     )
 
 
 def _outcome(
-    *, golden_failed: bool, exceeded: bool, errors: list[str], incomplete: list[str]
+    *, golden_failed: bool, exceeded: bool, errors: list[str], incomplete: list[str], broken: list[str]
 ) -> tuple[int, Decision]:
     """Return the exit code and the outcome: what is worst comes first."""
     if golden_failed:
@@ -175,7 +191,7 @@ def _outcome(
     if exceeded:
         return 1, "regression"
     if errors:
-        return 1, "incomplete" if incomplete else "regression"
+        return 1, "incomplete" if incomplete else "policy_failure" if broken else "regression"
     return 0, "pass"
 
 
@@ -246,16 +262,17 @@ def _unequal(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
         yield f"the trials of a task differ: {before.runs_per_test} in the baseline, {after.runs_per_test} in current"
 
 
-def _noise(alarm: FalseAlarm | None, rules: GateRules) -> Iterator[str]:
+def _noise(alarm: FalseAlarm | None, rules: GateRules, policy: GatePolicy | None) -> Iterator[str]:
     """Yield a warning where a run of the same agent would often fail, and what would be better."""
     if alarm is None or alarm.probability <= ACCEPTED:
         return
     often = f"a run of the same agent would fail this gate in {percent(alarm.probability, 0)} of cases"
-    if alarm.quiet_limit_pct > rules.max_regression_pct:
+    if alarm.quiet_limit_pct > rules.max_regression_pct + TOLERANCE:
         limit = f"the limit of {rules.max_regression_pct:g} points lies within the noise"
         yield f"{limit}: {often}; --max-regression-pct {_up(alarm.quiet_limit_pct)} would be outside, or run more trials"
     else:
-        yield f"golden tasks are flaky: {often}; run more trials, or let a pass_rule allow for it"
+        what = "limits of the policy lie within the noise" if policy else "golden tasks are flaky"
+        yield f"{what}: {often}; run more trials, or let a pass_rule or wider limits allow for it"
 
 
 def _up(points: float) -> str:

@@ -9,14 +9,15 @@ its chance of a false alarm. On the average over runs it is the true one, whatev
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 
 import msgspec
 
 from waza.kit.share import TOLERANCE
 from waza.model.pass_rule import PassRule
-from waza.model.result import SuiteResult, TaskResult, TrialStatus
+from waza.model.result import SuiteResult, TaskResult, TaskStatus, TrialResult, TrialStatus
+from waza.results.comparison.measured import measure_trial
 from waza.results.figures import task_status
 
 MOST_DEALS = 4_000
@@ -26,86 +27,141 @@ ACCEPTED = 0.05
 """The chance of a false alarm above which a limit lies within the noise."""
 
 
-class ArmTask(msgspec.Struct, frozen=True):
-    """A task in one arm: the statuses of its trials, broken ones included."""
+class ArmTrial(msgspec.Struct, frozen=True):
+    """A trial: its status, and its figures by name (`comparison.measured`), which a broken trial does not have."""
+
+    status: TrialStatus
+    values: Mapping[str, float] = {}
+
+
+class ArmTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task in one arm, with its graded trials, broken ones included. `recorded` is the status without trials."""
 
     id: str
     golden: bool
-    trials: tuple[TrialStatus, ...]
+    trials: tuple[ArmTrial, ...]
     rule: PassRule
+    groups: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    recorded: TaskStatus | None = None
+
+    @property
+    def status(self) -> TaskStatus:
+        """The status of the task, by its pass rule."""
+        return self.recorded or task_status([trial.status for trial in self.trials], self.rule)
 
     @property
     def passed(self) -> bool:
-        """Whether the task passed by its pass rule."""
-        return task_status(self.trials, self.rule) == "passed"
+        """Whether the task passed."""
+        return self.status == "passed"
+
+    @property
+    def flaky(self) -> bool:
+        """Whether it passed in some trials and not in others."""
+        return len({trial.status == "passed" for trial in self.trials}) > 1
+
+    def values(self, key: str) -> list[float]:
+        """Return a figure of its trials, those without it left out."""
+        return [trial.values[key] for trial in self.trials if key in trial.values]
 
 
 Arm = Sequence[ArmTask]
-"""The tasks of a run, as far as they have trials."""
+"""The tasks of a run."""
+
+
+def arm_of(result: SuiteResult) -> list[ArmTask]:
+    """Return the tasks of a run with the figures of their trials."""
+    rule = result.config.pass_rule
+    return [_arm_task(task, rule, figures=True, recorded=task.status) for task in result.tasks]
+
+
+def _arm_task(
+    task: TaskResult, rule: PassRule, *, figures: bool, recorded: TaskStatus | None = None
+) -> ArmTask:
+    return ArmTask(
+        id=task.test_id,
+        golden=task.golden,
+        trials=tuple(_arm_trial(trial, figures=figures) for trial in task.runs if trial.status != "skipped"),
+        rule=rule,
+        groups=tuple(task.group.split(", ")) if task.group else (),
+        tags=tuple(task.tags),
+        recorded=recorded,
+    )
+
+
+def _arm_trial(trial: TrialResult, *, figures: bool) -> ArmTrial:
+    if not figures or trial.status not in ("passed", "failed"):
+        return ArmTrial(trial.status)
+    return ArmTrial(trial.status, measure_trial(trial).values)
 
 
 class Pool(msgspec.Struct, frozen=True):
-    """All trials of a task, and how many of them each of two arms gets.
+    """A task in two arms of the same agent: all of its trials, and how many of them each arm gets.
 
     Where there are not enough for both, they are drawn with replacement.
     """
 
-    id: str
-    golden: bool
-    trials: tuple[TrialStatus, ...]
+    first: ArmTask
+    second: ArmTask
+    trials: tuple[ArmTrial, ...]
     sizes: tuple[int, int]
-    rules: tuple[PassRule, PassRule]
+
+    @property
+    def id(self) -> str:
+        """The id of the task."""
+        return self.first.id
 
     @property
     def enough(self) -> bool:
         """Whether there are trials for both arms."""
         return sum(self.sizes) <= len(self.trials)
 
+    @property
+    def steady(self) -> bool:
+        """Whether all trials are equal, so that nothing is left to chance."""
+        return all(trial == self.trials[0] for trial in self.trials)
+
     def deal(self, chance: Random) -> tuple[ArmTask, ArmTask]:
         """Return the task in two arms of the same agent."""
-        first, second = self.sizes
-        if len(set(self.trials)) == 1:
-            drawn = [self.trials[0]] * (first + second)
-        elif self.enough:
-            drawn = chance.sample(self.trials, first + second)
-        else:
-            drawn = chance.choices(self.trials, k=first + second)
+        size, total = self.sizes[0], sum(self.sizes)
+        drawn = chance.sample(self.trials, total) if self.enough else chance.choices(self.trials, k=total)
         return (
-            ArmTask(self.id, self.golden, tuple(drawn[:first]), self.rules[0]),
-            ArmTask(self.id, self.golden, tuple(drawn[first:]), self.rules[1]),
+            msgspec.structs.replace(self.first, trials=tuple(drawn[:size])),
+            msgspec.structs.replace(self.second, trials=tuple(drawn[size:])),
         )
 
 
-def pools_of_pair(baseline: SuiteResult, current: SuiteResult) -> list[Pool]:
-    """Return the pools of two runs: of each task of which both have graded trials."""
-    before = {task.test_id: task for task in baseline.tasks}
+def pools_of_pair(baseline: SuiteResult, current: SuiteResult, *, figures: bool = False) -> list[Pool]:
+    """Return the pools of two runs: of each task of which both have graded trials, with their `figures` or without."""
     rules = baseline.config.pass_rule, current.config.pass_rule
-    found = ((before[task.test_id], task) for task in current.tasks if task.test_id in before)
+    before = {task.test_id: _arm_task(task, rules[0], figures=figures) for task in baseline.tasks}
+    after = (_arm_task(task, rules[1], figures=figures) for task in current.tasks)
+    pairs = ((before[task.id], task) for task in after if task.id in before)
     return [
-        Pool(new.test_id, old.golden or new.golden, (*a, *b), (len(a), len(b)), rules)
-        for old, new in found
-        if (a := _graded(old)) and (b := _graded(new))
+        Pool(
+            old,
+            msgspec.structs.replace(new, golden=old.golden or new.golden),
+            (*old.trials, *new.trials),
+            (len(old.trials), len(new.trials)),
+        )
+        for old, new in pairs
+        if old.trials and new.trials
     ]
 
 
 def pools_of_runs(results: Sequence[SuiteResult], trials: int | None = None) -> list[Pool]:
-    """Return the pools of several runs of one agent, for arms of as many trials a task as the first run has."""
-    rule, pooled = results[0].config.pass_rule, dict[str, list[TaskResult]]()
+    """Return the pools of several runs of one agent, for arms of as many trials a task as the longest run has."""
+    rule, pooled = results[0].config.pass_rule, dict[str, list[ArmTask]]()
     for result in results:
         for task in result.tasks:
-            pooled.setdefault(task.test_id, []).append(task)
+            pooled.setdefault(task.test_id, []).append(_arm_task(task, rule, figures=False))
     pools = []
-    for task_id, tasks in pooled.items():
-        found = tuple(status for task in tasks for status in _graded(task))
-        size = trials or max(len(_graded(task)) for task in tasks)
+    for tasks in pooled.values():
+        found = tuple(trial for task in tasks for trial in task.trials)
+        size = trials or max(len(task.trials) for task in tasks)
         if found:
-            golden = any(task.golden for task in tasks)
-            pools.append(Pool(task_id, golden, found, (size, size), (rule, rule)))
+            pools.append(Pool(tasks[0], tasks[0], found, (size, size)))
     return pools
-
-
-def _graded(task: TaskResult) -> list[TrialStatus]:
-    return [trial.status for trial in task.runs if trial.status != "skipped"]
 
 
 def deals(pools: Sequence[Pool]) -> Iterator[tuple[Arm, Arm]]:
@@ -114,9 +170,9 @@ def deals(pools: Sequence[Pool]) -> Iterator[tuple[Arm, Arm]]:
     The random numbers follow from the data: equal runs give equal pairs.
     """
     ordered = sorted(pools, key=lambda pool: pool.id)
-    plain = [(pool.id, sorted(pool.trials), pool.sizes) for pool in ordered]
-    chance = Random(hashlib.sha256(msgspec.json.encode(plain)).digest())  # noqa: S311  statistics, not secrets
-    certain = all(len(set(pool.trials)) == 1 for pool in ordered)
+    plain = [(pool.id, sorted(map(msgspec.json.encode, pool.trials)), pool.sizes) for pool in ordered]
+    chance = Random(hashlib.sha256(repr(plain).encode()).digest())  # noqa: S311  statistics, not secrets
+    certain = all(pool.steady for pool in ordered)
     for _ in range(1 if certain else max(_LEAST_DEALS, min(MOST_DEALS, _WORK // len(ordered)))):
         pairs = [pool.deal(chance) for pool in ordered]
         yield [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -143,10 +199,16 @@ class FalseAlarm(msgspec.Struct, frozen=True, kw_only=True):
     """The least limit of a regression that identical arms exceed in no more than 5 % of cases."""
 
 
-def false_alarm(pools: Sequence[Pool], max_regression_pct: float, *, golden: bool) -> FalseAlarm | None:
+def false_alarm(
+    pools: Sequence[Pool],
+    max_regression_pct: float,
+    *,
+    golden: bool,
+    breaks: Callable[[Arm, Arm], bool] | None = None,
+) -> FalseAlarm | None:
     """Return how often a gate with this limit, and with `golden` tasks that must pass, fails an identical arm.
 
-    None where nothing is known of trials.
+    `breaks` says whether the second of two arms breaks a policy. None where nothing is known of trials.
     """
     if not pools:
         return None
@@ -154,7 +216,11 @@ def false_alarm(pools: Sequence[Pool], max_regression_pct: float, *, golden: boo
     for first, second in deals(pools):
         fall = regression(first, second)
         falls.append(fall)
-        hits += fall > max_regression_pct + TOLERANCE or (golden and not golden_pass(second))
+        hits += (
+            fall > max_regression_pct + TOLERANCE
+            or (golden and not golden_pass(second))
+            or (breaks is not None and breaks(first, second))
+        )
     falls.sort()
     quiet = falls[min(len(falls) - 1, int((1 - ACCEPTED) * len(falls)))]
     return FalseAlarm(probability=hits / len(falls), deals=len(falls), quiet_limit_pct=round(quiet, 6))

@@ -126,7 +126,7 @@ def _gates(pools: Sequence[Pool]) -> tuple[list[GateNoise], float]:
         )
         for limit in LIMITS
     ]
-    if any(pool.golden for pool in pools):
+    if any(pool.first.golden for pool in pools):
         gates.append(_gate("a golden task does not pass", None, [not passed for _, passed in pairs]))
     return gates, falls[min(len(falls) - 1, int((1 - ACCEPTED) * len(falls)))]
 
@@ -185,6 +185,6 @@ def _notes(runs: Sequence[tuple[str, SuiteResult]], pools: Sequence[Pool]) -> It
             f"{pluralize(len(scarce), 'task')} without trials for two arms: trials were drawn several times, which makes"
             " the noise look smaller; name more runs"
         )
-    if all(len(set(pool.trials)) == 1 for pool in pools):
+    if all(len({trial.status for trial in pool.trials}) == 1 for pool in pools):
         yield "all trials of a task ended alike, so no noise was seen; more trials may show some"
     yield "needed tasks hold where the change is alike on all tasks; where it differs, more are needed"

@@ -12,7 +12,7 @@ from tests.unit.report.factory import run, suite, task
 
 from waza.model.result import SuiteResult, TrialStatus
 from waza.results import noise
-from waza.results.noise import Pool, false_alarm, pools_of_pair, pools_of_runs
+from waza.results.noise import false_alarm, pools_of_pair, pools_of_runs
 
 
 def result(tasks: Sequence[Sequence[TrialStatus]]) -> SuiteResult:
@@ -49,7 +49,7 @@ def test_the_chance_is_that_of_all_ways_to_deal_the_trials(limit: float):
     for chosen in product(*ways):
         fall = 0
         for pool, first in zip(pools, chosen, strict=True):
-            status = [pool.trials[i] == "passed" for i in range(len(pool.trials))]
+            status = [trial.status == "passed" for trial in pool.trials]
             one = all(status[i] for i in first)
             other = all(status[i] for i in range(len(status)) if i not in first)
             fall += one - other
@@ -103,7 +103,8 @@ def test_steady_runs_raise_no_false_alarm():
 
 
 def test_a_golden_task_that_is_flaky_raises_false_alarms():
-    pools = [Pool("g", True, ("passed", "failed"), (1, 1), ("all", "all"))]
+    a, b = (suite([task("g", run(1, status), golden=True)]) for status in ("passed", "failed"))
+    pools = pools_of_pair(a, b)
     found = false_alarm(pools, 100, golden=True)
     assert found is not None
     assert within(found.probability, 0.5, found.deals)

@@ -76,12 +76,13 @@ def measure_task(task: TaskResult) -> MeasuredTask:
         id=task.test_id,
         name=task.display_name or task.test_id,
         group="" if task.group == UNTAGGED else task.group,
-        trials=tuple(_measure_trial(run) for run in task.runs if run.status in ("passed", "failed")),
+        trials=tuple(measure_trial(run) for run in task.runs if run.status in ("passed", "failed")),
         planned=len(task.runs) + task.missing_trials,
     )
 
 
-def _measure_trial(run: TrialResult) -> MeasuredTrial:
+def measure_trial(run: TrialResult) -> MeasuredTrial:
+    """Return the figures of a trial."""
     figures = figures_of(run, 0)
     values = {
         "score": figures.score,
