@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +147,25 @@ class Sticky(Bot):
         raise ValueError("it does not stop")
 
 
+class Judging(Sticky):
+    capabilities = Capabilities(judge=True)
+
+
+class Clinging(Bot):
+    capabilities = Capabilities(skills=True, tool_calls=True)
+
+    async def send(self, prompt, limits):
+        return Turn(output=prompt, events=(Event(type="user.message", content=prompt),))
+
+    async def aclose(self):
+        if "executor" not in self.__dict__:
+            raise ValueError("it does not close")
+
+    async def open(self, attempt, place):
+        self.executor = True
+        return Clinging(self.setup)
+
+
 class Away(Bot):
     async def start(self):
         raise ValueError("nobody is there")
@@ -162,14 +183,16 @@ NAMES = {
         name.lower(): f"parts_executors:{name}"
         for name in (
             "Bot", "Choosy", "Partial", "Untyped", "Nothing", "Numbers", "Untold", "Slow", "Forgetful", "Sticky",
-            "Away",
+            "Away", "Clinging", "Judging",
         )
     },
 }  # fmt: skip
 TASK = "{id: a, inputs: {prompt: hello, follow_up_prompts: [again]}, expected: {output_contains: [again]}}"
 
 
-def call(root: Path, *words: str, config: str = "{executor: mock}", grader: str = "fine") -> Ended:
+def call(
+    root: Path, *words: str, config: str = "{executor: mock}", grader: str = "fine", more: str = ""
+) -> Ended:
     """Call waza where these plugins are installed, beside a suite."""
     entries = [
         f"[waza.{group}]\n" + "".join(f"{k} = {v}\n" for k, v in of.items()) for group, of in NAMES.items()
@@ -183,7 +206,9 @@ def call(root: Path, *words: str, config: str = "{executor: mock}", grader: str 
             "parts-1.0.dist-info/entry_points.txt": "".join(entries),
         },
     )
-    suite = f"name: s\nconfig: {config}\ngraders:\n  - {{type: {grader}, name: g}}\ntasks: [task.yaml]\n"
+    suite = (
+        f"name: s\nconfig: {config}\ngraders:\n  - {{type: {grader}, name: g}}\ntasks: [task.yaml]\n{more}"
+    )
     write_tree(root, {"eval.yaml": suite, "task.yaml": TASK})
     path = os.pathsep.join(part for part in (str(package), os.environ.get("PYTHONPATH", "")) if part)
     return waza(*words, cwd=root, env={"PYTHONPATH": path})
@@ -287,6 +312,42 @@ def test_an_executor_that_breaks_when_it_is_stopped_is_a_warning_of_a_whole_run(
     assert fault in ended.err
 
 
+def test_warnings_of_a_run_are_in_all_that_it_writes(tmp_path: Path):
+    hook = "hooks:\n  after_run: [{command: exit 3}]\n"
+    written = ("results.json", "report.xml", "report.md", "report.html")
+    words = [
+        *("-o", written[0]),
+        *("--reporter", f"junit:{written[1]}", "--reporter", f"markdown:{written[2]}", "--reporter", f"html:{written[3]}"),
+    ]  # fmt: skip
+    ended = call(tmp_path, "run", "eval.yaml", *words, config="{executor: sticky}", more=hook)
+    assert ended.code == 0, ended.err
+    (saved,) = (tmp_path / ".waza" / "runs").glob("*/results.json")
+    texts = {name: (tmp_path / name).read_text() for name in written} | {"saved": saved.read_text()}
+    texts["console"] = ended.out
+    for fault in ("the executor broke when it was stopped", "the after_run hook `exit 3` failed"):
+        assert [name for name, text in texts.items() if fault not in unescape(text.replace("\\", ""))] == []
+    resumed = call(tmp_path, "run", "eval.yaml", "--resume", "--json", config="{executor: sticky}", more=hook)
+    assert (
+        json.loads(resumed.out)["metadata"]["warnings"] == json.loads(texts["saved"])["metadata"]["warnings"]
+    )
+
+
+def test_a_session_that_breaks_when_it_is_closed_keeps_what_was_seen(tmp_path: Path):
+    ended = call(tmp_path, "run", "eval.yaml", config="{executor: clinging}")
+    assert ended.code == 1, ended.err
+    run = only_run(ended)
+    assert (run["status"], run["final_output"]) == ("error", "again")
+    assert [event["content"] for event in run["transcript"]] == ["hello", "again"]
+    assert {name: one["passed"] for name, one in run["validations"].items()} == {
+        "g": True,
+        "_output_contains": True,
+    }
+    assert run["error_msg"].startswith(
+        "closing the session: the executor broke: ValueError: it does not close ("
+    )
+    assert "parts_executors.py:" in run["error_msg"]
+
+
 def test_an_executor_without_a_judge_is_not_started_to_grade_again(tmp_path: Path):
     assert call(tmp_path, "run", "eval.yaml", config="{executor: bot}").code == 0
     (results,) = (tmp_path / ".waza" / "runs").glob("*/results.json")
@@ -305,3 +366,24 @@ def test_models_of_an_executor_that_does_not_choose_them_are_a_warning(tmp_path:
     assert (
         "--model: warning" not in call(tmp_path, "run", "eval.yaml", "-m", "a", config="{executor: bot}").err
     )
+
+
+def test_a_trigger_test_whose_session_does_not_close_keeps_its_answer(tmp_path: Path):
+    prompts = "skill: helper\nshould_trigger_prompts: [{prompt: go}]\n"
+    write_tree(
+        tmp_path,
+        {"trigger_tests.yaml": prompts, "SKILL.md": "---\nname: helper\ndescription: d\n---\nHelp."},
+    )
+    ended = call(tmp_path, "run", "eval.yaml", config="{executor: clinging}", more="skill: ./SKILL.md\n")
+    (asked,) = ended.results()["trigger_results"]
+    assert asked["final_output"] == "go", ended.err
+    assert asked["error_msg"].startswith("the executor broke: ValueError: it does not close (")
+
+
+def test_verdicts_stay_when_the_executor_breaks_as_grading_again_stops_it(tmp_path: Path):
+    assert call(tmp_path, "run", "eval.yaml", config="{executor: bot}").code == 0
+    (results,) = (tmp_path / ".waza" / "runs").glob("*/results.json")
+    ended = call(tmp_path, "grade", "eval.yaml", "--results", str(results), config="{executor: judging}")
+    assert ended.code == 0, ended.err
+    assert "warning: the executor broke when it was stopped: ValueError: it does not stop (" in ended.err
+    assert '"passed": true' in ended.out

@@ -69,6 +69,8 @@ def grade_command(arguments: GradeArguments) -> int:
         print_notice(str(warning))
     with _workspace(arguments, suite, recorded) as place:
         done = asyncio.run(regrade(suite, recorded, project, workspace=place, only=arguments.task))
+    for message in done.warnings:
+        print_notice(f"warning: {message}")
     for line in _verdicts(done) if arguments.verbose else _errors(done):
         print_notice(line)
     if arguments.output:
@@ -106,8 +108,7 @@ def _errors(done: RegradeResult) -> Iterator[str]:
 
 
 def _verdicts(done: RegradeResult) -> Iterator[str]:
-    """Yield what was passed over, and every verdict on every trial."""
-    yield from (f"warning: {message}" for message in done.warnings)
+    """Yield every verdict on every trial."""
     for task in done.result.tasks:
         if task.test_id not in done.grades.tasks:
             continue

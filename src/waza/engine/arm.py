@@ -78,7 +78,7 @@ class ArmRun:
         if tamper_check.has_recorded(suite):
             return
         for note in await asyncio.to_thread(tamper_check.record, suite, self.context.outputs):
-            self.emit(Warned(message=note))
+            self.context.warn(note)
         self.run_directory.check_grader_files(tamper_check.digests())
 
     def _start_order(self) -> Iterator[tuple[int, Task]]:

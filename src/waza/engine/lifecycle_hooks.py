@@ -7,7 +7,7 @@ from datetime import datetime
 
 from waza.engine.trial import RunContext, template_variables
 from waza.errors import RunError
-from waza.model.event import HookRan, Warned
+from waza.model.event import HookRan
 from waza.model.suite import Hook
 from waza.model.task import Task
 from waza.model.trial import Arm
@@ -68,7 +68,7 @@ class LifecycleHooks:
             if run.fatal and point.startswith("before"):
                 last = [line[-_LONGEST_LINE:] for line in clean(run.output).strip().splitlines()[-1:]]
                 raise RunError(": ".join([clean(message), *last]))
-            self.context.emit(Warned(message=clean(message)))
+            self.context.warn(message)
 
     def _check_required(self, arm: Arm) -> None:
         suite = self.context.plan.suite

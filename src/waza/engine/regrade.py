@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.executor_factory import make_executor
+from waza.engine.executor_factory import StartedExecutor, make_executor
 from waza.engine.grading_context import expectation
 from waza.engine.record import failure_artifacts, make_redactor, storable
 from waza.engine.tamper_check import TamperCheck
@@ -76,7 +76,7 @@ async def regrade(
     return RegradeResult(
         result=result,
         grades=_grades(graded, verdict_of(_result(suite, recorded, graded) if only else result)),
-        warnings=tuple(_warnings(suite, known, only, graded)),
+        warnings=(*_warnings(suite, known, only, graded), *([session.fault] if session.fault else ())),
     )
 
 
@@ -117,6 +117,7 @@ class _Session:
         self.executor: Executor | None = None
         if suite.capabilities.judge:
             self.executor = make_executor(suite, recorded.config.model_id, project)
+        self.fault = ""  # what the executor broke with when it was stopped
         self.shared = SharedResources()
         self.shared.get(TamperCheck).record(suite)
         self.redactor = make_redactor(suite, project)
@@ -141,7 +142,7 @@ class _Session:
         finally:
             await self.shared.aclose()
             if self.executor is not None:
-                await self.executor.aclose()
+                self.fault = self.redactor.text(await StartedExecutor(self.executor).aclose())
 
     async def _task(self, task: Task, old: TaskResult) -> TaskResult:
         trials = [await self._grade_trial(task, trial) for trial in old.runs]

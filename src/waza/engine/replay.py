@@ -21,7 +21,7 @@ class ReplayedRun(msgspec.Struct, kw_only=True):
 
     `complete`: it ended as planned. `trials` counts those that are kept; those in `repeat` are run again. `triggers`
     has the results of the trigger tests; None: they are still to be run, or to be run again. `read` is what graders read when the
-    first of the trials began.
+    first of the trials began. `warnings` are those of the run as a whole.
     """
 
     complete: bool = False
@@ -29,6 +29,7 @@ class ReplayedRun(msgspec.Struct, kw_only=True):
     repeat: set[TrialKey] = set()
     triggers: Triggers | None = None
     read: dict[str, str] = {}
+    warnings: list[str] = []
 
 
 def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
@@ -46,7 +47,7 @@ def replay(journal: Journal, fold: Fold, repeat: Repeat) -> ReplayedRun:
             outside[TrialKey(trial.arm, trial.task, trial.result.run_number)] = trial.outside
             part[trial.arm] = max(part.get(trial.arm, 0), trial.clock)
         else:  # the end of a part, or the start of the next one after a kill
-            _add_durations(fold, found.line.end.durations if found.line.end else part)
+            _end_part(past, fold, found.line.end, part)
             part = {}
         end = found.line.end
         if end is not None and end.status == "complete":
@@ -111,6 +112,13 @@ def _check_whole(journal: Journal, fold: Fold, found: NumberedLine, end: RunEnd)
             raise damaged_line_error(
                 journal.directory, found.number, f"the end, although trials of {lacking[0]!r} are missing"
             )
+
+
+def _end_part(past: ReplayedRun, fold: Fold, end: RunEnd | None, clocks: Mapping[Arm, int]) -> None:
+    """Keep what the end of a part records; a part that was killed has none, and took as long as its trials tell."""
+    _add_durations(fold, end.durations if end else clocks)
+    if end is not None:
+        past.warnings = end.warnings
 
 
 def _add_durations(fold: Fold, durations: Mapping[Arm, int]) -> None:

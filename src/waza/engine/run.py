@@ -203,6 +203,7 @@ class _Run:
             ),
             outputs=options.outputs,
             emit=emit,
+            warn=self._warn,
             run_id=run_directory.id,
             skip_graders=options.skip_graders,
         )
@@ -211,7 +212,9 @@ class _Run:
         """Run what the plan holds and the journal lacks; return how the run ended, as the journal records it."""
         try:
             for message in self._warnings():
-                self.emit(Warned(message=message))
+                self._warn(message)
+            for note in self._cache_notes():
+                self.emit(Warned(message=note))
             self.tempdir.open()
             self.run_directory.start_part()
             for arm in self.plan.arms:
@@ -224,8 +227,14 @@ class _Run:
             await self._close()
         return self._record_end()
 
+    def _warn(self, message: str) -> None:
+        """Warn of what concerns the run as a whole: now, and in its results."""
+        message = self.context.redactor.text(message)
+        self.run_directory.add_warning(message)
+        self.emit(Warned(message=message))
+
     def _warnings(self) -> Iterator[str]:
-        """Yield what users should know before the run starts."""
+        """Yield what users should know before the run starts, and when they read its results."""
         suite = self.plan.suite
         yield from self.plan.warnings
         if self.run_directory.resumed and not suite.capabilities.repeatable:
@@ -242,6 +251,9 @@ class _Run:
                     f"whether the grader {name} is still as it was cannot be known, since its code was not found; "
                     "list what it reads under cache_inputs"
                 )
+
+    def _cache_notes(self) -> Iterator[str]:
+        """Yield what is not cached, and why."""
         if self.cache:
             yield from self.cache.notes()
         elif self.options.cache and self.options.recorder:
@@ -262,7 +274,7 @@ class _Run:
             await self.cancellation.run_cancellable(running.run())
         finally:
             if not await self.cancellation.run_with_grace(running.hooks.after_run()):
-                self.emit(Warned(message="an after_run hook was ended: it went on too long after the signal"))
+                self._warn("an after_run hook was ended: it went on too long after the signal")
             self._add_duration(arm.arm, running.started)
             self.stopped, self.skipped[arm.arm] = running.stopped, running.skipped
             self.emit(self._suite_finished(arm.arm))
@@ -275,7 +287,7 @@ class _Run:
         try:
             self.triggers = await self.cancellation.run_cancellable(run_trigger_tests(self.context, tests))
         except ExecutorError as error:
-            self.emit(Warned(message=f"the trigger tests could not run: {error}"))
+            self._warn(f"the trigger tests could not run: {error}")
         except asyncio.CancelledError:
             self.emit(SuiteStopped(reason="the trigger tests were cut off"))
             raise
@@ -303,11 +315,12 @@ class _Run:
             trigger_metrics=triggers.metrics,
             trigger_results=list(triggers.results),
             trigger_usages=list(triggers.usages),
+            warnings=self.run_directory.warnings,
         )
         try:
             self.run_directory.end(end)
         except WazaError as error:
-            self.emit(Warned(message=f"how the run ended could not be recorded: {error}"))
+            self._warn(f"how the run ended could not be recorded: {error}")
         return status
 
     def _suite_started(self, arm: ArmPlan) -> SuiteStarted:
@@ -346,6 +359,6 @@ class _Run:
         """Close what belongs to this run alone, and warn of what could not be removed."""
         await self.shared.aclose()
         if fault := await self.executor.aclose():
-            self.emit(Warned(message=fault))
+            self._warn(fault)
         for message in await self.tempdir.close():
-            self.emit(Warned(message=message))
+            self._warn(message)

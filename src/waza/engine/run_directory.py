@@ -54,6 +54,7 @@ class RunDirectory:
         self.past = past or ReplayedRun()
         self.resumed = past is not None
         self.triggers = self.past.triggers or Triggers()
+        self.warnings = list(self.past.warnings)  # of the run as a whole
         self.saved: Path | None = None  # the results file, once it is written
 
     @property
@@ -90,6 +91,11 @@ class RunDirectory:
         )
         self.past.repeat.discard(TrialKey(trial.arm, trial.task, trial.result.run_number))
 
+    def add_warning(self, message: str) -> None:
+        """Keep a warning of the run as a whole for its results, once."""
+        if message not in self.warnings:
+            self.warnings.append(message)
+
     def end(self, end: RunEnd) -> None:
         """Write the end of a part of the run. WazaError: it cannot be written."""
         self.triggers = Triggers(end.trigger_metrics, tuple(end.trigger_results), tuple(end.trigger_usages))
@@ -102,6 +108,7 @@ class RunDirectory:
             run_id=self.journal.header.id,
             timestamp=self.journal.header.started,
             triggers=self.triggers,
+            warnings=self.warnings,
             metadata={"run_status": status, "waza_version": __version__, **self._origin()},
         )
         if error := self.save(outcome):

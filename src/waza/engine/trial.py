@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from waza.kit.exception_report import describe_exception
 from waza.kit.os_errors import describe_os_error
 from waza.kit.redact import FullRedactor, Redactor
 from waza.kit.template import fill, render
-from waza.model.agent import AttemptWorkspace, Executor, Judge, Limits
+from waza.model.agent import AttemptWorkspace, Executor, Interview, Judge, Limits, Session
 from waza.model.event import (
     AttemptRetried,
     CheckpointGraded,
@@ -59,7 +59,7 @@ IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against th
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """What the trials of a run share. `outputs` are the files and directories that waza writes.
 
-    `recorder` writes the evidence of each trial, where evidence was asked for.
+    `warn` takes warnings of the run as a whole: they are shown, and are in its results. `recorder` writes the evidence of each trial, where evidence was asked for.
     """
 
     plan: Plan
@@ -69,6 +69,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     helpers: Helpers
     redactor: Redactor
     emit: Callable[[RunEvent], None]
+    warn: Callable[[str], None]
     run_id: str
     skip_graders: bool = False
     outputs: frozenset[Path] = frozenset()
@@ -256,11 +257,12 @@ async def _run_in_workspace(
     judge = context.executor.judge(attempt)
     helpers = msgspec.structs.replace(context.helpers, judge=judge, turn_timeout=task.timeout)
     session = await context.executor.open(attempt, place)
-    try:
+    async with _closing(session, "the session", context, conversation):
         graders = () if context.skip_graders else _graders(task)
         with closing(await GradingContext.open(task, place.workspace, graders)) as grading_context:
             responder = await _open_responder(context, task, judge)
-            try:
+            interview = responder.interview if responder else None
+            async with _closing(interview, "the session of the responder", context, conversation):
                 driver = Driver(
                     session=session,
                     workspace_fault=grading_context.workspace_fault,
@@ -275,9 +277,6 @@ async def _run_in_workspace(
                     responder=responder,
                 )
                 await converse(conversation, driver)
-            finally:
-                if responder is not None:
-                    await responder.interview.aclose()
             if mocked is not None and (complaint := mocked.call_count_error()):
                 conversation.fail(complaint)
             fault = grading_context.workspace_fault()
@@ -302,8 +301,6 @@ async def _run_in_workspace(
                 grading = await grade_observation(
                     context.plan.suite, attempt, observation, helpers, task.graders
                 )
-    finally:
-        await session.aclose()
     result = _result(context, attempt, conversation, observation, grading)
     sessions = [judge_session_digest(one) for one in (judge.sessions if judge else ())]
     outside_error = grading_error(grading) if grading is not None and grading.outside else ""
@@ -314,6 +311,32 @@ async def _run_in_workspace(
         saved=saved,
         files=files,
     )
+
+
+@asynccontextmanager
+async def _closing(
+    session: Session | Interview | None, name: str, context: RunContext, conversation: Conversation
+) -> AsyncIterator[None]:
+    """Close a session, if there is one, at the end.
+
+    One that breaks then is an error of its conversation, which keeps all that was seen.
+    """
+    ended = False
+    try:
+        yield
+        ended = True
+    finally:
+        try:
+            if session is not None:
+                await session.aclose()
+        except Exception as error:  # noqa: BLE001 - executors are other people's code
+            reason = f"closing {name}: {explain_failure(context, conversation.task, error)}"
+            if ended:
+                conversation.outside = conversation.outside or is_outside(error)
+                conversation.broke = conversation.broke or reason
+                conversation.fail(reason)
+            else:  # what broke before is the error of the trial
+                context.emit(Warned(message=f"{conversation.task.name}: {reason}"))
 
 
 async def _open_responder(context: RunContext, task: Task, judge: Judge | None) -> ResponderSession | None:

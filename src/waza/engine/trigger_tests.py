@@ -90,21 +90,25 @@ def _fixtures(root: Path) -> Iterator[str]:
 
 
 async def _ask(context: RunContext, task: Task, skill: str, prompt: TriggerPrompt) -> Turn:
-    """Return the turn that a prompt led to; a session that could not be held is a broken one."""
+    """Return the turn that a prompt led to; one whose session breaks, also when it is closed, is an error."""
     task = msgspec.structs.replace(task, prompt=prompt.prompt)
     attempt = Attempt(trial=TrialKey("main", task.id, 1), number=1, task=task)
     limits = msgspec.structs.replace(turn_limits(context, task), until_skill=skill)
+    turn = Turn()
     try:
         async with AttemptScope(context.tempdir, context.relay, task, wanted=True) as (place, _):
             session = await context.executor.open(attempt, place)
             try:
-                return await session.send(prompt.prompt, limits)
+                turn = await session.send(prompt.prompt, limits)
             finally:
                 await session.aclose()
     except ExecutorError as error:
-        return Turn(error=str(error))
+        reason = str(error)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a prompt
-        return Turn(error=f"the executor broke: {describe_exception(error).text}")
+        reason = f"the executor broke: {describe_exception(error).text}"
+    else:
+        return turn
+    return msgspec.structs.replace(turn, error="; ".join(filter(None, (turn.error, reason))))
 
 
 def _judged(

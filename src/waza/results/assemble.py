@@ -127,21 +127,22 @@ class Fold:
         run_id: str,
         timestamp: str,
         triggers: Triggers | None = None,
+        warnings: Sequence[str] = (),
         metadata: dict[str, Any] | None = None,
     ) -> tuple[Outcome, list[str]]:
         """Return the outcome with its verdict, and warnings about metrics without data.
 
-        `metadata` has the `run_status`; the warnings of the suite and the verdict are added to it. Tasks that
-        never ran are listed as skipped.
+        `metadata` has the `run_status`; the verdict is added to it, and the warnings of the suite, of the run and
+        about metrics. Tasks that never ran are listed as skipped.
         """
         triggers, metadata = triggers or Triggers(), metadata or {}
         trials = self.suite.file.config.trials_per_task
         figures = list(self.tasks["main"].values())
         total = summary(figures, trials, self.durations.get("main", 0), extra_usage=triggers.usages)
-        metrics, warnings = self._metrics(total, triggers.metrics)
+        metrics, unmeasured = self._metrics(total, triggers.metrics)
         if metadata.get("run_status", COMPLETE) != COMPLETE:
-            warnings = []  # the data would have come
-        listed = [*(str(problem) for problem in self.suite.warnings), *warnings]
+            unmeasured = []  # the data would have come
+        listed = [*(str(problem) for problem in self.suite.warnings), *warnings, *unmeasured]
         sessions = [
             *(cost for key in self._keys() for cost in self._sessions.get(key, ())),
             *_costs(zip(triggers.usages, (one.session_id for one in triggers.results), strict=False)),
@@ -170,7 +171,7 @@ class Fold:
             with_verdict(head, verdict),
             lambda: self._results("main", read),
             (lambda: self._results("baseline", read)) if baseline else None,
-        ), warnings
+        ), unmeasured
 
     def _baseline(self, head: SuiteResult, trials: int) -> SuiteResult | None:
         if "baseline" not in self.tasks:

@@ -79,7 +79,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a part of a run knows at its end besides its trials. `durations` are milliseconds by arm.
 
     `stopped` are the tasks that a `before_task` hook aborted, and why; `skipped` those that `fail_fast` did not
-    let start.
+    let start. `warnings` are those of the run as a whole, in all parts so far.
     """
 
     status: EndStatus = msgspec.field()
@@ -89,6 +89,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trigger_metrics: TriggerMetrics | None = None
     trigger_results: list[TriggerResult] = []
     trigger_usages: list[Usage | None] = []
+    warnings: list[str] = []
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):
