@@ -34,6 +34,7 @@ COMMANDS = {
     "export": ("waza.cli.export", "Write results as rows, for spreadsheets and programs."),
     "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
     "session": ("waza.cli.session", "List and view session logs."),
+    "experiment": ("waza.cli.experiment", "Compare two arms by a plan that is sealed before the data."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),
@@ -44,6 +45,9 @@ COMMANDS = {
     "explain": ("waza.cli.explain", "Explain the code of a problem."),
     "schema": ("waza.cli.schema", "Print the JSON Schema of a file format."),
 }
+
+OTHER_NAMES = {"compare-plan": ("experiment", "plan"), "compare-collect": ("experiment", "collect")}
+"""Names of subcommands that are accepted as well, and not listed."""
 
 
 class Commands(click.Group):
@@ -56,7 +60,10 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        del ctx
+        if cmd_name in OTHER_NAMES:
+            group, name = OTHER_NAMES[cmd_name]
+            found = self.get_command(ctx, group)
+            return found.get_command(ctx, name) if isinstance(found, click.Group) else None
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(COMMANDS[cmd_name][0]).command
@@ -66,7 +73,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; say which one was probably meant."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in {**COMMANDS, **OTHER_NAMES} and not args[0].startswith("-"):
             from waza.kit.names import nearest_name
 
             meant = nearest_name(args[0], COMMANDS)

@@ -25,6 +25,12 @@ _SUITE_DIRECTORY = re.compile(r"""["']?\$\{?WAZA_SUITE_DIR\b\}?["']?""")
 _WORDS = re.compile(r"[^\s\"'`;&|<>()$=]+")
 _SCRIPTS = {".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1", ".bat", ".cmd"}
 _SKIPPED = {".git", "node_modules", "vendor", "__pycache__", ".venv"}
+# Settings of parts that `digest_parts` tells apart.
+_OF_SKILLS = (
+    "skill_directories", "required_skills", "disabled_skills", "skill_required", "inject_skill_body",
+)  # fmt: skip
+_OF_EXECUTOR = ("executor", "executor_options", "reasoning_effort", "isolation")
+_OF_JUDGE = ("judge_model", "judge_reasoning_effort", "judge_timeout_seconds")
 # Settings that order work but change no verdict.
 _ORDERING = {"parallel", "workers", "fail_fast", "group_by", "model", "stop_after_errors"}
 
@@ -81,12 +87,18 @@ def with_digest(task: Task) -> Task:
 def task_digest(task: Task) -> str:
     """Return the digest of a task: its keys and the contents of all files that it brings, as hex."""
     digest = hashlib.sha256(_encode_task(task))
+    for line in _digest_files(task):
+        digest.update(line)
+    return digest.hexdigest()
+
+
+def _digest_files(task: Task) -> Iterator[bytes]:
+    """Yield the name and the digest of each file that a task brings."""
     for path in _iter_files(task):
-        digest.update(str(path.name).encode("utf-8", "surrogateescape") + b"\0" + digest_file(path))
+        yield str(path.name).encode("utf-8", "surrogateescape") + b"\0" + digest_file(path)
     for directory in _iter_directories(task):
         for path, what in sorted(digest_tree(directory, limited=False).items()):
-            digest.update(_name(path, directory) + b"\0" + what)
-    return digest.hexdigest()
+            yield _name(path, directory) + b"\0" + what
 
 
 def row_digest(task: Task, common: str) -> str:
@@ -102,26 +114,51 @@ def digest_with_graders(digest: str, graders: Iterable[BuiltGrader]) -> str:
 
 
 def _encode_task(task: Task) -> bytes:
-    return _encode(
-        {
-            "task": [
-                task.id,
-                task.name,
-                task.prompt,
-                task.description,
-                task.expected_outcome,
-                task.variables,
-                task.verbatim,
-            ],
-            "limits": [task.timeout, task.first_event_timeout],
-            "inputs": [task.inputs, task.follow_ups, task.instruction_files],
-            "expected": task.expected,
-            "graders": [_digest_grader(grader) for grader in task.all_graders],
-            "checkpoints": [[point.after_turn, point.stop] for point in task.checkpoints],
-            "mocks": [task.command_mocks, task.mcp_mocks, task.mock],
-            "skills": [task.no_skills, _digest_skills(task)],
-        }
+    return _encode(_task_parts(task))
+
+
+def _task_parts(task: Task) -> dict[str, Any]:
+    return {
+        "task": [
+            task.id,
+            task.name,
+            task.prompt,
+            task.description,
+            task.expected_outcome,
+            task.variables,
+            task.verbatim,
+        ],
+        "limits": [task.timeout, task.first_event_timeout],
+        "inputs": [task.inputs, task.follow_ups, task.instruction_files],
+        "expected": task.expected,
+        "graders": [_digest_grader(grader) for grader in task.all_graders],
+        "checkpoints": [[point.after_turn, point.stop] for point in task.checkpoints],
+        "mocks": [task.command_mocks, task.mcp_mocks, task.mock],
+        "skills": [task.no_skills, _digest_skills(task)],
+    }
+
+
+def digest_parts(suite: Suite, model: str) -> dict[str, str]:
+    """Return digests of all that may change a verdict, by what people call the parts."""
+    config = _digested_config(suite)
+    skills, executor, judge = (
+        {key: config.pop(key) for key in keys} for keys in (_OF_SKILLS, _OF_EXECUTOR, _OF_JUDGE)
     )
+    keys = [_task_parts(task) for task in suite.tasks]
+    files = [hashlib.sha256(b"".join(_digest_files(task))).hexdigest() for task in suite.tasks]
+    parts = {
+        "model": model,
+        "executor": [executor, _digest_programs(suite)],
+        "judge": judge,
+        "skills": [suite.file.skill, skills, [one["skills"] for one in keys]],
+        "config": config,
+        "hooks": suite.file.hooks,
+        "tasks": [[one["task"], one["limits"]] for one in keys],
+        "inputs": [[one["inputs"] for one in keys], files],
+        "mocks": [one["mocks"] for one in keys],
+        "graders": [[one["graders"], one["expected"], one["checkpoints"]] for one in keys],
+    }
+    return {part: hashlib.sha256(_encode(value)).hexdigest() for part, value in parts.items()}
 
 
 def _digested_config(suite: Suite) -> dict[str, Any]:
