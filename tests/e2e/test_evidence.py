@@ -310,6 +310,17 @@ def test_only_allowed_text_files_of_the_workspace_are_kept(tmp_path: Path) -> No
     assert "no file of the workspace matches 'nothing*'" in ended.err
 
 
+def test_what_happens_in_every_trial_is_a_warning_once_and_in_every_manifest(tmp_path: Path) -> None:
+    mock_suite(tmp_path, {"a": PASSES}, SAYS, ["trials_per_task: 3"])
+    ended = run(tmp_path, "--evidence-file", "none.txt")
+    assert ended.err.count("no file of the workspace matches 'none.txt'") == 1
+    for number in (1, 2, 3):
+        manifest = read(tmp_path / f"ev/a-run{number}.json")["evidence"]
+        assert [one["code"] for one in manifest["diagnostics"]] == ["no-match"]
+    seal = read(tmp_path / "ev/evidence.json")
+    assert f"Evidence: 3 snapshots in ev, sealed with sha256 {seal['sha256']}" in ended.err
+
+
 def test_environment_variables_are_kept_by_name_only(tmp_path: Path) -> None:
     mock_suite(tmp_path, {"a": "inputs: {prompt: p, environment: {CI_TASK: t}}\nmock: {output: hello}"}, SAYS)
     env = {

@@ -13,6 +13,7 @@ from waza.errors import UsageError
 from waza.evidence.recorder import Recorder
 from waza.evidence.seal import seal_directory
 from waza.evidence.workspace_files import pattern_error
+from waza.kit.text import pluralize
 
 if TYPE_CHECKING:
     from waza.cli.run_command import RunArguments
@@ -64,5 +65,7 @@ def write_seal(recorder: Recorder, results: CommandResults) -> list[Path]:
     path, seal = seal_directory(recorder, [one.outcome for one in results.done], results.not_started)
     for line in seal.missing:
         print_notice(f"warning: not in the evidence: {line}")
-    print_notice(f"Evidence: {len(seal.files)} in {recorder.directory}, sealed with sha256 {seal.sha256}")
+    print_notice(
+        f"Evidence: {pluralize(len(seal.files), 'snapshot')} in {recorder.directory}, sealed with sha256 {seal.sha256}"
+    )
     return [path]

@@ -140,6 +140,7 @@ class RunRecorder:
     def __init__(self, recorder: Recorder, suite: Suite, model: str, run_id: str, suffix: str) -> None:
         self._recorder, self._suite, self._model, self._run_id = recorder, suite, model, run_id
         self._suffix = suffix
+        self._warned: set[tuple[str, str]] = set()  # what happens in every trial of a task is reported once
         self._stems = _stems([task.id for task in suite.tasks])
         self.reads_workspace = bool(recorder.patterns)
 
@@ -171,7 +172,7 @@ class RunRecorder:
     def _record(
         self, trial: Trial, result: TrialResult, files: CollectedFiles | None, redactor: FullRedactor
     ) -> Recorded:
-        name = self.file_name(trial)
+        task, name = trial.task, self.file_name(trial)
         path = self._recorder.directory / name
         found = files or CollectedFiles(
             diagnostics=(
@@ -201,15 +202,15 @@ class RunRecorder:
             size=len(data),
             sha256=hashlib.sha256(data).hexdigest(),
             eval_id=self._run_id,
-            task_id=trial.task.id,
+            task_id=task.id,
             arm=trial.arm,
             run_number=trial.number,
             status=result.status,
             manifest=manifest["sha256"],
         )
-        notes = tuple(
-            f"{trial.task.name}, evidence of trial {trial.number}: {one.message}" for one in diagnostics
-        )
+        new = [one.message for one in diagnostics if (task.id, one.message) not in self._warned]
+        self._warned |= {(task.id, message) for message in new}
+        notes = tuple(f"{task.name}, evidence of trial {trial.number}: {message}" for message in new)
         return Recorded(path=str(path), manifest=manifest, warnings=notes)
 
     def _failed(self, trial: Trial, result: TrialResult, redactor: FullRedactor, why: str) -> Recorded:
