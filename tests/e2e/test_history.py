@@ -18,6 +18,8 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 from tests.support.program import Ended, command, environment, mock_suite, strict_json, waza, write_tree
 
+from waza.kit.line_file import LineFile
+
 GRADER = "graders: [{type: text, name: says, config: {contains: [one, two]}}]"
 NAMES = [f"task-{i:02}" for i in range(10)]
 
@@ -149,6 +151,18 @@ def test_flawed_runs_are_marked_and_left_out(project: Path, one_run: Path):
     text = history(project).out
     assert "LEFT OUT OF CHANGES AND FLIPS" in text
     assert f"{killed.name}: cut off" in text
+
+
+def test_a_run_in_progress_is_one_until_its_process_ends(project: Path, one_run: Path):
+    add(project, one_run, 1)
+    directory = add(project, one_run, 2)
+    (directory / "results.json").unlink()
+    journal = LineFile.open(directory / "journal.ndjson")  # as the process that runs it does
+    try:
+        assert [run["flaw"] for run in series(project)["runs"]] == ["", "in progress"]
+    finally:
+        journal.close()
+    assert [run["flaw"] for run in series(project)["runs"]] == ["", "cut off"]
 
 
 def test_a_run_without_a_readable_journal_is_named(project: Path, one_run: Path):
