@@ -67,7 +67,7 @@ REQUIREMENTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "no turn": ("id: R, checks: [{scope: checkpoint, grader: c}]", [("requirement.invalid", "invalid")]),
     "turn 0": (
         "id: R, checks: [{scope: checkpoint, grader: c, after_turn: 0}]",
-        [("task.schema", "invalid")],
+        [("requirement.invalid", "invalid")],
     ),
     "turn 2": (
         "id: R, checks: [{scope: checkpoint, grader: c, after_turn: 2}]",
@@ -80,7 +80,7 @@ REQUIREMENTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "unknown key": (
         "id: R, owner: me, checks: [{scope: eval, grader: e}]",
-        [("task.schema", "unresolved")],
+        [("requirement.invalid", "unresolved")],
     ),
 }
 
@@ -147,6 +147,27 @@ requirements:
         ("requirement.references", "unresolved"),
     ]
     assert [one.state for one in report.tasks[0].requirements] == ["verified", "unresolved"]
+
+
+SERVER = "{name: s, tools: {find: {responses: [{return: 1}], input_schema: {type: nothing}}}}"
+PARTS = {
+    "graders: [{type: text, nmae: g, config: {contains: [x]}}]": "grader.configuration",
+    "graders: [{type: [text]}]": "grader.configuration",
+    "mcp_mocks: [{name: s, tools: [a]}]": "mock.mcp",
+    f"mcp_mocks: [{SERVER}]": "mock.input_schema",
+    "config: {executor: mock, mcp_servers: {wiki: {type: http}}}": "dependency.mcp_configuration",
+    "config: {executor: mock, instruction_files: [../up.md]}": "instruction.path",
+    "config: {executor: mock, instruction_files: [gone.md]}": "instruction.file",
+    "description: [d]": "eval.schema",
+}
+
+
+@pytest.mark.parametrize(("written", "code"), PARTS.items())
+def test_mistakes_have_the_code_of_their_part_of_the_file(
+    tmp_path: Path, written: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tree(tmp_path, {"eval.yaml": f"name: s\ntasks: [t.yaml]\n{written}\n", "t.yaml": PLAIN})
+    assert (code, "invalid") in codes(report_of(tmp_path, monkeypatch))
 
 
 CAPABILITIES = """

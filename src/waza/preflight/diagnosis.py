@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from waza.model.preflight import Diagnostic, Severity, State, worst
@@ -12,7 +14,7 @@ from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 AGAIN = "correct it there, then run `waza preflight` again"
 _GET = "run `waza get` with the suite's file"
 
-# The diagnostic code of each problem. Problems with another one have that of their file: see `_code`.
+# The diagnostic code of each problem. Problems with another one have that of their part of the file: see `_code`.
 _CODES: dict[Code, str] = {
     "ambiguous-skill": "skill.target",
     "capability": "runtime.capability",
@@ -61,6 +63,14 @@ _CODES: dict[Code, str] = {
     "unreadable-file": "resource.file",
     "untrusted-module": "grader.trust",
 }
+# The diagnostic codes of parts of files, by the beginnings of their paths without the numbers of items.
+_PARTS = {
+    "checkpoints.graders": "grader.configuration",
+    "config.mcp_servers": "dependency.mcp_configuration",
+    "graders": "grader.configuration",
+    "mcp_mocks": "mock.mcp",
+    "requirements": "requirement.invalid",
+}
 # What is wrong with the form of a file: with its keys and values one by one.
 _OF_SCHEMA = frozenset[Code](
     ("duplicate-key", "invalid-value", "missing-key", "syntax", "unknown-key", "wrong-type")
@@ -108,8 +118,14 @@ def make_diagnostic(
 def _code(problem: Problem, level: str) -> str:
     if problem.code in ("missing-file", "unreadable-file") and not problem.path:
         return f"{level}.read"  # the file itself
+    part = re.sub(r"\[\d+\]", "", problem.path)
+    if problem.code == "outside-path" and part.endswith("instruction_files"):
+        return "instruction.path"
     if problem.code in _CODES:
         return _CODES[problem.code]
+    for start, code in _PARTS.items():
+        if part == start or part.startswith(f"{start}."):
+            return "mock.input_schema" if start == "mcp_mocks" and part.endswith(".input_schema") else code
     return f"{level}.schema" if problem.code in _OF_SCHEMA else f"{level}.configuration"
 
 
