@@ -267,7 +267,8 @@ def test_an_evaluation_document(tmp_path: Path):
     assert "max_words (evaluator, after turn 1) 0.00: 15 words, at most 2 wanted" in flat(
         page.splitlines()[:SCREEN]
     )
-    assert "[2] user: (its prompt is not recorded)" in page
+    assert "[1] user: I missed my train and need a refund." in page
+    assert "[2] user: In one sentence: which form is it?" in page
 
 
 def test_files_of_other_programs_with_missing_fields(tmp_path: Path):

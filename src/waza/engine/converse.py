@@ -15,6 +15,7 @@ from waza.model.agent import Limits, Session
 from waza.model.observation import (
     ANSWER,
     FAILURE,
+    PROMPT,
     CommandInvocation,
     Denial,
     Event,
@@ -59,6 +60,8 @@ class Conversation:
         """Add a turn, the answer to a prompt: its output replaces the last one, the rest adds up."""
         self.turns += 1
         self.question, self.output, self.diagnostics = prompt, turn.output, turn.diagnostics
+        if self.task.verbatim and not any(event.type == PROMPT for event in turn.events):
+            self.events.append(Event(type=PROMPT, content=prompt))
         self.events += turn.events
         has_answer = self.task.verbatim or turn.citations or turn.diagnostics
         if has_answer and not (turn.error or turn.denials):

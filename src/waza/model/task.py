@@ -228,7 +228,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     attempt. `home` is the suite's directory, `fixtures` is the directory of `files` and `instruction_files`. `skill_paths` are the absolute
     roots that the agent may load skills from, but for those with names in `disabled_skills`; empty with `no_skills`. `graders` are in the order in which
     they run: the suite's, the implicit tool constraint, the task's own. With `verbatim` the prompts are no
-    templates, and the transcript gets an event `ANSWER` or `FAILURE` after every turn.
+    templates, and the transcript gets the prompt before every turn, and an event `ANSWER` or `FAILURE` after it.
     """
 
     id: str

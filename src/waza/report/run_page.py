@@ -9,13 +9,13 @@ import msgspec
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult
 from waza.report.console import task_table
-from waza.report.rows import rows
 from waza.report.section import Part
 from waza.report.trial_page import TrialView, cause
-from waza.report.view import model_name
+from waza.report.view import RunView, model_name
 from waza.report.words import BULLET, moment, one_line, shortened, status_mark
 from waza.report.wrap import wrap
 from waza.results.ending import CUT_OFF, IN_PROGRESS, run_status
+from waza.results.outcome import Outcome
 from waza.results.verdict import verdict_of
 
 _MOST_FAILED = 8  # tasks whose causes are shown, so that they fit in one screen
@@ -35,11 +35,15 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     all_failed: bool = False
 
     def sections(self, *, tasks: bool = True) -> Iterator[tuple[str, list[Part]]]:
-        """Yield the sections: the verdict with the failed trials, and the tasks unless they are left out."""
+        """Yield the sections: the verdict with the failed trials, then the rest, with the tasks unless they are left out."""
+        view = RunView.of(Outcome.of(self.head), self.run)
         yield self._title(), [*self._head(), *self._not_run(), *self._failed()]
+        for title, lines in (("TRIGGER TESTS", view.trigger_failures), ("WARNINGS", view.warnings)):
+            wrapped = [line for text in lines for line in wrap(one_line(text), self.width, "", "  ")]
+            if wrapped:
+                yield title, [*wrapped]
         if tasks:
-            found = rows(self.head.tasks)
-            yield "TASKS", [task_table(found)] if found else ["none has a finished trial"]
+            yield "TASKS", [task_table(view.tasks)] if view.tasks else ["none has a finished trial"]
 
     def _title(self) -> str:
         status, verdict = run_status(self.head), verdict_of(self.head)
