@@ -140,7 +140,7 @@ def test_every_option_is_tried_by_a_test(command: click.Command):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("nope", "there is no command 'nope'. Commands: run, grade,"),
+        ("xyzzy", "there is no command 'xyzzy'. Commands: run, grade,"),
         ("rnu", "Did you mean 'run'?"),
         ("--nope", "No such option '--nope'; see `waza --help`"),
         ("run --jsno", "--json"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
+from tests.support.live import Project
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
 GRADER = "graders: [{type: text, name: says, config: {contains: [one, two]}}]"
@@ -160,6 +162,30 @@ def test_a_collection_that_was_cut_off_is_not_admitted_and_goes_on(copy: Path):
     assert experiment(copy, "collect", "plan.json", "-o", "ex", "--resume").code == 0
     assert experiment(copy, "decide", "ex").code == 0
     assert len(ledger.read_bytes().splitlines()) == len(whole)
+
+
+def test_an_interrupted_collection_goes_on_where_it_stopped(tmp_path: Path):
+    project = Project(tmp_path)
+    suite(project.home, "old", "one")
+    suite(project.home, "new", "one two")
+    for task in (project.home / "new" / "tasks").iterdir():
+        task.write_text("inputs: {prompt: p}\nmock: {output: one two, delay_ms: 300}\n", encoding="utf-8")
+    assert plan(project.home).code == 0
+    ledger = project.home / "ex" / "collection.ndjson"
+    with project.started("experiment", "collect", "plan.json", "-o", "ex") as live:
+        live.until(lambda: ledger.is_file() and ledger.read_bytes().count(b'"collected"') >= 3)
+        live.send(signal.SIGINT)
+        ended = live.ended()
+    assert ended.code == 130
+    before = ledger.read_bytes()
+    decided = experiment(project.home, "decide", "ex")
+    assert decided.code == 2
+    assert "of the plan are missing" in decided.err
+    assert experiment(project.home, "collect", "plan.json", "-o", "ex", "--resume").code == 0
+    assert ledger.read_bytes().startswith(before)
+    found = strict_json(experiment(project.home, "decide", "ex", "--json").out)
+    assert (found["outcome"], found["ruling"]["units"]) == ("pass", TASKS)
+    assert len(list((project.home / "ex").rglob("results.json"))) == 2 * TASKS
 
 
 def test_trials_without_a_verdict_are_not_admitted(tmp_path: Path):

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import msgspec
 
+from waza.errors import EXIT_FAILED, EXIT_OK, EXIT_UNDECIDED
 from waza.experiment.admit import admit
 from waza.experiment.plan import ArmName
 from waza.experiment.rules import Outcome, Rule, Ruling
 from waza.results.comparison.comparison import Comparison
 from waza.results.comparison.conclude import Measured, compare_measured
 
-EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
+EXIT_CODES: dict[Outcome, int] = {"pass": EXIT_OK, "fail": EXIT_FAILED, "inconclusive": EXIT_UNDECIDED}
 
 
 class ExperimentDecision(msgspec.Struct, frozen=True, kw_only=True):
