@@ -12,6 +12,8 @@ from tests.support.program import Ended, mock_suite, strict_json, waza, write_tr
 
 SAYS = "graders: [{type: text, name: says, config: {contains: [hi]}}]"
 
+SKILL = "---\nname: s\ndescription: Does it.\n---\nDo it.\n"
+
 
 def suite(root: Path, tasks: int = 8, trials: str = "ppf", more: str = "") -> Path:
     script = ", ".join("{output: hi}" if one == "p" else "{output: no}" for one in trials)
@@ -49,6 +51,9 @@ def test_a_suite_is_run_twice(tmp_path: Path):
     for trials, tasks in needed.items():
         normal = 2.8016**2 * 2 * found["trial_std_dev"] ** 2 / trials / 0.05**2
         assert normal <= tasks <= normal * 1.02 + 4
+    # the same, of trials for 8 tasks; few degrees of freedom make it dearer
+    normal = 2.8016**2 * 2 * found["trial_std_dev"] ** 2 / 8 / 0.05**2
+    assert normal <= found["trials_needed"] <= normal * 1.5
 
 
 def test_stored_runs_in_every_way_of_naming_them(tmp_path: Path):
@@ -77,10 +82,23 @@ def test_for_people(tmp_path: Path):
     assert ended.code == 0, ended.err
     for part in (
         "TWO IDENTICAL ARMS", "8 tasks x 3 trials, of 24 trials", "pass rate falls by more than 0 points",
-        "a golden task does not pass", "TO SHOW A DIFFERENCE OF 5.0 POINTS", "Tasks needed", "more are needed",
+        "a golden task does not pass", "TO SHOW A DIFFERENCE OF 5.0 POINTS", "Tasks needed", "With these 8 tasks: ",
+        "more are needed",
     ):  # fmt: skip
         assert part in ended.out, part
     assert max(map(len, ended.out.splitlines())) <= 80
+
+
+def test_a_suite_has_its_own_name_whatever_skill_it_tests(tmp_path: Path):
+    for name in ("first", "second"):
+        mock_suite(tmp_path, {"t": "inputs: {prompt: p}\nmock: {output: hi}"}, SAYS, name=name)
+        text = (tmp_path / "eval.yaml").read_text()
+        write_tree(tmp_path, {"eval.yaml": f"skill: s\n{text}", "skills/s/SKILL.md": SKILL})
+        waza("run", "eval.yaml", "-o", f"{name}.json", cwd=tmp_path)
+    assert strict_json(noise(tmp_path, "first.json", "--json").out)["suite"] == "first"
+    ended = noise(tmp_path, "first.json", "second.json")
+    assert ended.code == 2
+    assert "first on test-model, skill s; second on test-model, skill s" in ended.err
 
 
 def test_runs_without_noise(tmp_path: Path):
@@ -88,7 +106,7 @@ def test_runs_without_noise(tmp_path: Path):
     waza("run", "eval.yaml", "-o", "a.json", cwd=tmp_path)
     found = strict_json(noise(tmp_path, "a.json", "--json").out)
     assert {one["false_alarm_probability"] for one in found["gates"]} == {0}
-    assert found["needed"] == []
+    assert (found["needed"], found["trials_needed"]) == ([], None)
     assert any("no noise was seen" in note for note in found["notes"])
 
 
@@ -104,7 +122,7 @@ def test_one_trial_says_nothing(tmp_path: Path):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("a.json", "b.json"), "not of one suite on one model: suite on test-model, other on test-model"),
+        (("a.json", "b.json"), "not of one suite on one model: suite on test-model; other on test-model"),
         (("bare.json",), "the runs have no trials"),
         (("eval.yaml", "a.json"), "name one suite file, or runs"),
         (("a.json", "--model", "m"), "--model and --executor are for a suite file"),

@@ -45,6 +45,8 @@ def _needs(report: NoiseReport) -> Iterator[str | Table]:
         for one in report.needed
     ]
     yield Table(("Trials a task", "Tasks needed"), needed)
+    enough = "above 10,000" if report.trials_needed is None else grouped(report.trials_needed)
+    yield f"With these {report.tasks} tasks: {enough} trials of each, in each of two runs."
 
 
 def _bounds(lower: float, upper: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -16,7 +16,6 @@ from waza.results.comparison.comparison import ALPHA
 from waza.results.comparison.detectable import expected_error, smallest_detectable
 from waza.results.comparison.measured import measure
 from waza.results.ending import came_to_its_end, run_status
-from waza.results.invocation import suite_name
 from waza.results.noise import ACCEPTED, Pool, deals, golden_pass, pools_of_runs, regression
 from waza.results.verdict import run_name
 
@@ -25,6 +24,7 @@ LIMITS = (0.0, 1.0, 2.0, 5.0, 10.0)
 TRIALS = (1, 3, 5, 10)
 """Trials a task, for which the report says how many tasks a difference needs."""
 _MOST_TASKS = 1_000_000
+_MOST_TRIALS = 10_000
 
 
 class GateNoise(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +70,8 @@ class NoiseReport(msgspec.Struct, frozen=True, kw_only=True):
     """The difference of scores that is wanted."""
     needed: list[Needed]
     """What that needs; empty where nothing is known of the noise."""
+    trials_needed: int | None
+    """Trials of each of these tasks that it needs, in each of two runs; None: above 10,000, or nothing is known."""
     notes: list[str]
 
 
@@ -85,10 +87,10 @@ def noise_report(
         {result.eval_id or name: (name, result) for name, result in runs}.values()
     )  # each counts once
     results = [result for _, result in runs]
-    agents = dict.fromkeys(run_name(suite_name(result), result.config.model_id) for result in results)
+    agents = dict.fromkeys(_agent(result) for result in results)
     if len(agents) > 1:
         raise UsageError(
-            f"the runs are not of one suite on one model: {', '.join(agents)}; name runs of one of them"
+            f"the runs are not of one suite on one model: {'; '.join(agents)}; name runs of one of them"
         )
     pools = pools_of_runs(results, trials)
     if not pools:
@@ -98,7 +100,7 @@ def noise_report(
     size = max(pool.sizes[0] for pool in pools)
     return NoiseReport(
         runs=[name for name, _ in runs],
-        suite=suite_name(results[0]),
+        suite=_suite(results[0]),
         model=results[0].config.model_id,
         tasks=len(pools),
         trials=size,
@@ -110,8 +112,19 @@ def noise_report(
         smallest_detectable=_detectable(deviation, len(pools), size),
         difference=number(difference),
         needed=[] if not deviation else [Needed(one, _needed(deviation, difference, one)) for one in TRIALS],
+        trials_needed=_trials_needed(deviation, difference, len(pools)),
         notes=list(_notes(runs, pools)),
     )
+
+
+def _suite(result: SuiteResult) -> str:
+    return result.eval_name or result.skill
+
+
+def _agent(result: SuiteResult) -> str:
+    """Return what runs must have in common; two suites may test one skill."""
+    skill = f", skill {result.skill}" if result.skill else ""
+    return run_name(_suite(result), result.config.model_id) + skill
 
 
 def _gates(pools: Sequence[Pool]) -> tuple[list[GateNoise], float]:
@@ -160,17 +173,28 @@ def _detectable(deviation: float | None, tasks: int, trials: int) -> float | Non
 
 
 def _needed(deviation: float, difference: float, trials: int) -> int | None:
-    """Return the least number of tasks with which a difference is detectable, found by bisection."""
-    enough, least = _MOST_TASKS, 2
-    if (_detectable(deviation, enough, trials) or 0) > difference:
+    """Return the least number of tasks with which a difference is detectable."""
+    return _least(2, _MOST_TASKS, lambda tasks: (_detectable(deviation, tasks, trials) or 0) <= difference)
+
+
+def _trials_needed(deviation: float | None, difference: float, tasks: int) -> int | None:
+    """Return the least number of trials of so many tasks with which a difference is detectable."""
+    if not deviation or tasks < 2:
         return None
-    while least < enough:
-        middle = (least + enough) // 2
-        if (_detectable(deviation, middle, trials) or 0) <= difference:
-            enough = middle
+    return _least(1, _MOST_TRIALS, lambda trials: (_detectable(deviation, tasks, trials) or 0) <= difference)
+
+
+def _least(first: int, last: int, suffices: Callable[[int], bool]) -> int | None:
+    """Return the least number from `first` to `last` that suffices, as all above it do; None if none does."""
+    if not suffices(last):
+        return None
+    while first < last:
+        middle = (first + last) // 2
+        if suffices(middle):
+            last = middle
         else:
-            least = middle + 1
-    return least
+            first = middle + 1
+    return first
 
 
 def _notes(runs: Sequence[tuple[str, SuiteResult]], pools: Sequence[Pool]) -> Iterator[str]:
@@ -179,11 +203,11 @@ def _notes(runs: Sequence[tuple[str, SuiteResult]], pools: Sequence[Pool]) -> It
             yield f"{name} did not come to its end ({run_status(result)}): its finished trials count"
     scarce = [pool for pool in pools if not pool.enough]
     if scarce and all(len(pool.trials) == 1 for pool in scarce):
-        yield f"{pluralize(len(scarce), 'task')} with one trial alone say nothing of chance; run more trials, or a second time"
+        yield f"{pluralize(len(scarce), 'task')} with a single trial say nothing of chance; run more trials, or a second time"
     elif scarce:
         yield (
-            f"{pluralize(len(scarce), 'task')} without trials for two arms: trials were drawn several times, which makes"
-            " the noise look smaller; name more runs"
+            f"too few trials for two arms in {pluralize(len(scarce), 'task')}: trials were drawn several times, which"
+            " makes the noise look smaller; name more runs"
         )
     if all(len({trial.status for trial in pool.trials}) == 1 for pool in pools):
         yield "all trials of a task ended alike, so no noise was seen; more trials may show some"

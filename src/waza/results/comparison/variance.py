@@ -16,7 +16,8 @@ class Variance(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of the variance, in squares of the metric; None where the data cannot tell.
 
     `task` is the variance of the true differences between tasks. `trial` is that of one trial about its task's
-    mean, without the judge's part where that is known. `judge` is that of the verdicts on one and the same answer.
+    mean, without the judge's part where that is known. `judge` is that of the verdicts on one and the same answer, on
+    the average over all trials: those that no judge was asked about have none.
     """
 
     task: float | None = None
@@ -30,10 +31,10 @@ def split_variance(pairs: Sequence[Pair], *results: Sequence[MeasuredTask], metr
     Within a task and a result, the squares about the mean, pooled over all and divided by their degrees of freedom,
     give the noise of one trial. A task's difference carries that of both means, v_a/k_a + v_b/k_b; what the
     differences vary beyond it, on the average, is of the tasks (never below 0). The judge's part is pooled likewise,
-    over trials of one task with equal answers.
+    over trials of one task with equal answers, and counts for the share of the trials that were judged.
     """
     noise = _pooled(values for pair in pairs for values in (pair.a, pair.b))
-    judge = _pooled(group for tasks in results for group in _same_answers(tasks, metric))
+    judge = _judges(results, metric)
     task = None
     if noise is not None and len(pairs) > 1:
         found = [pair.difference for pair in pairs]
@@ -42,6 +43,16 @@ def split_variance(pairs: Sequence[Pair], *results: Sequence[MeasuredTask], metr
         task = max(0.0, seen - noise * mean([1 / len(pair.a) + 1 / len(pair.b) for pair in pairs]))
     trial = noise if noise is None or judge is None else max(0.0, noise - judge)
     return Variance(task=task, trial=trial, judge=judge)
+
+
+def _judges(results: Sequence[Sequence[MeasuredTask]], metric: str) -> float | None:
+    wavers = _pooled(group for tasks in results for group in _same_answers(tasks, metric))
+    if wavers is None:
+        return None
+    measured = [
+        trial for tasks in results for task in tasks for trial in task.trials if metric in trial.values
+    ]
+    return wavers * sum(bool(trial.answer) for trial in measured) / len(measured)
 
 
 def _pooled(groups: Iterable[Sequence[float]]) -> float | None:

@@ -230,3 +230,17 @@ def test_what_differs_between_equal_answers_is_of_the_judge():
     assert found.judge == pytest.approx(np.var([0.5, 1.0], ddof=1))
     assert found.trial == 0
     assert compare(judged(0.0, 1.0), judged(0.0, 1.0)).metrics["duration_ms"].variance.judge is None
+
+
+def test_a_judge_takes_no_noise_from_tasks_that_it_does_not_judge():
+    def half_judged() -> Measured:
+        tone = [
+            run(i, "passed", [verdict("tone", type="prompt", score=score)], final_output="same")
+            for i, score in enumerate((0.0, 1.0), 1)
+        ]
+        says = [run(i, "passed", [verdict("says", score=score)]) for i, score in enumerate((0.0, 1.0), 1)]
+        return Measured("A", measure([task("judged", *tone), task("plain", *says)]))
+
+    found = compare(half_judged(), half_judged()).variance
+    assert found.judge == pytest.approx(0.25)
+    assert found.trial == pytest.approx(0.25)
