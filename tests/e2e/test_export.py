@@ -16,7 +16,7 @@ from tests.support.program import Ended, mock_suite, strict_json, waza, write_tr
 import waza as library
 
 TASKS = {
-    "good": "{id: good, name: 'The good, and \"quoted\"', inputs: {prompt: p}, mock: {output: one two}}",
+    "good": "{id: good, tags: [fast, 'a, b'], name: 'The good, and \"quoted\"', inputs: {prompt: p}, mock: {output: one two}}",
     "bad": "{id: bad, name: '=HYPERLINK(1)', inputs: {prompt: p}, mock: {output: one}}",
     "broken": "{id: broken, name: größte 任务, inputs: {prompt: p}, mock: {error: -broken-}}",
 }
@@ -62,6 +62,7 @@ def test_a_row_for_each_trial_of_the_newest_run_as_csv(project: Path):
     assert (bad["score"], bad["weighted_score"], good["score"]) == ("0.75", "0.875", "1.0")
     assert (broken["score"], broken["weighted_score"]) == ("", "")  # no measurement, and no zero
     assert broken["error"].startswith("'-broken-")
+    assert (good["tags"], bad["tags"]) == ("fast, a, b", "")
     assert (good["arm"], good["model"], good["executor"], good["cached"]) == (
         "main",
         "test-model",
@@ -76,6 +77,7 @@ def test_json_lines_hold_the_data_as_it_is(project: Path):
     bad = found[0]
     assert (bad["suite"], bad["task_name"], bad["run"]) == ("=suite", "=HYPERLINK(1)", results["eval_id"])
     assert (bad["score"], bad["dirty"], bad["golden"], bad["trial"]) == (0.75, None, False, 1)
+    assert (found[-1]["tags"], bad["tags"]) == (["fast", "a, b"], [])
     assert list(bad) == list(read_csv(export(project).out)[0])
 
 

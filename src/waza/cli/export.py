@@ -30,7 +30,7 @@ def command(results: tuple[str, ...], form: str, rows: str, output: Path | None)
 
     RESULTS are results files, ids of runs, or directories; without any, the newest run is taken. CSV is for
     spreadsheets: a text that they would compute gets an apostrophe before it. JSON Lines and Parquet hold the data as
-    it is. docs/history.md lists the columns.
+    it is. docs/reference/rows.md lists the columns.
     """
     import sys
 

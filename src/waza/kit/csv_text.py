@@ -12,15 +12,15 @@ _FORMULA = ("=", "+", "-", "@", "\t")  # a cell that begins so would be computed
 
 
 def csv_cell(value: object) -> str:
-    """Return a value as the text of a cell: nothing for None, `true` and `false`; texts are made harmless.
+    """Return a value as the text of a cell: nothing for None, `true` and `false`, a list with commas between its items.
 
-    A text that a spreadsheet would compute begins with an apostrophe; numbers stay numbers.
+    Texts are made harmless. A text that a spreadsheet would compute begins with an apostrophe; numbers stay numbers.
     """
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = escape_unsafe(str(value))
+    text = escape_unsafe(", ".join(map(str, value)) if isinstance(value, list) else str(value))
     return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -42,7 +42,7 @@ def _parquet(rows: Iterable[Row], kind: RowKind) -> Iterator[bytes]:
             "Parquet needs pyarrow; install it: pip install 'waza[parquet]', or take --format jsonl"
         ) from error
     hints = get_type_hints(ROW_TYPES[kind])
-    schema = pa.schema([(name, getattr(pa, _arrow_name(hint))()) for name, hint in hints.items()])
+    schema = pa.schema([(name, _arrow_type(hint, pa)) for name, hint in hints.items()])
     return _parquet_pieces(iter(rows), schema, pa, parquet)
 
 
@@ -55,9 +55,11 @@ def _parquet_pieces(rows: Iterator[Row], schema: Any, pa: Any, parquet: Any) -> 
     yield pieces.take()
 
 
-def _arrow_name(hint: Any) -> str:
+def _arrow_type(hint: Any, pa: Any) -> Any:
+    if get_origin(hint) is list:
+        return pa.list_(_arrow_type(get_args(hint)[0], pa))
     kinds = [one for one in (get_args(hint) or (hint,)) if one is not type(None)]
-    return _ARROW.get(kinds[0], "string")  # a choice of words is a text
+    return getattr(pa, _ARROW.get(kinds[0], "string"))()  # a choice of words is a text
 
 
 class _Pieces(io.RawIOBase):

@@ -50,6 +50,8 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the task."""
     group: str
     """The groups of the task."""
+    tags: list[str]
+    """The tags of the task; in CSV joined by `, `."""
     golden: bool
     """Whether the task must always pass."""
     task_status: str
@@ -177,6 +179,7 @@ def _trial_row(
         task=task.test_id,
         task_name=task.display_name,
         group=task.group,
+        tags=task.tags,
         golden=task.golden,
         task_status=task.status,
         trial=trial.run_number if trial else number,
