@@ -16,10 +16,9 @@ import msgspec
 
 import waza
 from waza.cli.app import COMMANDS, cli
-from waza.evidence.manifest import EvidenceManifest
 from waza.evidence.redaction import PolicyFile
 from waza.evidence.seal import Seal
-from waza.evidence.snapshot import TrialSnapshot
+from waza.evidence.snapshot import SnapshotFileFormat
 from waza.graders import TYPES
 from waza.kit.field_docs import constant_docs, field_docs
 from waza.model.base import Keys
@@ -113,12 +112,11 @@ FORMATS: Sequence[tuple[str, str, str, Mapping[type, str]]] = (
         "evidence.md",
         "Snapshots and seals",
         (
-            "The keys of snapshots, of their manifests (`evidence`), of the seal of their directory (`evidence.json`), and of "
+            "The keys of snapshots with their manifests (`evidence`), of the seal of their directory (`evidence.json`), and of "
             "redaction policies (`--redact`). [Evidence](../evidence.md) says what they are for."
         ),
         {
-            TrialSnapshot: "",
-            EvidenceManifest: "evidence",
+            SnapshotFileFormat: "",
             Seal: "evidence.json",
             PolicyFile: "policy",
         },

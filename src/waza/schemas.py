@@ -8,6 +8,8 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from waza.evidence.seal import Seal
+from waza.evidence.snapshot import SnapshotFileFormat
 from waza.graders import TYPES
 from waza.kit.decode import fields_of
 from waza.kit.field_docs import field_docs, structs_in
@@ -18,13 +20,15 @@ from waza.model.task import TaskFile
 from waza.model.wgp import Request, Response
 from waza.plugins import load_class as load_plugin
 
-KINDS = ("suite", "task", "config", "results", "wgp-request", "wgp-response")
+KINDS = ("suite", "task", "config", "results", "snapshot", "evidence", "wgp-request", "wgp-response")
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ROOTS: dict[str, type] = {
     "suite": SuiteFile,
     "task": TaskFile,
     "config": ProjectFile,
     "results": SuiteResult,
+    "snapshot": SnapshotFileFormat,
+    "evidence": Seal,
     "wgp-request": Request,
     "wgp-response": Response,
 }
@@ -33,6 +37,8 @@ _TITLES = {
     "task": "waza task",
     "config": "waza project (.waza.yaml)",
     "results": "waza results",
+    "snapshot": "waza snapshot of a trial",
+    "evidence": "waza seal of a directory of evidence (evidence.json)",
     "wgp-request": "WGP/1 request, from waza to a grader",
     "wgp-response": "WGP/1 response, from a grader to waza",
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from tests.support.live import Project, nap, survivors
 from tests.support.program import LIMIT, Ended, mock_suite, strict_json, waza, write_tree
 
@@ -127,6 +128,20 @@ def test_digests_are_those_of_canonical_json_and_can_be_computed_elsewhere(tmp_p
     (entry,) = seal["files"]
     assert entry["sha256"] == hashlib.sha256((tmp_path / "ev/a-run1.json").read_bytes()).hexdigest()
     assert entry["manifest"] == manifest["sha256"]
+
+
+def test_files_are_valid_by_their_schemas(tmp_path: Path) -> None:
+    task = "inputs: {prompt: p}\nmock: {output: hello, tool_calls: [{name: t}], files: [{path: o.txt, content: x}]}"
+    mock_suite(tmp_path, {"a": task}, SAYS)
+    assert (
+        run(
+            tmp_path, "--evidence-file", "*.txt", "--evidence-file", "none", "--snapshot-env-allow", "P*"
+        ).code
+        == 0
+    )
+    for name, kind in (("a-run1.json", "snapshot"), ("evidence.json", "evidence")):
+        schema = strict_json(waza("schema", kind, cwd=tmp_path).out)
+        assert list(Draft202012Validator(schema).iter_errors(read(tmp_path / "ev" / name))) == []
 
 
 def test_trials_arms_models_and_tasks_of_like_names_each_have_a_file(tmp_path: Path) -> None:

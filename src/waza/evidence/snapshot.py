@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from waza.evidence.manifest import EvidenceManifest
 from waza.model.observation import ToolEvent
 from waza.model.result import Validation
 
@@ -139,7 +140,7 @@ class SnapshotFile(SnapshotPart, frozen=True, kw_only=True):
 
 
 class TrialSnapshot(SnapshotPart, frozen=True, kw_only=True):
-    """A snapshot. Its manifest is added as `evidence`."""
+    """What was observed of a trial."""
 
     schema_version: str = SCHEMA_VERSION
     """The version of the format."""
@@ -173,3 +174,10 @@ class TrialSnapshot(SnapshotPart, frozen=True, kw_only=True):
     """How the trial ended."""
     workspace_files: list[SnapshotFile] = []
     """Files of the workspace that `--evidence-file` names."""
+
+
+class SnapshotFileFormat(TrialSnapshot, frozen=True, kw_only=True):
+    """The whole of a snapshot file: what was observed, and the manifest over it."""
+
+    evidence: EvidenceManifest
+    """The manifest. Files of other programs have none."""
