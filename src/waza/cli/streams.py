@@ -82,6 +82,15 @@ def output_width() -> int:
     return shutil.get_terminal_size((WIDTH, 0)).columns if is_live(sys.stdout, os.environ) else WIDTH
 
 
+class _Screen(io.StringIO):
+    """What is drawn before it is known whether it fits on the screen, in characters that standard output has."""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # nobody sets it
+        """The encoding of standard output."""
+        return sys.stdout.encoding
+
+
 def draw_paged(sections: Iterable[tuple[str, Sequence[Part]]], *, pager: bool | None) -> None:
     """Draw sections on standard output, through a pager where it is a terminal.
 
@@ -92,7 +101,7 @@ def draw_paged(sections: Iterable[tuple[str, Sequence[Part]]], *, pager: bool | 
         for title, parts in sections:
             draw(title, parts)
         return
-    text = io.StringIO()
+    text = _Screen()
     draw = make_output_draw(text)
     for title, parts in sections:
         draw(title, parts)
