@@ -49,16 +49,11 @@ class MeasuredTrial(msgspec.Struct, frozen=True):
 
 
 class MeasuredTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task with the trials that were measured; those that broke or were not graded are no measurement.
-
-    `planned` counts all trials.
-    """
+    """A task with the trials that were measured; those that broke or were not graded are no measurement."""
 
     id: str
-    name: str
     group: str
     trials: tuple[MeasuredTrial, ...]
-    planned: int
 
     def values(self, metric: str) -> list[float]:
         """Return the values of a metric, those of trials without one left out."""
@@ -74,10 +69,8 @@ def measure_task(task: TaskResult) -> MeasuredTask:
     """Return what was measured of a task."""
     return MeasuredTask(
         id=task.test_id,
-        name=task.display_name or task.test_id,
         group="" if task.group == UNTAGGED else task.group,
         trials=tuple(measure_trial(run) for run in task.runs if run.status in ("passed", "failed")),
-        planned=len(task.runs) + task.missing_trials,
     )
 
 

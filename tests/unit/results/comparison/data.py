@@ -16,13 +16,11 @@ def measured(name: str, scores: Scores, groups: Sequence[str] = (), **more: Scor
     tasks = [
         MeasuredTask(
             id=f"t{i}",
-            name=f"T{i}",
             group=groups[i] if groups else "",
             trials=tuple(
                 MeasuredTrial({"score": score, **{key: values[i][k] for key, values in more.items()}})
                 for k, score in enumerate(row)
             ),
-            planned=len(row),
         )
         for i, row in enumerate(scores)
     ]
