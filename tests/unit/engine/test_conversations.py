@@ -123,7 +123,7 @@ def test_outcomes_of_the_responder(ran):
     assert answers == ["p", "go on"]
 
 
-def test_a_responder_starts_anew_in_each_attempt_and_trial(ran):
+def test_a_responder_starts_again_in_each_attempt_and_trial(ran):
     text = responding(f"[{REPLY}, {{stop: true}}]").replace("contains: ['o']", "contains: ['never']")
     done = ran({"t": text}, config=["trials_per_task: 2", "max_attempts: 2"])
     for number in (1, 2):

@@ -101,7 +101,7 @@ def test_scores_in_range_stay(score):
     assert (found.validations["g"].score, found.validations["g"].weight) == (score, 2.5)
 
 
-def test_each_is_told_its_own_name():
+def test_each_gets_its_own_name():
     class Named(Grader, frozen=True, kw_only=True):
         def grade(self, seen, helpers):
             return Verdict(score=1.0, passed=True, feedback=helpers.name)

@@ -103,7 +103,7 @@ def test_two_processes_cannot_have_it(tmp_path: Path):
         Journal.create(tmp_path, header())
 
 
-def test_an_offset_without_a_trial_is_told(tmp_path: Path):
+def test_an_offset_without_a_trial_is_reported(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
     with pytest.raises(WazaError, match="no trial at byte 0"):
         journal.read_trial(0)

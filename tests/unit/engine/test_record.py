@@ -92,7 +92,7 @@ def test_huge_texts_are_cut_wherever_they_stand():
     assert found.transcript[1].arguments["deep"][0]["er"].endswith("xxx")
 
 
-def test_doing_it_twice_changes_nothing_more():
+def test_storing_a_stored_result_changes_nothing():
     event = ToolEvent(turn=1, sequence=1, tool_name="cat", result="x" * 2_000_000, success=True)
     once = storable(run(final_output="y" * 2_000_000 + SECRET, tool_events=[event], prompt=TOKEN), KNOWS)
     again = storable(msgspec.structs.replace(once, prompt=f"{TOKEN} again"), KNOWS)

@@ -71,7 +71,7 @@ def test_what_is_no_decision_is_an_error(answer, why):
     assert (decision.reply, decision.stop, decision.abstain) == ("", False, "")
 
 
-def test_the_brief_is_told_once_and_each_question_shows_the_last_answer():
+def test_the_brief_is_sent_once_and_each_question_shows_the_last_answer():
     _, interview, _ = decide(*(calls((STOP, {})) for _ in range(3)))
     texts = [question.text for question in interview.asked]
     assert [text.count("You want it blue.") for text in texts] == [1, 0, 0]

@@ -56,7 +56,7 @@ def trial(task: str, number: int, status: Any = "passed", **more: Any) -> TrialR
     return TrialRecord(arm="main", task=task, result=run(number, status), **more)
 
 
-def test_a_run_is_kept_in_a_directory_of_its_own_with_its_results(tmp_path: Path):
+def test_each_run_has_a_directory_with_its_results(tmp_path: Path):
     with opened(tmp_path, suite(tmp_path)) as directory:
         directory.add_trial(trial("a", 1))
         outcome, _ = directory.finish("cancelled")

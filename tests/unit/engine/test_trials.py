@@ -154,7 +154,7 @@ def test_fail_fast_after_the_last_task_stops_nothing(ran):
     assert done.head.summary.skipped == 0
 
 
-def test_fail_fast_counts_anew_in_each_arm(ran, tmp_path: Path):
+def test_fail_fast_counts_each_arm_by_itself(ran, tmp_path: Path):
     skill = tmp_path / "suite/skills/s"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\nname: s\ndescription: d\n---\nbody\n", encoding="utf-8")

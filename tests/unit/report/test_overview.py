@@ -158,7 +158,7 @@ def test_verdicts_on_skills() -> None:
     assert verdict_for(True, True) == "neutral"
 
 
-def test_without_a_baseline_nothing_is_said() -> None:
+def test_without_a_baseline_nothing_is_shown() -> None:
     assert skill_impact(outcome(task())) == []
 
 

@@ -165,7 +165,7 @@ def test_by_default_one_line_a_finished_task() -> None:
     ]
 
 
-def test_errors_warnings_failed_hooks_and_stops_are_always_told() -> None:
+def test_errors_warnings_failed_hooks_and_stops_are_always_shown() -> None:
     hook = {"point": "before_run", "command": "make", "output": "a\nb\n"}
     lines = told(
         trial(run(1, "error", error_msg="it broke\nbadly")),
@@ -242,7 +242,7 @@ def test_verbose_tells_of_every_event() -> None:
     ]
 
 
-def test_workspaces_that_are_removed_are_not_told_of() -> None:
+def test_workspaces_that_are_removed_are_not_named() -> None:
     assert "WORKSPACE" not in "".join(told(trial(run(workspace_dir="/tmp/w")), verbose=True))
 
 
@@ -336,7 +336,7 @@ def test_the_bar_stays_below_the_lines_and_goes_away() -> None:
     assert "\x1b" not in console.getvalue()
 
 
-def test_lines_in_a_burst_are_drawn_together_and_none_is_lost() -> None:
+def test_lines_in_a_burst_are_drawn_together_and_all_are_kept() -> None:
     console, clock = Console(), Clock()
     progress = Progress(console, live=True, clock=clock)
     clock.now += 1

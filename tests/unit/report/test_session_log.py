@@ -154,7 +154,7 @@ def test_lines_of_turns_attempts_and_judges(tmp_path: Path) -> None:
     assert data[6]["session_digest"]["tool_call_count"] == 1
 
 
-def test_the_name_is_in_utc_and_never_taken_twice(tmp_path: Path) -> None:
+def test_the_name_is_in_utc_and_unique(tmp_path: Path) -> None:
     names = []
     for _ in range(2):
         log = SessionLog(tmp_path / "logs", same, now=NOW.astimezone)

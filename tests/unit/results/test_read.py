@@ -118,7 +118,7 @@ def test_another_major_version_is_refused_with_the_way_out(tmp_path: Path, versi
 
 
 @pytest.mark.parametrize("version", ["1", "1.4.0", "x.y", 1.4])
-def test_a_version_that_is_none_is_refused(tmp_path: Path, version: object) -> None:
+def test_an_invalid_version_is_refused(tmp_path: Path, version: object) -> None:
     assert refusal(file(tmp_path, {**FOREIGN, "schemaVersion": version})).path == "schemaVersion"
 
 

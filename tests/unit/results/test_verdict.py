@@ -30,7 +30,7 @@ def test_a_run_whose_tasks_pass_has_passed() -> None:
     assert judge(suite([GOOD, task("S", status="skipped")])) == RunVerdict(passed=True)
 
 
-def test_each_reason_is_told() -> None:
+def test_each_reason_is_reported() -> None:
     head = suite(
         [GOOD, BAD, BROKEN],
         metrics=metric("trigger_accuracy", 0.5, 0.75),
@@ -62,7 +62,7 @@ def test_only_gates_fail_a_run(metrics: dict[str, MetricResult], *, passed: bool
     assert judge(suite([GOOD], metrics=metrics)).passed == passed
 
 
-def test_a_baseline_is_a_gate_and_stands_for_the_tasks() -> None:
+def test_a_baseline_is_a_gate_that_replaces_the_tasks() -> None:
     better = suite([GOOD, BAD], baseline_outcome=suite([BAD, BAD]), is_baseline=True)
     equal = suite([GOOD, BAD], baseline_outcome=suite([GOOD, BAD]), is_baseline=True)
     assert judge(better).passed
