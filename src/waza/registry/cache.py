@@ -53,7 +53,7 @@ def digest_module(directory: Path) -> str:
     Modes and empty directories do not count. Raises ModuleError for anything that is no regular file.
     """
     total = hashlib.sha256()
-    for path, name in sorted(_files(directory), key=lambda pair: pair[1]):
+    for path, name in sorted(_walk_files(directory), key=lambda pair: pair[1]):
         total.update(name + b"\0")
         with path.open("rb") as stream:
             for block in iter(lambda: stream.read(1 << 20), b""):
@@ -77,16 +77,16 @@ def git_tree_id(directory: Path) -> str:
                     entries.append((name + b"/", b"40000 " + name + b"\0" + bytes.fromhex(below)))
             else:
                 mode = b"100755" if entry.stat().st_mode & stat.S_IXUSR else b"100644"
-                content = _git_id(b"blob", Path(entry).read_bytes())
+                content = _compute_git_id(b"blob", Path(entry).read_bytes())
                 entries.append((name, mode + b" " + name + b"\0" + bytes.fromhex(content)))
-    return _git_id(b"tree", b"".join(data for _, data in sorted(entries)))
+    return _compute_git_id(b"tree", b"".join(data for _, data in sorted(entries)))
 
 
-def _git_id(kind: bytes, data: bytes) -> str:
+def _compute_git_id(kind: bytes, data: bytes) -> str:
     return hashlib.sha1(kind + b" %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-_EMPTY_TREE = _git_id(b"tree", b"")
+_EMPTY_TREE = _compute_git_id(b"tree", b"")
 
 
 def is_intact(directory: Path, digest: str, tree: str) -> bool:
@@ -99,7 +99,7 @@ def is_intact(directory: Path, digest: str, tree: str) -> bool:
     return not tree or sys.platform == "win32" or git_tree_id(directory) == tree
 
 
-def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:
+def _walk_files(directory: Path) -> Iterator[tuple[Path, bytes]]:
     for folder, names, files in os.walk(directory):
         for name in [*names, *files]:
             path = Path(folder, name)

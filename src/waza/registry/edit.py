@@ -38,7 +38,7 @@ def insert_grader(text: str, entry: dict[str, Any]) -> str:
     except UsageError:
         after = None
     if after != {**before, "graders": [*graders, entry]}:
-        snippet = "\n".join(_item(entry, _INDENT))
+        snippet = "\n".join(_format_item(entry, _INDENT))
         message = "the suite is laid out in a way that is not edited here; add this to its graders yourself"
         raise UsageError(f"{message}:\n{snippet}")
     return text[: len(text) - len(body)] + edited
@@ -57,12 +57,12 @@ def _insert(lines: list[str], root: yaml.Mapping, entry: dict[str, Any]) -> list
     key, base = root.keys.get("graders"), " " * (root.column - 1)
     node = root.entries.get("graders")
     if key is None:
-        end, new = len(lines), [f"{base}graders:", *_item(entry, base + _INDENT)]
+        end, new = len(lines), [f"{base}graders:", *_format_item(entry, base + _INDENT)]
     elif isinstance(node, yaml.Sequence) and node.items:
-        end, new = _end_of_block(lines, root, key.line), _item(entry, _indent_of_items(lines[key.line :]))
+        end, new = _end_of_block(lines, root, key.line), _format_item(entry, _find_indent(lines[key.line :]))
     else:
         lines = _without_value(lines, key, node)
-        end, new = key.line, _item(entry, base + _INDENT)
+        end, new = key.line, _format_item(entry, base + _INDENT)
     head = [*lines[:end]]
     if head and not head[-1].endswith(_ENDS):
         head[-1] += newline
@@ -78,7 +78,7 @@ def _without_value(lines: list[str], key: yaml.Scalar, node: yaml.Node | None) -
     return [*lines[: key.line - 1], kept, *lines[key.line :]]
 
 
-def _indent_of_items(lines: list[str]) -> str:
+def _find_indent(lines: list[str]) -> str:
     first = next((line for line in lines if line.lstrip().startswith("-")), "")
     return first[: len(first) - len(first.lstrip())]
 
@@ -92,16 +92,16 @@ def _end_of_block(lines: list[str], root: yaml.Mapping, start: int) -> int:
     return end
 
 
-def _item(entry: dict[str, Any], indent: str) -> list[str]:
+def _format_item(entry: dict[str, Any], indent: str) -> list[str]:
     """Return an entry as the lines of a list item."""
-    first, *others = _keys(entry)
+    first, *others = _format_keys(entry)
     return [f"{indent}- {first}", *(f"{indent}  {line}" for line in others)]
 
 
-def _keys(mapping: dict[str, Any]) -> Iterator[str]:
+def _format_keys(mapping: dict[str, Any]) -> Iterator[str]:
     for key, value in mapping.items():
         if isinstance(value, dict) and value:
             yield f"{format_scalar(key)}:"
-            yield from (f"  {line}" for line in _keys(value))
+            yield from (f"  {line}" for line in _format_keys(value))
         else:
             yield f"{format_scalar(key)}: {format_scalar(value)}"

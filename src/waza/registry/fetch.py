@@ -41,7 +41,7 @@ async def fetch(ref: Ref, root: Path, hosts: Mapping[str, str]) -> Module:
     `hosts` maps hosts to the text before `/owner/repo.git` in their addresses, for mirrors; git's own
     credentials apply. A commit that is in the cache already stays as it is there, if it is what git has.
     """
-    work = _working_directory(root)
+    work = _make_working_directory(root)
     base = hosts.get(ref.host, f"https://{ref.host}").rstrip("/")
     repository, files = work / "repository", work / "files"
     try:
@@ -78,7 +78,7 @@ async def _clone(ref: Ref, address: str, repository: Path) -> str:
     return commit
 
 
-def _working_directory(root: Path) -> Path:
+def _make_working_directory(root: Path) -> Path:
     """Make a directory beside the modules, so that a finished one can be moved in one step."""
     root.mkdir(parents=True, exist_ok=True)
     for left in root.glob(f"{_WORKING}*"):
@@ -98,7 +98,7 @@ async def _export(repository: Path, commit: str, target: Path) -> None:
         fault = name_fault(entry.name) if entry.mode in _REGULAR else "links and submodules are refused"
         if fault:
             raise ModuleError(f"the module holds {entry.name!r}, which cannot be taken: {fault}")
-    for batch in _batches(entries):
+    for batch in _split_into_batches(entries):
         contents = await git.read_blobs(repository, [entry.object for entry in batch])
         for entry, content in zip(batch, contents, strict=True):
             _write(target, entry, content)
@@ -118,17 +118,17 @@ def name_fault(name: str, *, windows: bool = sys.platform == "win32") -> str:
     segments = name.split("/")
     if any(segment.lower() == ".git" for segment in segments):
         return "'.git' belongs to git"
-    if windows and any(map(_impossible_on_windows, segments)):
+    if windows and any(map(_is_impossible_on_windows, segments)):
         return "Windows has no such name"
     return ""
 
 
-def _impossible_on_windows(segment: str) -> bool:
+def _is_impossible_on_windows(segment: str) -> bool:
     odd = any(char in '<>:"|?*' or ord(char) < 32 for char in segment)
     return odd or segment.endswith((".", " ")) or segment.partition(".")[0].rstrip().lower() in _DEVICES
 
 
-def _batches(entries: Sequence[git.TreeEntry]) -> Iterator[list[git.TreeEntry]]:
+def _split_into_batches(entries: Sequence[git.TreeEntry]) -> Iterator[list[git.TreeEntry]]:
     batch: list[git.TreeEntry] = []
     size = 0
     for entry in entries:

@@ -73,14 +73,14 @@ class Getter:
 def suite_refs(suite: Path) -> list[str]:
     """Return the refs of all graders in a suite and its tasks, sorted. Raises UsageError for a broken file."""
     root = _read(suite)
-    found = set(_refs(root))
+    found = set(_find_refs(root))
     patterns = root.get("tasks") if isinstance(root, dict) else None
     for pattern in patterns if isinstance(patterns, list) else []:
         try:
             tasks = expand(suite.parent, str(pattern))
         except ValueError as error:
             raise UsageError(f"{display_path(suite)}: tasks: {error}") from error
-        found |= {ref for task in tasks for ref in _refs(_read(task))}
+        found |= {ref for task in tasks for ref in _find_refs(_read(task))}
     return sorted(found)
 
 
@@ -93,13 +93,13 @@ def _read(path: Path) -> object:
         raise UsageError(f"{display_path(path)} cannot be read: {error.strerror}") from error
 
 
-def _refs(value: object, key: str = "") -> Iterator[str]:
+def _find_refs(value: object, key: str = "") -> Iterator[str]:
     """Yield the refs of all lists `graders` in a file, those of checkpoints among them."""
     if isinstance(value, dict):
         if key == "graders" and isinstance(value.get("ref"), str) and value["ref"].strip():
             yield value["ref"].strip()
         for name, item in value.items():
-            yield from _refs(item, name)
+            yield from _find_refs(item, name)
     elif isinstance(value, list):
         for item in value:
-            yield from _refs(item, key)
+            yield from _find_refs(item, key)

@@ -74,7 +74,7 @@ def read_lock(directory: Path) -> LockFile | None:
     if lock is not None:
         problems += [
             document.problem("invalid-lock", node, path, message)
-            for node, path, message in _faults(document, lock)
+            for node, path, message in _find_faults(document, lock)
         ]
     if lock is None or problems:
         problems = problems or [Problem(code="invalid-lock", file=file, message="is empty")]
@@ -101,9 +101,11 @@ def write_lock(directory: Path, entries: Iterable[LockEntry]) -> Path:
     return directory / FILE
 
 
-def _faults(document: Document, lock: LockFile) -> Iterator[tuple[yaml.Node, tuple[str | int, ...], str]]:
+def _find_faults(
+    document: Document, lock: LockFile
+) -> Iterator[tuple[yaml.Node, tuple[str | int, ...], str]]:
     """Yield what types cannot say of a lock: the node, its path, and what is wrong."""
-    root = _entries(document.root)
+    root = _get_entries(document.root)
     if lock.schema_version not in (0, VERSION):
         message = f"schema_version {lock.schema_version} is not readable here, which reads {VERSION}"
         yield root["schema_version"], ("schema_version",), message
@@ -111,7 +113,7 @@ def _faults(document: Document, lock: LockFile) -> Iterator[tuple[yaml.Node, tup
     nodes = listed.items if isinstance(listed, yaml.Sequence) else []
     seen: set[str] = set()
     for i, (entry, node) in enumerate(zip(lock.graders, nodes, strict=True)):
-        keys, path = _entries(node), ("graders", i)
+        keys, path = _get_entries(node), ("graders", i)
         if entry.ref in seen:
             yield keys["ref"], (*path, "ref"), f"duplicate ref {entry.ref!r}"
         seen.add(entry.ref)
@@ -129,5 +131,5 @@ def _faults(document: Document, lock: LockFile) -> Iterator[tuple[yaml.Node, tup
             yield keys["digest"], (*path, "digest"), message
 
 
-def _entries(node: yaml.Node) -> dict[str, yaml.Node]:
+def _get_entries(node: yaml.Node) -> dict[str, yaml.Node]:
     return node.entries if isinstance(node, yaml.Mapping) else {}

@@ -21,23 +21,23 @@ def read_taken_names(suite: Path, lock: LockFile) -> dict[str, str]:
     What cannot be read is left out: a run reports it.
     """
     taken: dict[str, str] = {}
-    for file in (suite, *_tasks(suite)):
-        for node in _graders(file):
-            taken.setdefault(_name(node, lock), f"{display_path(file)}:{node.line}")
+    for file in (suite, *_find_tasks(suite)):
+        for node in _read_graders(file):
+            taken.setdefault(_choose_name(node, lock), f"{display_path(file)}:{node.line}")
     return taken
 
 
-def _tasks(suite: Path) -> Iterator[Path]:
-    patterns = _entry(_read(suite), "tasks")
+def _find_tasks(suite: Path) -> Iterator[Path]:
+    patterns = _get_entry(_read(suite), "tasks")
     for pattern in patterns.items if isinstance(patterns, yaml.Sequence) else ():
         try:
-            yield from expand(suite.parent, _text(pattern))
+            yield from expand(suite.parent, _get_text(pattern))
         except ValueError:
             continue
 
 
-def _graders(file: Path) -> Iterator[yaml.Mapping]:
-    graders = _entry(_read(file), "graders")
+def _read_graders(file: Path) -> Iterator[yaml.Mapping]:
+    graders = _get_entry(_read(file), "graders")
     for node in graders.items if isinstance(graders, yaml.Sequence) else ():
         if isinstance(node, yaml.Mapping):
             yield node
@@ -50,13 +50,13 @@ def _read(file: Path) -> yaml.Node | None:
         return None
 
 
-def _name(node: yaml.Mapping, lock: LockFile) -> str:
+def _choose_name(node: yaml.Mapping, lock: LockFile) -> str:
     """Return the name of a grader: its own, else that of its preset, else its type."""
-    name, ref, kind = (_text(_entry(node, key)) for key in ("name", "ref", "type"))
-    return name or (_preset_name(ref.strip(), lock) if ref else kind)
+    name, ref, kind = (_get_text(_get_entry(node, key)) for key in ("name", "ref", "type"))
+    return name or (_find_preset_name(ref.strip(), lock) if ref else kind)
 
 
-def _preset_name(ref: str, lock: LockFile) -> str:
+def _find_preset_name(ref: str, lock: LockFile) -> str:
     pinned = lock.find(ref)
     if pinned is None:
         return ""
@@ -67,9 +67,9 @@ def _preset_name(ref: str, lock: LockFile) -> str:
         return ""
 
 
-def _entry(node: yaml.Node | None, key: str) -> yaml.Node | None:
+def _get_entry(node: yaml.Node | None, key: str) -> yaml.Node | None:
     return node.entries.get(key) if isinstance(node, yaml.Mapping) else None
 
 
-def _text(node: yaml.Node | None) -> str:
+def _get_text(node: yaml.Node | None) -> str:
     return node.text if isinstance(node, yaml.Scalar) and node.value is not None else ""

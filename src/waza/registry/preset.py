@@ -95,7 +95,7 @@ def read_preset_file(module: Path, path: str = "", export: str = "") -> Preset:
     Without either it is the only export of the manifest in the root. Raises ModuleError.
     """
     if path and not export:
-        place = _file_at(module, path)
+        place = _find_file(module, path)
         name = place.stem
     else:
         place, name = _export(module, path, export)
@@ -115,7 +115,7 @@ def read_preset_file(module: Path, path: str = "", export: str = "") -> Preset:
     )
 
 
-def _file_at(module: Path, path: str) -> Path:
+def _find_file(module: Path, path: str) -> Path:
     for ending in _ENDINGS if not Path(path).suffix else ("",):
         place = _join(module, module, f"{path}{ending}")
         if place.is_file():

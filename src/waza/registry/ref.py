@@ -58,11 +58,11 @@ def parse_ref(text: str) -> Ref:
     module, hash_sign, export = name.partition("#")
     if hash_sign and not export:
         raise RefError("the export is missing after '#'")
-    host, owner, repo, path = _module(module)
+    host, owner, repo, path = _split_module(module)
     return Ref(host, owner, repo, path, export, version)
 
 
-def _module(text: str) -> tuple[str, str, str, str]:
+def _split_module(text: str) -> tuple[str, str, str, str]:
     parts = text.split("/")
     if len(parts) < 3:
         raise RefError(f"{text!r} names no repository; write host/owner/repo")

@@ -36,8 +36,8 @@ class Modules:
             ref = parse_ref(text)
         except RefError as error:
             raise ModuleError(f"{text!r} is not a valid ref: {error}", "invalid-ref") from error
-        pinned = self._pinned(text)
-        preset = merge_preset(load_preset(self._module(text, ref, pinned), ref), entry, node)
+        pinned = self._find_pinned(text)
+        preset = merge_preset(load_preset(self._find_module(text, ref, pinned), ref), entry, node)
         if preset.needs_trust and not pinned.trusted:
             raise ModuleError(
                 f"{text!r} runs a program, and {FILE} does not trust it; look at {preset.module}, then run "
@@ -46,7 +46,7 @@ class Modules:
             )
         return msgspec.structs.replace(preset, digest=pinned.digest)
 
-    def _pinned(self, text: str) -> LockEntry:
+    def _find_pinned(self, text: str) -> LockEntry:
         if self._lock is None:
             raise ModuleError(f"there is no {FILE} beside the suite; {_GET}", "missing-lock")
         entry = self._lock.find(text)
@@ -54,7 +54,7 @@ class Modules:
             raise ModuleError(f"{FILE} does not know {text!r}; {_GET}", "not-locked")
         return entry
 
-    def _module(self, text: str, ref: Ref, pinned: LockEntry) -> Path:
+    def _find_module(self, text: str, ref: Ref, pinned: LockEntry) -> Path:
         """Return the directory of a module whose content is that of the lock."""
         directory = module_directory(self._root, ref, pinned.commit)
         if not directory.is_dir():

@@ -65,17 +65,17 @@ def search(
     words = text.lower().split()
     for source in sorted(sources, key=lambda source: source.priority):
         try:
-            entries = _index(source.url, base).entries
+            entries = _read_index(source.url, base).entries
         except (OSError, ValueError, HTTPException, RecursionError) as error:
             failures.append(f"{source.name} ({source.url}): {error}")
             continue
         for entry in entries:
-            if kind in ("", entry.kind) and all(word in _text(entry) for word in words):
-                hits.setdefault(entry.ref, _hit(entry, source))
+            if kind in ("", entry.kind) and all(word in _join_text(entry) for word in words):
+                hits.setdefault(entry.ref, _make_hit(entry, source))
     return list(hits.values()), failures
 
 
-def _hit(entry: IndexEntry, source: RegistrySource) -> IndexHit:
+def _make_hit(entry: IndexEntry, source: RegistrySource) -> IndexHit:
     return IndexHit(
         ref=entry.ref,
         kind=entry.kind,
@@ -85,11 +85,11 @@ def _hit(entry: IndexEntry, source: RegistrySource) -> IndexHit:
     )
 
 
-def _text(entry: IndexEntry) -> str:
+def _join_text(entry: IndexEntry) -> str:
     return " ".join([entry.ref, entry.name, entry.summary, *entry.tags]).lower()
 
 
-def _index(url: str, base: Path) -> Index:
+def _read_index(url: str, base: Path) -> Index:
     """Return the index at an address: a file, a directory or a web address, itself or with `index.json` in it."""
     parts = urlsplit(url)
     if parts.scheme in ("http", "https"):

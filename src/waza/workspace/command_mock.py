@@ -51,7 +51,7 @@ class MockedProgram:
 
     def answer(self, call: ProgramCall, workspace: Path | None) -> ProgramOutput:
         """Return the output of the first response that fits the call."""
-        workdir = _workdir(call.cwd, workspace)
+        workdir = _find_workdir(call.cwd, workspace)
         for index, response in enumerate(self._responses):
             if response.matches(call, workdir):
                 output = next(response.outputs, None)
@@ -59,9 +59,9 @@ class MockedProgram:
                     message = f"waza: command mock {self.name!r}: fault sequence exhausted\n"
                     return ProgramOutput(stderr=message.encode(), index=index)
                 return msgspec.structs.replace(output, index=index)
-        return ProgramOutput(stderr=self._no_match_message(call, workdir).encode("utf-8", "replace"))
+        return ProgramOutput(stderr=self._describe_no_match(call, workdir).encode("utf-8", "replace"))
 
-    def _no_match_message(self, call: ProgramCall, workdir: str | None) -> str:
+    def _describe_no_match(self, call: ProgramCall, workdir: str | None) -> str:
         args = shlex.join(redact_call(call)) or "no arguments"
         place = call.cwd if workdir is None else workdir
         return (
@@ -84,9 +84,9 @@ class _Response:
         self._response = response
         self.outputs: Iterator[ProgramOutput]
         if response.sequence is None:
-            self.outputs = repeat(_output(response, home))
+            self.outputs = repeat(_make_output(response, home))
         else:
-            self.outputs = iter([_output(step, home) for step in response.sequence])
+            self.outputs = iter([_make_output(step, home) for step in response.sequence])
 
     def matches(self, call: ProgramCall, workdir: str | None) -> bool:
         """Tell whether arguments, environment and directory are as the response wants them."""
@@ -109,7 +109,7 @@ def _all_match(patterns: list[str], argv: list[str]) -> bool:
     )
 
 
-def _workdir(cwd: str, workspace: Path | None) -> str | None:
+def _find_workdir(cwd: str, workspace: Path | None) -> str | None:
     """Return the directory of a call relative to the workspace, with slashes; None outside of it."""
     if workspace is None:
         return None
@@ -119,15 +119,15 @@ def _workdir(cwd: str, workspace: Path | None) -> str | None:
         return None
 
 
-def _output(output: CommandOutput, home: Path) -> ProgramOutput:
+def _make_output(output: CommandOutput, home: Path) -> ProgramOutput:
     delay = output.delay_ms / 1000 if isinstance(output, CommandStep) else 0
-    stdout = _bytes(output.stdout) if output.fixture is None else read_fixture(home, output.fixture)
+    stdout = _encode_stdout(output.stdout) if output.fixture is None else read_fixture(home, output.fixture)
     return ProgramOutput(
         stdout=stdout, stderr=output.stderr.encode(), exit_code=output.exit_code, delay=delay
     )
 
 
-def _bytes(stdout: Any) -> bytes:
+def _encode_stdout(stdout: Any) -> bytes:
     if stdout is None:
         return b""
     return (stdout if isinstance(stdout, str) else json_text(stdout)).encode()

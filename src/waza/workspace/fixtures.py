@@ -53,9 +53,11 @@ def read_tool_file(file: Path, unknown: UnknownKeyHandler) -> ToolFile:
     try:
         if file.exists() and not file.is_file():
             raise ValueError("is no regular file, so no fixture")
-        document = Document(name, _nodes(_strict(file.read_bytes())))
+        document = Document(name, _make_nodes(_read_strict(file.read_bytes())))
     except (OSError, ValueError) as error:
-        return ToolFile(document=Document(name, _nodes(None)), problems=[_unreadable(name, error)])
+        return ToolFile(
+            document=Document(name, _make_nodes(None)), problems=[_describe_unreadable(name, error)]
+        )
     decoder = Decoder(document, unknown)
     if _is_bundle(document.root):
         bundle, document = decoder.read_partial(_Bundle)
@@ -77,7 +79,7 @@ def load_tools(mock: McpMock, home: Path) -> dict[str, McpTool]:
     tools: dict[str, McpTool] = {}
     try:
         for file in tool_files(home / mock.fixtures) if mock.fixtures else ():
-            found = read_tool_file(file, _ignored)
+            found = read_tool_file(file, _ignore_key)
             for problem in found.problems:
                 if problem.severity == "error":
                     raise ExecutorError(f"the MCP mock {mock.name!r} cannot be used: {problem}")
@@ -97,19 +99,19 @@ def read_fixture(home: Path, name: str) -> bytes:
         raise ExecutorError(f"the fixture {name!r} of a command mock cannot be read: {error}") from error
 
 
-def _ignored(_struct: type, _key: str, _path: tuple[str | int, ...]) -> UnknownKeyAdvice:
+def _ignore_key(_struct: type, _key: str, _path: tuple[str | int, ...]) -> UnknownKeyAdvice:
     return UnknownKeyAdvice("warning", "")
 
 
-def _strict(data: bytes) -> object:
+def _read_strict(data: bytes) -> object:
     from waza.kit.schema import strict_json  # heavy, and few suites need it
 
     value = strict_json(data)
-    json.loads(data, object_pairs_hook=_unique)
+    json.loads(data, object_pairs_hook=_build_object)
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object; JSON readers would take the last of several equal keys in silence."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
@@ -119,7 +121,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return entries
 
 
-def _unreadable(name: str, error: OSError | ValueError) -> Problem:
+def _describe_unreadable(name: str, error: OSError | ValueError) -> Problem:
     if isinstance(error, json.JSONDecodeError):
         return Problem(
             code="mock-fixture",
@@ -138,13 +140,13 @@ def _is_bundle(root: yaml.Node) -> bool:
     return isinstance(tools, yaml.Mapping) and bool(tools.entries)
 
 
-def _nodes(value: object) -> yaml.Node:
+def _make_nodes(value: object) -> yaml.Node:
     """Return JSON data as the nodes that a Decoder reads; line 0 means the file as a whole."""
     if isinstance(value, dict):
         keys = {key: yaml.Scalar(key, key, 0, 0) for key in value}
-        return yaml.Mapping({key: _nodes(item) for key, item in value.items()}, keys, 0, 0)
+        return yaml.Mapping({key: _make_nodes(item) for key, item in value.items()}, keys, 0, 0)
     if isinstance(value, list):
-        return yaml.Sequence([_nodes(item) for item in value], 0, 0)
+        return yaml.Sequence([_make_nodes(item) for item in value], 0, 0)
     if isinstance(value, str):
         return yaml.Scalar(value, value, 0, 0, quoted=True)
     return yaml.Scalar(value, json.dumps(value), 0, 0)  # type: ignore[arg-type]  # JSON has no other scalars

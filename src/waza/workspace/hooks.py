@@ -69,7 +69,7 @@ async def _run(hook: Hook, home: Path, variables: Mapping[str, str], names: Mapp
     command = render(hook.command, variables)
     if refused := check_values(hook.command, variables, names):
         return HookRun(command=command, output="", ok=False, fatal=hook.error_on_fail, reason=refused)
-    environment = _environment(hook.command, variables, names)
+    environment = _choose_environment(hook.command, variables, names)
     # The shell of Windows expands variables before it parses, so there the environment alone would be safe.
     line = command if sys.platform == "win32" else render_command(hook.command, names)
     finished = await run_shell(line, cwd=home / hook.working_directory, env={**os.environ, **environment})
@@ -80,7 +80,9 @@ async def _run(hook: Hook, home: Path, variables: Mapping[str, str], names: Mapp
     return HookRun(command=command, output=output, ok=ok, fatal=not ok and hook.error_on_fail, reason=reason)
 
 
-def _environment(command: str, variables: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+def _choose_environment(
+    command: str, variables: Mapping[str, str], names: Mapping[str, str]
+) -> dict[str, str]:
     """Return the variables for a command: those that it names, and of the others as many as fit."""
     named = {part.name for part in split_references(command) if not isinstance(part, str)}
     environment: dict[str, str] = {}

@@ -51,18 +51,18 @@ class McpServer:
         try:
             message = strict_json(line)
         except ValueError as error:
-            return _failure(None, _PARSE_ERROR, f"not JSON: {error}")
+            return _make_failure(None, _PARSE_ERROR, f"not JSON: {error}")
         if not isinstance(message, dict):
-            return _failure(None, _INVALID_REQUEST, "a message is one JSON object")
+            return _make_failure(None, _INVALID_REQUEST, "a message is one JSON object")
         if "id" not in message or ("method" not in message and message.keys() & {"result", "error"}):
             return None
         try:
-            result, delay = self._result(message.get("method"), message.get("params"))
+            result, delay = self._make_result(message.get("method"), message.get("params"))
         except _RefusedError as refused:
-            return _failure(message["id"], refused.code, str(refused))
-        return Reply(_line(message["id"], "result", result), delay)
+            return _make_failure(message["id"], refused.code, str(refused))
+        return Reply(_make_line(message["id"], "result", result), delay)
 
-    def _result(self, method: object, params: object) -> tuple[dict[str, Any], float]:
+    def _make_result(self, method: object, params: object) -> tuple[dict[str, Any], float]:
         """Return the result of a request and its delay. Raises _RefusedError."""
         if method == "initialize":
             server = {"name": self.name, "version": "0.0.0-mock"}
@@ -91,18 +91,20 @@ class McpServer:
     def _answer_call(self, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], float]:
         place = f"MCP mock {self.name!r}, tool {tool!r}"
         if tool not in self._tools:
-            return _error(f"{place}: there is no such tool; add a fixture for it to this mock's 'tools'"), 0
+            return _make_error(
+                f"{place}: there is no such tool; add a fixture for it to this mock's 'tools'"
+            ), 0
         response = next((found for found in self._tools[tool] if found.matches(arguments)), None)
         if response is None:
             missing = f"add a fixture for them to 'tools.{tool}.responses' of this mock"
-            return _error(f"{place}: no response matches the arguments of this call; {missing}"), 0
+            return _make_error(f"{place}: no response matches the arguments of this call; {missing}"), 0
         step = next(response.steps, None)
         if step is None:
-            return _error(f"{place}: fault sequence exhausted"), 0
+            return _make_error(f"{place}: fault sequence exhausted"), 0
         delay = step.delay_ms / 1000 if isinstance(step, McpStep) else 0
         if step.error.strip():
-            return _error(f"{place}: {step.error}"), delay
-        return _content(json_text(step.returns)), delay
+            return _make_error(f"{place}: {step.error}"), delay
+        return _make_content(json_text(step.returns)), delay
 
 
 class _Response:
@@ -144,10 +146,10 @@ def go_text(value: Any) -> str:
         return value
     if value is None:
         return "<nil>"
-    return str(value).lower() if isinstance(value, bool) else _go_number(float(value))
+    return str(value).lower() if isinstance(value, bool) else _format_go_number(float(value))
 
 
-def _go_number(value: float) -> str:
+def _format_go_number(value: float) -> str:
     """Return the shortest digits, with an exponent below 1e-4 and from 1e6 on, as Go's %v has it."""
     number = Decimal(repr(value)).normalize()
     exponent = number.adjusted()
@@ -170,17 +172,17 @@ def _describe_tool(name: str, tool: McpTool) -> dict[str, Any]:
     return {"name": name, "description": tool.description, "inputSchema": schema}
 
 
-def _content(text: str) -> dict[str, Any]:
+def _make_content(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def _error(text: str) -> dict[str, Any]:
-    return {**_content(text), "isError": True}
+def _make_error(text: str) -> dict[str, Any]:
+    return {**_make_content(text), "isError": True}
 
 
-def _failure(number: object, code: int, message: str) -> Reply:
-    return Reply(_line(number, "error", {"code": code, "message": message}))
+def _make_failure(number: object, code: int, message: str) -> Reply:
+    return Reply(_make_line(number, "error", {"code": code, "message": message}))
 
 
-def _line(number: object, key: str, value: dict[str, Any]) -> bytes:
+def _make_line(number: object, key: str, value: dict[str, Any]) -> bytes:
     return json_text({"jsonrpc": "2.0", "id": number, key: value}).encode()

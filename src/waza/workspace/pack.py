@@ -29,7 +29,7 @@ def pack(root: Path) -> bytes:
     buffer = io.BytesIO()
     try:
         with tarfile.open(fileobj=buffer, mode="w") as tar:
-            for path in _entries(root):
+            for path in _walk_entries(root):
                 _add(tar, path, root, MAX_ARCHIVE_SIZE - buffer.tell())
                 if buffer.tell() > MAX_ARCHIVE_SIZE:
                     raise WazaError(f"its workspace is larger than {MAX_ARCHIVE_SIZE // 1_000_000} MB")
@@ -38,7 +38,7 @@ def pack(root: Path) -> bytes:
     return buffer.getvalue()
 
 
-def _entries(root: Path) -> Iterator[Path]:
+def _walk_entries(root: Path) -> Iterator[Path]:
     """Yield what is below a directory from a list of open ends: a tree can be deeper than our stack."""
     directories = [root]
     while directories:
@@ -57,7 +57,7 @@ def _add(tar: tarfile.TarFile, path: Path, root: Path, most: int) -> None:
         raise ValueError(f"the name {name!r} is another one on other systems")
     info = tarfile.TarInfo(name)
     if stat.S_ISLNK(mode):
-        info.type, info.linkname = tarfile.SYMTYPE, _leads(path, root)
+        info.type, info.linkname = tarfile.SYMTYPE, _relocate_target(path, root)
         tar.addfile(info)
     elif stat.S_ISDIR(mode):
         info.type = tarfile.DIRTYPE
@@ -69,7 +69,7 @@ def _add(tar: tarfile.TarFile, path: Path, root: Path, most: int) -> None:
         tar.addfile(info, io.BytesIO(data))
 
 
-def _leads(link: Path, root: Path) -> str:
+def _relocate_target(link: Path, root: Path) -> str:
     target = link.readlink()
     if target.is_absolute() and target.is_relative_to(root):
         return os.path.relpath(target, link.parent)

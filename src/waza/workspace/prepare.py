@@ -43,7 +43,7 @@ async def open_workspace(tempdir: RunTempdir, task: Task, *, wanted: bool) -> At
     try:
         items = list_files(task)
         instructions = [
-            WorkspaceFile(name, _source(task.fixtures, name))
+            WorkspaceFile(name, _find_source(task.fixtures, name))
             for name in dict.fromkeys(task.instruction_files)
         ]
     except (OSError, ValueError) as error:
@@ -69,16 +69,16 @@ async def _fill(
     instructions: Sequence[WorkspaceFile],
 ) -> AttemptWorkspace:
     for repo in task.inputs.repos:
-        target = _inside(root, repo.dest)
+        target = _resolve_inside(root, repo.dest)
         await tempdir.add_worktree(
             find_repository(task, repo), target, repo.commit or None, filters=repo.filters
         )
     resources = [_put(root, item) for item in [*items, *instructions]]
     return AttemptWorkspace(
         workspace=root,
-        workdir=_inside(root, task.inputs.workdir),
+        workdir=_resolve_inside(root, task.inputs.workdir),
         resources=tuple({resource.path: resource for resource in resources}.values()),
-        instructions=tuple(_instruction(root, item) for item in instructions),
+        instructions=tuple(_read_instruction(root, item) for item in instructions),
         environment=task.inputs.environment,
     )
 
@@ -101,10 +101,10 @@ def list_files(task: Task) -> list[WorkspaceFile]:
 
     Raises OSError or ValueError for one that is missing or leads outside of its directory.
     """
-    return [*_fixture(task), *_files(task)]
+    return [*_find_fixture_files(task), *_find_files(task)]
 
 
-def _fixture(task: Task) -> Iterator[WorkspaceFile]:
+def _find_fixture_files(task: Task) -> Iterator[WorkspaceFile]:
     """Yield the files of `inputs.context.fixture`, sorted by path; links inside are skipped."""
     name = task.inputs.context.get("fixture")
     if not name:
@@ -117,11 +117,11 @@ def _fixture(task: Task) -> Iterator[WorkspaceFile]:
     if source.is_file():
         yield WorkspaceFile(source.name, source)
         return
-    for path in sorted(_regular_files(source)):
+    for path in sorted(_walk_regular_files(source)):
         yield WorkspaceFile(path.relative_to(source).as_posix(), path)
 
 
-def _regular_files(directory: Path) -> Iterator[Path]:
+def _walk_regular_files(directory: Path) -> Iterator[Path]:
     for folder, _, names in os.walk(directory, followlinks=False, onerror=_raise):
         for name in names:
             path = Path(folder, name)
@@ -133,17 +133,17 @@ def _raise(error: OSError) -> NoReturn:
     raise error  # os.walk leaves out in silence what it cannot read
 
 
-def _files(task: Task) -> Iterable[WorkspaceFile]:
+def _find_files(task: Task) -> Iterable[WorkspaceFile]:
     for file in task.inputs.files:
         if not file.path:
             continue
         if file.content is None:
-            yield WorkspaceFile(file.path, _source(task.fixtures, file.path))
+            yield WorkspaceFile(file.path, _find_source(task.fixtures, file.path))
         else:
             yield WorkspaceFile(file.path, content=file.content.encode("utf-8", "surrogatepass"))
 
 
-def _source(root: Path, name: str) -> Path:
+def _find_source(root: Path, name: str) -> Path:
     path = safe_join(root, name)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {name!r} in {root}")
@@ -156,7 +156,7 @@ def _put(root: Path, item: WorkspaceFile) -> Resource:
     """Write one file; a link at its place is replaced."""
     target = safe_join(root, item.path)
     if not is_inside(root, target.parent):
-        raise _leads_out(item.path)
+        raise _make_escape_error(item.path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         target.unlink()
@@ -170,17 +170,17 @@ def _put(root: Path, item: WorkspaceFile) -> Resource:
     return Resource(target.relative_to(root).as_posix(), target.stat().st_size, head)
 
 
-def _instruction(root: Path, item: WorkspaceFile) -> Instruction:
+def _read_instruction(root: Path, item: WorkspaceFile) -> Instruction:
     return Instruction(item.path, safe_join(root, item.path).read_text(encoding="utf-8", errors="replace"))
 
 
-def _inside(root: Path, name: str) -> Path:
+def _resolve_inside(root: Path, name: str) -> Path:
     """Return a place in the workspace. Links in a worktree must not lead out of it."""
     path = safe_join(root, name)
     if not is_inside(root, path):
-        raise _leads_out(name)
+        raise _make_escape_error(name)
     return path
 
 
-def _leads_out(name: str) -> ValueError:
+def _make_escape_error(name: str) -> ValueError:
     return ValueError(f"{name!r} leads outside of the workspace")

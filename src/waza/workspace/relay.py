@@ -57,7 +57,8 @@ class AttemptMocks:
         self.token = secrets.token_hex(16)
         self.servers = {secrets.token_hex(16): server for server in servers}
         self.mcp_servers: dict[str, dict[str, Any]] = {
-            server.name: _stdio([*_PYTHON, "mcp", address, token]) for token, server in self.servers.items()
+            server.name: _make_stdio_server([*_PYTHON, "mcp", address, token])
+            for token, server in self.servers.items()
         }
         self.programs = {os.path.normcase(program.name): program for program in programs}
         self._workspace = workspace
@@ -148,7 +149,7 @@ class Relay:
         `home` is the suite's directory, where fixtures are; `workspace` is what `workdir` is relative to.
         Raises ExecutorError for fixtures that cannot be used.
         """
-        servers = [_server(mock, home) for mock in mcp]
+        servers = [_load_server(mock, home) for mock in mcp]
         programs = [MockedProgram(mock, home) for mock in commands]
         mocked = AttemptMocks(servers, programs, workspace, self.address, self._forget)
         for program in programs:
@@ -195,7 +196,7 @@ class Relay:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection of a shim; anything else gets no answer."""
         try:
-            hello = _decode(await _line(reader))
+            hello = _decode(await _read_line(reader))
             if isinstance(hello, ProgramCall):
                 await self._serve_command(hello, writer)
             elif hello in self._mcp:
@@ -218,7 +219,7 @@ class Relay:
         loop = asyncio.get_running_loop()
         delayed: list[asyncio.TimerHandle] = []
         try:
-            while line := await _line(reader):
+            while line := await _read_line(reader):
                 reply = mocked.servers[token].answer(line) if line.strip() else None
                 if reply and reply.delay:
                     delayed.append(loop.call_later(reply.delay, writer.write, reply.line + b"\n"))
@@ -243,18 +244,18 @@ class Relay:
         await writer.drain()
 
 
-def _server(mock: McpMock, home: Path) -> McpServer:
+def _load_server(mock: McpMock, home: Path) -> McpServer:
     try:
         return McpServer(mock.name.strip(), load_tools(mock, home))
     except ValueError as error:
         raise ExecutorError(f"the MCP mock {mock.name!r} cannot be used: {error}") from error
 
 
-def _stdio(command: list[str]) -> dict[str, Any]:
+def _make_stdio_server(command: list[str]) -> dict[str, Any]:
     return {"type": "stdio", "command": command[0], "args": command[1:], "env": {}, "tools": ["*"]}
 
 
-async def _line(reader: asyncio.StreamReader) -> bytes:
+async def _read_line(reader: asyncio.StreamReader) -> bytes:
     """Return the next line; nothing at the end, and for a line too long to be meant."""
     try:
         return await reader.readline()

@@ -46,11 +46,11 @@ def take_snapshot(root: Path) -> Snapshot:
     is raised where that is no fault of the file. Contents decide,
     never times, so that a change within one tick of the clock is seen.
     """
-    found = ((path, _digest(path)) for path in _regular_files(root))
+    found = ((path, _digest(path)) for path in _walk_regular_files(root))
     return Snapshot(root, {path.relative_to(root).as_posix(): digest for path, digest in found if digest})
 
 
-def _regular_files(root: Path) -> Iterator[Path]:
+def _walk_regular_files(root: Path) -> Iterator[Path]:
     """Yield files from a list of open ends rather than by recursion: a tree can be deeper than our stack."""
     directories = [root]
     while directories:
