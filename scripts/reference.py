@@ -25,6 +25,7 @@ from waza.model.base import Keys
 from waza.model.loaded import ProjectFile, TriggerTests
 from waza.model.mock import MockBlock, SuiteMockBlock
 from waza.model.mocks import CommandMock, McpMock
+from waza.model.policy import GatePolicy
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
@@ -89,6 +90,12 @@ FORMATS: Sequence[tuple[str, str, str, Mapping[type, str]]] = (
             "mean the default."
         ),
         {ProjectFile: ""},
+    ),
+    (
+        "policy.md",
+        "Gate policy",
+        "The keys of a policy file of `waza gate --policy FILE`. [Gates](../gates.md#policies) explains them.",
+        {GatePolicy: ""},
     ),
     (
         "results.md",

@@ -63,7 +63,12 @@ def _option(param: click.Parameter | None) -> str:
 
 
 @click.command(epilog="Example: waza gate --baseline main.json --current pr.json --max-regression-pct 2")
-@click.option("--baseline", required=True, metavar="A.JSON", help="Results to compare with.")
+@click.option(
+    "--baseline",
+    required=True,
+    metavar="A.JSON",
+    help="Results to compare with: a file, or a run by its id or directory.",
+)
 @click.option("--current", required=True, metavar="B.JSON", help="Results that are to pass.")
 @click.option(
     "--max-regression-pct",
@@ -135,14 +140,23 @@ def command(baseline: str, current: str, policy: str | None, form: str, **rules:
 
 
 def _read(file: str) -> SuiteResult:
-    """Return the results in a file; its warnings are printed. Raises GateError for one that cannot be used."""
-    from waza.cli.streams import print_notice
-    from waza.errors import SuiteError
-    from waza.results.read import load
+    """Return the results in a file, or of a run by its id or directory; warnings about it are printed.
 
+    Raises GateError for what cannot be used.
+    """
+    from waza.cli.streams import print_notice
+    from waza.errors import WazaError
+    from waza.results.read import load
+    from waza.results.saved import find_results
+    from waza.suite.project import find_project
+
+    path = Path(file)
     try:
-        result, warnings = load(Path(file))
-    except SuiteError as error:
+        if path.exists() and not path.is_dir():
+            result, warnings = load(path)
+        else:
+            result, warnings = find_results(file, find_project(Path.cwd()).directory).only().load()
+    except WazaError as error:
         raise GateError(str(error)) from None
     for warning in warnings:
         print_notice(str(warning))

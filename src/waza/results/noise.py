@@ -9,20 +9,24 @@ its chance of a false alarm. On the average over runs it is the true one, whatev
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import comb
 from random import Random
+from typing import NamedTuple
 
 import msgspec
 
 from waza.kit.share import TOLERANCE
-from waza.model.pass_rule import PassRule
+from waza.model.pass_rule import PassRule, trials_needed
 from waza.model.result import SuiteResult, TaskResult, TaskStatus, TrialResult, TrialStatus
 from waza.results.comparison.measured import measure_trial
 from waza.results.figures import task_status
 
 MOST_DEALS = 4_000
-_LEAST_DEALS = 200
-_WORK = 400_000  # tasks that are dealt out at most, so that large suites take seconds
+_LEAST_DEALS = 100
+_WORK, _FAST_WORK = 400_000, 4_000_000  # tasks that are dealt out at most, so that large suites take seconds
 ACCEPTED = 0.05
 """The chance of a false alarm above which a limit lies within the noise."""
 
@@ -169,13 +173,89 @@ def deals(pools: Sequence[Pool]) -> Iterator[tuple[Arm, Arm]]:
 
     The random numbers follow from the data: equal runs give equal pairs.
     """
-    ordered = sorted(pools, key=lambda pool: pool.id)
-    plain = [(pool.id, sorted(map(msgspec.json.encode, pool.trials)), pool.sizes) for pool in ordered]
-    chance = Random(hashlib.sha256(repr(plain).encode()).digest())  # noqa: S311  statistics, not secrets
-    certain = all(pool.steady for pool in ordered)
-    for _ in range(1 if certain else max(_LEAST_DEALS, min(MOST_DEALS, _WORK // len(ordered)))):
+    ordered = sorted((pool for pool in pools if not pool.steady), key=lambda pool: pool.id)
+    chance = _chance(
+        [(pool.id, sorted(map(msgspec.json.encode, pool.trials)), pool.sizes) for pool in ordered]
+    )
+    steady = [pool.deal(chance) for pool in pools if pool.steady]  # as well once as each time
+    fixed = [tuple(msgspec.structs.replace(task, recorded=task.status) for task in pair) for pair in steady]
+    first, second = [pair[0] for pair in fixed], [pair[1] for pair in fixed]
+    for _ in range(_count(len(ordered), _WORK)):
         pairs = [pool.deal(chance) for pool in ordered]
-        yield [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        yield [*first, *(pair[0] for pair in pairs)], [*second, *(pair[1] for pair in pairs)]
+
+
+def _chance(data: object) -> Random:
+    return Random(hashlib.sha256(repr(data).encode()).digest())  # noqa: S311  statistics, not secrets
+
+
+def _count(unsteady: int, work: int) -> int:
+    """Return how many pairs are dealt: one is enough where nothing is left to chance."""
+    return max(_LEAST_DEALS, min(MOST_DEALS, work // unsteady)) if unsteady else 1
+
+
+class Dealt(NamedTuple):
+    """What a regression gate looks at in a pair of dealt arms."""
+
+    fall: float
+    """By how many percentage points the pass rate fell; 0 where it did not."""
+    golden_pass: bool
+    """Whether all golden tasks of the second arm passed."""
+
+
+def deal_statuses(pools: Sequence[Pool]) -> Iterator[Dealt]:
+    """Yield what a regression gate looks at in pairs of dealt arms: as `deals`, and much faster.
+
+    Whether a task passes in either arm depends on how many of its passed trials are there alone. So outcomes of a task
+    are drawn with their exact chances, and those of equal tasks together.
+    """
+    groups = Counter((pool.first.golden or pool.second.golden, outcome_chances(pool)) for pool in pools)
+    certain = [(key, count) for key, count in groups.items() if 1.0 in key[1]]
+    open_ = sorted((key, count) for key, count in groups.items() if 1.0 not in key[1])
+    fixed = sum(count * _FALLS[chances.index(1.0)] for (_, chances), count in certain)
+    fixed_golden = all(_PASSES[chances.index(1.0)] for (golden, chances), _ in certain if golden)
+    chance = _chance((open_, fixed, len(pools)))
+    for _ in range(_count(sum(count for _, count in open_), _FAST_WORK)):
+        fall, passed = fixed, fixed_golden
+        for (golden, chances), count in open_:
+            drawn = Counter(chance.choices(range(len(chances)), chances, k=count))
+            fall += sum(_FALLS[outcome] * number for outcome, number in drawn.items())
+            passed = passed and not (golden and any(not _PASSES[outcome] for outcome in drawn))
+        yield Dealt(max(0.0, fall) / len(pools) * 100, passed)
+
+
+_FALLS = (0, -1, 1, 0)  # what a task takes from the pass rate, by its outcome in both arms: -- -+ +- ++
+_PASSES = (False, True, False, True)  # whether it passes in the second
+
+
+def outcome_chances(pool: Pool) -> tuple[float, ...]:
+    """Return how likely a task passes in neither arm, the second, the first, and both.
+
+    Of N trials, k passed ones, arms of a and b trials get x and y passed ones with the chance of the multivariate
+    hypergeometric distribution, C(k,x) C(N-k,a-x)/C(N,a) * C(k-x,y) C(N-k-a+x,b-y)/C(N-a,b); of trials that are drawn
+    with replacement they are binomial.
+    """
+    total, hits = len(pool.trials), sum(trial.status == "passed" for trial in pool.trials)
+    a, b = pool.sizes
+    needed = trials_needed(pool.first.rule, a), trials_needed(pool.second.rule, b)
+    found = [Fraction(0)] * 4
+    for x in range(a + 1):
+        for y in range(b + 1):
+            if pool.enough:
+                share = _share(total, hits, a, x)
+                share *= _share(total - a, hits - x, b, y) if share else 0
+            else:
+                rate = Fraction(hits, total)
+                share = comb(a, x) * comb(b, y) * rate ** (x + y) * (1 - rate) ** (a + b - x - y)
+            found[2 * (x >= needed[0]) + (y >= needed[1])] += share
+    return tuple(map(float, found))
+
+
+def _share(total: int, hits: int, drawn: int, wanted: int) -> Fraction:
+    """Return how likely `drawn` of `total` trials have `wanted` of the `hits`."""
+    if wanted > hits or drawn - wanted > total - hits:
+        return Fraction(0)
+    return Fraction(comb(hits, wanted) * comb(total - hits, drawn - wanted), comb(total, drawn))
 
 
 def pass_rate(arm: Arm) -> float:
@@ -213,17 +293,21 @@ def false_alarm(
     if not pools:
         return None
     hits, falls = 0, list[float]()
-    for first, second in deals(pools):
-        fall = regression(first, second)
-        falls.append(fall)
-        hits += (
-            fall > max_regression_pct + TOLERANCE
-            or (golden and not golden_pass(second))
-            or (breaks is not None and breaks(first, second))
-        )
+    for dealt, broken in _deal(pools, breaks):
+        falls.append(dealt.fall)
+        hits += dealt.fall > max_regression_pct + TOLERANCE or (golden and not dealt.golden_pass) or broken
     falls.sort()
     quiet = falls[min(len(falls) - 1, int((1 - ACCEPTED) * len(falls)))]
     return FalseAlarm(probability=hits / len(falls), deals=len(falls), quiet_limit_pct=round(quiet, 6))
+
+
+def _deal(pools: Sequence[Pool], breaks: Callable[[Arm, Arm], bool] | None) -> Iterator[tuple[Dealt, bool]]:
+    """Yield pairs of arms as a gate sees them, and whether they break its policy."""
+    if breaks is None:
+        yield from ((dealt, False) for dealt in deal_statuses(pools))
+        return
+    for first, second in deals(pools):
+        yield Dealt(regression(first, second), golden_pass(second)), breaks(first, second)
 
 
 def golden_pass(arm: Arm) -> bool:

@@ -16,7 +16,7 @@ from waza.results.comparison.comparison import ALPHA
 from waza.results.comparison.detectable import expected_error, smallest_detectable
 from waza.results.comparison.measured import measure
 from waza.results.ending import came_to_its_end, run_status
-from waza.results.noise import ACCEPTED, Pool, deals, golden_pass, pools_of_runs, regression
+from waza.results.noise import ACCEPTED, Pool, deal_statuses, pools_of_runs
 from waza.results.verdict import run_name
 
 LIMITS = (0.0, 1.0, 2.0, 5.0, 10.0)
@@ -129,8 +129,8 @@ def _agent(result: SuiteResult) -> str:
 
 def _gates(pools: Sequence[Pool]) -> tuple[list[GateNoise], float]:
     """Return the false alarms of the gates, and the least limit outside of the noise."""
-    pairs = [(regression(first, second), golden_pass(second)) for first, second in deals(pools)]
-    falls = sorted(fall for fall, _ in pairs)
+    pairs = list(deal_statuses(pools))
+    falls = sorted(dealt.fall for dealt in pairs)
     gates = [
         _gate(
             f"pass rate falls by more than {limit:g} points",
@@ -140,7 +140,7 @@ def _gates(pools: Sequence[Pool]) -> tuple[list[GateNoise], float]:
         for limit in LIMITS
     ]
     if any(pool.first.golden for pool in pools):
-        gates.append(_gate("a golden task does not pass", None, [not passed for _, passed in pairs]))
+        gates.append(_gate("a golden task does not pass", None, [not dealt.golden_pass for dealt in pairs]))
     return gates, falls[min(len(falls) - 1, int((1 - ACCEPTED) * len(falls)))]
 
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from random import Random
 
+import msgspec
 import pytest
 from tests.unit.report.factory import run, suite, task
 
+from waza.model.pass_rule import AtLeast, PassRule
 from waza.model.result import SuiteResult, TrialStatus
 from waza.results import noise
-from waza.results.noise import false_alarm, pools_of_pair, pools_of_runs
+from waza.results.noise import false_alarm, outcome_chances, pools_of_pair, pools_of_runs
 
 
 def result(tasks: Sequence[Sequence[TrialStatus]]) -> SuiteResult:
@@ -30,9 +32,9 @@ def draw(rates: Sequence[float], trials: int, chance: Random) -> SuiteResult:
     )
 
 
-def within(share: float, wanted: float, draws: int) -> bool:
-    """Whether a share of so many draws is one that chance gives in 999 of 1000 cases."""
-    return abs(share - wanted) <= 3.29 * math.sqrt(wanted * (1 - wanted) / draws) + 1 / draws
+def within(share: float, wanted: float, draws: int, errors: float = 3.29) -> bool:
+    """Whether a share of so many draws is one that chance gives: by default in 999 of 1000 cases."""
+    return abs(share - wanted) <= errors * math.sqrt(wanted * (1 - wanted) / draws) + 1 / draws
 
 
 @pytest.mark.parametrize("limit", [0, 34])
@@ -122,3 +124,29 @@ def test_equal_data_give_equal_chances_in_any_order():
 def test_without_trials_nothing_is_known():
     empty = suite([task("a", status="passed")])
     assert false_alarm(pools_of_pair(empty, empty), 0, golden=True) is None
+
+
+@pytest.mark.parametrize("rule", ["all", "any", "majority", AtLeast(at_least=0.6)])
+@pytest.mark.parametrize(("runs", "trials"), [(2, 3), (3, 2), (1, 3)])
+def test_chances_of_outcomes_are_those_of_dealing_trials(rule: PassRule, runs: int, trials: int):
+    """Without replacement, with trials left over, and with replacement: each against what dealt arms come to.
+
+    Of so many comparisons, chance fails one in a million.
+    """
+    chance = Random(5)
+    made = [draw([0.3, 0.6, 0.9], 3, chance) for _ in range(runs)]
+    made = [
+        msgspec.structs.replace(one, config=msgspec.structs.replace(one.config, pass_rule=rule))
+        for one in made
+    ]
+    draws = 4_000
+    for pool in pools_of_runs(made, trials):
+        wanted = outcome_chances(pool)
+        assert math.fsum(wanted) == pytest.approx(1)
+        seen = [0, 0, 0, 0]
+        for _ in range(draws):
+            first, second = pool.deal(chance)
+            seen[2 * first.passed + second.passed] += 1
+        assert all(
+            within(count / draws, share, draws, 4.9) for count, share in zip(seen, wanted, strict=True)
+        )
