@@ -14,13 +14,24 @@ from waza.graders import TYPES
 from waza.kit.decode import fields_of
 from waza.kit.field_docs import field_docs, structs_in
 from waza.model.loaded import ProjectFile
+from waza.model.policy import GatePolicy
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
 from waza.model.wgp import Request, Response
 from waza.plugins import load_class as load_plugin
 
-KINDS = ("suite", "task", "config", "results", "snapshot", "evidence", "wgp-request", "wgp-response")
+KINDS = (
+    "suite",
+    "task",
+    "config",
+    "results",
+    "policy",
+    "snapshot",
+    "evidence",
+    "wgp-request",
+    "wgp-response",
+)
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ROOTS: dict[str, type] = {
     "suite": SuiteFile,
@@ -29,6 +40,7 @@ _ROOTS: dict[str, type] = {
     "results": SuiteResult,
     "snapshot": SnapshotFileFormat,
     "evidence": Seal,
+    "policy": GatePolicy,
     "wgp-request": Request,
     "wgp-response": Response,
 }
@@ -39,6 +51,7 @@ _TITLES = {
     "results": "waza results",
     "snapshot": "waza snapshot of a trial",
     "evidence": "waza seal of a directory of evidence (evidence.json)",
+    "policy": "policy of waza gate",
     "wgp-request": "WGP/1 request, from waza to a grader",
     "wgp-response": "WGP/1 response, from a grader to waza",
 }
@@ -57,7 +70,7 @@ def schema_of(kind: str) -> dict[str, Any]:
     _describe(_ROOTS[kind], definitions)
     if kind in ("suite", "task"):
         _add_graders(definitions)
-    if kind in ("suite", "task", "config"):
+    if kind in ("suite", "task", "config", "policy"):
         for definition in definitions.values():
             _as_yaml_has_it(definition)
     _drop_unused(schema)

@@ -168,9 +168,12 @@ def test_every_option_is_tried_by_a_test(command: click.Command):
         ("compare a.json b.json -f xml", "'table', 'json'"),
         (
             "schema",
-            "Choose from: suite, task, config, results, wgp-request, wgp-response; see `waza schema --help`",
+            "Choose from: suite, task, config, results, policy, snapshot, evidence, wgp-request, wgp-response; see `waza schema --help`",
         ),
-        ("schema tsk", "'suite', 'task', 'config', 'results', 'wgp-request', 'wgp-response'"),
+        (
+            "schema tsk",
+            "'suite', 'task', 'config', 'results', 'policy', 'snapshot', 'evidence', 'wgp-request', 'wgp-response'",
+        ),
     ],
 )
 def test_a_mistake_is_reported_once_in_one_line(tmp_path: Path, line: str, said: str):

@@ -140,3 +140,23 @@ def test_what_cannot_be_said(tmp_path: Path, args: tuple[str, ...], said: str):
     ended = noise(tmp_path, *args)
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
+
+
+def test_mistakes_in_a_suite_are_shown_before_it_is_run(tmp_path: Path):
+    suite(tmp_path)
+    path = tmp_path / "eval.yaml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("executor: mock", "executor: nothing"), encoding="utf-8"
+    )
+    ended = noise(tmp_path, "eval.yaml")
+    assert (ended.code, "nothing" in ended.err) == (2, True)
+    assert not (tmp_path / ".waza").exists()
+
+
+def test_a_run_that_did_not_end_is_not_run_again(tmp_path: Path):
+    task = "inputs: {prompt: p}\nmock: {error: the server is gone}"
+    mock_suite(tmp_path, {f"t{i}": task for i in range(6)}, SAYS, ["stop_after_errors: 2"])
+    ended = noise(tmp_path, "eval.yaml")
+    assert ended.code == 2
+    assert "run 1 of eval.yaml did not come to its end (stopped)" in ended.err
+    assert "run 2" not in ended.err

@@ -106,11 +106,13 @@ expected: {output_contains: [done], behavior: {max_tool_calls: 1}}
 checkpoints: [{after_turn: 1, graders: [{type: code, name: c, config: {assertions: ["True"]}}]}]
 mock: {turns: [{output: 3, tool_calls: [{name: t, args: {a: null}}]}], judge: {g: [{pass: ok}]}}
 """
+POLICY = "{limits: [{metric: score, tag: 7, max_drop: 0.1}], require: significant, alpha: 0.01}"
 CONFIG = "paths: {results: out}\ndefaults: {parallel: true, workers: 2}\ncache: {enabled: true}\n"
 
 
 @pytest.mark.parametrize(
-    ("kind", "text"), [("suite", SUITE), ("task", TASK), ("config", CONFIG), ("config", "{}")]
+    ("kind", "text"),
+    [("suite", SUITE), ("task", TASK), ("config", CONFIG), ("config", "{}"), ("policy", POLICY)],
 )
 def test_what_the_program_reads_the_schema_accepts(kind: str, text: str):
     assert complaints(kind, plain(text)) == []

@@ -86,13 +86,23 @@ def _stored(sources: tuple[str, ...]) -> Named:
 
 
 def _run_twice(suite: str, model: str, executor: str, trials: int | None) -> Named:
-    """Return the results of two runs of a suite, which are kept as others are."""
-    from waza.api import run
+    """Return the results of two runs of a suite, which are kept as others are.
+
+    Raises UsageError for a suite with several models, and RunError for a run that did not come to its end.
+    """
+    from waza.api import load, run
     from waza.cli.streams import print_notice
+    from waza.errors import RunError, UsageError
+    from waza.results.ending import came_to_its_end, run_status
 
     found = Named()
+    loaded = load(suite, executor=executor, models=(model,) if model else (), trials=trials)
+    if len(loaded.models) > 1:
+        raise UsageError(f"{suite} has several models: {', '.join(loaded.models)}; choose one with --model")
     for number in (1, 2):
         print_notice(f"run {number} of 2 of {suite}")
-        results = run(suite, executor=executor, models=(model,) if model else (), trials=trials, save=True)
-        found += [(result.eval_id, result) for result in results]
+        (result,) = run(loaded, save=True)
+        if not came_to_its_end(result):
+            raise RunError(f"run {number} of {suite} did not come to its end ({run_status(result)})")
+        found.append((result.eval_id, result))
     return found

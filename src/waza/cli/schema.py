@@ -6,7 +6,17 @@ import sys
 
 import click
 
-KINDS = ("suite", "task", "config", "results", "snapshot", "evidence", "wgp-request", "wgp-response")
+KINDS = (
+    "suite",
+    "task",
+    "config",
+    "results",
+    "policy",
+    "snapshot",
+    "evidence",
+    "wgp-request",
+    "wgp-response",
+)
 
 
 @click.command(epilog="Example: waza schema suite > eval.schema.json")
