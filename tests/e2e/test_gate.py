@@ -415,3 +415,43 @@ def test_flaky_golden_tasks_are_warned_of(tmp_path: Path):
     found = decided(tmp_path, "--max-regression-pct", "100")
     assert found["exit_code"] == 0
     assert found["warnings"][0].startswith("golden tasks are flaky: a run of the same agent would fail")
+
+
+def test_runs_that_were_not_measured_alike_are_pointed_out(tmp_path: Path):
+    """The rate is equal in both, so the gate passes; each warning says why that may mean nothing."""
+    flaky(tmp_path, "a", "pp", count=2)
+    same = json.loads((tmp_path / "a.json").read_text("utf-8"))
+
+    def warnings(**changes: Any) -> list[str]:
+        current = {**same, "eval_id": "another", **changes}
+        (tmp_path / "b.json").write_text(json.dumps(current), encoding="utf-8")
+        found = decided(tmp_path)
+        assert found["exit_code"] == 0
+        return list(found["warnings"])
+
+    def tasks(**changes: Any) -> list[Any]:
+        return [{**task, **changes} for task in same["tasks"]]
+
+    trial = same["tasks"][0]["runs"][0]
+    assert warnings() == []
+    assert warnings(eval_id=same["eval_id"]) == [
+        "baseline and current are the same run: it is compared with itself"
+    ]
+    assert warnings(eval_name="x", config={**same["config"], "engine_type": "y", "judge_model": "z"}) == [
+        f"the suites differ: {same['eval_name']} in the baseline, x in current",
+        "the executors differ: mock in the baseline, y in current",
+        "the judges differ: none in the baseline, z in current",
+    ]
+    assert warnings(config={**same["config"], "model_id": "m"}) == [
+        "the models differ: test-model in the baseline, m in current"
+    ]
+    assert warnings(tasks=tasks(runs=[{**trial, "validations": {}}])) == [
+        "current: 2 tasks without graders that the baseline has: t0 (says), t1 (says)"
+    ]
+    assert warnings(tasks=tasks(cached=True)) == [
+        "current: 2 tasks from the cache, so measured before this run: t0, t1"
+    ]
+    failed = [{**trial, "run_number": number, "status": "failed"} for number in (1, 2)]
+    assert "current: 2 tasks passed, but not by the trials: t0, t1" in warnings(tasks=tasks(runs=failed))
+    other = [{**task, "test_id": f"new-{task['test_id']}"} for task in same["tasks"]]
+    assert "no task has a verdict in both files: nothing was compared" in warnings(tasks=other)

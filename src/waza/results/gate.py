@@ -19,7 +19,9 @@ from waza.model.pass_rule import rule_name
 from waza.model.policy import GatePolicy
 from waza.model.result import SuiteResult, TaskResult, number
 from waza.results.ending import came_to_its_end, run_status
+from waza.results.figures import task_status
 from waza.results.gate_policy import LimitReport, breaks_policy, judge_policy
+from waza.results.invocation import suite_name
 from waza.results.noise import ACCEPTED, FalseAlarm, arm_of, false_alarm, pools_of_pair
 from waza.results.verdict import RunVerdict, verdict_of
 
@@ -137,6 +139,7 @@ def decide(
         *_doubts(baseline, "baseline"),
         *_doubts(current, "current"),
         *_unequal(baseline, current),
+        *_unequal_tasks(before, after),
         *_noise(alarm, rules, policy),
     ]
     broken = [f"policy: {limit.name}: {limit.why}" for limit in limits if not limit.passed]
@@ -251,15 +254,60 @@ def _doubts(result: SuiteResult, name: str) -> Iterator[str]:
     if ran and result.summary.total_tests == len(ran) and abs(rate - result.summary.success_rate) > TOLERANCE:
         stated = percent(result.summary.success_rate)
         yield f"{name}: its summary states a pass rate of {stated}, its tasks have {percent(rate)}"
+    denied = [
+        task.test_id
+        for task in result.tasks
+        if task.status == "passed"
+        and task.runs
+        and task_status([trial.status for trial in task.runs], result.config.pass_rule) != "passed"
+    ]
+    if denied:
+        yield f"{name}: {_tasks(denied)} passed, but not by the trials: {_list(denied)}"
+    cached = [task.test_id for task in result.tasks if task.cached]
+    if cached:
+        yield f"{name}: {_tasks(cached)} from the cache, so measured before this run: {_list(cached)}"
 
 
 def _unequal(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
     """Yield why the two pass rates are not of one measure."""
+    if baseline.eval_id and (baseline.eval_id, baseline.timestamp) == (
+        current.eval_id,
+        current.timestamp,
+    ) != (current.eval_id, ""):
+        yield "baseline and current are the same run: it is compared with itself"
     before, after = baseline.config, current.config
+    for what, one, other in (
+        ("suites", suite_name(baseline), suite_name(current)),
+        ("executors", before.engine_type, after.engine_type),
+        ("models", before.model_id, after.model_id),
+        ("judges", before.judge_model, after.judge_model),
+    ):
+        if one != other:
+            yield f"the {what} differ: {one or 'none'} in the baseline, {other or 'none'} in current"
     if before.pass_rule != after.pass_rule:
         yield f"the pass rules differ: {rule_name(before.pass_rule)} in the baseline, {rule_name(after.pass_rule)} in current"
     if 0 < before.runs_per_test != after.runs_per_test > 0:
         yield f"the trials of a task differ: {before.runs_per_test} in the baseline, {after.runs_per_test} in current"
+
+
+def _unequal_tasks(before: Mapping[str, TaskResult], after: Mapping[str, TaskResult]) -> Iterator[str]:
+    """Yield where the tasks of both files have nothing to compare, or are not graded alike."""
+    both = [task_id for task_id in after if task_id in before]
+    measured = ("passed", "failed")
+    if not any(before[one].status in measured and after[one].status in measured for one in both):
+        yield "no task has a verdict in both files: nothing was compared"
+    names = [
+        f"{task_id} ({', '.join(sorted(lost))})"
+        for task_id in both
+        if (lost := _graders(before[task_id]) - _graders(after[task_id]))
+    ]
+    if names:
+        yield f"current: {_tasks(names)} without graders that the baseline has: {_list(names)}"
+
+
+def _graders(task: TaskResult) -> set[str]:
+    """Return the names of the graders that reached a verdict on a task; of a trial that broke, none may have."""
+    return {name for trial in task.runs if trial.status != "error" for name in trial.validations or ()}
 
 
 def _noise(alarm: FalseAlarm | None, rules: GateRules, policy: GatePolicy | None) -> Iterator[str]:

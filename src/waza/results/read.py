@@ -26,6 +26,9 @@ from waza.suite.version import parse_version
 _SIGNS = ("eval_id", "runId", "eval_name", "summary", "tasks")
 _TOO_DEEP = "is nested too deeply"
 _LARGEST = int(sys.float_info.max)  # whole numbers above it are no doubles
+_DIGITS = len(str(_LARGEST))
+_MOST = 2**53  # figures above it are no exact doubles, and their squares soon are no doubles at all
+_MOST_TRIALS = 1_000_000
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 _AT = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
 
@@ -88,7 +91,7 @@ def _open_head(
         _refuse_value(file, str(error), place)
     raw = _decode_part(tasks, list[msgspec.Raw] | None, file, f"{place}tasks") or []
     ids = [_decode_part(one, _TaskId, file, f"{place}tasks[{i}]").test_id for i, one in enumerate(raw)]
-    _check_rate(result, file, place)
+    _check_head(result, file, place)
     _check_ids(ids, file, place)
     return result, raw
 
@@ -99,15 +102,17 @@ class _TaskId(msgspec.Struct):
 
 def _read_tasks(raw: Sequence[msgspec.Raw], file: str, place: str) -> Iterator[TaskResult]:
     for i, one in enumerate(raw):
+        at = f"{place}tasks[{i}]"
         try:
-            yield msgspec.json.decode(one, type=TaskResult)
+            task = msgspec.json.decode(one, type=TaskResult)
         except msgspec.ValidationError:  # of another program
-            at = f"{place}tasks[{i}]"
             value = Lenient().fit(TaskResult, _decode_part(one, Any, file, at))
             try:
-                yield msgspec.convert(value, TaskResult)
+                task = msgspec.convert(value, TaskResult)
             except msgspec.ValidationError as error:
                 _refuse_value(file, str(error), f"{at}.")
+        _check_task(task, file, f"{at}.")
+        yield task
 
 
 def _decode_part(raw: msgspec.Raw, kind: Any, file: str, place: str) -> Any:
@@ -175,8 +180,7 @@ def _check_keys(text: str, file: str) -> None:
             raise _DuplicateKeyError
 
     def whole(digits: str) -> int:
-        number = int(digits)
-        if abs(number) > _LARGEST:
+        if len(digits) > _DIGITS + 1 or abs(number := int(digits)) > _LARGEST:
             _refuse(file, f"holds a number that is too large: {digits[:20]}...")
         return number
 
@@ -234,18 +238,37 @@ def _check_version(data: dict[str, Any], file: str) -> None:
 
 
 def _check_figures(result: SuiteResult, file: str) -> None:
-    """Refuse what would make a comparison wrong: a share out of range, and two tasks of one id."""
+    """Refuse what would make a comparison wrong: figures out of range, and two tasks of one id."""
     for place, one in (("", result), ("baseline_outcome.", result.baseline_outcome)):
         if one is None:
             continue
-        _check_rate(one, file, place)
+        _check_head(one, file, place)
         _check_ids([task.test_id for task in one.tasks], file, place)
+        for i, task in enumerate(one.tasks):
+            _check_task(task, file, f"{place}tasks[{i}].")
 
 
-def _check_rate(head: SuiteResult, file: str, place: str) -> None:
-    rate = head.summary.success_rate
-    if not -TOLERANCE <= rate <= 1 + TOLERANCE:
-        _refuse(file, f"is {rate:g}, but must be from 0 to 1", f"{place}summary.success_rate")
+def _check_head(head: SuiteResult, file: str, place: str) -> None:
+    _check_range(head.summary.success_rate, 0, 1, file, f"{place}summary.success_rate")
+    _check_range(head.config.runs_per_test, 0, _MOST_TRIALS, file, f"{place}config.runs_per_test")
+
+
+def _check_task(task: TaskResult, file: str, place: str) -> None:
+    """Refuse figures of trials out of range."""
+    _check_range(task.missing_trials, 0, _MOST_TRIALS, file, f"{place}missing_trials")
+    for i, run in enumerate(task.runs):
+        at = f"{place}runs[{i}]."
+        _check_range(run.duration_ms, -_MOST, _MOST, file, f"{at}duration_ms")
+        if usage := run.session_digest.usage:
+            _check_range(usage.input_tokens, -_MOST, _MOST, file, f"{at}session_digest.usage.input_tokens")
+            _check_range(usage.output_tokens, -_MOST, _MOST, file, f"{at}session_digest.usage.output_tokens")
+        for name, verdict in (run.validations or {}).items():
+            _check_range(verdict.score, 0, 1, file, f"{at}validations.{name}.score")
+
+
+def _check_range(value: float, least: int, most: int, file: str, place: str) -> None:
+    if not least - TOLERANCE <= value <= most + TOLERANCE:
+        _refuse(file, f"is {value:g}, but must be from {least} to {most}", place)
 
 
 def _check_ids(ids: Sequence[str], file: str, place: str) -> None:

@@ -131,7 +131,11 @@ def gates(head: SuiteResult) -> Iterator[Gate]:
         if name == _ALWAYS or metric.details.get("gate") is True:
             bound = f"{decimal(metric.value)}, at least {decimal(metric.threshold)} is required"
             yield Gate(name=name, passed=metric.passed, found=bound)
-    yield from (Gate(name=name, passed=False, found=NO_DATA) for name in head.metadata.get(_WITHOUT_DATA, ()))
+    names = head.metadata.get(_WITHOUT_DATA, ())
+    for name in (
+        names if isinstance(names, list | tuple) else [names]
+    ):  # of another program it may be anything
+        yield Gate(name=str(name), passed=False, found=NO_DATA)
     without = head.baseline_outcome
     if without is not None and (why := uncompared(head, without)):
         yield Gate(name="baseline", passed=False, found=f"not compared: {why}")

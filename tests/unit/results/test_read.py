@@ -11,7 +11,7 @@ from tests.unit.report.factory import outcome, run, task
 
 from waza.errors import SuiteError
 from waza.problem import Problem
-from waza.results.read import load
+from waza.results.read import load, open_results
 from waza.results.write import encode
 
 # What another program may write: null for lists and maps, floats for ints, half of the fields.
@@ -257,3 +257,44 @@ def test_nesting_in_free_values_is_refused_or_read_but_never_breaks(tmp_path: Pa
             load(file(tmp_path, content))
         except SuiteError as error:
             assert "too deeply" in str(error)  # noqa: PT017  # either is right, by the version of Python
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("summary.success_rate", 1.5),
+        ("config.runs_per_test", 10**10),
+        ("tasks[0].missing_trials", 10**12),
+        ("tasks[0].missing_trials", -1),
+        ("tasks[0].runs[0].duration_ms", 10**300),
+        ("tasks[0].runs[0].session_digest.usage.input_tokens", 10**300),
+        ("tasks[0].runs[0].validations.t.score", 1e308),
+        ("tasks[0].runs[0].validations.t.score", -0.5),
+    ],
+)
+def test_figures_out_of_range_are_refused_by_both_readers(tmp_path: Path, place: str, value: float) -> None:
+    run = {"status": "passed", "session_digest": {"usage": {}}, "validations": {"t": {"score": 1}}}
+    content: Any = {
+        "summary": {},
+        "config": {},
+        "tasks": [{"test_id": "a", "status": "passed", "runs": [run]}],
+    }
+    *above, last = place.replace("[0]", ".0").split(".")
+    found = content
+    for key in above:
+        found = found[int(key) if isinstance(found, list) else key]
+    found[last] = value
+    path = file(tmp_path, content)
+    problem = refusal(path)
+    assert problem.path == place
+    assert "must be from" in problem.message
+    with pytest.raises(SuiteError) as caught:
+        list(open_results(path)[0].tasks())
+    assert caught.value.problems == (problem,)
+
+
+@pytest.mark.parametrize("read", [load, open_results])
+def test_a_number_with_thousands_of_digits_is_refused(tmp_path: Path, read: Any) -> None:
+    content = b'{"summary": {"duration_ms": ' + b"9" * 5_000 + b'}, "tasks": []}'
+    with pytest.raises(SuiteError, match=r"out of range|too large"):
+        read(file(tmp_path, content))

@@ -44,6 +44,11 @@ def test_each_reason_is_reported() -> None:
     )
 
 
+@pytest.mark.parametrize("found", [5, "trigger_recall", {"a": 1}, [None]])
+def test_gates_without_data_that_another_program_writes_do_not_pass(found: object) -> None:
+    assert not judge(suite([GOOD], metadata={"gates_without_data": found})).passed
+
+
 @pytest.mark.parametrize("status", ["cancelled", "limit", "stopped", "something new"])
 def test_a_run_that_did_not_come_to_its_end_has_not_passed(status: str) -> None:
     assert not judge(suite([GOOD], metadata={"run_status": status})).passed
