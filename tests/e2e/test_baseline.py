@@ -385,7 +385,7 @@ def test_errors_of_either_arm_are_no_measurement(tmp_path: Path) -> None:
     )
     assert result["metadata"]["verdict"] == {"passed": False, "reasons": [why]}
     assert "skill_impact" not in result["tasks"][0]
-    assert "Not compared: " in ended.out
+    assert "Not compared: not every task has a verdict in both passes: " in " ".join(ended.out.split())
     assert "a, without skills: error: " in ended.out
     assert not [word for word in ("Delta", "Verdict:", " pp") if word in ended.out.split("SKILL IMPACT")[1]]
 

@@ -41,6 +41,13 @@ def bisect(root: Path, one: object, other: object, *args: str) -> tuple[int, dic
     return ended.code, found
 
 
+def test_a_directory_is_no_snapshot(tmp_path: Path) -> None:
+    (tmp_path / "evidence").mkdir()
+    ended = waza("replay", "evidence", cwd=tmp_path)
+    assert ended.code == 2
+    assert "evidence: is a directory; name a file in it" in ended.err
+
+
 def test_a_consistent_record_passes(tmp_path: Path) -> None:
     ended = replay(tmp_path, snapshot([{}, {}]), "--json")
     assert ended.code == 0

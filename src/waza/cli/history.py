@@ -94,7 +94,7 @@ def command(
     if not found:
         suites = sorted({entry.suite for entry in known if entry.suite})
         raise UsageError(
-            f"no run of the project in {project} is like that; there are runs of: {', '.join(suites)}"
+            f"no run of the project in {project} matches; there are runs of: {', '.join(suites)}"
             if suites
             else f"there is no run of the project in {project}; start one with `waza run`"
         )

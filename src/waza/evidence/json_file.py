@@ -26,6 +26,8 @@ def read_json(path: Path) -> tuple[bytes, dict[str, Any]]:
     characters), or is nested too deeply.
     """
     file = display_path(path)
+    if path.is_dir():
+        refuse(file, "is a directory", hint="name a file in it", code="unreadable-file")
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -141,9 +141,10 @@ def _reasons(row: TaskRow, limit: int) -> Iterator[str]:
                 feedback = indented(shorten_middle(check.feedback, limit), "      ")
                 yield f"  {BULLET} {check.label} {decimal(check.score)}: {feedback}{note}"
                 yield from (f"      {name}: {value}" for name, value in check.details)
-    output = next((trial.output for trial in row.bad_trials if trial.output), "")
-    if output:
-        yield f"    output: {output}"
+    shown = next((trial for trial in row.bad_trials if trial.output), None)
+    if shown:
+        final = "final " if any(check.after_turn for check in shown.misses) else ""
+        yield f"    {final}output: {shown.output}"
 
 
 def _trigger(view: RunView) -> Iterator[str]:

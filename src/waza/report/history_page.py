@@ -46,7 +46,7 @@ def _runs(series: Series) -> Iterator[Part]:
         yield f"{pluralize(hidden, 'older run')} not shown"
     charged = any("ai_credits" in run.figures for run in series.runs)
     cost: MetricName = "ai_credits" if charged else "tokens"
-    titles = ("run", "", "passed", "pass rate", "score", _NAMES[cost], "duration")
+    titles = ("run", "", "passed", "of graded", "score", _NAMES[cost], "duration")
     yield Table(titles, [_line(run, cost) for run in series.runs[-SHOWN:]])
 
 

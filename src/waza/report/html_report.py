@@ -25,6 +25,7 @@ from waza.report.html_page import (
     make_tools,
     make_wide_table,
 )
+from waza.report.impact import UNCOMPARED
 from waza.report.reporter import Reporter
 from waza.report.rows import OUTPUT, BadTrial, CheckRow, TaskRow
 from waza.report.section import Table
@@ -328,7 +329,7 @@ def _impact(view: RunView) -> Iterator[str]:
     if found is None:
         return
     if found.uncompared:
-        yield element("p", escape_text(f"Not compared: {found.uncompared}"), class_="problem fail")
+        yield element("p", escape_text(f"{UNCOMPARED}: {found.uncompared}"), class_="problem fail")
         yield from _list(found.misses)
         return
     yield from _pairs([*found.overall, ("Verdict", found.conclusion), ("Scores", found.scores)])

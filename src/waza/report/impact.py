@@ -15,6 +15,7 @@ from waza.results.comparison.conclude import Measured, describe_scores
 from waza.results.comparison.measured import MeasuredTask
 from waza.results.verdict import uncompared
 
+UNCOMPARED = "Not compared: not every task has a verdict in both passes"
 _LEAST = 1e-9  # a smaller difference is noise of floating point
 
 
@@ -37,7 +38,7 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> list[str]:
         """The whole as lines of text."""
         if self.uncompared:
-            return [f"Not compared: {self.uncompared}", *self.misses]
+            return [f"{UNCOMPARED}: {self.uncompared}", *self.misses]
         tasks = [line for row in self.tasks for line in row.lines]
         return [*facts(self.overall), "", *tasks, "", f"Verdict: {self.conclusion}", f"Scores: {self.scores}"]
 

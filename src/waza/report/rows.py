@@ -50,9 +50,9 @@ class CheckRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def details(self) -> list[tuple[str, str]]:
-        """What the grader found besides its feedback, as names and values."""
+        """What the grader found besides its feedback, as names and values; not what the feedback says already."""
         pairs = (("expected", self.expected), ("found", self.found), ("where", self.where))
-        return [(name, value) for name, value in pairs if value]
+        return [(name, value) for name, value in pairs if value and value != self.feedback]
 
 
 class BadTrial(msgspec.Struct, frozen=True, kw_only=True):

@@ -138,7 +138,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         found = self.head.summary.statistics
         if found is None:
             return []
-        pairs = [("Score CI95", interval(found.bootstrap_ci))]
+        pairs = [("Score CI95", interval(found.bootstrap_ci) + self._interval_about)]
         if found.success_rate_ci:
             pairs.append(("Success rate CI95", interval(found.success_rate_ci)))
         for name, values in (("Any of k passes", found.pass_at_k), ("All of k pass", found.pass_hat_k)):
@@ -146,6 +146,15 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
             if steps:
                 pairs.append((name, ", ".join(f"{decimal(values[k - 1])} (k={k})" for k in steps)))
         return pairs
+
+    @property
+    def _interval_about(self) -> str:
+        """What the interval of the score is about, where tasks without a trial count as 0 in the aggregate only."""
+        summary, ran = self.head.summary, sum(row.stats is not None for row in self.tasks)
+        about = decimal(summary.statistics.bootstrap_ci.mean) if summary.statistics else ""
+        if ran == summary.total_tests or about == decimal(summary.aggregate_score):
+            return ""
+        return f" about {about}, the mean of {pluralize(ran, 'task')} with trials"
 
     @property
     def groups(self) -> list[str]:
