@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -415,6 +416,19 @@ def test_flaky_golden_tasks_are_warned_of(tmp_path: Path):
     found = decided(tmp_path, "--max-regression-pct", "100")
     assert found["exit_code"] == 0
     assert found["warnings"][0].startswith("golden tasks are flaky: a run of the same agent would fail")
+
+
+def test_what_golden_tasks_trip_is_not_said_of_the_limit(tmp_path: Path):
+    for name in "ab":
+        flaky(tmp_path, name, "pf", count=4, head="golden: true\n")
+    found = decided(tmp_path)
+    # A task passes with both of its passed trials, 1 in 6, and so all four golden ones almost never do.
+    assert found["false_alarm_probability"] > 0.95
+    said = re.search(
+        r"would fail this gate in (\S+)% of cases, and exceed the limit in (\S+)%;", found["warnings"][0]
+    )
+    assert said is not None
+    assert float(said[2]) < 50 < float(said[1])
 
 
 def test_runs_that_were_not_measured_alike_are_pointed_out(tmp_path: Path):

@@ -317,6 +317,9 @@ def _noise(alarm: FalseAlarm | None, rules: GateRules, policy: GatePolicy | None
     often = f"a run of the same agent would fail this gate in {percent(alarm.probability, 0)} of cases"
     if alarm.quiet_limit_pct > rules.max_regression_pct + TOLERANCE:
         limit = f"the limit of {rules.max_regression_pct:g} points lies within the noise"
+        if alarm.exceeded < alarm.probability:
+            exceeded = percent(alarm.exceeded, 0)
+            often = f"{often}, and exceed the limit in {exceeded}; the other cases come of golden tasks or the policy"
         yield f"{limit}: {often}; --max-regression-pct {_up(alarm.quiet_limit_pct)} would be outside, or run more trials"
     else:
         what = "limits of the policy lie within the noise" if policy else "golden tasks are flaky"

@@ -273,6 +273,8 @@ class FalseAlarm(msgspec.Struct, frozen=True, kw_only=True):
 
     probability: float
     """How often it fails the second one."""
+    exceeded: float
+    """How often the limit of a regression alone does."""
     deals: int
     """In how many pairs that was looked at."""
     quiet_limit_pct: float
@@ -298,7 +300,12 @@ def false_alarm(
         hits += dealt.fall > max_regression_pct + TOLERANCE or (golden and not dealt.golden_pass) or broken
     falls.sort()
     quiet = falls[min(len(falls) - 1, int((1 - ACCEPTED) * len(falls)))]
-    return FalseAlarm(probability=hits / len(falls), deals=len(falls), quiet_limit_pct=round(quiet, 6))
+    return FalseAlarm(
+        probability=hits / len(falls),
+        exceeded=sum(fall > max_regression_pct + TOLERANCE for fall in falls) / len(falls),
+        deals=len(falls),
+        quiet_limit_pct=round(quiet, 6),
+    )
 
 
 def _deal(pools: Sequence[Pool], breaks: Callable[[Arm, Arm], bool] | None) -> Iterator[tuple[Dealt, bool]]:
