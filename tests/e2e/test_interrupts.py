@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.support.live import Project, lasting, nap, stubborn, survivors, until
+from tests.support.live import Project, lasting, nap, stubborn, survivors, until, without_doubts
 from tests.support.program import LIMIT, command, environment, mock_suite, newest_results, strict_json
 
 SIGINT, SIGTERM = signal.SIGINT, signal.SIGTERM
@@ -78,7 +78,7 @@ def test_interrupted_at_a_third_and_resumed(project: Project, number: signal.Sig
     assert sorted(project.finished()) == [(f"t{n:03d}", k) for n in range(100) for k in (1, 2, 3)]
     assert project.finished()[: len(finished)] == finished
     assert project.run(*asked, env=env_of(project)).code == 0
-    assert lasting(resumed) == lasting(newest_results(project.home))
+    assert without_doubts(lasting(resumed)) == lasting(newest_results(project.home))
 
 
 @pytest.mark.parametrize("numbers", [(SIGINT, SIGINT), (SIGTERM, SIGINT)], ids=str)

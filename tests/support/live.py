@@ -151,3 +151,11 @@ def lasting(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: lasting(item) for key, item in value.items() if key not in _PASSING}
     return [lasting(item) for item in value] if isinstance(value, list) else value
+
+
+def without_doubts(result: dict[str, Any]) -> dict[str, Any]:
+    """Results of a resumed run without the warnings that only such a run has: what may have changed meanwhile."""
+    warnings = result["metadata"].get("warnings", [])
+    kept = [one for one in warnings if "still as it was cannot be known" not in one]
+    metadata = {key: one for key, one in result["metadata"].items() if key != "warnings"}
+    return {**result, "metadata": {**metadata, **({"warnings": kept} if kept else {})}}

@@ -15,8 +15,8 @@ Examples:
   waza show results.json --failed      all causes, in a results file
   waza show --json --failed            for programs
 
-\b
 RUN is a results file, the id of a run or an invocation, or a directory of a run, of results files or of a project.
+
 Exit codes: 0 it was shown, 2 there is no such run, task or trial, or a file cannot be read.
 """
 
