@@ -201,6 +201,11 @@ def test_a_significant_loss_fails_where_it_is_asked_for(eight: Path):
     assert compare(eight, "tuesday", "monday", "--fail-if-worse", "--alpha", "0.005").code == 0
     few = compare(eight, "tuesday/all_clear.json", "monday/all_clear.json", "--fail-if-worse")
     assert few.code == 0
+    assert (
+        "warning: --fail-if-worse cannot fail for monday/all_clear.json, even if all of it were worse"
+        in few.err
+    )
+    assert "cannot fail" not in worse.err
     none = compare(eight, "tuesday/all_clear.json", "monday/all_other.json", "--fail-if-worse")
     assert none.code == 0  # of one suite each, tasks go by their ids
 

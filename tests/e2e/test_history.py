@@ -243,6 +243,11 @@ def test_a_damaged_or_older_index_is_made_again(project: Path, one_run: Path):
     database.close()
     assert history(project, "--json").out == expected
     with sqlite3.connect(index) as database:
+        database.execute("DROP TABLE runs")
+        database.execute("CREATE TABLE runs (name TEXT)")
+    database.close()
+    assert history(project, "--json").out == expected  # of the same version, with another table
+    with sqlite3.connect(index) as database:
         database.execute("UPDATE runs SET entry = X'00'")
     database.close()
     ended = history(project, "--json")

@@ -72,6 +72,11 @@ def command(
         raise UsageError(
             f"--fail-if-worse: {unknown[0].b} and {unknown[0].a} have no measured task in common"
         )
+    for one in found.all_comparisons:
+        if not one.can_be_significant(alpha, of=len(found.all_comparisons)):
+            print_notice(
+                f"warning: --fail-if-worse cannot fail for {one.b}, even if all of it were worse: {one.sentence}"
+            )
     worse = [one for one in found.all_comparisons if one.is_worse(alpha)]
     for one in worse:
         print_notice(f"{one.b} is worse than {one.a}: {one.sentence}")

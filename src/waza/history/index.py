@@ -89,7 +89,8 @@ def _known(database: sqlite3.Connection) -> dict[str, Indexed]:
             "results_size INTEGER, results_time INTEGER, entry BLOB NOT NULL)"
         )
     known: dict[str, Indexed] = {}
-    for name, *stamp, data in database.execute("SELECT * FROM runs"):
+    columns = "name, journal_size, journal_time, results_size, results_time, entry"
+    for name, *stamp, data in database.execute(f"SELECT {columns} FROM runs"):  # noqa: S608  constants
         with contextlib.suppress(msgspec.MsgspecError, TypeError):  # made again, as what is not there
             known[name] = (stamp[0], stamp[1], stamp[2], stamp[3]), msgspec.json.decode(data, type=RunEntry)
     return known

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from waza.results.comparison.paired import Bounds
+from waza.results.comparison.sign_flip import least_p_value
 from waza.results.comparison.variance import Variance
 
 ALPHA = 0.05
@@ -67,6 +68,10 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     def is_significant(self, alpha: float = ALPHA) -> bool:
         """Return whether chance gives such a difference no more often than `alpha` says."""
         return self.p_adjusted is not None and self.p_adjusted <= alpha
+
+    def can_be_significant(self, alpha: float = ALPHA, *, of: int = 1) -> bool:
+        """Return whether any difference of so few tasks is significant, being one `of` several comparisons."""
+        return of * least_p_value(self.clusters) <= alpha
 
 
 class Comparison(MetricComparison, frozen=True, kw_only=True):
