@@ -318,3 +318,28 @@ def test_the_other_names_do_the_same(better: Path, tmp_path: Path):
     assert waza("compare-plan", *suites, "-o", "plan.json", cwd=tmp_path).code == 0
     assert waza("compare-collect", "plan.json", "-o", "ex", cwd=tmp_path).code == 0
     assert experiment(tmp_path, "decide", "ex").code == 0
+
+
+def test_a_gate_can_decide_by_an_experiment(copy: Path):
+    ended = waza("gate", "--release-policy", "ex", cwd=copy)
+    assert (ended.code, ended.out) == (0, experiment(copy, "decide", "ex").out)
+    told = strict_json(waza("gate", "--release-policy", "ex", "-f", "json", cwd=copy).out)
+    assert told["outcome"] == "pass"
+    for more in (["--baseline", "a.json"], ["--policy", "p.yaml"], ["--max-regression-pct", "0"]):
+        mixed = waza("gate", "--release-policy", "ex", *more, cwd=copy)
+        assert (mixed.code, mixed.out) == (3, "")
+        assert f"--release-policy cannot be combined with {more[0]}" in mixed.err
+    assert waza("gate", "--release-policy", "ex", "-f", "markdown", cwd=copy).code == 3
+    (copy / "ex" / "collection.ndjson").write_bytes(b"")
+    changed = waza("gate", "--release-policy", "ex", cwd=copy)
+    assert (changed.code, changed.out) == (3, "")
+    assert "collection.ndjson" in changed.err
+
+
+def test_a_gate_fails_where_an_experiment_does_not_pass(tmp_path: Path):
+    suite(tmp_path, "old", "one two")
+    suite(tmp_path, "new", "one")
+    assert plan(tmp_path).code == 0
+    assert experiment(tmp_path, "collect", "plan.json", "-o", "ex").code == 0
+    assert experiment(tmp_path, "decide", "ex").code in (1, 3)
+    assert waza("gate", "--release-policy", "ex", cwd=tmp_path).code == 1

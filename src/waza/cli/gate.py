@@ -65,11 +65,10 @@ def _option(param: click.Parameter | None) -> str:
 @click.command(epilog="Example: waza gate --baseline main.json --current pr.json --max-regression-pct 2")
 @click.option(
     "--baseline",
-    required=True,
     metavar="A.JSON",
     help="Results to compare with: a file, or a run by its id or directory.",
 )
-@click.option("--current", required=True, metavar="B.JSON", help="Results that are to pass.")
+@click.option("--current", metavar="B.JSON", help="Results that are to pass.")
 @click.option(
     "--max-regression-pct",
     type=Points(),
@@ -109,12 +108,33 @@ def _option(param: click.Parameter | None) -> str:
     show_default=True,
     help="Form of the output.",
 )
-def command(baseline: str, current: str, policy: str | None, form: str, **rules: Any) -> int:
+@click.option(
+    "--release-policy",
+    metavar="DIR",
+    help="Decide by an experiment instead, by its directory: 0 if `waza experiment decide` passes, else 1.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    baseline: str | None,
+    current: str | None,
+    policy: str | None,
+    form: str,
+    release_policy: str | None,
+    **rules: Any,
+) -> int:
     """Decide whether a run may ship, by its results and those of an earlier run.
 
     Exit codes: 0 it may; 1 its pass rate fell too far, or another rule is broken; 2 a golden task did not pass;
     3 files or values of options cannot be used.
     """
+    if release_policy is not None:
+        _refuse_other_options(context, form)
+        return _decide_by_experiment(Path(release_policy), form)
+    if baseline is None or current is None:
+        missing = "--baseline" if baseline is None else "--current"
+        raise click.MissingParameter(param_hint=f"'{missing}'", param_type="option", ctx=context)
     from waza.cli.streams import print_json, print_line, print_notice
     from waza.report.gate import box_lines, markdown_document, verdict_line
     from waza.results.gate import GateRules, decide
@@ -137,6 +157,41 @@ def command(baseline: str, current: str, policy: str | None, form: str, **rules:
     if not report.passed:
         print_notice(verdict_line(report))
     return report.exit_code
+
+
+def _refuse_other_options(context: click.Context, form: str) -> None:
+    """Raise GateError for options that have no effect beside --release-policy."""
+    from click.core import ParameterSource
+
+    given = [
+        _option(param)
+        for param in context.command.params
+        if param.name not in ("release_policy", "form")
+        and param.name is not None
+        and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise GateError(f"--release-policy cannot be combined with {', '.join(given)}; keep one")
+    if form not in ("human", "json"):
+        raise GateError(f"--release-policy has the forms human and json, not {form}")
+
+
+def _decide_by_experiment(directory: Path, form: str) -> int:
+    """Print the decision of an experiment and return 0 if it passes, else 1. Raises GateError: it is not admitted."""
+    from waza.cli.experiment_report import print_decision
+    from waza.cli.streams import make_output_draw, print_json
+    from waza.errors import SuiteError
+    from waza.experiment.decide import decide
+
+    try:
+        decision = decide(directory)
+    except SuiteError as error:
+        raise GateError(str(error)) from None
+    if form == "json":
+        print_json(decision)
+    else:
+        print_decision(decision, make_output_draw())
+    return 0 if decision.exit_code == 0 else 1
 
 
 def _read(file: str) -> SuiteResult:
