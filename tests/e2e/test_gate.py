@@ -462,6 +462,11 @@ def test_runs_that_were_not_measured_alike_are_pointed_out(tmp_path: Path):
     assert warnings(tasks=tasks(runs=[{**trial, "validations": {}}])) == [
         "current: 2 tasks without graders that the baseline has: t0 (says), t1 (says)"
     ]
+    broken = [{**trial, "status": "error", "validations": {}}]
+    assert not any(
+        "graders" in line
+        for line in warnings(tasks=[*tasks()[:1], {**tasks()[1], "status": "error", "runs": broken}])
+    )
     assert warnings(tasks=tasks(cached=True)) == [
         "current: 2 tasks from the cache, so measured before this run: t0, t1"
     ]

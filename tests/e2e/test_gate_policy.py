@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
@@ -62,7 +64,6 @@ def decided(root: Path, limit: str, more: str = "") -> tuple[int, dict[str, Any]
         ("{metric: tokens, max_rise: 0.4}", 1, 100, 150),
         ("{metric: tokens, max_rise: 0.5}", 0, 100, 150),
         ("{metric: tokens, max: 149}", 1, 100, 150),
-        ("{metric: flakiness, max: 0}", 0, 0, 0),
         ("{metric: errors, max: 0}", 0, 0, 0),
         ("{metric: says, min: 0.7}", 1, 2 / 3, 2 / 3),
         ("{metric: says, max_drop: 0.1}", 0, 2 / 3, 2 / 3),
@@ -174,3 +175,39 @@ def test_the_false_alarms_of_a_policy_count(tmp_path: Path):
     assert loose["false_alarm_probability"] < 0.05
     tested = gate(tmp_path, "require: significant\nlimits:\n- {metric: score, max_drop: 0}\n", *args)
     assert strict_json(tested.out)["false_alarm_probability"] < 0.1
+
+
+@pytest.mark.parametrize("without_trials", [False, True])
+def test_a_pass_rate_that_broke_is_a_significant_loss(tmp_path: Path, *, without_trials: bool):
+    """Broken trials, and tasks of which a file has no trials, count in the test as they do in the pass rate."""
+    runs(tmp_path, "a", {f"t{i}": ("x", "p", 1) for i in range(8)})
+    found = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    for name, status, bad in (
+        ("a", "passed", []),
+        ("b", "failed" if without_trials else "error", found["tasks"][1:]),
+    ):
+        for task in bad:
+            task["status"] = status
+        for trial in (trial for task in bad for trial in task["runs"]):
+            trial["status"] = status
+        for task in found["tasks"] if without_trials else ():
+            task["runs"] = []
+        found["eval_id"] = name
+        found["summary"]["success_rate"] = 1 - len(bad) / 8
+        (tmp_path / f"{name}.json").write_text(json.dumps(found), encoding="utf-8")
+    args = ("--max-regression-pct", "100", "-f", "json")
+    ended = gate(tmp_path, "require: significant\nlimits:\n- {metric: pass_rate, max_drop: 0.1}\n", *args)
+    assert (ended.code, strict_json(ended.out)["policy"][0]["significant"]) == (1, True)
+
+
+def test_one_trial_of_a_task_shows_no_flakiness(pair: Path):
+    code, found = decided(pair, "{metric: flakiness, max: 0}")
+    assert (code, found["current"]) == (1, None)
+    assert found["why"] == "current has no data of flakiness; a task shows it with at least two trials"
+
+
+@pytest.mark.parametrize(("ends", "code"), [("pp", 0), ("pf", 1)])
+def test_two_trials_of_a_task_show_flakiness(tmp_path: Path, ends: str, code: int):
+    for name in ("a", "b"):
+        runs(tmp_path, name, {"t": ("x", ends, 1)}, trials=2)
+    assert decided(tmp_path, "{metric: flakiness, max: 0}") == (code, ANY)

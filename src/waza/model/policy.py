@@ -16,7 +16,8 @@ class Limit(Keys, frozen=True, kw_only=True):
 
     strict_keys: ClassVar[bool] = True
     metric: NonBlank
-    """`pass_rate`, `score`, `flakiness`, `errors`, `cost`, `tokens`, `latency`, or the name of a metric of the suite."""
+    """`pass_rate`, `score`, `flakiness`, `errors`, `cost`, `tokens`, `latency`, or the name of a metric of the suite.
+    `flakiness` is of tasks with at least two trials."""
     group: str = ""
     """Only tasks of this group (`config.group_by`)."""
     tag: str = ""

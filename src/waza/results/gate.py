@@ -299,15 +299,19 @@ def _unequal_tasks(before: Mapping[str, TaskResult], after: Mapping[str, TaskRes
     names = [
         f"{task_id} ({', '.join(sorted(lost))})"
         for task_id in both
-        if (lost := _graders(before[task_id]) - _graders(after[task_id]))
+        if _is_graded(after[task_id]) and (lost := _graders(before[task_id]) - _graders(after[task_id]))
     ]
     if names:
         yield f"current: {_tasks(names)} without graders that the baseline has: {_list(names)}"
 
 
+def _is_graded(task: TaskResult) -> bool:
+    return task.status in ("passed", "failed")  # else another line says why it has no verdict
+
+
 def _graders(task: TaskResult) -> set[str]:
-    """Return the names of the graders that reached a verdict on a task; of a trial that broke, none may have."""
-    return {name for trial in task.runs if trial.status != "error" for name in trial.validations or ()}
+    """Return the names of the graders of a task."""
+    return {name for trial in task.runs for name in trial.validations or ()}
 
 
 def _noise(alarm: FalseAlarm | None, rules: GateRules, policy: GatePolicy | None) -> Iterator[str]:

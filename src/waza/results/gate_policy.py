@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,10 +12,10 @@ from waza.kit.decode import Decoder, Document, KeyPath
 from waza.kit.share import TOLERANCE
 from waza.kit.stats import mean
 from waza.model.policy import GatePolicy, Limit
-from waza.model.result import SuiteResult, number
+from waza.model.result import SuiteResult, TaskResult, number
 from waza.problem import Problem
 from waza.results.comparison.conclude import Measured, compare_measured
-from waza.results.comparison.measured import measure
+from waza.results.comparison.measured import MeasuredTask, MeasuredTrial, measure, measure_task
 from waza.results.comparison.paired import mean_interval
 from waza.results.noise import Arm, ArmTask
 from waza.suite.read import at, read_document
@@ -213,6 +213,8 @@ def _no_data(limit: Limit, before: float | None, after: float | None) -> str:
         if limit.metric in BUILT_IN
         else f"; a policy knows {', '.join(BUILT_IN)} and the metrics of the suite"
     )
+    if limit.metric == "flakiness":
+        known = "; a task shows it with at least two trials"
     if after is None:
         return f"current has no data of {limit.metric}{known}"
     return "" if before is not None else f"the baseline has no data of {limit.metric}{known}"
@@ -265,8 +267,8 @@ def figure(arm: Arm, metric: str, key: str) -> float | None:
         return sum(task.passed for task in tasks) / len(tasks)
     if metric == "errors":
         return sum(task.status == "error" for task in tasks) / len(tasks)
-    with_trials = [task for task in tasks if task.trials]
-    return sum(task.flaky for task in with_trials) / len(with_trials) if with_trials else None
+    repeated = [task for task in tasks if len(task.trials) > 1]  # one trial cannot show it
+    return sum(task.flaky for task in repeated) / len(repeated) if repeated else None
 
 
 def _is_significant(
@@ -274,8 +276,9 @@ def _is_significant(
 ) -> bool:
     """Return whether the sign-flip test finds a loss: of the mean over trials of each chosen task."""
     chosen = [{task.id for task in _chosen(arm, limit)} for arm in arms]
+    measured = _passes if limit.metric == "pass_rate" else measure
     a, b = (
-        Measured(name, [task for task in measure(result.tasks) if task.id in ids])
+        Measured(name, [task for task in measured(result.tasks) if task.id in ids])
         for name, result, ids in zip(("baseline", "current"), (baseline, current), chosen, strict=True)
     )
     (found,) = compare_measured([(a, b)], alpha)
@@ -288,12 +291,28 @@ def _is_significant(
     return one is not None and one.p_value is not None and one.p_value <= alpha
 
 
+def _passes(tasks: Sequence[TaskResult]) -> list[MeasuredTask]:
+    """Return which trials of tasks passed; broken ones did not, and a task without trials counts as one trial."""
+    found = []
+    for task in tasks:
+        statuses = [run.status for run in task.runs] or [task.status]
+        trials = [
+            MeasuredTrial({"pass_rate": float(one == "passed")}) for one in statuses if one != "skipped"
+        ]
+        found.append(msgspec.structs.replace(measure_task(task), trials=tuple(trials)))
+    return found
+
+
 def _is_far(limit: Limit, alpha: float, before: Arm, after: Arm) -> bool:
-    first, key = {task.id: task for task in before}, (_key(limit.metric, after) or "pass_rate")
+    first, key = {task.id: task for task in before}, _key(limit.metric, after)
+
+    def values(task: ArmTask) -> list[float]:
+        return task.values(key) if key else [float(trial.status == "passed") for trial in task.trials]
+
     differences = [
         [mean(new) - mean(old)]
         for task in _chosen(after, limit)
-        if (old := first[task.id].values(key)) and (new := task.values(key))
+        if (old := values(first[task.id])) and (new := values(task))
     ]
     found = mean_interval(differences, 1 - alpha) if differences else None
     return found is not None and (found.lower > 0 or found.upper < 0)
