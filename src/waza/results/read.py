@@ -160,6 +160,7 @@ def _parse(path: Path, file: str, kind: Any) -> Any:
     except UnicodeDecodeError as error:
         _refuse_at(file, data[: error.start], "is not UTF-8 text")
     except msgspec.ValidationError as error:
+        _refuse_place(text, file)  # of a number that is no double; the decoder tells no place
         _refuse_value(file, str(error))
     except msgspec.DecodeError as error:
         why = _BYTE.sub("", str(error)).removeprefix("JSON is malformed: ")
@@ -181,6 +182,7 @@ def _check_keys(text: str, file: str) -> None:
 
     def whole(digits: str) -> int:
         if len(digits) > _DIGITS + 1 or abs(number := int(digits)) > _LARGEST:
+            _refuse_place(text, file)
             _refuse(file, f"holds a number that is too large: {digits[:20]}...")
         return number
 
@@ -190,6 +192,11 @@ def _check_keys(text: str, file: str) -> None:
         pass
     else:
         return
+    _refuse_place(text, file)
+
+
+def _refuse_place(text: str, file: str) -> None:
+    """Refuse a text that a slower reader, which knows lines and columns, finds at fault."""
     try:
         json_nodes.load(text.encode())
     except json_nodes.JsonError as error:
