@@ -27,6 +27,9 @@ def suite(root: Path, name: str, *outputs: str, tasks: int = TASKS, more: str = 
     )
 
 
+SEQUENTIAL = ("--rule", "sequential", "--alpha", "0.4", "--tolerated-loss", "0.9")
+
+
 def experiment(root: Path, *args: str) -> Ended:
     return waza("experiment", *args, cwd=root)
 
@@ -90,6 +93,7 @@ def test_tasks_are_paired_and_enough_to_decide(tmp_path: Path):
     assert "only one arm has these: t4" in plan(tmp_path).err
     (tmp_path / "new" / "tasks" / "t4.yaml").unlink()
     assert "4 units (each a task) cannot decide at alpha 0.05" in plan(tmp_path).err
+    assert "the fixed rule cannot test a tolerated loss" in plan(tmp_path, "--tolerated-loss", "0.1").err
     assert plan(tmp_path, "--alpha", "0.1").code == 0
 
 
@@ -249,7 +253,7 @@ def test_a_better_candidate_passes(better: Path):
     [
         (("one two",), ("one",), (), 1),
         (("one", "one two"), ("one two", "one"), (), 3),
-        (("one two",), ("one two",), ("--tolerated-loss", "0.1"), 0),
+        (("one two",), ("one two",), SEQUENTIAL, 0),
     ],
 )
 def test_other_candidates_fail_or_stay_open(

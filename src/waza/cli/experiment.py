@@ -73,7 +73,7 @@ def command() -> None:
     type=_LOSS,
     default=0.0,
     metavar="X",
-    help="Loss of score that still passes [default: 0].",
+    help="Loss of score that still passes, with --rule sequential [default: 0].",
 )
 @click.option(
     "--golden-must-pass/--no-golden-must-pass",

@@ -117,6 +117,10 @@ def check_plan(plan: ExperimentPlan) -> None:
         raise UsageError(
             "the candidate is offered no skill, so it does not differ from a baseline without skills"
         )
+    if plan.rule.kind == "fixed" and plan.rule.tolerated_loss:
+        raise UsageError(
+            "the fixed rule cannot test a tolerated loss: rare large losses would pass far too often; use --rule sequential"
+        )
     if not can_decide(plan.rule, len(plan.blocks)):
         what = "group or task" if any(len(block.tasks) > 1 for block in plan.blocks) else "task"
         raise UsageError(

@@ -2,7 +2,8 @@
 
 A unit is a task, or a group of tasks that change together; its effect is the mean difference of the score, candidate
 minus baseline, plus the loss that the plan tolerates. Pass: the effect is above 0. Fail: it is below. A rule says
-either in error with the probability alpha at most; else the outcome is inconclusive.
+either in error with the probability alpha at most, under the conditions that it states; else the outcome is
+inconclusive.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     alpha: float
     """The chance of passing a candidate that is worse than tolerated, and of failing one that is not."""
     tolerated_loss: float = 0.0
-    """A loss of score that still passes, from 0 to 1."""
+    """A loss of score that still passes, from 0 to 1; only of `sequential` rules."""
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +53,11 @@ def can_decide(rule: Rule, units: int) -> bool:
 
 
 def _rule_fixed(rule: Rule, units: Sequence[Sequence[float]]) -> Ruling:
-    """Test by sign flips, two-sided at 2 alpha: by symmetry each side errs with the probability alpha at most."""
+    """Test by sign flips, two-sided at 2 alpha: by symmetry each side errs with the probability alpha at most.
+
+    Effects of two arms that are alike are symmetric about 0. With a tolerated loss they are not: of ten tasks, one of
+    which loses everything in one case of ten, most collections have ten small gains. So no plan has both.
+    """
     total = math.fsum(value for unit in units for value in unit)
     p_value = sign_flip(units).p_value if units else 1.0
     decided = p_value <= 2 * rule.alpha
@@ -67,7 +72,8 @@ def _rule_sequential(rule: Rule, units: Sequence[Sequence[float]]) -> Ruling:
     unit divided by its largest size, 1 + tolerated loss. If the effect is not above 0 in truth, no bet gains on the
     average, whatever was seen before: so the wealth ever reaches 1/alpha with the probability alpha at most (Ville's
     inequality; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024), and looking
-    after every unit costs nothing. Against "not below 0" the bets are on -x.
+    after every unit costs nothing. Against "not below 0" the bets are on -x. Units are taken to be drawn from all that
+    the suite is a sample of; of a group of tasks the mean counts once, however many they are.
     """
     largest = 1 + rule.tolerated_loss
     up, down = [0.0] * len(_BETS), [0.0] * len(_BETS)
