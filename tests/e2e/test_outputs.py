@@ -432,7 +432,17 @@ def test_a_task_whose_id_gives_a_secret_away_is_refused(tmp_path: Path):
     mock_suite(tmp_path, {"t": json.dumps(task)})
     ended = waza("run", "eval.yaml", cwd=tmp_path)
     assert ended.code == 2
-    assert "id: holds a value of inputs.environment that looks secret" in ended.err
+    assert "id: looks like a secret or holds one of inputs.environment" in ended.err
     task["id"] = "t-other"
     mock_suite(tmp_path, {"t": json.dumps(task)})
     assert waza("run", "eval.yaml", cwd=tmp_path).code == 0
+
+
+@pytest.mark.parametrize("environment", [{}, {"DB_PASSWORD": "correct9horse"}])
+def test_a_task_whose_tag_gives_a_secret_away_is_refused(tmp_path: Path, environment: dict[str, str]):
+    secret = environment.get("DB_PASSWORD", "AKIA" + "ABCDEFGH12345678")
+    task = {"id": "t", "tags": ["fine", secret], "inputs": {"prompt": "p", "environment": environment}}
+    mock_suite(tmp_path, {"t": json.dumps(task)})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 2
+    assert "tags[1]: looks like a secret or holds one of inputs.environment" in ended.err

@@ -287,15 +287,21 @@ def _find_fixtures(scope: Scope, file: TaskFile) -> Path:
     return chosen
 
 
+_SHORTEST_KEY = 16  # characters; a shorter text has the shape of no key
+
+
 def _check_secrets(scope: Scope, file: TaskFile) -> None:
-    """Refuse ids and names that give a secret away: they are in file names and reports as they are."""
-    if not file.inputs.environment:
+    """Refuse ids, names and tags that give a secret away: they are in file names, results and reports as they are."""
+    names = [(("id",), file.id), (("name",), file.name)] if file.inputs.environment else []
+    tags = [(("tags", i), tag) for i, tag in enumerate(file.tags)]
+    suspects = names + (tags if names else [one for one in tags if len(one[1]) >= _SHORTEST_KEY])
+    if not suspects:
         return  # the rule costs the compilation of patterns
     redactor = Redactor.for_environment(file.inputs.environment)
-    for key, value in (("id", file.id), ("name", file.name)):
+    for path, value in suspects:
         if redactor.text(value or "") != (value or ""):
-            message = "holds a value of inputs.environment that looks secret, and is shown in every report"
-            scope.child(key).error("invalid-value", message, "choose another one")
+            message = "looks like a secret or holds one of inputs.environment, and is shown in every report"
+            scope.child(*path).error("invalid-value", message, "choose another one")
 
 
 def _check_task(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> None:
