@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from waza.kit.share import percent
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.markdown import text
-from waza.report.table import columns, middle, table, wrap
+from waza.report.table import columns, middle, table
 from waza.report.words import FAILED, PASSED, one_line
+from waza.report.wrap import wrap
 from waza.results.gate import GateReport, GoldenFailure
 from waza.results.gate_policy import LimitReport
 
@@ -127,10 +128,10 @@ def _sections(report: GateReport) -> Iterator[list[str]]:
         *_set_lines("Removed tasks", report.removed_tasks, report.on_removed_tasks),
     ]
     if report.policy:
-        yield [line for limit in report.policy for line in wrap(_limit_line(limit), _INSIDE, "    ")]
+        yield [line for limit in report.policy for line in wrap(_limit_line(limit), _INSIDE, "", "    ")]
     findings = [
-        *(line for error in report.errors for line in wrap(f"{FAILED} {error}", _INSIDE, "  ")),
-        *(line for warning in report.warnings for line in wrap(f"! {warning}", _INSIDE, "  ")),
+        *(line for error in report.errors for line in wrap(error, _INSIDE, f"{FAILED} ")),
+        *(line for warning in report.warnings for line in wrap(warning, _INSIDE, "! ")),
     ]
     if findings:
         yield findings

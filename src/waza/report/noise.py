@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from waza.kit.share import percent
 from waza.report.section import Draw, Table, facts
-from waza.report.table import WIDTH, wrap
+from waza.report.table import WIDTH
 from waza.report.words import BULLET, grouped, one_line
+from waza.report.wrap import wrap
 from waza.results.noise_report import NoiseReport
 
 
@@ -27,7 +28,7 @@ def print_noise(report: NoiseReport, draw: Draw) -> None:
     quiet = f"A limit of {report.quiet_limit_pct:.1f} points is exceeded in no more than 5 % of cases."
     draw("FALSE ALARMS", [Table(("Gate", "Trips", "95 % interval"), rows), quiet])
     draw(f"TO SHOW A DIFFERENCE OF {_points(report.difference).upper()} IN SCORE", list(_needs(report)))
-    draw("NOTES", [line for note in report.notes for line in wrap(f"{BULLET} {note}", WIDTH, "  ")])
+    draw("NOTES", [line for note in report.notes for line in wrap(note, WIDTH, f"{BULLET} ")])
 
 
 def _needs(report: NoiseReport) -> Iterator[str | Table]:

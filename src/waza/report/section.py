@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from waza.report.table import WIDTH, table
 from waza.report.words import Write
+from waza.report.wrap import wrap
 
 RULE = 51  # signs of the line above and below a title
 
@@ -44,10 +44,8 @@ def plain_draw(out: Write, width: int = WIDTH) -> Draw:
 
 
 def wrapped(text: str) -> str:
-    """Return a text in lines that fit where nobody knows how wide the terminal is; its words stay whole."""
-    if len(text) <= WIDTH:
-        return text
-    return "\n".join(textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
+    """Return a text in lines that fit where nobody knows how wide the terminal is."""
+    return "\n".join(wrap(text, WIDTH))
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> list[str]:

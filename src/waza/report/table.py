@@ -49,24 +49,6 @@ def middle(text: str, width: int) -> str:
     return f"{head}…{tail}"
 
 
-def wrap(text: str, width: int, indent: str = "") -> Iterator[str]:
-    """Yield a text in lines of at most so many columns, those after the first with an indent; long words are cut."""
-    found = ""
-    for word in escape_unsafe(text.replace("\n", " ")).split(" "):
-        joined = f"{found} {word}" if found.strip() else found + word
-        if columns(joined) <= width:
-            found = joined
-            continue
-        if found.strip():
-            yield found
-        found = indent + word
-        while columns(found) > width:
-            head = found[: next(i for i in range(len(found), 0, -1) if columns(found[:i]) <= width)]
-            yield head
-            found = indent + found[len(head) :]
-    yield found
-
-
 def columns(text: str) -> int:
     """Return how many columns of a terminal the text takes: wide East Asian characters and emoji take two."""
     if text.isascii():

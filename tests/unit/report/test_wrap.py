@@ -1,6 +1,7 @@
 """Lines for narrow screens."""
 
-from waza.report.table import columns
+from waza.report.section import wrapped
+from waza.report.table import WIDTH, columns
 from waza.report.wrap import cut_middle, wrap
 
 
@@ -18,6 +19,7 @@ def test_columns_are_counted_and_not_characters():
         "".join(line[2:] for line in lines).replace(" ", "")
         == "这是一个很长的句子，没有空格。" * 3 + "🙂" * 7
     )
+    assert max(map(columns, wrapped("句子 " * 30).split("\n"))) <= WIDTH
 
 
 def test_escapes_are_made_before_lines_are_measured():
