@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.program import Ended, mock_suite, strict_json, waza
+from tests.support.program import Ended, command, environment, mock_suite, strict_json, waza
 
 KEYS = [
     "baseline_file", "current_file", "baseline_pass_rate", "current_pass_rate", "pass_rate_delta",
@@ -474,3 +475,17 @@ def test_runs_that_were_not_measured_alike_are_pointed_out(tmp_path: Path):
     assert "current: 2 tasks passed, but not by the trials: t0, t1" in warnings(tasks=tasks(runs=failed))
     other = [{**task, "test_id": f"new-{task['test_id']}"} for task in same["tasks"]]
     assert "no task has a verdict in both files: nothing was compared" in warnings(tasks=other)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("form", ["human", "json", "markdown", "github-actions"])
+def test_output_that_cannot_be_written_is_no_golden_failure(tmp_path: Path, form: str):
+    results(tmp_path / "a.json", passes(8))
+    results(tmp_path / "b.json", passes(8))
+    argv = command("gate", "--baseline", "a.json", "--current", "b.json", "-f", form)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            argv, cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 3
+    assert b"cannot write the output" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from waza.errors import GateError
 if TYPE_CHECKING:
     from waza.model.policy import GatePolicy
     from waza.model.result import SuiteResult
+    from waza.results.gate import GateReport
 
 FORMATS = ("human", "json", "markdown", "github-actions")
 TREATMENTS = ("allow", "warn", "fail")
@@ -135,12 +137,30 @@ def command(
     if baseline is None or current is None:
         missing = "--baseline" if baseline is None else "--current"
         raise click.MissingParameter(param_hint=f"'{missing}'", param_type="option", ctx=context)
-    from waza.cli.streams import print_json, print_line, print_notice
-    from waza.report.gate import box_lines, markdown_document, verdict_line
+    from waza.cli.std_streams import silence
+    from waza.cli.streams import print_notice
+    from waza.kit.os_errors import describe_os_error
+    from waza.report.gate import verdict_line
     from waza.results.gate import GateRules, decide
 
     limits = None if policy is None else _read_policy(policy)
     report = decide(_read(baseline), _read(current), GateRules(**rules), (baseline, current), limits)
+    try:
+        _print_report(report, form)
+        sys.stdout.flush()
+    except OSError as error:  # with the code of other commands, it would say that a golden task did not pass
+        silence(sys.stdout)
+        raise GateError(f"cannot write the output: {describe_os_error(error)}") from error
+    if not report.passed:
+        print_notice(verdict_line(report))
+    return report.exit_code
+
+
+def _print_report(report: GateReport, form: str) -> None:
+    """Print a report in a form."""
+    from waza.cli.streams import print_json, print_line
+    from waza.report.gate import box_lines, markdown_document
+
     if form == "json":
         print_json(report)
     elif form == "markdown":
@@ -154,9 +174,6 @@ def command(
     else:
         for line in box_lines(report):
             print_line(line)
-    if not report.passed:
-        print_notice(verdict_line(report))
-    return report.exit_code
 
 
 def _refuse_other_options(context: click.Context, form: str) -> None:
