@@ -86,7 +86,7 @@ def test_a_run_of_the_program_is_in_the_history(one_run: Path):
 
 def test_intervals_are_those_of_others(one_run: Path):
     (run,) = series(one_run)["runs"]
-    rate, score = run["figures"]["pass_rate"], run["figures"]["score"]
+    rate, score = run["figures"]["graded_success_rate"], run["figures"]["score"]
     lower, upper = proportion_confint(9, 10, method="wilson")
     assert (rate["value"], rate["lower"], rate["upper"]) == pytest.approx((0.9, lower, upper))
     values = [1.0] * 9 + [0.5]
@@ -100,14 +100,18 @@ def test_a_change_names_its_run_and_commit(project: Path, one_run: Path):
         add(project, one_run, day, failing, git={"commit": f"{day:040}", "branch": "main", "dirty": False})
     found = series(project)
     changes = {change["metric"]: change for change in found["changes"]}
-    assert set(changes) == {"pass_rate", "score"}
-    assert changes["pass_rate"]["run"] == found["runs"][12]["run"]
-    assert changes["pass_rate"]["since"] == found["runs"][11]["run"]
-    assert changes["pass_rate"]["commit"] == f"{12:040}"
-    assert (changes["pass_rate"]["before"], changes["pass_rate"]["after"]) == pytest.approx((0.85, 0.35))
+    assert set(changes) == {"graded_success_rate", "score"}
+    assert changes["graded_success_rate"]["run"] == found["runs"][12]["run"]
+    assert changes["graded_success_rate"]["since"] == found["runs"][11]["run"]
+    assert changes["graded_success_rate"]["commit"] == f"{12:040}"
+    assert (
+        changes["graded_success_rate"]["before"],
+        changes["graded_success_rate"]["after"],
+    ) == pytest.approx((0.85, 0.35))
     text = history(project).out
-    assert f"pass rate from 85.0% to 35.0% since {found['runs'][12]['run']} (p = 0.003)" in " ".join(
-        text.split()
+    assert (
+        f"graded success rate from 85.0% to 35.0% since {found['runs'][12]['run']} (p = 0.003)"
+        in " ".join(text.split())
     )
     assert "4 older runs not shown" in text
 
@@ -207,19 +211,21 @@ def test_csv_has_a_row_for_each_run(project: Path, one_run: Path):
         "'=main",
         "true",
     )
-    assert (row["pass_rate"], row["ai_credits"], row["flaw"]) == ("0.9", "", "")
-    assert float(row["pass_rate_lower"]) < 0.9 < float(row["pass_rate_upper"])
+    assert (row["graded_success_rate"], row["ai_credits"], row["flaw"]) == ("0.9", "", "")
+    assert float(row["graded_success_rate_lower"]) < 0.9 < float(row["graded_success_rate_upper"])
 
 
 def test_only_files_that_changed_are_read(project: Path, one_run: Path):
     results = add(project, one_run, 1) / "results.json"
-    assert series(project)["runs"][0]["figures"]["pass_rate"]["value"] == 1
+    assert series(project)["runs"][0]["figures"]["graded_success_rate"]["value"] == 1
     before, text = results.stat(), results.read_text(encoding="utf-8")
     results.write_text(text.replace('"passed"', '"failed"'), encoding="utf-8")
     os.utime(results, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert series(project)["runs"][0]["figures"]["pass_rate"]["value"] == 1, "the index was not used"
+    assert series(project)["runs"][0]["figures"]["graded_success_rate"]["value"] == 1, (
+        "the index was not used"
+    )
     os.utime(results, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-    assert series(project)["runs"][0]["figures"]["pass_rate"]["value"] == 0
+    assert series(project)["runs"][0]["figures"]["graded_success_rate"]["value"] == 0
     add(project, one_run, 2)
     assert len(series(project)["runs"]) == 2
     shutil.rmtree(results.parent)

@@ -61,7 +61,7 @@ def command(
     as_json: bool,
     as_csv: bool,
 ) -> int:
-    """Show the runs of a project over time: pass rate, score, cost and duration, where they changed, and tasks that flip.
+    """Show the runs of a project over time: success rate, score, cost and duration, where they changed, and tasks that flip.
 
     EVAL is a suite file, a directory, or the name of a suite. Runs that did not measure all of their tasks are
     marked with ! and left out of changes and flips. docs/history.md explains the figures.

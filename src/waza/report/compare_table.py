@@ -12,6 +12,7 @@ from waza.results.comparison.comparison import Comparison, MetricComparison
 from waza.results.comparison.sentence import NAMES, amount, bounds, shown_p
 
 _NOT_KNOWN = "not known"
+_AGGREGATE_NOTE = "Over all tasks and trials; the comparison leaves broken trials out"
 
 
 def print_comparison(found: SideBySide, draw: Draw) -> None:
@@ -24,7 +25,7 @@ def print_comparison(found: SideBySide, draw: Draw) -> None:
     draw("FILES", files)
     draw("COMPARISON", [part for one in found.all_comparisons for part in _comparison(one)])
     draw("SUITES", list(_suites(found)))
-    draw("AGGREGATE", [_aggregate(found, numbers)])
+    draw("AGGREGATE", [_aggregate(found, numbers), _AGGREGATE_NOTE])
     if any(metrics.total_calls for metrics in found.tool_metrics):
         draw("TOOL USE", [_tools(found.tool_metrics, numbers)])
     draw("PER-TASK DELTAS", _tasks(found.task_deltas, numbers))

@@ -13,7 +13,7 @@ from waza.results.trend import METRICS, Flip, Level, LevelChange, MetricName, Ru
 
 SHOWN = 20  # runs of a table, and lines of a list
 _NAMES: dict[MetricName, str] = {
-    "pass_rate": "pass rate",
+    "graded_success_rate": "graded success rate",
     "score": "score",
     "tokens": "tokens",
     "ai_credits": "AI credits",
@@ -52,7 +52,7 @@ def _runs(series: Series) -> Iterator[Part]:
 
 def _line(run: RunEntry, cost: MetricName) -> tuple[str, ...]:
     tasks = f"{run.count('passed')}/{len(run.tasks)}" if run.tasks else ""
-    rate = run.figures.get("pass_rate")
+    rate = run.figures.get("graded_success_rate")
     shown = [_shown(run.figures.get(metric), metric) for metric in ("score", cost, "duration_ms")]
     return (run.run.removeprefix("run-"), "!" if run.flaw else "", tasks, _rate(rate), *shown)
 
@@ -69,7 +69,7 @@ def _shown(level: Level | None, metric: MetricName) -> str:
 
 def _amount(value: float, metric: MetricName) -> str:
     match metric:
-        case "pass_rate":
+        case "graded_success_rate":
             return percent(value)
         case "score":
             return decimal(value)

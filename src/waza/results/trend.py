@@ -20,9 +20,11 @@ from waza.results.ending import COMPLETE, run_status
 from waza.results.outcome import Outcome
 from waza.results.rows import git_state
 
-MetricName = Literal["pass_rate", "score", "tokens", "ai_credits", "premium_requests", "duration_ms"]
+MetricName = Literal[
+    "graded_success_rate", "score", "tokens", "ai_credits", "premium_requests", "duration_ms"
+]
 METRICS: tuple[MetricName, ...] = (
-    "pass_rate",
+    "graded_success_rate",
     "score",
     "tokens",
     "ai_credits",
@@ -122,7 +124,7 @@ def _figures(tasks: dict[str, TaskStatus], measured: Sequence[MeasuredTask]) -> 
     found: dict[MetricName, Level] = {}
     if passed + failed:
         lower, upper = wilson(passed, passed + failed)
-        found["pass_rate"] = Level(value=passed / (passed + failed), lower=lower, upper=upper)
+        found["graded_success_rate"] = Level(value=passed / (passed + failed), lower=lower, upper=upper)
     for metric in METRICS[1:]:
         values = [mean(one) for task in measured if (one := task.values(metric))]
         if values:
