@@ -63,7 +63,7 @@ class Collection(msgspec.Struct, frozen=True):
         return rule_on(self.plan.rule, units)
 
     def wanted(self) -> list[Key]:
-        """Return what is still to be collected, in order: of blocks that decide nothing more, golden tasks alone."""
+        """Return what is still to be collected, in order: of blocks after the decision, those with golden tasks."""
         ruling = self.ruling
         last = ruling.units if ruling.outcome != "inconclusive" else len(self.plan.blocks)
         golden = set(self.plan.golden)

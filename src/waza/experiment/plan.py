@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
@@ -13,6 +12,7 @@ import msgspec
 from waza.errors import SuiteError, UsageError
 from waza.evidence.json_file import problem_at, read_json, refuse
 from waza.experiment.rules import Rule, can_decide
+from waza.kit.canonical_json import json_digest
 from waza.kit.files import write_atomic
 from waza.problem import display_path
 from waza.results.comparison.measured import UNTAGGED
@@ -166,8 +166,4 @@ def read_plan(path: Path) -> SealedPlan:
 
 def _seals(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the digest of each key, and as `plan` that of all."""
-    return {key: _digest(value) for key, value in values.items()} | {"plan": _digest(values)}
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    return {key: json_digest(value) for key, value in values.items()} | {"plan": json_digest(values)}

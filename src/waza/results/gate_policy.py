@@ -33,7 +33,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "latency": ("duration_ms",),
     "cost": ("ai_credits", "premium_requests"),
 }
-"""The figures of trials that a metric is made of: the first of which both runs have data."""
+"""The figures of trials that a metric is made of: the first of which the current run has data."""
 Values = tuple[float | None, float | None]
 
 
@@ -274,7 +274,7 @@ def figure(arm: Arm, metric: str, key: str) -> float | None:
 def _is_significant(
     limit: Limit, alpha: float, baseline: SuiteResult, current: SuiteResult, arms: tuple[Arm, Arm]
 ) -> bool:
-    """Return whether the sign-flip test finds a loss: of the mean over trials of each chosen task."""
+    """Return whether the sign-flip test finds a difference: of the mean over trials of each chosen task."""
     chosen = [{task.id for task in _chosen(arm, limit)} for arm in arms]
     measured = _passes if limit.metric == "pass_rate" else measure
     a, b = (

@@ -86,7 +86,7 @@ def _reason(results: Sequence[SuiteResult], first: int, second: int, *, tied: bo
                 winner.aggregate_score > other.aggregate_score,
             ),
             (
-                f"a higher pass rate ({percent(winner.success_rate)} against {percent(other.success_rate)})",
+                f"a higher success rate ({percent(winner.success_rate)} against {percent(other.success_rate)})",
                 winner.success_rate > other.success_rate,
             ),
         )

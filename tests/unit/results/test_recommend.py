@@ -96,6 +96,6 @@ def test_sums_are_rounded_to_one_decimal_with_halves_upwards() -> None:
 def test_the_reason_names_what_leads() -> None:
     both = recommended(head("a", 0.9, 1.0, 0, 1), head("b", 0.5, 0.5, 0, 1))["reason"]
     assert "aggregate score (0.90 against 0.50)" in both
-    assert "pass rate (100.0% against 50.0%)" in both
+    assert "success rate (100.0% against 50.0%)" in both
     assert both.endswith("than b")
     assert "more even" in recommended(head("a", 0.5, 0.5, 0, 1), head("b", 0.5, 0.5, 0.1, 2))["reason"]
