@@ -157,6 +157,17 @@ def test_flawed_runs_are_marked_and_left_out(project: Path, one_run: Path):
     assert f"{killed.name}: cut off" in text
 
 
+def test_few_runs_say_that_they_can_hardly_show_a_change(project: Path, one_run: Path):
+    for day in range(8):
+        add(project, one_run, day, NAMES if day > 3 else ())
+    assert series(project)["changes"] == []
+    assert "8 runs can hardly show a change: even a clear one takes about 12" in history(project).out
+    for day in range(8, 12):
+        add(project, one_run, day, NAMES)
+    assert series(project)["changes"]
+    assert "can hardly show" not in history(project).out
+
+
 def test_a_run_in_progress_is_one_until_its_process_ends(project: Path, one_run: Path):
     add(project, one_run, 1)
     directory = add(project, one_run, 2)

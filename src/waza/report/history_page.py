@@ -9,7 +9,7 @@ from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize
 from waza.report.section import Draw, Part, Table, wrapped
 from waza.report.words import duration, grouped, one_line
-from waza.results.trend import METRICS, Flip, Level, LevelChange, MetricName, RunEntry, Series
+from waza.results.trend import ENOUGH_RUNS, METRICS, Flip, Level, LevelChange, MetricName, RunEntry, Series
 
 SHOWN = 20  # runs of a table, and lines of a list
 _NAMES: dict[MetricName, str] = {
@@ -34,7 +34,7 @@ def print_history(found: Sequence[Series], draw: Draw) -> None:
             f"{one_line(one.suite or one.path)} on {one_line(one.model) or 'the default model'}{skill}",
             list(_runs(one)),
         )
-        draw("CHANGES", [wrapped(_change(change)) for change in one.changes])
+        draw("CHANGES", [wrapped(_change(change)) for change in one.changes] or list(_too_few(one)))
         draw("TASKS THAT FLIP", list(_flips(one.flips)))
         flawed = [run for run in one.runs if run.flaw]
         draw("LEFT OUT OF CHANGES AND FLIPS", list(_flaws(flawed)))
@@ -90,6 +90,13 @@ def _change(change: LevelChange) -> str:
         f"{count} {what}" for count, what in ((change.new_tasks, "new"), (change.gone_tasks, "gone")) if count
     ]
     return text + (f"; its tasks are others: {', '.join(tasks)}" if tasks else "")
+
+
+def _too_few(series: Series) -> Iterator[str]:
+    """Yield why no change is shown, where even a clear one might not be."""
+    whole = sum(not run.flaw for run in series.runs)
+    if 1 < whole < ENOUGH_RUNS:
+        yield f"{whole} runs can hardly show a change: even a clear one takes about {ENOUGH_RUNS}"
 
 
 def _flips(flips: Sequence[Flip]) -> Iterator[Part]:

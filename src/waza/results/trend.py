@@ -33,6 +33,9 @@ METRICS: tuple[MetricName, ...] = (
 )
 ALPHA = 0.05 / len(METRICS)
 """How often a metric that does not change has a change point: all of them together at most 1 in 20 times."""
+ENOUGH_RUNS = 12
+"""So many runs nearly always show a change in their middle that is clear. Of eight or fewer none is significant: even
+all low values before all high ones come by chance too often, in 2/C(n, n/2) of all orders."""
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
 UNREADABLE, CUT_OFF, IN_PROGRESS = "unreadable", "cut_off", "in_progress"  # beside those of results files
 
