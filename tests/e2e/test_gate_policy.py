@@ -211,3 +211,14 @@ def test_two_trials_of_a_task_show_flakiness(tmp_path: Path, ends: str, code: in
     for name in ("a", "b"):
         runs(tmp_path, name, {"t": ("x", ends, 1)}, trials=2)
     assert decided(tmp_path, "{metric: flakiness, max: 0}") == (code, ANY)
+
+
+def test_a_loss_that_so_few_tasks_can_never_show_does_not_pass(tmp_path: Path):
+    few = {f"t{i}": ("x", "p", 1) for i in range(5)}  # the least p-value of five is 1/16
+    runs(tmp_path, "a", few)
+    runs(tmp_path, "b", dict.fromkeys(few, ("x", "f", 1)))
+    policy = "limits:\n- {metric: score, max_drop: 0.1}\nrequire: significant\n"
+    ended = gate(tmp_path, policy, "--max-regression-pct", "100", "-f", "json")
+    found = strict_json(ended.out)["policy"][0]
+    assert (ended.code, found["passed"]) == (1, False)
+    assert "so few tasks can never show that chance does not explain it" in found["why"]

@@ -17,6 +17,7 @@ from waza.problem import Problem
 from waza.results.comparison.conclude import Measured, compare_measured
 from waza.results.comparison.measured import MeasuredTask, MeasuredTrial, measure, measure_task
 from waza.results.comparison.paired import mean_interval
+from waza.results.comparison.sign_flip import least_p_value
 from waza.results.noise import Arm, ArmTask
 from waza.suite.read import at, read_document
 
@@ -27,6 +28,8 @@ SHARES = ("flakiness", "errors")
 SPENT = ("cost", "tokens", "latency")
 """What trials take, of which less is better; the mean over the tasks of the mean over their trials."""
 BUILT_IN = (*HIGHER, *SHARES, *SPENT)
+TESTED = (*HIGHER, *SPENT)
+"""Figures whose own differences are tested for significance; for others, those of the trials that passed are."""
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "score": ("score",),
     "tokens": ("tokens",),
@@ -123,8 +126,8 @@ def judge_policy(
         ]
         return found[0], found[1]
 
-    def significant(limit: Limit) -> bool:
-        return _is_significant(limit, policy.alpha, baseline, current, arms)
+    def significant(limit: Limit, sign: int) -> bool | None:
+        return _is_significant(limit, sign, policy.alpha, baseline, current, arms)
 
     judged = Judged(arms[0], arms[1], metrics)
     test = significant if policy.require else None
@@ -137,8 +140,8 @@ def breaks_policy(policy: GatePolicy, before: Arm, after: Arm) -> bool:
     Significance is judged by the interval of the mean difference, which is much faster than the sign-flip test.
     """
 
-    def significant(limit: Limit) -> bool:
-        return _is_far(limit, policy.alpha, before, after)
+    def significant(limit: Limit, sign: int) -> bool | None:
+        return _is_far(limit, sign, policy.alpha, before, after)
 
     judged = Judged(before, after, lambda _: (1.0, 1.0))
     test = significant if policy.require else None
@@ -147,9 +150,14 @@ def breaks_policy(policy: GatePolicy, before: Arm, after: Arm) -> bool:
 
 
 def _judge(
-    limit: Limit, judged: Judged, significant: Callable[[Limit], bool] | None
+    limit: Limit, judged: Judged, significant: Callable[[Limit, int], bool | None] | None
 ) -> Iterator[LimitReport]:
-    """Yield what was found of each of the limits that one entry has."""
+    """Yield what was found of each of the limits that one entry has.
+
+    `significant` tells whether chance does not explain a fall (-1), a rise (1) or either (0); None: so few tasks can
+    never show it.
+    A limit that was exceeded does not hold then, or it would be no limit.
+    """
     lack = _lack(limit, judged)
     before, after = _values(limit, judged)
     for key, bound in (
@@ -165,7 +173,11 @@ def _judge(
         why = lack or _no_data(limit, one if relative else 0.0, other)
         loss = None if why or other is None else _excess(key, limit.metric, bound, one, other)
         broken = bool(why) or (loss is not None and loss > TOLERANCE)
-        tested = significant(limit) if significant and relative and broken and not why else None
+        tested, found = None, why or _found(one, other)
+        if significant and relative and broken and not why:
+            sign = -1 if key == "max_drop" else 1
+            tested = significant(limit, sign if limit.metric in TESTED else 0)
+            found += _CHANCE[tested]
         yield LimitReport(
             metric=limit.metric,
             group=limit.group,
@@ -174,7 +186,7 @@ def _judge(
             baseline=None if one is None else number(one),
             current=None if other is None else number(other),
             passed=not broken or tested is False,
-            why=why or _found(one, other, tested=tested),
+            why=found,
             significant=tested,
         )
 
@@ -192,11 +204,15 @@ def _excess(key: str, metric: str, bound: float, before: float | None, after: fl
     return after - base - allowed
 
 
-def _found(before: float | None, after: float | None, *, tested: bool | None) -> str:
-    values = f"{after:.4g}" if before is None else f"{after:.4g}, in the baseline {before:.4g}"
-    if tested is None:
-        return values
-    return f"{values}, and chance does not explain it" if tested else f"{values}, which chance may explain"
+_CHANCE: Mapping[bool | None, str] = {
+    True: ", and chance does not explain it",
+    False: ", which chance may explain",
+    None: "; so few tasks can never show that chance does not explain it: add tasks, or drop 'require'",
+}
+
+
+def _found(before: float | None, after: float | None) -> str:
+    return f"{after:.4g}" if before is None else f"{after:.4g}, in the baseline {before:.4g}"
 
 
 def _lack(limit: Limit, judged: Judged) -> str:
@@ -272,9 +288,9 @@ def figure(arm: Arm, metric: str, key: str) -> float | None:
 
 
 def _is_significant(
-    limit: Limit, alpha: float, baseline: SuiteResult, current: SuiteResult, arms: tuple[Arm, Arm]
-) -> bool:
-    """Return whether the sign-flip test finds a difference: of the mean over trials of each chosen task."""
+    limit: Limit, sign: int, alpha: float, baseline: SuiteResult, current: SuiteResult, arms: tuple[Arm, Arm]
+) -> bool | None:
+    """Return whether the sign-flip test finds a difference, of a sign if one is given, of the means of chosen tasks."""
     chosen = [{task.id for task in _chosen(arm, limit)} for arm in arms]
     measured = _passes if limit.metric == "pass_rate" else measure
     a, b = (
@@ -288,7 +304,9 @@ def _is_significant(
         if key == ("score",)
         else next((found.metrics[name] for name in key if name in found.metrics), None)
     )
-    return one is not None and one.p_value is not None and one.p_value <= alpha
+    if one is None or one.p_value is None or not one.can_be_significant(alpha):
+        return None
+    return one.p_value <= alpha and (one.mean_difference or 0.0) * sign >= 0
 
 
 def _passes(tasks: Sequence[TaskResult]) -> list[MeasuredTask]:
@@ -303,7 +321,7 @@ def _passes(tasks: Sequence[TaskResult]) -> list[MeasuredTask]:
     return found
 
 
-def _is_far(limit: Limit, alpha: float, before: Arm, after: Arm) -> bool:
+def _is_far(limit: Limit, sign: int, alpha: float, before: Arm, after: Arm) -> bool | None:
     first, key = {task.id: task for task in before}, _key(limit.metric, after)
 
     def values(task: ArmTask) -> list[float]:
@@ -314,5 +332,7 @@ def _is_far(limit: Limit, alpha: float, before: Arm, after: Arm) -> bool:
         for task in _chosen(after, limit)
         if (old := values(first[task.id])) and (new := values(task))
     ]
-    found = mean_interval(differences, 1 - alpha) if differences else None
-    return found is not None and (found.lower > 0 or found.upper < 0)
+    if least_p_value(len(differences)) > alpha:
+        return None
+    found = mean_interval(differences, 1 - alpha)
+    return found is not None and ((sign >= 0 and found.lower > 0) or (sign <= 0 and found.upper < 0))
