@@ -71,9 +71,9 @@ def test_fields_are_there_in_their_order_and_empty_ones_are_left_out(awkward: En
     assert list(statistics["success_rate_ci"]) == INTERVAL
     tasks = {task["test_id"]: task for task in result["tasks"]}
     heads = {name: list(task) for name, task in tasks.items()}
-    assert heads["steady"] == ["test_id", "display_name", "group", "status", "runs", "stats"]
-    assert heads["late"] == ["test_id", "display_name", "group", "golden", "status", "runs", "stats"]
-    assert heads["stopped"] == ["test_id", "display_name", "group", "status", "runs", "error_msg"]
+    assert heads["steady"] == ["test_id", "display_name", "group", "tags", "status", "runs", "stats"]
+    assert heads["late"] == ["test_id", "display_name", "group", "golden", "tags", "status", "runs", "stats"]
+    assert heads["stopped"] == ["test_id", "display_name", "group", "tags", "status", "runs", "error_msg"]
     assert list(tasks["steady"]["stats"]) == [*STATS, "bootstrap_ci", "is_significant", "pass_rate_ci"]
     assert list(tasks["steady"]["runs"][0]) == [*RUN, "tool_events"]
     broken = [*RUN, "error_msg", "failure_artifacts", "tool_events"]
