@@ -72,11 +72,11 @@ def test_pipes_and_sockets_are_left_out(source: Path, monkeypatch: pytest.Monkey
 
 def test_a_tree_may_be_deeper_than_our_stack(source: Path) -> None:
     deep = source
-    for _ in range(1500):
+    for _ in range(1100):
         deep = deep / "d"
         deep.mkdir()
     try:
-        assert moved(source.parent).joinpath(*("d" * 1500)).is_dir()
+        assert moved(source.parent).joinpath(*("d" * 1100)).is_dir()
     finally:
         remove_tree(source.parent)  # pytest cannot
 
