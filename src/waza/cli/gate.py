@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,23 +138,31 @@ def command(
     if baseline is None or current is None:
         missing = "--baseline" if baseline is None else "--current"
         raise click.MissingParameter(param_hint=f"'{missing}'", param_type="option", ctx=context)
-    from waza.cli.std_streams import silence
     from waza.cli.streams import print_notice
-    from waza.kit.os_errors import describe_os_error
     from waza.report.gate import verdict_line
     from waza.results.gate import GateRules, decide
 
     limits = None if policy is None else _read_policy(policy)
     report = decide(_read(baseline), _read(current), GateRules(**rules), (baseline, current), limits)
-    try:
+    with _written_output():
         _print_report(report, form)
-        sys.stdout.flush()
-    except OSError as error:  # with the code of other commands, it would say that a golden task did not pass
-        silence(sys.stdout)
-        raise GateError(f"cannot write the output: {describe_os_error(error)}") from error
     if not report.passed:
         print_notice(verdict_line(report))
     return report.exit_code
+
+
+@contextmanager
+def _written_output() -> Iterator[None]:
+    """Have what is printed written in the end. Raises GateError, as the code of other commands has a meaning here."""
+    from waza.cli.std_streams import silence
+    from waza.kit.os_errors import describe_os_error
+
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        silence(sys.stdout)
+        raise GateError(f"cannot write the output: {describe_os_error(error)}") from error
 
 
 def _print_report(report: GateReport, form: str) -> None:
@@ -204,10 +213,11 @@ def _decide_by_experiment(directory: Path, form: str) -> int:
         decision = decide(directory)
     except SuiteError as error:
         raise GateError(str(error)) from None
-    if form == "json":
-        print_json(decision)
-    else:
-        print_decision(decision, make_output_draw())
+    with _written_output():
+        if form == "json":
+            print_json(decision)
+        else:
+            print_decision(decision, make_output_draw())
     return 0 if decision.exit_code == 0 else 1
 
 
