@@ -3,14 +3,14 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference docs lock clean
+.PHONY: demo runtime browser azurite dashboard promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
 # check first: it is quick and says most. Then every test, on all cores. The coverage at the end counts lines and branches
 # that run in the processes of the tests themselves; `make coverage` counts those of the programs that they start as well.
-test: check docs runtime browser promptflow
+test: check docs runtime browser azurite dashboard promptflow
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=50
 
 test-quick: $(STAMP)
@@ -18,7 +18,7 @@ test-quick: $(STAMP)
 
 # The same tests with every process measured, which takes half as long again.
 COVERAGE := $(CURDIR)/.venv/coverage/data
-coverage: $(STAMP) docs runtime browser promptflow
+coverage: $(STAMP) docs runtime browser azurite dashboard promptflow
 	COVERAGE_FILE=$(COVERAGE) COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/python -m pytest -n auto --cov --cov-report=
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/coverage report --skip-covered --sort=cover
 
@@ -29,6 +29,15 @@ runtime:
 # Chromium, for the tests that look at HTML reports.
 browser:
 	@scripts/browser.sh
+
+# An emulator of Azure Blob Storage, for the tests of stores.
+azurite:
+	@scripts/npm_packages.sh tests/azurite
+
+# The pages of `waza serve` and `waza report`, from TypeScript in dashboard/ into src/waza/dashboard/static.
+dashboard:
+	@scripts/npm_packages.sh dashboard
+	cd dashboard && npm run --silent build
 
 # promptflow is not in requirements/dev.txt: waza is tested without it, and it holds other packages at old versions.
 PROMPTFLOW := .venv/promptflow

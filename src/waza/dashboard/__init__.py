@@ -1,0 +1,1 @@
+"""The dashboard: an HTTP API over saved runs, live events, and the built pages."""
