@@ -3,7 +3,7 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser azurite dashboard promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference docs lock clean
+.PHONY: demo runtime browser azurite dashboard promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
@@ -54,6 +54,7 @@ check: lint $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/schemas.py --check
 	$(BIN)/python scripts/reference.py --check
+	$(BIN)/python scripts/api_types.py --check
 
 lint: $(STAMP)
 	$(BIN)/ruff check
@@ -90,6 +91,10 @@ schemas: $(STAMP)
 
 reference: $(STAMP)
 	$(BIN)/python scripts/reference.py
+
+# The types of the HTTP API for the front end, from the structs of its answers.
+api: $(STAMP)
+	$(BIN)/python scripts/api_types.py
 
 # The site, in site/. It is built offline; a broken link, a page without a way to it and whatever would be loaded from
 # elsewhere are errors. The variable silences a note of the theme's about its successor.
