@@ -35,6 +35,28 @@ export interface Bounds {
   level: number;
 }
 
+/** A tool call. */
+export interface CallPage {
+  /** Its id; empty where the agent has none. */
+  id: string;
+  /** The name of the tool. */
+  name: string;
+  /** All arguments. */
+  arguments: unknown;
+  /** What the tool answered, as text. */
+  result: string;
+  /** Whether it succeeded. */
+  success: boolean;
+  /** Whether its end was seen. */
+  ended: boolean;
+  /** Milliseconds that it took; null where they are not known. */
+  durationMs: number | null;
+  /** Whether the middle of the result was not stored. */
+  truncated: boolean;
+  /** The length of a result that was cut, in bytes; else 0. */
+  resultBytes: number;
+}
+
 /** A grader's verdict in a trial. */
 export interface Check {
   /** The name of the grader. */
@@ -193,25 +215,7 @@ export interface DigestPage {
   /** The id of the session. */
   sessionId: string;
   /** All that is known of its usage, for people. */
-  usage: Pair[];
-}
-
-/** An item of a document. */
-export interface DocumentItem {
-  /** Its number, from 1. */
-  number: number;
-  /** Its name, or its first prompt. */
-  title: string;
-  /** Its description. */
-  description: string;
-  /** The id of its conversation. */
-  conversationId: string;
-  /** `pass`, `fail`, `partial` or `error`. */
-  status: string;
-  /** Why it did not pass, in one line. */
-  gist: string;
-  /** Its turns. */
-  turns: DocumentTurn[];
+  usage: NamedValue[];
 }
 
 /** The results of a document, with a slice of its items, those that did not pass first. */
@@ -223,7 +227,7 @@ export interface DocumentPage {
   /** What each evaluator said over all turns. */
   totals: EvaluatorTotals[];
   /** The slice of its items. */
-  items: DocumentItem[];
+  items: ItemPage[];
 }
 
 /** The results of an evaluation document. */
@@ -233,7 +237,7 @@ export interface DocumentSummary {
   /** The name of the document. */
   name: string;
   /** When, by which agent and judge it was evaluated. */
-  facts: Pair[];
+  facts: NamedValue[];
   /** Its items. */
   items: number;
   /** Their turns. */
@@ -245,7 +249,7 @@ export interface DocumentSummary {
 }
 
 /** A turn of an item. */
-export interface DocumentTurn {
+export interface DocumentTurnPage {
   /** The prompt. */
   prompt: string;
   /** What was expected. */
@@ -264,15 +268,23 @@ export interface DocumentTurn {
   diagnostics: unknown;
 }
 
+/** The answer to a request that cannot be served. */
+export interface ErrorAnswer {
+  /** What is wrong, in words. */
+  error: string;
+  /** The HTTP status. */
+  code: number;
+}
+
 /** What an evaluator said of a turn. */
 export interface EvaluatorScore {
   /** The evaluator. */
   evaluator: string;
   /** `pass`, `fail` or `error`. */
   result: string;
-  /** The score, as people read it; empty where there is none. */
+  /** The score, as people read it; empty without one. */
   score: string;
-  /** The threshold; empty where there is none. */
+  /** The threshold; empty without one. */
   threshold: string;
   /** Why, or the error. */
   reason: string;
@@ -307,7 +319,7 @@ export interface ExperimentPage {
   /** The arm that is tried. */
   candidate: ArmPage | null;
   /** What decides. */
-  rule: Pair[];
+  rule: NamedValue[];
   /** The parts in which the arms differ, on purpose. */
   allowed: string[];
   /** Runs that the plan has at most. */
@@ -316,7 +328,7 @@ export interface ExperimentPage {
   runsCollected: number;
   /** Runs that are still to be collected. */
   runsWanted: number;
-  /** The decision; null: there is none yet. */
+  /** The decision; null: it is still open. */
   outcome: "fail" | "inconclusive" | "pass" | null;
   /** Why, in a sentence. */
   reason: string;
@@ -326,14 +338,6 @@ export interface ExperimentPage {
   goldenFailures: string[];
   /** Why it is not admitted, or cannot be read; empty where it is. */
   error: string;
-}
-
-/** The answer to a request that cannot be served. */
-export interface Failure {
-  /** What is wrong, in words. */
-  error: string;
-  /** The HTTP status. */
-  code: number;
 }
 
 /** A file that the agent changed. */
@@ -494,7 +498,7 @@ export interface HistorySeries {
 }
 
 /** A confidence interval. */
-export interface Interval {
+export interface IntervalPage {
   /** The lower end. */
   lower: number;
   /** The upper end. */
@@ -505,6 +509,24 @@ export interface Interval {
   confidenceLevel: number;
 }
 
+/** An item of a document. */
+export interface ItemPage {
+  /** Its number, from 1. */
+  number: number;
+  /** Its name, or its first prompt. */
+  title: string;
+  /** Its description. */
+  description: string;
+  /** The id of its conversation. */
+  conversationId: string;
+  /** `pass`, `fail`, `partial` or `error`. */
+  status: string;
+  /** Why it did not pass, in one line. */
+  gist: string;
+  /** Its turns. */
+  turns: DocumentTurnPage[];
+}
+
 /** A session of a judge. */
 export interface JudgePage {
   /** What to call it. */
@@ -512,7 +534,7 @@ export interface JudgePage {
   /** Its tool calls. */
   toolCalls: number;
   /** What it used. */
-  usage: Pair[];
+  usage: NamedValue[];
   /** Calls that were denied to it. */
   denials: DenialPage[];
 }
@@ -738,7 +760,7 @@ export interface ModelUsagePage {
 }
 
 /** A name and a value, as people read them. */
-export interface Pair {
+export interface NamedValue {
   /** What it is. */
   name: string;
   /** The value. */
@@ -770,7 +792,7 @@ export interface ReferenceTask {
   /** How the conversation of the first trial with the responder ended. */
   responder: ResponderPage | null;
   /** The bootstrap interval of the weighted score; null with one trial. */
-  bootstrapCI: Interval | null;
+  bootstrapCI: IntervalPage | null;
   /** Whether that interval leaves out 0. */
   isSignificant: boolean | null;
   /** All trials. */
@@ -807,9 +829,9 @@ export interface ReferenceTrial {
 export interface ReleaseCollection {
   /** The directory below the root. */
   path: string;
-  /** `pass`, `fail` or `inconclusive`; null: there is none. */
+  /** `pass`, `fail` or `inconclusive`; null: it has none. */
   decision: string | null;
-  /** Why there is none; empty where there is one. */
+  /** Why it has none; empty where it has one. */
   error: string;
 }
 
@@ -887,7 +909,7 @@ export interface RunDetail {
   commit: string;
   /** The branch of the suite; empty where it is not known. */
   branch: string;
-  /** The path of its results file below the root; empty where there is none. */
+  /** The path of its results file below the root; empty without one. */
   path: string;
   /** Why its files cannot be read; empty where they can. */
   error: string;
@@ -912,21 +934,21 @@ export interface RunHead {
   /** Conditions on the run as a whole. */
   gates: GatePage[];
   /** The pass rule unless it is `all`, and the success rates. */
-  rates: Pair[];
+  rates: NamedValue[];
   /** Scores over all tasks. */
-  scores: Pair[];
+  scores: NamedValue[];
   /** Intervals, and how likely several trials pass. */
-  statistics: Pair[];
+  statistics: NamedValue[];
   /** The bootstrap interval of the weighted score. */
-  scoreInterval: Interval | null;
+  scoreInterval: IntervalPage | null;
   /** Wilson's interval of the success rate. */
-  successRateInterval: Interval | null;
+  successRateInterval: IntervalPage | null;
   /** What agents, judges and responders used. */
-  usage: Pair[];
+  usage: NamedValue[];
   /** What the agents used, by model. */
   modelUsage: ModelUsagePage[];
   /** Settings that the figures depend on. */
-  config: Pair[];
+  config: NamedValue[];
   /** Warnings of the suite and of reading its files. */
   warnings: string[];
   /** Groups of tasks. */
@@ -934,7 +956,7 @@ export interface RunHead {
   /** Metrics of the suite. */
   metrics: MetricPage[];
   /** Figures of the trigger tests. */
-  triggerFigures: Pair[];
+  triggerFigures: NamedValue[];
   /** How many trigger tests ended in which way; empty without them. */
   triggerCounts: string;
   /** A line for each prompt on which the skill did not do as it should. */
@@ -948,7 +970,7 @@ export interface RunHead {
   /** The job that started it. */
   ci: CiPage | null;
   /** What else its call was to run and did not, each with why. */
-  notStarted: Pair[];
+  notStarted: NamedValue[];
   /** The path of the suite file; empty where it is not known. */
   suitePath: string;
   /** The command that shows it in a terminal. */
@@ -1019,7 +1041,7 @@ export interface RunSummary {
   commit: string;
   /** The branch of the suite; empty where it is not known. */
   branch: string;
-  /** The path of its results file below the root; empty where there is none. */
+  /** The path of its results file below the root; empty without one. */
   path: string;
   /** Why its files cannot be read; empty where they can. */
   error: string;
@@ -1104,7 +1126,7 @@ export interface Step {
   /** The message, the name of the skill, the failure; else empty. */
   text: string;
   /** The tool call. */
-  call: ToolCall | null;
+  call: CallPage | null;
   /** What the platform says. */
   details: Record<string, unknown> | null;
 }
@@ -1113,7 +1135,7 @@ export interface Step {
 export interface StorageStatus {
   /** Whether `.waza.yaml` names one. */
   configured: boolean;
-  /** Its kind; empty where there is none. */
+  /** Its kind; empty without one. */
   provider: string;
   /** The account, bucket or directory. */
   account: string;
@@ -1181,7 +1203,7 @@ export interface TaskDelta {
 }
 
 /** A task of a run in a list. */
-export interface TaskRow {
+export interface TaskSummary {
   /** The id of the task. */
   id: string;
   /** Its name, with the id where several tasks have the same name. */
@@ -1201,7 +1223,7 @@ export interface TaskRow {
   /** The mean weighted score of its trials. */
   weightedScore: number | null;
   /** The bootstrap interval of the weighted score; null with one trial. */
-  interval: Interval | null;
+  interval: IntervalPage | null;
   /** Whether that interval leaves out 0. */
   isSignificant: boolean | null;
   /** The share of its trials that passed. */
@@ -1234,28 +1256,6 @@ export interface TimelineEntry {
   turn: number;
   /** The place of its step in the turn, from 0; null: it is no step. */
   step: number | null;
-}
-
-/** A tool call. */
-export interface ToolCall {
-  /** Its id; empty where the agent has none. */
-  id: string;
-  /** The name of the tool. */
-  name: string;
-  /** All arguments. */
-  arguments: unknown;
-  /** What the tool answered, as text. */
-  result: string;
-  /** Whether it succeeded. */
-  success: boolean;
-  /** Whether its end was seen. */
-  ended: boolean;
-  /** Milliseconds that it took; null where they are not known. */
-  durationMs: number | null;
-  /** Whether the middle of the result was not stored. */
-  truncated: boolean;
-  /** The length of a result that was cut, in bytes; else 0. */
-  resultBytes: number;
 }
 
 /** Tool use in one file.
@@ -1295,43 +1295,13 @@ export interface TranscriptEvent {
 /** The same trial of two runs; null where a run does not have it. */
 export interface TrialComparison {
   /** That of the run to compare with. */
-  a: TrialPage | null;
+  a: TrialDetail | null;
   /** That of the other run. */
-  b: TrialPage | null;
-}
-
-/** Where a trial is. */
-export interface TrialLink {
-  /** The id of its task. */
-  task: string;
-  /** Its number. */
-  number: number;
-  /** Its arm. */
-  arm: "baseline" | "main";
-  /** How it ended. */
-  status: "error" | "failed" | "passed" | "skipped";
-}
-
-/** A trial in the row of its task. */
-export interface TrialMark {
-  /** The number of the trial, from 1. */
-  number: number;
-  /** `baseline`: without skills. */
-  arm: "baseline" | "main";
-  /** How it ended. */
-  status: "error" | "failed" | "passed" | "skipped";
-  /** The mean score of its graders; null: nothing was graded. */
-  score: number | null;
-  /** Milliseconds that the agent worked. */
-  durationMs: number;
-  /** How many attempts it took. */
-  attempts: number;
-  /** Its tokens, with discarded attempts; null where they are not known. */
-  tokens: number | null;
+  b: TrialDetail | null;
 }
 
 /** All that is recorded of a trial: why it ended as it did comes first. */
-export interface TrialPage {
+export interface TrialDetail {
   /** The id of the run. */
   run: string;
   /** The name of the suite. */
@@ -1397,7 +1367,7 @@ export interface TrialPage {
   /** Files that the agent changed, as far as it is known. */
   fileChanges: FileChange[];
   /** Attempts, duration, skills, workspace and whatever else there is to say. */
-  facts: Pair[];
+  facts: NamedValue[];
   /** All trials of the task, of both arms. */
   trials: TrialLink[];
   /** The trial before this one, in the order in which failed ones come first. */
@@ -1408,6 +1378,36 @@ export interface TrialPage {
   inProgress: boolean;
   /** The command that shows it in a terminal. */
   command: string;
+}
+
+/** Where a trial is. */
+export interface TrialLink {
+  /** The id of its task. */
+  task: string;
+  /** Its number. */
+  number: number;
+  /** Its arm. */
+  arm: "baseline" | "main";
+  /** How it ended. */
+  status: "error" | "failed" | "passed" | "skipped";
+}
+
+/** A trial in the row of its task. */
+export interface TrialMark {
+  /** The number of the trial, from 1. */
+  number: number;
+  /** `baseline`: without skills. */
+  arm: "baseline" | "main";
+  /** How it ended. */
+  status: "error" | "failed" | "passed" | "skipped";
+  /** The mean score of its graders; null: nothing was graded. */
+  score: number | null;
+  /** Milliseconds that the agent worked. */
+  durationMs: number;
+  /** How many attempts it took. */
+  attempts: number;
+  /** Its tokens, with discarded attempts; null where they are not known. */
+  tokens: number | null;
 }
 
 /** A prompt and what followed. */
@@ -1432,7 +1432,7 @@ export interface Variance {
 
 /** The verdict over a run. */
 export interface VerdictPage {
-  /** `passed`, `failed` or `not graded`; `in progress` or `cut off` where there is none. */
+  /** `passed`, `failed` or `not graded`; `in progress` or `cut off` without one. */
   word: string;
   /** Whether it passed. */
   passed: boolean;

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from waza.dashboard.pages import Failure, LiveEvent
+from waza.dashboard.pages import ErrorAnswer, LiveEvent
 from waza.dashboard.routes import ROUTES, ApiRoute, Parameter
 from waza.kit.field_docs import field_docs, structs_in
 from waza.version import __version__
@@ -19,7 +19,7 @@ _SCHEMAS = "#/components/schemas/{name}"
 def make_document() -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of the HTTP API."""
     answers = [route.answer for route in ROUTES if route.answer is not None]
-    roots = [*answers, LiveEvent, Failure]
+    roots = [*answers, LiveEvent, ErrorAnswer]
     refs, schemas = msgspec.json.schema_components(roots, ref_template=_SCHEMAS)
     for struct in _structs(roots):
         _complete(struct, schemas[struct.__name__])
@@ -75,7 +75,7 @@ def _operation(route: ApiRoute, schemas: dict[str, Any]) -> dict[str, Any]:
         }
     failure = {
         "description": "The request cannot be served.",
-        "content": {"application/json": {"schema": {"$ref": _SCHEMAS.format(name="Failure")}}},
+        "content": {"application/json": {"schema": {"$ref": _SCHEMAS.format(name="ErrorAnswer")}}},
     }
     return {
         "operationId": route.name,

@@ -26,7 +26,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A part of an answer."""
 
 
-class Failure(Page, frozen=True, kw_only=True):
+class ErrorAnswer(Page, frozen=True, kw_only=True):
     """The answer to a request that cannot be served."""
 
     error: str
@@ -44,7 +44,7 @@ class Health(Page, frozen=True, kw_only=True):
     """The version of waza."""
 
 
-class Pair(Page, frozen=True, kw_only=True):
+class NamedValue(Page, frozen=True, kw_only=True):
     """A name and a value, as people read them."""
 
     name: str
@@ -53,7 +53,7 @@ class Pair(Page, frozen=True, kw_only=True):
     """The value."""
 
 
-class Interval(Page, frozen=True, kw_only=True):
+class IntervalPage(Page, frozen=True, kw_only=True):
     """A confidence interval."""
 
     lower: float
@@ -149,7 +149,7 @@ class RunSummary(Page, frozen=True, kw_only=True):
     branch: str
     """The branch of the suite; empty where it is not known."""
     path: str
-    """The path of its results file below the root; empty where there is none."""
+    """The path of its results file below the root; empty without one."""
     error: str
     """Why its files cannot be read; empty where they can."""
 
@@ -255,7 +255,7 @@ class DigestPage(Page, frozen=True, kw_only=True):
     """Errors that the session reported."""
     session_id: str
     """The id of the session."""
-    usage: list[Pair]
+    usage: list[NamedValue]
     """All that is known of its usage, for people."""
 
 
@@ -322,7 +322,7 @@ class ReferenceTask(Page, frozen=True, kw_only=True):
     """The session of the first trial; null where none ran."""
     responder: ResponderPage | None
     """How the conversation of the first trial with the responder ended."""
-    bootstrap_ci: Interval | None = msgspec.field(name="bootstrapCI")
+    bootstrap_ci: IntervalPage | None = msgspec.field(name="bootstrapCI")
     """The bootstrap interval of the weighted score; null with one trial."""
     is_significant: bool | None
     """Whether that interval leaves out 0."""
@@ -341,7 +341,7 @@ class VerdictPage(Page, frozen=True, kw_only=True):
     """The verdict over a run."""
 
     word: str
-    """`passed`, `failed` or `not graded`; `in progress` or `cut off` where there is none."""
+    """`passed`, `failed` or `not graded`; `in progress` or `cut off` without one."""
     passed: bool
     """Whether it passed."""
     reasons: list[str]
@@ -441,21 +441,21 @@ class RunHead(Page, frozen=True, kw_only=True):
     """How many tasks ended in which way."""
     gates: list[GatePage]
     """Conditions on the run as a whole."""
-    rates: list[Pair]
+    rates: list[NamedValue]
     """The pass rule unless it is `all`, and the success rates."""
-    scores: list[Pair]
+    scores: list[NamedValue]
     """Scores over all tasks."""
-    statistics: list[Pair]
+    statistics: list[NamedValue]
     """Intervals, and how likely several trials pass."""
-    score_interval: Interval | None
+    score_interval: IntervalPage | None
     """The bootstrap interval of the weighted score."""
-    success_rate_interval: Interval | None
+    success_rate_interval: IntervalPage | None
     """Wilson's interval of the success rate."""
-    usage: list[Pair]
+    usage: list[NamedValue]
     """What agents, judges and responders used."""
     model_usage: list[ModelUsagePage]
     """What the agents used, by model."""
-    config: list[Pair]
+    config: list[NamedValue]
     """Settings that the figures depend on."""
     warnings: list[str]
     """Warnings of the suite and of reading its files."""
@@ -463,7 +463,7 @@ class RunHead(Page, frozen=True, kw_only=True):
     """Groups of tasks."""
     metrics: list[MetricPage]
     """Metrics of the suite."""
-    trigger_figures: list[Pair]
+    trigger_figures: list[NamedValue]
     """Figures of the trigger tests."""
     trigger_counts: str
     """How many trigger tests ended in which way; empty without them."""
@@ -477,7 +477,7 @@ class RunHead(Page, frozen=True, kw_only=True):
     """What was checked out."""
     ci: CiPage | None
     """The job that started it."""
-    not_started: list[Pair]
+    not_started: list[NamedValue]
     """What else its call was to run and did not, each with why."""
     suite_path: str
     """The path of the suite file; empty where it is not known."""
@@ -504,7 +504,7 @@ class TrialMark(Page, frozen=True, kw_only=True):
     """Its tokens, with discarded attempts; null where they are not known."""
 
 
-class TaskRow(Page, frozen=True, kw_only=True):
+class TaskSummary(Page, frozen=True, kw_only=True):
     """A task of a run in a list."""
 
     id: str
@@ -525,7 +525,7 @@ class TaskRow(Page, frozen=True, kw_only=True):
     """The mean score of its trials; null without one."""
     weighted_score: float | None
     """The mean weighted score of its trials."""
-    interval: Interval | None
+    interval: IntervalPage | None
     """The bootstrap interval of the weighted score; null with one trial."""
     is_significant: bool | None
     """Whether that interval leaves out 0."""
@@ -606,7 +606,7 @@ class CheckpointPage(Page, frozen=True, kw_only=True):
     """Whether it ended the conversation."""
 
 
-class ToolCall(Page, frozen=True, kw_only=True):
+class CallPage(Page, frozen=True, kw_only=True):
     """A tool call."""
 
     id: str
@@ -636,7 +636,7 @@ class Step(Page, frozen=True, kw_only=True):
     """What it did: wrote, called a tool, loaded a skill, broke; or what its platform says of the answer."""
     text: str
     """The message, the name of the skill, the failure; else empty."""
-    call: ToolCall | None
+    call: CallPage | None
     """The tool call."""
     details: dict[str, Any] | None
     """What the platform says."""
@@ -688,7 +688,7 @@ class JudgePage(Page, frozen=True, kw_only=True):
     """What to call it."""
     tool_calls: int
     """Its tool calls."""
-    usage: list[Pair]
+    usage: list[NamedValue]
     """What it used."""
     denials: list[DenialPage]
     """Calls that were denied to it."""
@@ -739,7 +739,7 @@ class TrialLink(Page, frozen=True, kw_only=True):
     """How it ended."""
 
 
-class TrialPage(Page, frozen=True, kw_only=True):
+class TrialDetail(Page, frozen=True, kw_only=True):
     """All that is recorded of a trial: why it ended as it did comes first."""
 
     run: str
@@ -806,7 +806,7 @@ class TrialPage(Page, frozen=True, kw_only=True):
     """Sessions of judges."""
     file_changes: list[FileChange]
     """Files that the agent changed, as far as it is known."""
-    facts: list[Pair]
+    facts: list[NamedValue]
     """Attempts, duration, skills, workspace and whatever else there is to say."""
     trials: list[TrialLink]
     """All trials of the task, of both arms."""
@@ -840,9 +840,9 @@ class ComparisonPage(Page, frozen=True, kw_only=True):
 class TrialComparison(Page, frozen=True, kw_only=True):
     """The same trial of two runs; null where a run does not have it."""
 
-    a: TrialPage | None
+    a: TrialDetail | None
     """That of the run to compare with."""
-    b: TrialPage | None
+    b: TrialDetail | None
     """That of the other run."""
 
 
@@ -905,7 +905,7 @@ class ExperimentPage(Page, frozen=True, kw_only=True):
     """The arm to compare with."""
     candidate: ArmPage | None
     """The arm that is tried."""
-    rule: list[Pair]
+    rule: list[NamedValue]
     """What decides."""
     allowed: list[str]
     """The parts in which the arms differ, on purpose."""
@@ -916,7 +916,7 @@ class ExperimentPage(Page, frozen=True, kw_only=True):
     runs_wanted: int
     """Runs that are still to be collected."""
     outcome: Literal["pass", "fail", "inconclusive"] | None
-    """The decision; null: there is none yet."""
+    """The decision; null: it is still open."""
     reason: str
     """Why, in a sentence."""
     comparison: str
@@ -933,9 +933,9 @@ class ReleaseCollection(Page, frozen=True, kw_only=True):
     path: str
     """The directory below the root."""
     decision: str | None
-    """`pass`, `fail` or `inconclusive`; null: there is none."""
+    """`pass`, `fail` or `inconclusive`; null: it has none."""
     error: str
-    """Why there is none; empty where there is one."""
+    """Why it has none; empty where it has one."""
 
 
 class StorageStatus(Page, frozen=True, kw_only=True):
@@ -944,7 +944,7 @@ class StorageStatus(Page, frozen=True, kw_only=True):
     configured: bool
     """Whether `.waza.yaml` names one."""
     provider: str
-    """Its kind; empty where there is none."""
+    """Its kind; empty without one."""
     account: str
     """The account, bucket or directory."""
 
@@ -988,7 +988,7 @@ class DocumentSummary(Page, frozen=True, kw_only=True):
     """The path of the file below the root."""
     name: str
     """The name of the document."""
-    facts: list[Pair]
+    facts: list[NamedValue]
     """When, by which agent and judge it was evaluated."""
     items: int
     """Its items."""
@@ -1025,16 +1025,16 @@ class EvaluatorScore(Page, frozen=True, kw_only=True):
     result: str
     """`pass`, `fail` or `error`."""
     score: str
-    """The score, as people read it; empty where there is none."""
+    """The score, as people read it; empty without one."""
     threshold: str
-    """The threshold; empty where there is none."""
+    """The threshold; empty without one."""
     reason: str
     """Why, or the error."""
     details: dict[str, Any]
     """All that the document has of it."""
 
 
-class DocumentTurn(Page, frozen=True, kw_only=True):
+class DocumentTurnPage(Page, frozen=True, kw_only=True):
     """A turn of an item."""
 
     prompt: str
@@ -1055,7 +1055,7 @@ class DocumentTurn(Page, frozen=True, kw_only=True):
     """What the platform says of the response."""
 
 
-class DocumentItem(Page, frozen=True, kw_only=True):
+class ItemPage(Page, frozen=True, kw_only=True):
     """An item of a document."""
 
     number: int
@@ -1070,7 +1070,7 @@ class DocumentItem(Page, frozen=True, kw_only=True):
     """`pass`, `fail`, `partial` or `error`."""
     gist: str
     """Why it did not pass, in one line."""
-    turns: list[DocumentTurn]
+    turns: list[DocumentTurnPage]
     """Its turns."""
 
 
@@ -1083,7 +1083,7 @@ class DocumentPage(Page, frozen=True, kw_only=True):
     """Its description."""
     totals: list[EvaluatorTotals]
     """What each evaluator said over all turns."""
-    items: list[DocumentItem]
+    items: list[ItemPage]
     """The slice of its items."""
 
 

@@ -114,7 +114,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute(
         path="/api/runs/{id}/tasks",
         name="tasks",
-        answer=list[pages.TaskRow],
+        answer=list[pages.TaskSummary],
         summary="A slice of the tasks of a run.",
         parameters=(
             _RUN,
@@ -134,7 +134,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute(
         path="/api/runs/{id}/tasks/{task}/trials/{n}",
         name="trial",
-        answer=pages.TrialPage,
+        answer=pages.TrialDetail,
         summary="A trial with all that is recorded of it.",
         parameters=(
             _RUN,

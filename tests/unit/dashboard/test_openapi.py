@@ -34,7 +34,7 @@ def test_every_reference_of_the_document_leads_somewhere():
     text = msgspec.json.encode(document).decode()
     used = set(re.findall(r'"\$ref":"#/components/schemas/([^"]+)"', text))
     assert used <= document["components"]["schemas"].keys()
-    assert {"RunSummary", "TaskRow", "TrialPage", "LiveEvent", "Failure"} <= used
+    assert {"RunSummary", "TaskSummary", "TrialDetail", "LiveEvent", "ErrorAnswer"} <= used
 
 
 def test_every_name_in_a_path_is_a_parameter():
