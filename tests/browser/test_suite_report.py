@@ -86,7 +86,26 @@ def test_the_verdict_is_seen_first_and_hostile_text_is_text(view, project):
     assert card.locator("dd").last.inner_text() == HOSTILE
     assert page.evaluate("window.pwned") is None
     assert page.locator("script").count() == page.locator("style").count() == 1
-    assert page.locator("[src], img, svg, iframe, form, [href]").count() == 0
+    assert page.locator("[src], img, image, use, foreignObject, iframe, form, [href]").count() == 0
+
+
+def test_plots_say_what_the_table_says(view, project):
+    page: Page = view(project / "one.html")
+    rows = page.locator(".tasks tbody tr").evaluate_all(
+        "(rows) => rows.map((row) => [...row.cells].slice(0, 3).map((cell) => cell.firstChild.textContent))"
+    )
+    plots = page.locator("figure")
+    assert plots.locator("figcaption b").all_inner_texts()[:2] == ["Scores", "Trials"]
+    scores = plots.first.locator("g > title").all_text_contents()
+    assert [(line.rpartition(": ")[0][:50], line.rpartition(": ")[2]) for line in scores] == sorted(
+        ((title[:50], score) for title, _, score in rows), key=lambda one: one[1]
+    )
+    tones = {"passed": "pass", "failed": "fail", "error": "error"}
+    for status, tone in tones.items():
+        assert plots.nth(1).locator(f"g.cell.{tone}").count() == sum(row[1] == status for row in rows)
+    for drawing in page.locator("figure svg[role]").all():
+        name = drawing.locator("> title").text_content()
+        assert page.get_by_role("img", name=name, exact=True).count() == 1
 
 
 def test_filters_apply_to_failures_and_tasks_alike(view, project):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize
@@ -29,6 +30,7 @@ from waza.report.impact import UNCOMPARED
 from waza.report.reporter import Reporter
 from waza.report.rows import OUTPUT, BadTrial, CheckRow, TaskRow
 from waza.report.section import Table
+from waza.report.task_plots import TONES, plot_runs, plot_tasks
 from waza.report.view import InvocationView, Pairs, RunView, compare_outcomes
 from waza.report.words import NO_SUITE, duration, grouped, moment, one_line, shortened, status_mark
 from waza.results.ending import CUT_OFF
@@ -38,7 +40,6 @@ from waza.results.verdict import RunVerdict
 _LONGEST_TITLE = 160
 _MOST_OPEN = 20  # failed tasks; more would bury the list of all
 _MOST_GRADERS = 100  # to choose from
-_TONES = {"passed": "pass", "failed": "fail", "error": "error", "skipped": "partial", CUT_OFF: "partial"}
 _LINE_TONES = {"passed": "pass", "not graded": "partial", NO_SUITE: "partial"}
 _MEANINGS = {
     "passed": "every grader passed, in every trial",
@@ -97,7 +98,7 @@ class _Page:
         if not self.endings:
             return
         buttons = [("", "all", self.endings.total())]
-        buttons += [(_TONES[ending], ending, self.endings[ending]) for ending in _TONES]
+        buttons += [(TONES[ending], ending, self.endings[ending]) for ending in TONES]
         names = list(self.not_passed)[:_MOST_GRADERS]
         graders = {"": "Any grader", **{name: f"{shortened(name, 60)} not passed" for name in names}}
         yield make_tools("tasks", buttons, *([make_select("grader", "Grader", graders)] if names else []))
@@ -115,6 +116,7 @@ class _Page:
         parts: list[tuple[str, Iterable[str]]] = [
             ("Failures", cards),
             ("Warnings", _list(view.warnings)),
+            ("At a glance", plot_tasks(f"plot-{number}", view.tasks)),
             ("Tasks", _tasks(items)),
             ("Groups", _list(view.groups)),
             ("Trigger tests", _triggers(view)),
@@ -137,7 +139,7 @@ def _read_style() -> str:
 
 
 def _verdict(verdict: RunVerdict) -> Iterator[str]:
-    tone, mark = _TONES[verdict.status], status_mark(verdict.status)
+    tone, mark = TONES[verdict.status], status_mark(verdict.status)
     yield element("p", element("b", f"{mark} {verdict.word.capitalize()}"), class_=f"headline {tone}")
     if verdict.reasons:
         reasons = [element("li", escape_text(one_line(reason))) for reason in verdict.reasons]
@@ -160,10 +162,10 @@ def _head_of_run(view: RunView) -> Iterator[str]:
         if value
     )
     yield from _verdict(view.verdict)
-    endings = [(ending, view.count(ending)) for ending in _TONES]
-    yield make_bar((_TONES[ending], count) for ending, count in endings)
+    endings = [(ending, view.count(ending)) for ending in TONES]
+    yield make_bar((TONES[ending], count) for ending, count in endings)
     yield make_legend(
-        (_TONES[ending], ending, count, _MEANINGS[ending])
+        (TONES[ending], ending, count, _MEANINGS[ending])
         for ending, count in endings
         if count or ending in _ALWAYS_SHOWN
     )
@@ -189,6 +191,7 @@ def _overview(view: InvocationView) -> Iterator[str]:
     titles = ("Suite", "Verdict", "Tasks passed", "Score", *(["Why not"] if reasons else []))
     yield element("h2", "Runs")
     yield make_table(make_titles(titles, numbers=(2, 3)), rows, "framed stack")
+    yield plot_runs(view.results.named)
     for skill, outcomes in view.models:
         results = [one.head for one in outcomes]
         yield element("h2", escape_text(f"Models of {one_line(skill)}"))
@@ -233,7 +236,7 @@ def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
         *([element("p", escape_text(" ".join(notes)), class_="quiet")] if notes else []),
         *error,
         *(_trial(trial, row, level + 1) for trial in row.bad_trials),
-        class_=f"item {_TONES[row.ending]}",
+        class_=f"item {TONES[row.ending]}",
         data_item=key,
         data_status=row.ending,
         open="" if unfold else None,
@@ -258,7 +261,7 @@ def _trial(trial: BadTrial, row: TaskRow, level: int) -> str:
     if trial.output_length > OUTPUT:
         label = f"Output, without the middle of its {grouped(trial.output_length)} characters"
     parts.append(element("dl", make_text(label, trial.excerpt, "wide"), class_="texts"))
-    return element("section", *parts, class_=f"part {_TONES[trial.status]}")
+    return element("section", *parts, class_=f"part {TONES[trial.status]}")
 
 
 def _check(check: CheckRow) -> str:
@@ -278,7 +281,7 @@ def _check(check: CheckRow) -> str:
             *([element("dl", *details)] if details else []),
             class_="reason",
         ),
-        class_=_TONES[result],
+        class_=TONES[result],
         data_grader=check.grader,
     )
 
@@ -286,29 +289,52 @@ def _check(check: CheckRow) -> str:
 def _tasks(items: Iterable[tuple[str, TaskRow]]) -> Iterator[str]:
     found = list(items)
     if found:
-        grouped_by = any(row.group for _, row in found)
-        titles = ("Task", "Status", "Score", "Trials passed", "Duration", *(["Group"] if grouped_by else []))
-        rows = [_task(key, row, grouped_by=grouped_by) for key, row in found]
-        yield make_table(make_titles(titles, numbers=(2, 3, 4)), rows, "framed stack tasks")
+        columns = [column for column in _COLUMNS if any(column.value(row) for _, row in found)]
+        titles = ("Task", "Status", "Score", "Trials passed", *(column.title for column in columns))
+        numbers = (2, 3, *(i for i, column in enumerate(columns, 4) if column.number))
+        rows = [_task(key, row, columns) for key, row in found]
+        yield make_table(make_titles(titles, numbers), rows, "framed stack tasks")
 
 
-def _task(key: str, row: TaskRow, *, grouped_by: bool) -> str:
+class _Column(NamedTuple):
+    """A column of the table of tasks that is left out where no task has a value."""
+
+    title: str
+    value: Callable[[TaskRow], str]
+    number: bool = True
+
+
+_COLUMNS = (
+    _Column("Score CI95", lambda row: row.score_interval),
+    _Column("Duration", lambda row: duration(row.stats.avg_duration_ms) if row.stats else ""),
+    _Column("Tokens", lambda row: "" if row.tokens is None else grouped(row.tokens)),
+    _Column("Group", lambda row: row.group, number=False),
+)
+
+
+def _task(key: str, row: TaskRow, columns: Sequence[_Column]) -> str:
     title = escape_text(shortened(one_line(row.title), _LONGEST_TITLE))
     known = row.title != row.name or row.id == row.name  # a title that is not the name has the id
     own_id = "" if known else element("div", escape_text(row.id), class_="id")
     notes = [*row.tags, *([_missing(row)] if row.missing else [])]
     ran = row.stats is not None
     trials = f"{row.passed_trials} of {row.planned}"
-    took = duration(row.stats.avg_duration_ms) if row.stats else "-"
-    group = [element("td", escape_text(row.group), data_label="group")] if grouped_by else []
+    cells = [
+        element(
+            "td",
+            escape_text(column.value(row) or ("-" if column.number else "")),
+            class_="number" if column.number else None,
+            data_label=column.title.lower().replace("ci95", "CI95"),
+        )
+        for column in columns
+    ]
     return make_row(
         title + own_id,
         element("td", _badge(row.ending), " ", escape_text(", ".join(notes)), class_="status"),
         element("td", decimal(row.score) if ran else "-", class_="number", data_label="score"),
         element("td", trials, class_="number", data_label="trials passed"),
-        element("td", took, class_="number", data_label="duration"),
-        *group,
-        class_=_TONES[row.ending],
+        *cells,
+        class_=TONES[row.ending],
         data_item=key,
         data_status=row.ending,
     )
@@ -347,7 +373,7 @@ def _gates(view: RunView) -> Iterator[str]:
             escape_text(one_line(gate.name)),
             element("td", word, class_="result"),
             element("td", escape_text(gate.found), class_="reason"),
-            class_=_TONES[word],
+            class_=TONES[word],
         )
         for gate in view.gates
         for word in ("passed" if gate.passed else "failed",)
@@ -384,7 +410,7 @@ def _usage(view: RunView) -> Iterator[str]:
 
 
 def _badge(status: str) -> str:
-    return element("span", status, class_=f"badge {_TONES[status]}", title=_MEANINGS[status])
+    return element("span", status, class_=f"badge {TONES[status]}", title=_MEANINGS[status])
 
 
 def _list(lines: Iterable[str]) -> Iterator[str]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from waza.kit.share import percent
+from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import Usage, add_usage
-from waza.model.result import SkillImpact, TaskResult, TaskStats, TrialResult, Validation
+from waza.model.result import SkillImpact, TaskResult, TaskStats, TrialResult, TrialStatus, Validation
 from waza.report.words import one_line
 from waza.results.ending import CUT_OFF, cut_off
+from waza.results.figures import figures_of
 
 LONGEST = 4000  # characters of a feedback that a report keeps
 EXCERPT = 200  # characters of what was expected and found
@@ -80,6 +81,17 @@ class BadTrial(msgspec.Struct, frozen=True, kw_only=True):
         return [check for check in self.checks if not check.passed]
 
 
+class TrialSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of a trial. Tokens are those of its agent in all attempts; None where they are not known."""
+
+    number: int
+    status: TrialStatus
+    score: float
+    duration_ms: int
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """A task. `bad_trials` failed or errored, `first_tries` counts those that passed at their first attempt.
 
@@ -99,6 +111,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     stats: TaskStats | None = None
     impact: SkillImpact | None = None
     graders: tuple[str, ...] = ()
+    trial_summaries: tuple[TrialSummary, ...] = ()
     bad_trials: tuple[BadTrial, ...] = ()
     passed_trials: int = 0
     first_tries: int = 0
@@ -127,6 +140,19 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     def score(self) -> float:
         """The mean score of the trials; 0 for a task without figures."""
         return self.stats.avg_score if self.stats else 0.0
+
+    @property
+    def score_interval(self) -> str:
+        """The 95 % interval of the score over several trials, else ""."""
+        if self.stats is None or self.trials < 2:
+            return ""
+        return f"[{decimal(self.stats.ci95_lo)}, {decimal(self.stats.ci95_hi)}]"
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens of the agent over all trials; None where they are not known."""
+        known = [one for one in self.trial_summaries if one.input_tokens is not None]
+        return sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in known) if known else None
 
     @property
     def retried(self) -> bool:
@@ -187,6 +213,7 @@ def row(task: TaskResult) -> TaskRow:
         stats=task.stats,
         impact=task.skill_impact,
         graders=tuple(sorted(task.runs[0].validations or ())) if task.runs else (),
+        trial_summaries=tuple(map(_figures, task.runs)),
         bad_trials=tuple(_trial(trial) for trial in task.runs if trial.status in ("failed", "error")),
         passed_trials=len(passed),
         first_tries=sum(1 for trial in passed if trial.attempts <= 1),
@@ -219,6 +246,18 @@ def counts(found: Sequence[TaskRow]) -> str:
         *(f"{endings[ending]} {ending}" for ending in ("skipped", CUT_OFF) if endings[ending]),
     ]
     return ", ".join(parts)
+
+
+def _figures(trial: TrialResult) -> TrialSummary:
+    found = figures_of(trial, 0)
+    return TrialSummary(
+        number=trial.run_number,
+        status=trial.status,
+        score=found.score,
+        duration_ms=trial.duration_ms,
+        input_tokens=found.usage.input_tokens if found.usage else None,
+        output_tokens=found.usage.output_tokens if found.usage else None,
+    )
 
 
 def _trial(trial: TrialResult) -> BadTrial:
