@@ -7,6 +7,7 @@
     ├── GateError             what a gate was to decide on cannot be used              exit 3
     ├── SuiteError            mistakes in a user's files; carries a list of Problems   exit 2
     ├── RunError              the run as a whole could not go on (hook, executor)      exit 2
+    ├── StoreError            a store of results refused something, or cannot be reached         exit 2
     ├── GraderError           a grader could not reach a verdict; becomes an errored Verdict
     └── ExecutorError         an agent engine could not do a turn; becomes an errored run
         └── OutsideError      ... for a cause outside of the agent; a resumed run tries again
@@ -66,6 +67,10 @@ class SuiteError(WazaError):
 
 class RunError(WazaError):
     """The run as a whole cannot go on."""
+
+
+class StoreError(WazaError):
+    """A store of results cannot be used, or refused something; the message says what to do."""
 
 
 class GraderError(WazaError):

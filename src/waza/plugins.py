@@ -1,4 +1,4 @@
-"""Classes of graders and executors by name: built-in tables first, then the entry points of installed packages.
+"""Classes of graders, executors, reporters and stores by name: built-in tables first, then the entry points of installed packages.
 
 The tables hold strings, so that listing names imports nothing; `importlib.metadata` is only used for names that are
 not in a table. This is the one dynamic import upwards in the layers.
@@ -18,19 +18,29 @@ from waza.executors import TYPES as EXECUTORS
 from waza.graders import TYPES as GRADERS
 from waza.model.capabilities import Capabilities
 from waza.report import TYPES as REPORTERS
+from waza.stores import TYPES as STORES
 
-# The base class of a group, and the method that its subclasses write; executors have no base class.
+# The base class of a group, and the method that its subclasses write.
 _BASES = {
     "waza.graders": ("waza.graders.base", "Grader", "grade"),
     "waza.reporters": ("waza.report.reporter", "Reporter", "report"),
 }
-_EXECUTOR_METHODS = ("start", "works_in", "open", "judge", "aclose")
-TABLES = {"waza.graders": GRADERS, "waza.executors": EXECUTORS, "waza.reporters": REPORTERS}
+# The methods of the classes in groups without a base class.
+_METHODS = {
+    "waza.executors": ("start", "works_in", "open", "judge", "aclose"),
+    "waza.stores": ("put", "list", "describe", "get", "aclose"),
+}
+TABLES = {
+    "waza.graders": GRADERS,
+    "waza.executors": EXECUTORS,
+    "waza.reporters": REPORTERS,
+    "waza.stores": STORES,
+}
 
 
 @cache
 def load_class(group: str, name: str) -> Any | None:
-    """Return the class of a name in a group (`waza.graders`, `waza.executors`, `waza.reporters`), or None.
+    """Return the class of a name in a group (a key of `TABLES`), or None.
 
     Raises UsageError if a plugin cannot be imported, or is not such a class. Import errors of built-in classes propagate.
     """
@@ -59,8 +69,8 @@ def load_class(group: str, name: str) -> Any | None:
 
 def _fault(group: str, found: Any) -> str:
     """Return why something is not a class of a group, or nothing."""
-    if group == "waza.executors":
-        return _executor_fault(found)
+    if group in _METHODS:
+        return _missing_method(group, found)
     module, name, method = _BASES[group]
     base = getattr(import_module(module), name)
     if not (isinstance(found, type) and issubclass(found, base)):
@@ -70,13 +80,13 @@ def _fault(group: str, found: Any) -> str:
     return _field_fault(found) if issubclass(found, msgspec.Struct) else ""
 
 
-def _executor_fault(found: Any) -> str:
-    """Return why something is not the class of an executor, or nothing."""
+def _missing_method(group: str, found: Any) -> str:
+    """Return why something is not a class of a group without a base class, or nothing."""
     from waza.model.base import Keys
 
     if not isinstance(found, type):
         return "is not a class"
-    missing = [name for name in _EXECUTOR_METHODS if not callable(getattr(found, name, None))]
+    missing = [name for name in _METHODS[group] if not callable(getattr(found, name, None))]
     if missing:
         return f"has no method {', '.join(missing)}"
     options = getattr(found, "Options", Keys)

@@ -15,7 +15,7 @@ SOURCE = Path(waza.__file__).parent
 # Packages that were read for this. The aim is that the list can go.
 CLEAN: tuple[str, ...] = (
     *("author", "cli", "dashboard", "engine", "evidence", "executors", "graders", "kit", "m365"),
-    *("model", "preflight", "registry", "report", "results", "suite", "workspace"),
+    *("model", "preflight", "registry", "report", "results", "stores", "suite", "workspace"),
 )
 NOT_IN_NAMES = {
     "told", "said", "heard", "stands", "anew", "witness", "sitting", "sittings", "room", "rooms", "forsaken",

@@ -133,17 +133,51 @@ class GraderKeys(Keys, frozen=True, kw_only=True):
 
 
 class StorageKeys(Keys, frozen=True, kw_only=True):
-    """`storage` of `.waza.yaml`. The section being there switches uploads on."""
+    """`storage` of `.waza.yaml`. The section being there switches uploads on.
+
+    Which keys a provider needs and takes is in `STORAGE_KEYS`.
+    """
 
     strict_keys: ClassVar[bool] = True
-    provider: Literal["", "azure-blob"] = ""
-    """Where results are uploaded to. Uploads are not available in this version; `waza run` says so."""
+    provider: str = ""
+    """Where results are uploaded to: `azure-blob`, `s3`, `gcs`, `file`, or the name that a package brings."""
     accountName: str = ""  # noqa: N815
-    """The name of the storage account."""
+    """Of `azure-blob`: the name of the storage account."""
     containerName: str = "waza-results"  # noqa: N815
-    """The name of the container."""
+    """Of `azure-blob`: the name of the container. It must be there."""
+    connectionString: str = ""  # noqa: N815
+    """Of `azure-blob`: a connection string, for emulators. Else the variable `AZURE_STORAGE_CONNECTION_STRING`, unless
+    it is of another account than `accountName`; else the credentials of Azure."""
+    bucket: str = ""
+    """Of `s3` and `gcs`: the name of the bucket. It must be there."""
+    prefix: str = ""
+    """Of `s3` and `gcs`: what comes before the names of results, such as `team/waza`."""
+    endpoint: str = ""
+    """Of `s3`, `gcs` and `azure-blob`: the address of the service, where it is not the usual one."""
+    region: str = ""
+    """Of `s3`: the region of the bucket."""
+    path: str = ""
+    """Of `file`: the directory, relative to this file. It must be there."""
+    options: dict[str, Any] = {}
+    """Of a provider that a package brings: what that package says."""
     enabled: bool = True
     """False switches the section off."""
+
+
+class StorageKeysOf(msgspec.Struct, frozen=True):
+    """The keys that a provider of results needs, and those that it takes besides `provider` and `enabled`."""
+
+    needed: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
+STORAGE_KEYS = {
+    "azure-blob": StorageKeysOf(("accountName",), ("containerName", "connectionString", "endpoint")),
+    "s3": StorageKeysOf(("bucket",), ("prefix", "endpoint", "region")),
+    "gcs": StorageKeysOf(("bucket",), ("prefix", "endpoint")),
+    "file": StorageKeysOf(("path",)),
+}
+"""The keys of the providers of waza; all others take `options`."""
 
 
 class ProviderKeys(Keys, frozen=True, kw_only=True):

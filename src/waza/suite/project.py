@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from waza.errors import SuiteError
+from waza.kit import yaml
 from waza.kit.decode import Decoder
+from waza.model.base import Keys
 from waza.model.loaded import Project, ProjectFile
 from waza.problem import Problem
-from waza.suite.read import UnknownKeyRule, at, read_document
+from waza.suite.read import UnknownKeyRule, at, child, read_document
+from waza.suite.storage import check_storage
+
+T = TypeVar("T", bound=Keys)
+S = TypeVar("S", bound=msgspec.Struct)
 
 FILE = ".waza.yaml"
 LEVELS = 10  # the start directory and nine parents
@@ -43,40 +50,50 @@ def _read(directory: Path) -> Project:
         raise SuiteError([document])
     decoder = Decoder(document, UnknownKeyRule().of(document, ProjectFile))
     keys = decoder.read(ProjectFile)
-    storage = keys.storage if keys and keys.storage and keys.storage.enabled else None
-    if storage and storage.provider and not storage.accountName:
-        hint = "enabled: false switches the section off"
-        decoder.add_error(
-            "missing-key", at(document, "storage"), ("storage",), "'accountName' is missing", hint
-        )
+    if keys and keys.storage and keys.storage.enabled:
+        check_storage(document, decoder, _with_defaults(keys.storage))
     errors = [problem for problem in decoder.problems if problem.severity == "error"]
     if keys is None and not errors:
         keys = ProjectFile()  # an empty file
     if keys is None or errors:
         raise SuiteError(errors)
-    warnings = [*decoder.problems]
-    if storage:
-        why = "this version of waza has no storage yet" if storage.provider else "'provider' is missing"
-        message, hint = f"results are not uploaded: {why}", "enabled: false switches the section off"
-        warnings.append(
-            document.problem("no-effect", at(document, "storage"), ("storage",), message, hint, "warning")
-        )
-    return Project(directory=directory, keys=_restore_defaults(keys), found=True, warnings=tuple(warnings))
+    return Project(
+        directory=directory, keys=_restore_defaults(keys), found=True, warnings=tuple(decoder.problems)
+    )
+
+
+def read_storage_options(project: Project, kind: type[T]) -> T:
+    """Return `storage.options` of a project as the struct that the class of a store calls `Options`.
+
+    Raises SuiteError, with the places in `.waza.yaml`, if they do not fit.
+    """
+    document = read_document(project.directory / FILE, "project")
+    if isinstance(document, Problem):
+        raise SuiteError([document])
+    path = ("storage", "options")
+    place = at(document, "storage")
+    node = child(document.root, *path) or yaml.Mapping({}, {}, place.line, place.column)
+    decoder = Decoder(document)
+    options = decoder.read(kind, node, path)
+    if options is None or decoder.problems:
+        raise SuiteError(decoder.problems)
+    return options
 
 
 def _restore_defaults(keys: ProjectFile) -> ProjectFile:
     """Put defaults back where a file wrote zero or nothing: neither overrides a default."""
-    sections = {}
-    for field in msgspec.structs.fields(ProjectFile):
-        value = getattr(keys, field.name)
-        if isinstance(value, msgspec.Struct):
-            sections[field.name] = msgspec.structs.replace(
-                value,
-                **{
-                    item.name: item.default
-                    for item in msgspec.structs.fields(value)
-                    if getattr(value, item.name) in (0, "")
-                    and not isinstance(getattr(value, item.name), bool)
-                },
-            )
+    sections = {
+        field.name: _with_defaults(getattr(keys, field.name))
+        for field in msgspec.structs.fields(ProjectFile)
+        if isinstance(getattr(keys, field.name), msgspec.Struct)
+    }
     return msgspec.structs.replace(keys, **sections)
+
+
+def _with_defaults(section: S) -> S:
+    values = {
+        field.name: field.default
+        for field in msgspec.structs.fields(section)
+        if getattr(section, field.name) in (0, "") and not isinstance(getattr(section, field.name), bool)
+    }
+    return msgspec.structs.replace(section, **values)

@@ -65,11 +65,26 @@ CASES: list[Case] = [
     case(
         "a project file whose storage is not said in full",
         ".waza.yaml:1:1: storage: 'accountName' is missing; enabled: false switches the section off",
-        files={".waza.yaml": "storage: {provider: azure-blob, containerName: x}\n"},
+        files={".waza.yaml": "storage: {provider: azure-blob, containerName: xyz}\n"},
     ),
     case(
         "a project file with a storage that nobody knows",
-        ".waza.yaml:1:22: storage.provider: the text 's3' is not one of: azure-blob",
-        files={".waza.yaml": "storage: {provider:  s3, accountName: a}\n"},
+        ".waza.yaml:1:11: storage.provider: there is no provider 's4'; use azure-blob, s3, gcs, file, or install the "
+        "package that brings it",
+        files={".waza.yaml": "storage: {provider:  s4, accountName: a}\n"},
+    ),
+    case(
+        "a project file with keys of another storage",
+        ".waza.yaml:2:1: storage: 'bucket' is missing; enabled: false switches the section off",
+        ".waza.yaml:2:30: storage.accountName: 'accountName' is no key of the provider s3; it takes bucket, prefix, "
+        "endpoint, region",
+        ".waza.yaml:2:46: storage.endpoint: 'localhost' is not an address such as https://host",
+        files={".waza.yaml": "# a\nstorage: {provider: s3,      accountName: a, endpoint: localhost}\n"},
+    ),
+    case(
+        "a project file with names that Azure does not have",
+        ".waza.yaml:1:34: storage.accountName: 'My.Team' is not 3 to 24 lower-case letters and digits",
+        ".waza.yaml:1:56: storage.containerName: 'a--b' is not 3 to 63 lower-case letters, digits and single hyphens",
+        files={".waza.yaml": "storage: {provider: azure-blob,  accountName: My.Team, containerName: a--b}\n"},
     ),
 ]
