@@ -1,4 +1,14 @@
 import { render } from "preact";
+import { App } from "./app";
+import { openApi } from "./data";
+import "./style.css";
+import { restoreTheme } from "./theme";
 
 const root = document.getElementById("app");
-if (root) render(<p>waza</p>, root);
+if (root) {
+  restoreTheme();
+  history.scrollRestoration = "manual"; // lists know where the reader was
+  const api = openApi();
+  for (const reduced of document.querySelectorAll("[data-reduced]")) reduced.remove();
+  render(<App api={api} />, root);
+}

@@ -43,7 +43,7 @@ def _head(title: str, style: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         element("title", escape_text(title)),
-        f"<style>{_read('page.css')}{style}</style>",
+        f"<style>{_read('palette.css')}{_read('page.css')}{style}</style>",
     )
 
 

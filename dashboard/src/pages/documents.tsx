@@ -1,0 +1,239 @@
+/** Results of evaluation documents: items, their turns, what evaluators said. */
+
+import { useState } from "preact/hooks";
+import type { DocumentItem, DocumentPage as Page, DocumentSummary, DocumentTurn, EvaluatorScore } from "../api";
+import { plain, score, visible } from "../format";
+import { Crumbs, Heading, useApi } from "../page";
+import { Badge, Command, Facts, Notice, Search, Section, Text, toneOf } from "../parts";
+import { link, setQuery } from "../router";
+import { List } from "./list";
+
+export function DocumentsPage() {
+  const api = useApi();
+  return (
+    <>
+      <Heading title="Documents" />
+      <List
+        fetch={api.documents}
+        noun="document"
+        empty={
+          <Notice title="There are no results of evaluation documents here">
+            <p>
+              They come from <Command>waza m365 run evals.json</Command>
+            </p>
+          </Notice>
+        }
+      >
+        {(one: DocumentSummary) => <Summary key={one.id} of={one} />}
+      </List>
+    </>
+  );
+}
+
+const ORDER = ["fail", "error", "partial", "pass"] as const;
+
+function Counts({ of }: { of: Record<string, number> }) {
+  return (
+    <span class="counts">
+      {ORDER.filter((status) => of[status]).map((status) => (
+        <span key={status} class={`badge ${toneOf(status)}`}>
+          {of[status]} {status}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Summary({ of }: { of: DocumentSummary }) {
+  return (
+    <article class={`panel ${of.error ? "error" : ""}`} aria-label={visible(of.name || of.id)}>
+      <h2>
+        <a href={link(["documents", of.id])} data-step>
+          {visible(of.name || of.id)}
+        </a>{" "}
+        <Counts of={of.counts} />
+      </h2>
+      {of.error && <p class="feedback">{visible(of.error)}</p>}
+      <Facts of={[["Items", String(of.items)], ["Turns", String(of.turns)], ...of.facts.map((one) => [one.name, one.value] as const), ["File", of.id]]} />
+    </article>
+  );
+}
+
+export function DocumentPage({ id, query }: { id: string; query: Record<string, string> }) {
+  const api = useApi();
+  const [page, set] = useState<Page | undefined>();
+  const wanted = { q: query.q ?? "", filters: { status: query.status } };
+  return (
+    <>
+      <Crumbs of={[["Documents", link(["documents"])]]} />
+      <Heading title={page?.document.name || id} />
+      {page && (
+        <>
+          <Facts of={[...page.document.facts.map((one) => [one.name, one.value] as const), ["File", page.document.id]]} />
+          {page.description && <p>{visible(page.description)}</p>}
+          <Totals page={page} />
+        </>
+      )}
+      <Section title="Items">
+        <search class="filters" aria-label="Items">
+          <div class="chips" role="group" aria-label="Status">
+            <button type="button" aria-pressed={!query.status} onClick={() => setQuery({ status: "" })}>
+              all
+            </button>
+            {ORDER.filter((status) => page?.document.counts[status]).map((status) => (
+              <button key={status} type="button" class={toneOf(status)} aria-pressed={query.status === status} onClick={() => setQuery({ status })}>
+                {status} {page?.document.counts[status]}
+              </button>
+            ))}
+          </div>
+          <Search value={query.q ?? ""} change={(q) => setQuery({ q })} label="Search items" />
+        </search>
+        <List
+          of={JSON.stringify([id, wanted])}
+          noun="item"
+          fetch={async (offset, limit) => {
+            const found = await api.document(id, { ...wanted, offset, limit });
+            set(found.page);
+            return found;
+          }}
+          empty={<p class="quiet">No item fits.</p>}
+        >
+          {(item: DocumentItem) => <Item key={item.number} item={item} />}
+        </List>
+      </Section>
+    </>
+  );
+}
+
+function Totals({ page }: { page: Page }) {
+  if (!page.totals.length) return null;
+  return (
+    <Section title="Evaluators">
+      <div class="scroll" role="region" aria-label="Evaluators" tabIndex={0}>
+        <table class="framed" aria-label="Evaluators">
+          <thead>
+            <tr>
+              {["Evaluator", "Asked", "Passed", "Failed", "Errors", "Mean"].map((title, i) => (
+                <th key={title} scope="col" class={i ? "number" : ""}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {page.totals.map((one) => (
+              <tr key={one.evaluator}>
+                <th scope="row">{visible(one.evaluator)}</th>
+                {[one.asked, one.passed, one.failed, one.errors].map((number, i) => (
+                  <td key={i} class="number">
+                    {number}
+                  </td>
+                ))}
+                <td class="number">{score(one.mean)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}
+
+/** An item; what is in it is drawn when it is opened. Those that did not pass are open. */
+function Item({ item }: { item: DocumentItem }) {
+  const [open, set] = useState(item.status !== "pass");
+  return (
+    <details
+      class={`item ${toneOf(item.status)}`}
+      open={open}
+      onToggle={(event) => {
+        if (event.target === event.currentTarget) set(event.currentTarget.open);
+      }}
+    >
+      <summary data-step>
+        <span class="quiet">{item.number}</span>
+        <b>{visible(item.title)}</b>
+        <span class="quiet gist">{visible(item.gist)}</span>
+        <Badge status={item.status || "not evaluated"} />
+      </summary>
+      {open && (
+        <div class="body">
+          {item.description && <p>{visible(item.description)}</p>}
+          {item.turns.map((turn, i) => (
+            <Turn key={i} turn={turn} number={i + 1} several={item.turns.length > 1} />
+          ))}
+        </div>
+      )}
+    </details>
+  );
+}
+
+function Turn({ turn, number, several }: { turn: DocumentTurn; number: number; several: boolean }) {
+  return (
+    <div class="part">
+      {several && (
+        <h3>
+          Turn {number} <Badge status={turn.status || "not evaluated"} />
+        </h3>
+      )}
+      {turn.error && <p class="panel error feedback">{visible(turn.error)}</p>}
+      <dl class="contrast">
+        <div class="wide">
+          <dt>Prompt</dt>
+          <dd>{visible(turn.prompt)}</dd>
+        </div>
+        {turn.expectedResponse && (
+          <div>
+            <dt>Expected response</dt>
+            <dd tabIndex={0}>{visible(turn.expectedResponse)}</dd>
+          </div>
+        )}
+        <div>
+          <dt>Response</dt>
+          <dd tabIndex={0}>{turn.response ? visible(turn.response) : <span class="blank">blank</span>}</dd>
+        </div>
+      </dl>
+      {turn.scores.length > 0 && <Scores of={turn.scores} />}
+      {(turn.citations !== null || turn.diagnostics !== null) && (
+        <details>
+          <summary>Citations and diagnostics</summary>
+          <Text text={plain({ citations: turn.citations, diagnostics: turn.diagnostics })} label="Citations and diagnostics" />
+        </details>
+      )}
+    </div>
+  );
+}
+
+const RANKS: Record<string, number> = { error: 0, fail: 1 };
+
+function Scores({ of }: { of: readonly EvaluatorScore[] }) {
+  const ordered = [...of].sort((a, b) => (RANKS[a.result] ?? 2) - (RANKS[b.result] ?? 2));
+  return (
+    <table class="framed" aria-label="Evaluators of this turn">
+      <thead>
+        <tr>
+          <th scope="col">Evaluator</th>
+          <th scope="col">Result</th>
+          <th scope="col" class="number">
+            Score
+          </th>
+          <th scope="col">Why</th>
+        </tr>
+      </thead>
+      <tbody>
+        {ordered.map((one) => (
+          <tr key={one.evaluator} class={toneOf(one.result)}>
+            <th scope="row">{visible(one.evaluator)}</th>
+            <td class="result">{visible(one.result)}</td>
+            <td class="number">
+              {one.score || "—"}
+              {one.threshold && <span class="quiet"> of {visible(one.threshold)}</span>}
+            </td>
+            <td>{visible(one.reason)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+

@@ -1,0 +1,523 @@
+/** A run: its verdict and why, then its tasks, what failed first. */
+
+import type { Pair, RunHead, TaskRow, TrialMark } from "../api";
+import { download, toCsv } from "../csv";
+import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
+import { useLoad, useSlices } from "../load";
+import { Crumbs, Heading, useApi } from "../page";
+import { Choice, Command, Facts, Failure, Mark, Notice, Pairs, Search, Section, Show, Waiting, Whisker, toneOf } from "../parts";
+import { link, linkToRun, linkToTrial, setQuery } from "../router";
+import { type Column, VirtualTable } from "../table";
+import { Card, RUN_TONES, SaveButton } from "./runs";
+
+export function RunPage({ id, query }: { id: string; query: Record<string, string> }) {
+  const api = useApi();
+  const loaded = useLoad(() => api.head(id), [id]);
+  return (
+    <>
+      <Crumbs of={[["Runs", link([])]]} />
+      <Show loaded={loaded}>{(head) => <Run head={head} query={query} />}</Show>
+      {loaded.state === "error" && <Heading title="Run" />}
+    </>
+  );
+}
+
+function Run({ head, query }: { head: RunHead; query: Record<string, string> }) {
+  const { run, verdict, counts } = head;
+  const figures = query.tab === "figures";
+  return (
+    <>
+      <div class="head">
+        <div>
+          <Heading title={run.spec || run.id} window={`${run.spec || run.id}: ${verdict.word}`} />
+          <HeadFacts head={head} />
+        </div>
+        <Actions head={head} />
+      </div>
+      <p class={`headline ${toneOf(RUN_TONES[run.outcome] ?? run.outcome)}`}>
+        <Mark status={RUN_TONES[run.outcome] ?? run.outcome} label="" /> {verdict.word.charAt(0).toUpperCase() + verdict.word.slice(1)}
+      </p>
+      {verdict.reasons.length > 0 && (
+        <ul class={`reasons ${toneOf(RUN_TONES[run.outcome] ?? run.outcome)}`}>
+          {verdict.reasons.map((reason) => (
+            <li key={reason}>{visible(reason)}</li>
+          ))}
+        </ul>
+      )}
+      {head.state && (
+        <Notice title={head.inProgress ? "This run is in progress" : "This run has no results"}>
+          <p>{visible(head.state)}</p>
+          {head.inProgress && (
+            <p>
+              <a href={link(["live"], { run: run.id })}>Watch it</a>
+            </p>
+          )}
+        </Notice>
+      )}
+      {run.error && (
+        <Notice title="Its file cannot be read" kind="error">
+          <p>{visible(run.error)}</p>
+          <p>Mend or remove {run.path ? <code>{visible(run.path)}</code> : "the file"}, then load this page again.</p>
+        </Notice>
+      )}
+      <Bar counts={counts} />
+      <dl class="cards">
+        <Card name="Tasks passed" value={`${run.passCount} of ${run.taskCount}`} note={rest(counts)} />
+        <Card
+          name="Success rate"
+          value={percent(run.successRate)}
+          note={head.successRateInterval ? `95% interval ${range(head.successRateInterval)}` : ""}
+        />
+        <Card
+          name="Weighted score"
+          value={score(run.weightedScore)}
+          note={head.scoreInterval ? `95% interval ${interval(head.scoreInterval.lower, head.scoreInterval.upper)}` : ""}
+        />
+        <Card name="Duration" value={run.duration === null ? ABSENT : duration(run.duration * 1000)} />
+        <Card name="Tokens" value={count(run.tokens)} />
+        {run.aiCredits !== null && <Card name="AI credits" value={count(run.aiCredits)} />}
+      </dl>
+      {head.warnings.length > 0 && (
+        <Section title="Warnings" count={head.warnings.length}>
+          <Lines of={head.warnings} name="warnings" />
+        </Section>
+      )}
+      {head.notStarted.length > 0 && (
+        <Section title="Not started">
+          <Pairs name="Not started" of={pairs(head.notStarted)} />
+        </Section>
+      )}
+      <nav class="tabs" aria-label="Parts of the run">
+        <a href={linkToRun(run.id)} aria-current={figures ? undefined : "page"}>
+          Tasks
+        </a>
+        <a href={linkToRun(run.id, { tab: "figures" })} aria-current={figures ? "page" : undefined}>
+          Figures and settings
+        </a>
+      </nav>
+      {figures ? <Figures head={head} /> : <Tasks head={head} query={query} />}
+    </>
+  );
+}
+
+const range = (found: { lower: number; upper: number }) => `${percent(found.lower)} to ${percent(found.upper)}`;
+
+function rest(counts: RunHead["counts"]): string {
+  return [
+    [counts.failed, "failed"],
+    [counts.error, counts.error === 1 ? "error" : "errors"],
+    [counts.skipped, "skipped"],
+    [counts.cutOff, "cut off"],
+  ]
+    .filter(([number]) => number)
+    .map(([number, word]) => `${number} ${word}`)
+    .join(", ");
+}
+
+function HeadFacts({ head }: { head: RunHead }) {
+  const { run, git, ci } = head;
+  const commit = git?.commit ? `${git.commit.slice(0, 12)}${git.dirty ? " (changed)" : ""}` : "";
+  return (
+    <Facts
+      of={[
+        ["Skill", run.skill],
+        ["Model", run.model || "(default)"],
+        ["Judge", run.judgeModel],
+        ["Engine", run.engine],
+        ["Started", moment(run.timestamp)],
+        ["Run", run.id],
+        ["Commit", commit],
+        ["Branch", git?.branch],
+        ["CI", ci ? <CiLink name={[ci.name, ci.job].filter(Boolean).join(" ")} url={ci.url} /> : ""],
+      ]}
+    />
+  );
+}
+
+/** A link to a job; its address is from a file, so only addresses of the web are followed. */
+function CiLink({ name, url }: { name: string; url: string }) {
+  if (!/^https?:\/\//i.test(url)) return <>{visible(name || url)}</>;
+  return (
+    <a href={url} rel="noreferrer noopener" target="_blank">
+      {visible(name || url)}
+    </a>
+  );
+}
+
+function Actions({ head }: { head: RunHead }) {
+  const api = useApi();
+  const save = async () => {
+    const found = await api.verdicts(head.run.id);
+    const rows = found.flatMap((task) => {
+      const own = [task.task, task.outcome, task.score, task.duration];
+      if (!task.verdicts.length) return [[...own, "", "", "", "", ""]];
+      return task.verdicts.map((one) => [...own, one.name, one.type, one.passed, one.score, one.message]);
+    });
+    download(`${head.run.spec || head.run.id}.csv`, toCsv(HEAD, rows));
+  };
+  return (
+    <div class="actions">
+      {api.served && <a href={link(["compare"], { b: head.run.id })}>Compare</a>}
+      {api.served && <a href={link(["trends"], { suite: head.run.spec, model: head.run.model })}>Trend</a>}
+      <SaveButton save={save}>CSV</SaveButton>
+    </div>
+  );
+}
+
+const HEAD = ["Task", "Outcome", "Score", "Duration (s)", "Grader", "Grader Type", "Grader Passed", "Grader Score", "Grader Message"];
+
+function Bar({ counts }: { counts: RunHead["counts"] }) {
+  const parts = [
+    ["pass", counts.passed],
+    ["fail", counts.failed],
+    ["error", counts.error],
+    ["partial", counts.skipped + counts.cutOff],
+  ] as const;
+  return (
+    <div class="bar" aria-hidden="true">
+      {parts.map(([tone, number]) => number > 0 && <i key={tone} class={tone} style={{ flex: number }} />)}
+    </div>
+  );
+}
+
+const pairs = (of: readonly Pair[]) => of.map((one) => [one.name, one.value] as const);
+
+function Lines({ of, name = "" }: { of: readonly string[]; name?: string }) {
+  return (
+    <ul class={name}>
+      {of.map((line, i) => (
+        <li key={i}>{visible(line)}</li>
+      ))}
+    </ul>
+  );
+}
+
+const MOST_MARKS = 6; // trials that fit into a row
+
+/** The trial that a task opens with: the first one that did not pass. */
+function firstTrial(task: TaskRow): TrialMark | undefined {
+  return task.trials.find((trial) => trial.arm === "main" && trial.status !== "passed") ?? task.trials[0];
+}
+
+function columns(run: string, grouped: boolean): Column<TaskRow>[] {
+  return [
+    { title: "Status", width: "4rem", sort: "status", cell: (task) => <Mark status={task.status} /> },
+    {
+      title: "Task",
+      width: "minmax(9rem, 3fr)",
+      sort: "name",
+      narrow: "title",
+      cell: (task) => {
+        const trial = firstTrial(task);
+        return (
+          <>
+            {trial ? (
+              <a href={linkToTrial(run, task.id, trial.number, trial.arm)}>{visible(task.name)}</a>
+            ) : (
+              <b tabIndex={-1}>{visible(task.name)}</b>
+            )}{" "}
+            {[...task.marks, ...task.tags].map((tag) => (
+              <span key={tag} class="tag">
+                {visible(tag)}
+              </span>
+            ))}
+            {task.missing > 0 && <span class="tag">{plural(task.missing, "trial")} did not run</span>}
+          </>
+        );
+      },
+    },
+    ...(grouped
+      ? [{ title: "Group", width: "minmax(4rem, 1fr)", narrow: "hidden", cell: (task: TaskRow) => visible(task.group) } as const]
+      : []),
+    {
+      title: "Why",
+      width: "minmax(8rem, 4fr)",
+      narrow: "title",
+      cell: (task) => <span title={visible(task.cause)}>{visible(task.cause)}</span>,
+    },
+    {
+      title: "Trials",
+      width: "minmax(4rem, 9.5rem)",
+      cell: (task) => <Trials run={run} task={task} />,
+    },
+    { title: "Score", width: "4rem", sort: "score", number: true, cell: (task) => score(task.score) },
+    {
+      title: "W. score",
+      width: "7rem",
+      sort: "weightedScore",
+      narrow: "hidden",
+      number: true,
+      cell: (task) =>
+        task.interval ? (
+          <span class={toneOf(task.status)} title={`${score(task.weightedScore)}, 95% interval ${interval(task.interval.lower, task.interval.upper)}`}>
+            <span class="sr">
+              {score(task.weightedScore)}, interval {interval(task.interval.lower, task.interval.upper)}
+              {task.isSignificant ? ", not zero by chance" : ""}
+            </span>
+            <Whisker value={task.weightedScore ?? 0} lower={task.interval.lower} upper={task.interval.upper} />
+          </span>
+        ) : (
+          score(task.weightedScore)
+        ),
+    },
+    { title: "Duration", width: "4.5rem", sort: "duration", number: true, cell: (task) => duration(task.durationMs) },
+  ];
+}
+
+function Trials({ run, task }: { run: string; task: TaskRow }) {
+  const shown = task.trials.length > MOST_MARKS ? task.trials.slice(0, MOST_MARKS - 1) : task.trials;
+  return (
+    <span class="trials">
+      {shown.map((trial) => {
+        const notes = [
+          `trial ${trial.number}${trial.arm === "baseline" ? " without skills" : ""}: ${trial.status}`,
+          trial.attempts > 1 && `${trial.attempts} attempts`,
+        ].filter(Boolean);
+        return (
+          <a
+            key={`${trial.arm}${trial.number}`}
+            class={toneOf(trial.status)}
+            href={linkToTrial(run, task.id, trial.number, trial.arm)}
+            aria-label={notes.join(", ")}
+            title={notes.join(", ")}
+          >
+            {trial.arm === "baseline" ? "b" : ""}
+            {trial.number}
+            {trial.attempts > 1 ? "↻" : ""}
+          </a>
+        );
+      })}
+      {task.trials.length > shown.length && <small>+{task.trials.length - shown.length}</small>}
+    </span>
+  );
+}
+
+const STATUSES = ["failed", "error", "cut off", "skipped", "passed"] as const;
+
+function Tasks({ head, query }: { head: RunHead; query: Record<string, string> }) {
+  const api = useApi();
+  const { id } = head.run;
+  const [by, descending] = [query.sort || "default", query.order === "desc"];
+  const wanted = {
+    q: query.q ?? "",
+    filters: { status: query.status },
+    sort: by,
+    order: descending ? ("desc" as const) : ("asc" as const),
+  };
+  const rows = useSlices(`${id} ${JSON.stringify(wanted)}`, (offset, limit) => api.tasks(id, { ...wanted, offset, limit }));
+  const numbers: Record<string, number> = { ...head.counts, "cut off": head.counts.cutOff };
+  return (
+    <>
+      <search class="filters" aria-label="Tasks">
+        <div class="chips" role="group" aria-label="Status">
+          <button type="button" aria-pressed={!query.status} onClick={() => setQuery({ status: "" })}>
+            all
+          </button>
+          {STATUSES.filter((status) => numbers[status]).map((status) => (
+            <button
+              key={status}
+              type="button"
+              class={toneOf(status)}
+              aria-pressed={query.status === status}
+              onClick={() => setQuery({ status })}
+            >
+              {status} {numbers[status]}
+            </button>
+          ))}
+        </div>
+        <Search value={query.q ?? ""} change={(q) => setQuery({ q })} label="Search tasks, groups, tags" />
+        <Choice
+          label="Order"
+          value={["default", "order"].includes(by) ? by : ""}
+          options={[
+            ["default", "Failures first"],
+            ["order", "As in the suite"],
+            ...(["default", "order"].includes(by) ? [] : [["", "As the columns say"] as const]),
+          ]}
+          change={(sort) => setQuery({ sort: sort === "default" ? "" : sort, order: "" })}
+        />
+        <output>{rows.total === undefined ? "" : plural(rows.total, "task")}</output>
+      </search>
+      {rows.error ? (
+        <Failure error={rows.error} />
+      ) : rows.total === undefined ? (
+        <Waiting />
+      ) : rows.total > 0 ? (
+        <VirtualTable
+          name="Tasks"
+          columns={columns(id, head.groups.length > 0)}
+          rows={rows}
+          tone={(task) => (task.status === "passed" ? "" : toneOf(task.status))}
+          sort={{ by, descending, change: (sort, down) => setQuery({ sort, order: down ? "desc" : "" }) }}
+        />
+      ) : (
+        <Notice title={query.q || query.status ? "No task fits" : "There are no tasks yet"}>
+          {query.q || query.status ? (
+            <p>
+              <button type="button" onClick={() => setQuery({ q: "", status: "" })}>
+                Show all tasks
+              </button>
+            </p>
+          ) : (
+            <p>Tasks are shown when their first trial has ended.</p>
+          )}
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Figures({ head }: { head: RunHead }) {
+  return (
+    <>
+      {head.gates.length > 0 && (
+        <Section title="Gates">
+          <table class="framed" aria-label="Gates">
+            <thead>
+              <tr>
+                <th scope="col">Gate</th>
+                <th scope="col">Result</th>
+                <th scope="col">What was measured</th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...head.gates]
+                .sort((a, b) => Number(a.passed) - Number(b.passed))
+                .map((gate) => (
+                  <tr key={gate.name} class={gate.passed ? "pass" : "fail"}>
+                    <th scope="row">{visible(gate.name)}</th>
+                    <td class="result">{gate.passed ? "passed" : "failed"}</td>
+                    <td>{visible(gate.found)}</td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        </Section>
+      )}
+      <Metrics head={head} />
+      {head.groups.length > 0 && (
+        <Section title="Groups">
+          <table class="framed" aria-label="Groups">
+            <thead>
+              <tr>
+                <th scope="col">Group</th>
+                <th scope="col" class="number">
+                  Passed
+                </th>
+                <th scope="col" class="number">
+                  Score
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {head.groups.map((group) => (
+                <tr key={group.name}>
+                  <th scope="row">
+                    <a href={linkToRun(head.run.id, { q: group.name })}>{visible(group.name)}</a>
+                  </th>
+                  <td class="number">
+                    {group.passed} of {group.total}
+                  </td>
+                  <td class="number">{score(group.score)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Section>
+      )}
+      {head.triggerFigures.length > 0 && (
+        <Section title="Trigger tests">
+          <Pairs name="Trigger tests" of={[...pairs(head.triggerFigures), ["Counts", head.triggerCounts]]} />
+          <Lines of={head.triggerFailures} />
+        </Section>
+      )}
+      {head.impact.length > 0 && (
+        <Section title="What the skills changed">
+          <Lines of={head.impact} />
+        </Section>
+      )}
+      <Table title="Rates" of={head.rates} />
+      <Table title="Scores" of={head.scores} />
+      <Table title="Statistics" of={head.statistics} />
+      <Table title="Usage" of={head.usage} />
+      {head.modelUsage.length > 1 && (
+        <Section title="Usage by model">
+          <div class="scroll" role="region" aria-label="Usage by model" tabIndex={0}>
+            <table class="framed" aria-label="Usage by model">
+              <thead>
+                <tr>
+                  {["Model", "In", "Out", "Cache read", "Cache written", "AI credits"].map((title, i) => (
+                    <th key={title} scope="col" class={i ? "number" : ""}>
+                      {title}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {head.modelUsage.map((one) => (
+                  <tr key={one.model}>
+                    <th scope="row">{visible(one.model)}</th>
+                    {[one.inputTokens, one.outputTokens, one.cacheReadTokens, one.cacheWriteTokens, one.aiCredits].map((value, i) => (
+                      <td key={i} class="number">
+                        {count(value)}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </Section>
+      )}
+      <Table title="Settings" of={[...head.config, { name: "Suite file", value: head.suitePath }].filter((one) => one.value)} />
+      <Section title="In a terminal">
+        <p>
+          <Command>{head.command}</Command>
+        </p>
+      </Section>
+    </>
+  );
+}
+
+function Table({ title, of }: { title: string; of: readonly Pair[] }) {
+  if (!of.length) return null;
+  return (
+    <Section title={title}>
+      <Pairs name={title} of={pairs(of)} />
+    </Section>
+  );
+}
+
+function Metrics({ head }: { head: RunHead }) {
+  if (!head.metrics.length) return null;
+  return (
+    <Section title="Metrics">
+      <table class="framed" aria-label="Metrics">
+        <thead>
+          <tr>
+            <th scope="col">Metric</th>
+            <th scope="col">Result</th>
+            <th scope="col" class="number">
+              Value
+            </th>
+            <th scope="col" class="number">
+              Threshold
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {head.metrics.map((metric) => (
+            <tr key={metric.name} class={metric.passed ? "pass" : "fail"}>
+              <th scope="row">
+                {visible(metric.name)} {metric.gate && <span class="tag">gate</span>}
+              </th>
+              <td class="result">{metric.passed ? "passed" : "failed"}</td>
+              <td class="number">{score(metric.value)}</td>
+              <td class="number">{score(metric.threshold)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}

@@ -1,0 +1,185 @@
+/** Tables of any length: only the rows that can be seen are drawn, and only their slices are asked for. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { walk } from "./keys";
+import { type Slices, useMedia } from "./load";
+
+export interface Column<T> {
+  title: string;
+  cell: (row: T) => ComponentChildren;
+  /** The width in a grid, such as `minmax(8rem, 2fr)`. */
+  width: string;
+  number?: boolean;
+  /** The name by which the rows can be sorted. */
+  sort?: string;
+  /** On a narrow screen: "title" is a line of its own, "hidden" is left out. */
+  narrow?: "title" | "hidden";
+}
+
+interface Props<T> {
+  name: string;
+  columns: readonly Column<T>[];
+  rows: Slices<T>;
+  tone?: (row: T) => string;
+  sort?: { by: string; descending: boolean; change: (by: string, descending: boolean) => void };
+}
+
+const BEYOND = 8; // rows drawn above and below what can be seen, so that scrolling finds them there
+
+/** Where readers were in the lists they left, by the address. */
+const places = new Map<string, number>();
+
+/** A table. The first link in a row opens it; j and k walk through the rows. */
+export function VirtualTable<T>({ name, columns, rows, tone, sort }: Props<T>) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [height, setHeight] = useState(44);
+  const [range, setRange] = useState<[number, number]>([0, 40]);
+  const last = useRef(-1); // the row that had the focus last
+  const [target, setTarget] = useState<number | undefined>(undefined); // the row that gets it once it is drawn
+  const printing = useMedia("print");
+  const narrow = useMedia("(max-width: 44rem)");
+  const total = rows.total ?? 0;
+  const latest = useRef({ total, height });
+  latest.current = { total, height };
+
+  useLayoutEffect(() => {
+    const drawn = body.current?.querySelector("tr");
+    if (drawn && !printing) setHeight(drawn.getBoundingClientRect().height || 44);
+  }, [narrow, total > 0, printing]);
+
+  useEffect(() => {
+    let asked = 0;
+    const look = () => {
+      asked = 0;
+      if (!body.current) return;
+      const top = -body.current.getBoundingClientRect().top;
+      const first = Math.floor(top / height) - BEYOND;
+      const last = Math.ceil((top + innerHeight) / height) + BEYOND;
+      const found: [number, number] = [clamp(first, 0, total), clamp(last, 0, total)];
+      setRange((old) => (old[0] === found[0] && old[1] === found[1] ? old : found));
+      places.set(location.hash, scrollY);
+    };
+    const soon = () => {
+      asked ||= requestAnimationFrame(look);
+    };
+    look();
+    addEventListener("scroll", soon, { passive: true });
+    addEventListener("resize", soon);
+    return () => {
+      cancelAnimationFrame(asked);
+      removeEventListener("scroll", soon);
+      removeEventListener("resize", soon);
+    };
+  }, [height, total]);
+
+  // Back in a list, the reader is where they were.
+  const restored = useRef(false);
+  useLayoutEffect(() => {
+    if (restored.current || rows.total === undefined) return;
+    restored.current = true;
+    const place = places.get(location.hash);
+    if (place) scrollTo({ top: place });
+  }, [rows.total]);
+
+  useEffect(
+    () =>
+      walk({
+        move(by) {
+          const { total: all, height: each } = latest.current;
+          if (!all || !body.current) return;
+          const next = clamp(last.current + by, 0, all - 1);
+          const top = body.current.getBoundingClientRect().top + next * each;
+          const lowest = innerHeight - 2 * each;
+          const highest = 3 * each; // below what sticks to the top
+          if (top < highest) scrollBy({ top: top - highest });
+          else if (top > lowest) scrollBy({ top: top - lowest });
+          last.current = next;
+          setTarget(next);
+        },
+      }),
+    [],
+  );
+
+  const [from, to] = printing ? [0, Math.min(rows.loaded().length, total)] : range;
+  rows.want(from, to);
+  useEffect(() => {
+    if (target === undefined) return;
+    const row = body.current?.querySelector<HTMLElement>(`tr[data-row="${target}"] a`);
+    row?.focus({ preventScroll: true });
+    if (row) setTarget(undefined);
+  });
+
+  const drawn = Array.from({ length: Math.max(0, Math.min(to, total) - from) }, (_, i) => from + i);
+  const grid = columns.map((column) => column.width).join(" ");
+  return (
+    <table class="virtual" role="table" aria-label={name} aria-rowcount={total + 1} style={{ "--grid": grid }}>
+      <thead role="rowgroup">
+        <tr role="row" aria-rowindex={1}>
+          {columns.map((column) => (
+            <Title column={column} sort={sort} />
+          ))}
+        </tr>
+      </thead>
+      <tbody
+        role="rowgroup"
+        ref={body}
+        style={printing ? { height: "auto" } : { height: `${total * height}px` }}
+        onFocusIn={(event) => {
+          last.current = Number((event.target as HTMLElement).closest("tr")?.dataset.row ?? -1);
+        }}
+      >
+        {drawn.map((index) => {
+          const row = rows.at(index);
+          return (
+            <tr
+              key={index}
+              role="row"
+              aria-rowindex={index + 2}
+              data-row={index}
+              class={row && tone ? tone(row) : ""}
+              style={printing ? {} : { transform: `translateY(${index * height}px)` }}
+            >
+              {row ? columns.map((column) => <Cell column={column} row={row} />) : <td role="cell" class="quiet">Loading …</td>}
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function Title<T>({ column, sort }: { column: Column<T>; sort: Props<T>["sort"] }) {
+  const names = classes(column);
+  if (!sort || !column.sort) {
+    return (
+      <th role="columnheader" scope="col" class={names}>
+        {column.title}
+      </th>
+    );
+  }
+  const active = sort.by === column.sort;
+  const by = column.sort;
+  return (
+    <th role="columnheader" scope="col" class={names} aria-sort={active ? (sort.descending ? "descending" : "ascending") : "none"}>
+      <button type="button" class="sort" onClick={() => sort.change(by, active ? !sort.descending : Boolean(column.number))}>
+        {column.title}
+        <span aria-hidden="true">{active ? (sort.descending ? " ↓" : " ↑") : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
+  return (
+    <td role="cell" class={classes(column)} data-label={column.title}>
+      {column.cell(row)}
+    </td>
+  );
+}
+
+function classes<T>(column: Column<T>): string {
+  return [column.number && "number", column.narrow && `narrow-${column.narrow}`].filter(Boolean).join(" ");
+}
+
+const clamp = (value: number, low: number, high: number) => Math.max(low, Math.min(high, value));
