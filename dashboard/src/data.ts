@@ -13,7 +13,7 @@
 
 import type {
   ComparisonPage,
-  DocumentItem,
+  ItemPage,
   DocumentPage,
   DocumentSummary,
   ExperimentPage,
@@ -27,9 +27,9 @@ import type {
   RunsSummary,
   StoredPage,
   StoredRun,
-  TaskRow,
+  TaskSummary,
   TrialComparison,
-  TrialPage,
+  TrialDetail,
 } from "./api";
 
 /** What `waza report` embeds. Lists are complete and in the order in which the API gives them by default. */
@@ -39,9 +39,9 @@ export interface Embedded {
   /** The heads of the runs. */
   heads: RunHead[];
   /** The tasks of each run, by its id. */
-  tasks: Record<string, TaskRow[]>;
+  tasks: Record<string, TaskSummary[]>;
   /** The trials of each run, by its id; those that are left out to keep the file small are not among them. */
-  trials: Record<string, TrialPage[]>;
+  trials: Record<string, TrialDetail[]>;
   /** Results of evaluation documents, each with all of its items. */
   documents?: DocumentPage[];
 }
@@ -83,9 +83,9 @@ export interface Api {
   summary(): Promise<RunsSummary>;
   runs(wanted: Wanted): Promise<Slice<RunSummary>>;
   head(run: string): Promise<RunHead>;
-  tasks(run: string, wanted: Wanted): Promise<Slice<TaskRow>>;
+  tasks(run: string, wanted: Wanted): Promise<Slice<TaskSummary>>;
   verdicts(run: string): Promise<TaskVerdicts[]>;
-  trial(run: string, task: string, number: number, arm: string): Promise<TrialPage>;
+  trial(run: string, task: string, number: number, arm: string): Promise<TrialDetail>;
   compare(a: string, b: string, offset: number, limit: number): Promise<ComparisonPage>;
   compareTrial(a: string, b: string, task: string, trial: number): Promise<TrialComparison>;
   history(): Promise<History>;
@@ -93,7 +93,7 @@ export interface Api {
   experiments(offset: number, limit: number): Promise<Slice<ExperimentPage>>;
   stored(offset: number, limit: number): Promise<Slice<StoredRun> & { page: StoredPage }>;
   documents(offset: number, limit: number): Promise<Slice<DocumentSummary>>;
-  document(id: string, wanted: Wanted): Promise<Slice<DocumentItem> & { page: DocumentPage }>;
+  document(id: string, wanted: Wanted): Promise<Slice<ItemPage> & { page: DocumentPage }>;
 }
 
 const SLICE = 500; // the most that the server gives at once
@@ -114,9 +114,9 @@ export class HttpApi implements Api {
   summary = () => this.#get<RunsSummary>(["summary"]);
   runs = (wanted: Wanted) => this.#slice<RunSummary>(["runs"], wanted);
   head = (run: string) => this.#get<RunHead>(["runs", run, "head"]);
-  tasks = (run: string, wanted: Wanted) => this.#slice<TaskRow>(["runs", run, "tasks"], wanted);
+  tasks = (run: string, wanted: Wanted) => this.#slice<TaskSummary>(["runs", run, "tasks"], wanted);
   trial = (run: string, task: string, number: number, arm: string) =>
-    this.#get<TrialPage>(["runs", run, "tasks", task, "trials", number], { arm: arm === "baseline" ? arm : undefined });
+    this.#get<TrialDetail>(["runs", run, "tasks", task, "trials", number], { arm: arm === "baseline" ? arm : undefined });
   compare = (a: string, b: string, offset: number, limit: number) => this.#get<ComparisonPage>(["compare"], { a, b, offset, limit });
   compareTrial = (a: string, b: string, task: string, trial: number) =>
     this.#get<TrialComparison>(["compare", "trial"], { a, b, task, trial });
@@ -221,7 +221,7 @@ export class EmbeddedApi implements Api {
     return cut(sorted(found, RUN_KEYS[wanted.sort ?? ""], wanted.order ?? "desc"), wanted);
   }
 
-  async tasks(run: string, wanted: Wanted): Promise<Slice<TaskRow>> {
+  async tasks(run: string, wanted: Wanted): Promise<Slice<TaskSummary>> {
     this.#head(run);
     const found = (this.data.tasks[run] ?? [])
       .filter((task) => has(wanted.q, task.id, task.name, task.group, ...task.tags))
@@ -230,7 +230,7 @@ export class EmbeddedApi implements Api {
   }
 
   async verdicts(run: string): Promise<TaskVerdicts[]> {
-    const first = new Map<string, TrialPage>();
+    const first = new Map<string, TrialDetail>();
     for (const trial of this.data.trials[run] ?? [])
       if (trial.arm === "main" && trial.number <= (first.get(trial.task)?.number ?? Number.POSITIVE_INFINITY))
         first.set(trial.task, trial);
@@ -243,7 +243,7 @@ export class EmbeddedApi implements Api {
     }));
   }
 
-  async trial(run: string, task: string, number: number, arm: string): Promise<TrialPage> {
+  async trial(run: string, task: string, number: number, arm: string): Promise<TrialDetail> {
     const found = this.data.trials[run]?.find((one) => one.task === task && one.number === number && one.arm === (arm || "main"));
     if (!found) throw new Error("This trial is not in the report. `waza show` and `waza serve` show it.");
     return found;
@@ -283,7 +283,7 @@ const RUN_KEYS: Record<string, Key<RunSummary>> = {
   tasks: (run) => run.taskCount,
 };
 
-const TASK_KEYS: Record<string, Key<TaskRow>> = {
+const TASK_KEYS: Record<string, Key<TaskSummary>> = {
   name: (task) => task.name,
   status: (task) => ["error", "failed", "cut off", "skipped", "passed"].indexOf(task.status),
   score: (task) => task.score,

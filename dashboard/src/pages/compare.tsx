@@ -1,7 +1,7 @@
 /** Two runs side by side: the difference with its interval first, then what it means, then the tasks. */
 
 import { useEffect, useState } from "preact/hooks";
-import type { Comparison, ComparisonPage, MetricComparison, RunSummary, Step, TaskDelta, TrialLink, TrialPage } from "../api";
+import type { Comparison, ComparisonPage, MetricComparison, RunSummary, Step, TaskDelta, TrialLink, TrialDetail } from "../api";
 import { align } from "../diff";
 import { ABSENT, exactDuration, moment, percent, plain, score, signed, visible } from "../format";
 import { type Slices, useLoad, useSlices } from "../load";
@@ -326,7 +326,7 @@ function TrialDiff({ a, b, task, trial }: { a: string; b: string; task: string; 
   );
 }
 
-function TrialCard({ side, trial }: { side: string; trial: TrialPage | null }) {
+function TrialCard({ side, trial }: { side: string; trial: TrialDetail | null }) {
   if (!trial) return <div class="side gap">{side} does not have this trial.</div>;
   return (
     <div class="side">
@@ -341,10 +341,10 @@ function TrialCard({ side, trial }: { side: string; trial: TrialPage | null }) {
   );
 }
 
-function Checks({ a, b }: { a: TrialPage | null; b: TrialPage | null }) {
+function Checks({ a, b }: { a: TrialDetail | null; b: TrialDetail | null }) {
   const labels = [...new Set([...(a?.checks ?? []), ...(b?.checks ?? [])].map((check) => check.label))];
   if (!labels.length) return null;
-  const cell = (trial: TrialPage | null, label: string) => {
+  const cell = (trial: TrialDetail | null, label: string) => {
     const check = trial?.checks.find((one) => one.label === label);
     if (!check) return <td class="quiet">{ABSENT}</td>;
     return (
@@ -383,7 +383,7 @@ function Checks({ a, b }: { a: TrialPage | null; b: TrialPage | null }) {
 /** A prompt or a step of a conversation. */
 type Item = { kind: "prompt"; text: string } | Step;
 
-const itemsOf = (trial: TrialPage | null): Item[] =>
+const itemsOf = (trial: TrialDetail | null): Item[] =>
   (trial?.turns ?? []).flatMap((turn) => [{ kind: "prompt" as const, text: turn.prompt ?? "" }, ...turn.steps]);
 
 const contentOf = (item: Item): string =>
@@ -391,7 +391,7 @@ const contentOf = (item: Item): string =>
 
 const sortOf = (item: Item): string => (item.kind === "call" ? `call ${item.call?.name}` : item.kind);
 
-function Trajectories({ a, b }: { a: TrialPage | null; b: TrialPage | null }) {
+function Trajectories({ a, b }: { a: TrialDetail | null; b: TrialDetail | null }) {
   const rows = align(itemsOf(a), itemsOf(b), (item) => `${item.kind} ${contentOf(item)}`, sortOf);
   if (!rows.length) return <p class="quiet">Nothing is recorded.</p>;
   return (

@@ -1,6 +1,6 @@
 /** What was said and done in a trial, turn by turn. */
 
-import type { Step, ToolCall, TurnPage } from "../api";
+import type { Step, CallPage, TurnPage } from "../api";
 import { exactDuration, grouped, plain, visible } from "../format";
 import { Text, toneOf } from "../parts";
 
@@ -70,7 +70,7 @@ function StepView({ step, id }: { step: Step; id: string }) {
 }
 
 /** A tool call: its name and outcome in a line, arguments and result below. One that failed is open. */
-export function Call({ call, id }: { call: ToolCall; id?: string }) {
+export function Call({ call, id }: { call: CallPage; id?: string }) {
   const given = call.arguments === null || call.arguments === undefined ? "" : plain(call.arguments);
   const short = given.replace(/\s+/g, " ");
   const outcome = !call.ended ? "its end was not seen" : call.success ? "" : "failed";

@@ -1,7 +1,7 @@
 /** Results of evaluation documents: items, their turns, what evaluators said. */
 
 import { useState } from "preact/hooks";
-import type { DocumentItem, DocumentPage as Page, DocumentSummary, DocumentTurn, EvaluatorScore } from "../api";
+import type { ItemPage, DocumentPage as Page, DocumentSummary, DocumentTurnPage, EvaluatorScore } from "../api";
 import { plain, score, visible } from "../format";
 import { Crumbs, Heading, useApi } from "../page";
 import { Badge, Command, Facts, Notice, Search, Section, Text, toneOf } from "../parts";
@@ -98,7 +98,7 @@ export function DocumentPage({ id, query }: { id: string; query: Record<string, 
           }}
           empty={<p class="quiet">No item fits.</p>}
         >
-          {(item: DocumentItem) => <Item key={item.number} item={item} />}
+          {(item: ItemPage) => <Item key={item.number} item={item} />}
         </List>
       </Section>
     </>
@@ -140,7 +140,7 @@ function Totals({ page }: { page: Page }) {
 }
 
 /** An item; what is in it is drawn when it is opened. Those that did not pass are open. */
-function Item({ item }: { item: DocumentItem }) {
+function Item({ item }: { item: ItemPage }) {
   const [open, set] = useState(item.status !== "pass");
   return (
     <details
@@ -168,7 +168,7 @@ function Item({ item }: { item: DocumentItem }) {
   );
 }
 
-function Turn({ turn, number, several }: { turn: DocumentTurn; number: number; several: boolean }) {
+function Turn({ turn, number, several }: { turn: DocumentTurnPage; number: number; several: boolean }) {
   return (
     <div class="part">
       {several && (

@@ -1,6 +1,6 @@
 /** A run: its verdict and why, then its tasks, what failed first. */
 
-import type { Pair, RunHead, TaskRow, TrialMark } from "../api";
+import type { NamedValue, RunHead, TaskSummary, TrialMark } from "../api";
 import { download, toCsv } from "../csv";
 import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
@@ -180,7 +180,7 @@ function Bar({ counts }: { counts: RunHead["counts"] }) {
   );
 }
 
-const pairs = (of: readonly Pair[]) => of.map((one) => [one.name, one.value] as const);
+const pairs = (of: readonly NamedValue[]) => of.map((one) => [one.name, one.value] as const);
 
 function Lines({ of, name = "" }: { of: readonly string[]; name?: string }) {
   return (
@@ -195,11 +195,11 @@ function Lines({ of, name = "" }: { of: readonly string[]; name?: string }) {
 const MOST_MARKS = 6; // trials that fit into a row
 
 /** The trial that a task opens with: the first one that did not pass. */
-function firstTrial(task: TaskRow): TrialMark | undefined {
+function firstTrial(task: TaskSummary): TrialMark | undefined {
   return task.trials.find((trial) => trial.arm === "main" && trial.status !== "passed") ?? task.trials[0];
 }
 
-function columns(run: string, grouped: boolean): Column<TaskRow>[] {
+function columns(run: string, grouped: boolean): Column<TaskSummary>[] {
   return [
     { title: "Status", width: "4rem", sort: "status", cell: (task) => <Mark status={task.status} /> },
     {
@@ -227,7 +227,7 @@ function columns(run: string, grouped: boolean): Column<TaskRow>[] {
       },
     },
     ...(grouped
-      ? [{ title: "Group", width: "minmax(4rem, 1fr)", narrow: "hidden", cell: (task: TaskRow) => visible(task.group) } as const]
+      ? [{ title: "Group", width: "minmax(4rem, 1fr)", narrow: "hidden", cell: (task: TaskSummary) => visible(task.group) } as const]
       : []),
     {
       title: "Why",
@@ -264,7 +264,7 @@ function columns(run: string, grouped: boolean): Column<TaskRow>[] {
   ];
 }
 
-function Trials({ run, task }: { run: string; task: TaskRow }) {
+function Trials({ run, task }: { run: string; task: TaskSummary }) {
   const shown = task.trials.length > MOST_MARKS ? task.trials.slice(0, MOST_MARKS - 1) : task.trials;
   return (
     <span class="trials">
@@ -479,7 +479,7 @@ function Figures({ head }: { head: RunHead }) {
   );
 }
 
-function Table({ title, of }: { title: string; of: readonly Pair[] }) {
+function Table({ title, of }: { title: string; of: readonly NamedValue[] }) {
   if (!of.length) return null;
   return (
     <Section title={title}>

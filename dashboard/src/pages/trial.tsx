@@ -1,7 +1,7 @@
 /** A trial: why it ended as it did, then all that is recorded of it. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Check, DenialPage, FileChange, TimelineEntry, TrialLink, TrialPage as Trial } from "../api";
+import type { Check, DenialPage, FileChange, TimelineEntry, TrialLink, TrialDetail as Trial } from "../api";
 import { readDiff } from "../diff";
 import { exactDuration, grouped, plain, plural, score, visible } from "../format";
 import { useLoad } from "../load";
