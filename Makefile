@@ -3,14 +3,14 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser azurite dashboard promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
+.PHONY: demo runtime browser azurite dashboard dashboard-test promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
 # check first: it is quick and says most. Then every test, on all cores. The coverage at the end counts lines and branches
 # that run in the processes of the tests themselves; `make coverage` counts those of the programs that they start as well.
-test: check docs runtime browser azurite dashboard promptflow
+test: check docs runtime browser azurite dashboard-test promptflow
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=50
 
 test-quick: $(STAMP)
@@ -39,6 +39,9 @@ dashboard:
 	@scripts/npm_packages.sh dashboard
 	cd dashboard && npm run --silent build
 
+dashboard-test: dashboard
+	cd dashboard && npm test --silent
+
 # promptflow is not in requirements/dev.txt: waza is tested without it, and it holds other packages at old versions.
 PROMPTFLOW := .venv/promptflow
 promptflow: $(PROMPTFLOW)/.installed
@@ -64,7 +67,8 @@ fmt: $(STAMP)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-build: $(STAMP)
+# The pages are built anew, so that a package never has older ones than its sources.
+build: $(STAMP) dashboard
 	$(BIN)/uv build --no-build-isolation --python $(BIN)/python --out-dir dist
 
 install:
