@@ -1,30 +1,52 @@
 """The frame of HTML reports: one page that needs nothing else, no network and no other file.
 
 Whatever agents and graders wrote is text: it is escaped, and the page's own policy lets a browser run no script but
-ours. Without scripts everything is there, too, but for the filters.
+ours. Without scripts everything is there, too, but for the filters. With a `PageApp` a page turns into an app where
+scripts run; what it is without them is its reduced form.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
+
+import msgspec
 
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.section import Draw, Part, Table
 from waza.report.words import one_line
 
 _THEME = "Dark or light"
+_SCRIPT_END = re.compile(r"<(?=/script|!--)", re.IGNORECASE)
+# Until the app takes over, its style does not apply: the page has the style of its reduced form.
+_START = 'document.getElementById("app-style").media = "all";\n'
 
 
-def make_page(title: str, header: Iterable[str], main: Iterable[str], style: str) -> str:
+class PageApp(msgspec.Struct, frozen=True, kw_only=True):
+    """What takes the place of a page where scripts run: it removes all elements that are `data-reduced`."""
+
+    script: str
+    """A JavaScript module, which draws into the element `app`."""
+    style: str
+    """Its CSS."""
+    data: Iterable[str]
+    """JSON in pieces, which it reads from the element `waza-data`; it may hold any text."""
+
+
+def make_page(
+    title: str, header: Iterable[str], main: Iterable[str], style: str, app: PageApp | None = None
+) -> str:
     """Return a page; `header` and `main` are HTML, `style` is CSS besides that of the frame."""
+    if app is not None:
+        return _make_app_page(title, header, main, style, app)
     theme = element("button", "◐", type="button", id="theme", aria_label=_THEME, title=_THEME, hidden="")
     parts = [
-        f'<!doctype html>\n<html lang="en">\n{_head(title, style)}\n<body><header>',
+        f'<!doctype html>\n<html lang="en">\n{_head(title, style, _read("page.js"))}\n<body><header>',
         *header,
         theme,
         "</header><main>",
@@ -34,16 +56,42 @@ def make_page(title: str, header: Iterable[str], main: Iterable[str], style: str
     return "".join(parts)  # once: pages may be large
 
 
-def _head(title: str, style: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(_read("page.js").encode()).digest()).decode()
+def _make_app_page(title: str, header: Iterable[str], main: Iterable[str], style: str, app: PageApp) -> str:
+    script = _START + _SCRIPT_END.sub(r"\\x3c", app.script)
+    parts = [
+        f'<!doctype html>\n<html lang="en">\n{_head(title, style, script, app)}\n<body>',
+        "<div data-reduced><header>",
+        *header,
+        "</header><main>",
+        *main,
+        '</main></div><div id="app"></div><script type="application/json" id="waza-data">',
+        *map(_escape_json, app.data),
+        f'</script><script type="module">{script}</script></body>\n</html>\n',
+    ]
+    return "".join(parts)
+
+
+def _escape_json(text: str) -> str:
+    """Return JSON, or a piece of it, that no parser of HTML or JavaScript takes for anything else."""
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _head(title: str, style: str, script: str, app: PageApp | None = None) -> str:
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    own = "".join([*map(_read, ("palette.css", "page.css", "plots.css")), style])
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    if app is not None:
+        policy += "; img-src data:; base-uri 'none'; form-action 'none'"
+    styles = [element("style", own, data_reduced="" if app else None)]
+    if app is not None:
+        styles.append(element("style", app.style.replace("</", "<\\/"), id="app-style", media="not all"))
     return element(
         "head",
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         element("title", escape_text(title)),
-        f"<style>{_read('palette.css')}{_read('page.css')}{style}</style>",
+        *styles,
     )
 
 

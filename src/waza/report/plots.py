@@ -63,9 +63,9 @@ class CellRow(msgspec.Struct, frozen=True, kw_only=True):
     value: str
 
     @property
-    def bad(self) -> int:
-        """How many of them are neither a pass nor left out."""
-        return sum(cell.tone in ("fail", "error", "partial") for cell in self.cells)
+    def badness(self) -> tuple[bool, int]:
+        """What the worst row is the greatest by: whether it did not pass, then how many of its cells did not."""
+        return self.tone != "pass", sum(cell.tone in ("fail", "error", "partial") for cell in self.cells)
 
 
 class Amount(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ def plot_cells(
     wide = max((len(row.cells) for row in rows), default=0)
     if not wide:
         return ""
-    shown = _bounded(sorted(rows, key=lambda row: row.bad, reverse=True))
+    shown = _bounded(sorted(rows, key=lambda row: row.badness, reverse=True))
     counted = Counter(cell.tone for row in rows for cell in row.cells)
     each = wide <= MOST_CELLS
     if each:
@@ -308,7 +308,12 @@ def _rows(
     `foot` is the height of what is below the rows, `width` the greatest one of what is drawn; 0: as wide as possible.
     """
     labels = [
-        element("li", element("b", MARKS.get(tone, ""), class_=tone), " ", escape_text(_label(label)))
+        element(
+            "li",
+            element("span", MARKS.get(tone, ""), class_=f"result {tone}"),
+            " ",
+            escape_text(_label(label)),
+        )
         for tone, label, _ in lines
     ]
     values = [element("li", escape_text(value)) for _, _, value in lines]

@@ -15,10 +15,17 @@ from waza.kit.line_file import is_locked, read_last_line
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult
 from waza.problem import Problem, display_path
-from waza.results.invocation_lines import INVOCATIONS, RUNS, numbered_invocations, read_planned
+from waza.results.invocation_lines import (
+    INVOCATIONS,
+    RUNS,
+    PlannedRun,
+    numbered_invocations,
+    read_planned,
+)
 from waza.results.journal_lines import JOURNAL, RESULTS, has_header, is_end, read_header
 from waza.results.outcome import Outcome
 from waza.results.read import is_results_file, load, open_results
+from waza.results.verdict import NotStarted
 
 _DEPTH = 3  # levels of folders below a directory: `--output-dir` writes DIR/STAMP/SKILL/MODEL.json
 _LISTED = 5  # names in a message
@@ -72,11 +79,15 @@ class SavedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundRuns(msgspec.Struct, frozen=True, kw_only=True):
-    """The runs that an argument means, at least one. `notes` is what people should know about the choice."""
+    """The runs that an argument means, at least one. `notes` is what people should know about the choice.
+
+    `not_started` is what the call that is meant as a whole was to run and did not; `notes` mention it as well.
+    """
 
     argument: str
     runs: tuple[SavedRun, ...]
     notes: tuple[str, ...] = ()
+    not_started: tuple[NotStarted, ...] = ()
 
     def only(self) -> SavedRun:
         """Return the one run. Raises UsageError where there are several, which names them."""
@@ -217,9 +228,18 @@ def _of_summary(path: Path) -> FoundRuns:
         raise UsageError(
             f"{path} names files that are not beside it: {_listing(absent)}; put them there, or name the files"
         )
-    left = [str(one.get("skill") or "?") for one in summary.not_started]
+    not_started = tuple(
+        NotStarted(
+            skill=str(one.get("skill") or "?"),
+            model=str(one.get("model") or ""),
+            why=str(one.get("why") or "there are no results of it"),
+        )
+        for one in summary.not_started
+    )
+    left = [one.skill for one in not_started]
     notes = [f"{path}: did not start, so there are no results: {_listing(left)}"] if left else []
-    return _of_files(str(path), [path.parent / name for name in names], notes)
+    found = _of_files(str(path), [path.parent / name for name in names], notes)
+    return msgspec.structs.replace(found, not_started=not_started)
 
 
 class _SkillOfSummary(msgspec.Struct):
@@ -257,13 +277,27 @@ def _by_id(argument: str, project: Path) -> FoundRuns:
     path = known[found[0]]
     if path.parent != invocations:
         return FoundRuns(argument=argument, runs=(saved_run(path),))
-    planned = _planned_runs(path)
-    started = tuple(saved_run(runs / one) for one in planned if has_header(runs / one))
+    planned = read_planned(path)
+    started = [one for one in planned if one.run and has_header(runs / one.run)]
     if not started:
         raise UsageError(f"no run of {path.stem} is kept; name another one{_newest_id(project)}")
-    rest = len(planned) - len(started)
-    notes = (f"{pluralize(rest, 'run')} of {path.stem} did not start",) if rest else ()
-    return FoundRuns(argument=argument, runs=started, notes=notes)
+    read = {one.suite for one in planned if one.run}  # a suite that was mended is planned again
+    rest = [one for one in planned if one not in started and (one.run or one.suite not in read)]
+    notes = (f"{pluralize(len(rest), 'run')} of {path.stem} did not start",) if rest else ()
+    return FoundRuns(
+        argument=argument,
+        runs=tuple(saved_run(runs / one.run) for one in started),
+        notes=notes,
+        not_started=tuple(_not_started(one) for one in rest),
+    )
+
+
+def _not_started(planned: PlannedRun) -> NotStarted:
+    """Return a planned run without a record; the plan names a suite by its file, which is in the folder of its skill."""
+    suite = Path(planned.suite)
+    why = "no record of it is kept: it did not start" if planned.run else "its files have mistakes"
+    name = suite.parent.name or suite.stem
+    return NotStarted(skill=name, model=planned.model or "", why=why, unread=not planned.run)
 
 
 def _newest_id(project: Path) -> str:

@@ -39,7 +39,12 @@ def scores(*marks: ScoreMark) -> str:
 def cells(name: str, tones: str) -> CellRow:
     kinds = {"p": "pass", "f": "fail", "e": "error", "n": "none"}
     found = tuple(Cell(kinds[tone], f"trial {i}") for i, tone in enumerate(tones, 1))
-    return CellRow(label=name, tone="fail", cells=found, value=f"{tones.count('p')} of {len(tones)}")
+    return CellRow(
+        label=name,
+        tone="fail" if {*tones} & {*"fe"} else "pass",
+        cells=found,
+        value=f"{tones.count('p')} of {len(tones)}",
+    )
 
 
 def drawings(html: str) -> list[ET.Element]:
@@ -119,7 +124,7 @@ def test_every_trial_is_a_cell_with_colour_and_mark_worst_row_first():
         ("cell fail", "✗"),
         *(("cell pass", "✓"), ("cell pass", "✓"), ("cell none", "·")),
     ]
-    assert labels(html) == ["✗ b", "✗ c", "✗ a"]
+    assert labels(html) == ["✗ b", "✗ c", "✓ a"]
     assert titles(drawing)[:3] == ["trial 1", "trial 2", "trial 3"]
     assert Page(html).lines[-1] == "✓ 3 passed✗ 2 failed! 1 error· 1 did not run"
     assert [text.text for text in drawing.findall("text")] == ["1", "2", "3"]

@@ -175,3 +175,29 @@ def test_a_damaged_invocation_is_no_reason_to_show_an_older_run(two_runs: tuple[
     with pytest.raises(WazaError, match=r"inv-000002\S+:2: this line is damaged"):
         find_results(None, tmp_path)
     assert find_results("run-2020", tmp_path).only().directory == two_runs[1]
+
+
+def test_what_of_an_invocation_did_not_start_is_known(tmp_path: Path):
+    suite = mock_suite(tmp_path / "greeter", {"t": "inputs: {prompt: hello}"})
+    assert waza("run", suite, "--model", "a", "--model", "b", cwd=tmp_path).code == 0
+    (invocation,) = (tmp_path / INVOCATIONS).glob("*.ndjson")
+    assert find_results(invocation.stem, tmp_path).not_started == ()
+    shutil.rmtree(tmp_path / RUNS / planned(invocation))
+    found = find_results(invocation.stem, tmp_path)
+    assert [(one.name, one.why) for one in found.not_started] == [
+        ("greeter on a", "no record of it is kept: it did not start")
+    ]
+    assert found.notes == (f"1 run of {invocation.stem} did not start",)
+
+
+def test_what_of_a_summary_did_not_start_is_known(tmp_path: Path):
+    for name in ("fine", "broken"):
+        mock_suite(tmp_path / "skills" / name, {"t": "inputs: {prompt: hello}"}, f"skill: {name}")
+        write_tree(
+            tmp_path / "skills" / name,
+            {"SKILL.md": f"---\nname: {name}\ndescription: d\n---\nb\n"},
+        )
+    write_tree(tmp_path / "skills" / "broken", {"eval.yaml": "name: [\n"})
+    assert waza("run", "-o", "r.json", cwd=tmp_path).code != 0
+    found = find_results(str(tmp_path / "r_summary.json"), tmp_path)
+    assert [(one.skill, one.why) for one in found.not_started] == [("broken", "its files have mistakes")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from waza.report.html_page import (
     make_text,
     make_tools,
 )
+from waza.report.plots import Cell, CellRow, plot_cells
 from waza.report.words import shortened
 
 _LONGEST_TITLE = 160
@@ -38,6 +39,7 @@ _MEANINGS: Mapping[Status, str] = {
 _TOTALS_HEAD = ("Asked", "Passed", "Failed", "Errors", "Mean")
 _SCORE_HEAD = ("Evaluator", "Result", "Score", "Threshold", "Reason")
 _NOT_PASSED = ("fail", "error")
+_WORDS = {"pass": "pass", "fail": "fail", "error": "error", "none": "not asked"}
 _ORDERS = {"": "Document order", "worst": "Worst first"}
 
 
@@ -48,6 +50,7 @@ def to_html(result: dict[str, Any], title: str = "") -> str:
     items = [_item(item, unfold=item.status != "pass" and not_passed <= _MOST_OPEN) for item in report.items]
     main = [
         *_totals(report),
+        *_results(report),
         element("h2", "Items"),
         _tools(report),
         '<div id="items">',
@@ -109,6 +112,38 @@ def _total(total: Totals) -> str:
         *cells,
         element("td", mean, class_="number"),
     )
+
+
+def _results(report: Overview) -> Iterator[str]:
+    """Yield a plot of all items and evaluators; nothing for a single item or a single evaluator."""
+    names = sorted({score.evaluator for item in report.items for turn in item.turns for score in turn.scores})
+    if len(report.items) > 1 and len(names) > 1:
+        rows = [_row(item, names) for item in report.items]
+        plot = plot_cells("plot-results", "Results", rows, _WORDS, noun="item", columns=names)
+        yield element("h2", "At a glance")
+        yield element("div", plot, class_="plots")
+
+
+def _row(item: ItemRow, names: Sequence[str]) -> CellRow:
+    """Return the results of an item by evaluator: over the turns of a conversation, the worst one."""
+    found: dict[str, list[str]] = {}
+    for turn in item.turns:
+        for score in turn.scores:
+            found.setdefault(score.evaluator, []).append(score.result)
+    cells = [_cell(name, found.get(name, [])) for name in names]
+    passed = sum(cell.tone == "pass" for cell in cells)
+    return CellRow(
+        label=item.name,
+        tone=item.status,
+        cells=tuple(cells),
+        value=f"{passed} of {len(found)}" if found else "-",
+    )
+
+
+def _cell(name: str, results: Sequence[str]) -> Cell:
+    worst = next((tone for tone in ("error", "fail", "pass") if tone in results), "none")
+    count = f" ({results.count(worst)} of {pluralize(len(results), 'turn')})" if len(results) > 1 else ""
+    return Cell(worst, f"{name}: {_WORDS[worst]}{count}")
 
 
 def _name(evaluator: str) -> str:

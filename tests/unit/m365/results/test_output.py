@@ -302,8 +302,8 @@ def test_html_shows_what_was_said_as_text(result: dict[str, Any]) -> None:
 
 def test_html_has_counts_items_and_scales(result: dict[str, Any]) -> None:
     page = Page(html_report.to_html(result))
-    assert page.text["title"] == ["travel\ndesk"]
-    assert page.text["b"][-5:] == ["25%", "1", "1", "1", "1"]
+    assert page.text["title"][0] == "travel\ndesk"
+    assert page.text["b"][-6:] == ["25%", "1", "1", "1", "1", "Results"]
     assert "2026-01-20 10:00 UTC" in page.text["b"]
     assert [(one["data-status"], "open" in one) for one in page.all("details")] == [
         ("pass", False),
