@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": ("waza.cli.compare", "Compare results, and say what chance explains."),
     "gate": ("waza.cli.gate", "Decide whether a run may ship, by an earlier one."),
     "replay": ("waza.cli.replay", "Check the record of a trial, or find where two records part."),
+    "serve": ("waza.cli.serve", "Show runs in a browser, also while they last."),
     "evidence": ("waza.cli.evidence", "Verify what a run kept as evidence."),
     "history": ("waza.cli.history", "Show runs over time: figures, changes, and tasks that flip."),
     "export": ("waza.cli.export", "Write results as rows, for spreadsheets and programs."),

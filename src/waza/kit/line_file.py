@@ -178,13 +178,13 @@ class LineFile:
             raise write_error(self.path, self._group.error) from self._group.error
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and text of every whole line of a file, which another process may be appending to.
+def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and text of every whole line of a file from an offset on; another process may be appending to it.
 
     A last line without newline is not finished and is left out. Raises OSError.
     """
-    offset = 0
     with path.open("rb") as file:
+        file.seek(offset)
         for line in file:
             if line.endswith(b"\n"):
                 yield offset, line[:-1]

@@ -113,6 +113,21 @@ class Pattern:
         """Return the same of a text that is encoded as UTF-8."""
         return self._search(data) is not None
 
+    def spans(self, text: str, most: int) -> list[tuple[int, int]]:
+        """Return where the pattern matches, at most so many places, in characters; matches of nothing are left out."""
+        data, found = _encode(text), list[tuple[int, int]]()
+        at, characters = 0, 0  # bytes, and the characters that they are
+        for match in self._engine.finditer(data):
+            first, last = match.span()
+            if first == last:
+                continue
+            characters += len(_decode(data[at:first]))
+            found.append((characters, characters + len(_decode(data[first:last]))))
+            characters, at = found[-1][1], last
+            if len(found) == most:
+                break
+        return found
+
     def fullmatch(self, text: str) -> bool:
         """Return whether the pattern matches the text from its first to its last character."""
         return self._engine.fullmatch(_encode(text)) is not None

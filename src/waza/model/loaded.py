@@ -96,9 +96,9 @@ class ServerKeys(Keys, frozen=True, kw_only=True):
     """`server` of `.waza.yaml`."""
 
     port: NonNegative = 3000
-    """The port of a results server. No command of waza reads it."""
+    """The port of `waza serve` on 127.0.0.1."""
     resultsDir: str = "results/"  # noqa: N815
-    """The directory of a results server. No command of waza reads it."""
+    """The directory that `waza serve` shows, where it is outside of the project; one inside is shown with the project."""
 
 
 class DevKeys(Keys, frozen=True, kw_only=True):
@@ -219,7 +219,7 @@ class ProjectFile(Keys, frozen=True, kw_only=True):
     cache: CacheKeys = CacheKeys()
     """The cache of results."""
     server: ServerKeys = ServerKeys()
-    """Settings of a results server."""
+    """Settings of `waza serve`."""
     dev: DevKeys = DevKeys()
     """Settings of an authoring loop."""
     tokens: TokenKeys = TokenKeys()

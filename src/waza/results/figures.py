@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -97,20 +98,40 @@ class TaskFigures(msgspec.Struct, kw_only=True):
         return passed / len(self.trials) if self.trials else None
 
 
+class Scored(Protocol):
+    """What has a score, and a weight in weighted scores."""
+
+    @property
+    def score(self) -> float:
+        """The score."""
+        ...
+
+    @property
+    def weight(self) -> float:
+        """The weight; one that is not above 0 counts as 1."""
+        ...
+
+
+def mean_scores(verdicts: Sequence[Scored]) -> tuple[float, float]:
+    """Return the mean score of the verdicts of a trial, plain and weighted; 0 without one."""
+    scores = [one.score for one in verdicts]
+    weights = [one.weight if one.weight > 0 else 1.0 for one in verdicts]
+    weighted = [score * weight for score, weight in zip(scores, weights, strict=True)]
+    return stats.mean(scores), math.fsum(weighted) / math.fsum(weights) if scores else 0.0
+
+
 def figures_of(
     run: TrialResult, offset: int, *, cached: bool = False, rejudged: bool = False
 ) -> TrialFigures:
     """Return the figures of a run: the mean score of its graders, plain and weighted."""
     found = list((run.validations or {}).values())
     asked = [one for one in found if one.type == PROMPT]
-    scores = [one.score for one in found]
-    weights = [one.weight if one.weight > 0 else 1.0 for one in found]
-    weighted = [score * weight for score, weight in zip(scores, weights, strict=True)]
+    score, weighted = mean_scores(found)
     return TrialFigures(
         offset=offset,
         status=run.status,
-        score=stats.mean(scores),
-        weighted=math.fsum(weighted) / math.fsum(weights) if scores else 0.0,
+        score=score,
+        weighted=weighted,
         duration_ms=run.duration_ms,
         attempts=run.attempts,
         usage=add_usage([*(attempt.usage for attempt in run.attempt_history), run.session_digest.usage]),

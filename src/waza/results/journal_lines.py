@@ -118,11 +118,12 @@ _decoder = msgspec.json.Decoder(JournalLine)
 
 
 class NumberedLine(msgspec.Struct, frozen=True):
-    """A line of a journal: its number, counted from 1, where it begins, and what it holds."""
+    """A line of a journal: its number, counted from 1, where it begins, what it holds, and its bytes with the newline."""
 
     number: int
     offset: int
     line: JournalLine
+    size: int
 
 
 def decode_trial(data: bytes) -> TrialRecord | None:
@@ -148,18 +149,21 @@ def damaged_line_error(directory: Path, number: int, why: str) -> WazaError:
     )
 
 
-def journal_lines(directory: Path) -> Iterator[NumberedLine]:
-    """Yield the lines of the journal in a directory. WazaError: a line is damaged. OSError: it cannot be read."""
-    for number, (offset, data) in enumerate(read_lines(directory / JOURNAL), 1):
+def journal_lines(directory: Path, offset: int = 0, number: int = 1) -> Iterator[NumberedLine]:
+    """Yield the lines of the journal in a directory, from the one with a `number` on, which begins at an `offset`.
+
+    WazaError: a line is damaged. OSError: it cannot be read.
+    """
+    for count, (start, data) in enumerate(read_lines(directory / JOURNAL, offset), number):
         if not checksum_matches(data):
-            raise damaged_line_error(directory, number, "the checksum of this line does not fit")
+            raise damaged_line_error(directory, count, "the checksum of this line does not fit")
         try:
             line = _decoder.decode(data)
         except msgspec.MsgspecError as error:
-            raise damaged_line_error(directory, number, str(error)) from error
+            raise damaged_line_error(directory, count, str(error)) from error
         if sum(part is not None for part in msgspec.structs.astuple(line)) != 1:
-            raise damaged_line_error(directory, number, "not a line of a journal")
-        yield NumberedLine(number, offset, line)
+            raise damaged_line_error(directory, count, "not a line of a journal")
+        yield NumberedLine(count, start, line, len(data) + 1)
 
 
 def read_header(directory: Path) -> RunHeader:

@@ -30,6 +30,7 @@ _DIGITS = len(str(_LARGEST))
 _MOST = 2**53  # figures above it are no exact doubles, and their squares soon are no doubles at all
 _MOST_TRIALS = 1_000_000
 _BYTE = re.compile(r" \(byte (\d+)\)$")
+BASELINE_PLACE = "baseline_outcome."
 _AT = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
 
 
@@ -41,7 +42,7 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
     there once and every number is finite, is not a results file or has another major version.
     """
     file = display_path(path)
-    data = _parse(path, file, Any)
+    data = _parse(read_file(path), file, Any)
     _check_kind(data, file)
     _check_version(data, file)
     lenient = Lenient()
@@ -61,19 +62,45 @@ def open_results(path: Path) -> tuple[Outcome, list[Problem]]:
     Raises SuiteError as `load` does, for a field of a task when that task is asked for; unknown fields of tasks are
     ignored.
     """
-    file, lenient = display_path(path), Lenient()
-    data = _parse(path, file, dict[str, msgspec.Raw])
-    tasks, baseline = data.pop("tasks", None), data.pop("baseline_outcome", None)
-    head, raw = _open_head(data, tasks, file, lenient, "")
-    if baseline is None or bytes(baseline) == b"null":
-        return Outcome(head, lambda: _read_tasks(raw, file, "")), _warnings(file, lenient.unknown)
-    place = "baseline_outcome."
-    data = _decode_part(baseline, dict[str, msgspec.Raw], file, place[:-1])
-    other, others = _open_head(data, data.pop("tasks", None), file, lenient, place)
-    head = msgspec.structs.replace(head, baseline_outcome=other)
+    file = display_path(path)
+    found = open_parts(read_file(path), file)
+    if found.head.baseline_outcome is None:
+        return Outcome(found.head, lambda: _read_tasks(found.tasks, file, "")), found.warnings
     return Outcome(
-        head, lambda: _read_tasks(raw, file, ""), lambda: _read_tasks(others, file, place)
-    ), _warnings(file, lenient.unknown)
+        found.head,
+        lambda: _read_tasks(found.tasks, file, ""),
+        lambda: _read_tasks(found.baseline_tasks, file, BASELINE_PLACE),
+    ), found.warnings
+
+
+class ResultsParts(msgspec.Struct, frozen=True, kw_only=True):
+    """A results file in parts: its head without tasks, and the tasks of both arms as they are written."""
+
+    head: SuiteResult
+    tasks: list[msgspec.Raw]
+    baseline_tasks: list[msgspec.Raw]
+    warnings: list[Problem]
+
+
+def open_parts(data: bytes, file: str, *, checked: bool = True) -> ResultsParts:
+    """Return the parts of a results file with this content; `file` is its name in messages.
+
+    Unless it is to be `checked`, duplicate keys are not looked for, which takes most of the time: for files that waza
+    wrote itself. Raises SuiteError as `open_results` does.
+    """
+    lenient = Lenient()
+    found = _parse(data, file, dict[str, msgspec.Raw], checked=checked)
+    tasks, baseline = found.pop("tasks", None), found.pop("baseline_outcome", None)
+    head, raw = _open_head(found, tasks, file, lenient, "")
+    others: list[msgspec.Raw] = []
+    if baseline is not None and bytes(baseline) != b"null":
+        place = BASELINE_PLACE
+        found = _decode_part(baseline, dict[str, msgspec.Raw], file, place[:-1])
+        other, others = _open_head(found, found.pop("tasks", None), file, lenient, place)
+        head = msgspec.structs.replace(head, baseline_outcome=other)
+    return ResultsParts(
+        head=head, tasks=raw, baseline_tasks=others, warnings=_warnings(file, lenient.unknown)
+    )
 
 
 def _open_head(
@@ -102,20 +129,24 @@ class _TaskId(msgspec.Struct):
 
 def _read_tasks(raw: Sequence[msgspec.Raw], file: str, place: str) -> Iterator[TaskResult]:
     for i, one in enumerate(raw):
-        at = f"{place}tasks[{i}]"
+        yield decode_task(one, file, f"{place}tasks[{i}]")
+
+
+def decode_task(raw: bytes | msgspec.Raw, file: str, place: str) -> TaskResult:
+    """Return a task of a results file; `place` is where it is. Raises SuiteError for a field that does not fit."""
+    try:
+        task = msgspec.json.decode(raw, type=TaskResult)
+    except msgspec.ValidationError:  # of another program
+        value = Lenient().fit(TaskResult, _decode_part(raw, Any, file, place))
         try:
-            task = msgspec.json.decode(one, type=TaskResult)
-        except msgspec.ValidationError:  # of another program
-            value = Lenient().fit(TaskResult, _decode_part(one, Any, file, at))
-            try:
-                task = msgspec.convert(value, TaskResult)
-            except msgspec.ValidationError as error:
-                _refuse_value(file, str(error), f"{at}.")
-        _check_task(task, file, f"{at}.")
-        yield task
+            task = msgspec.convert(value, TaskResult)
+        except msgspec.ValidationError as error:
+            _refuse_value(file, str(error), f"{place}.")
+    _check_task(task, file, f"{place}.")
+    return task
 
 
-def _decode_part(raw: msgspec.Raw, kind: Any, file: str, place: str) -> Any:
+def _decode_part(raw: bytes | msgspec.Raw, kind: Any, file: str, place: str) -> Any:
     """Return a part of a document that is valid JSON."""
     try:
         return msgspec.json.decode(raw, type=kind)
@@ -131,11 +162,19 @@ def is_results_file(path: Path) -> bool:
     One that cannot be read counts as well: `load` says what is wrong with it.
     """
     try:
-        found = msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8), type=_Signs)
+        return holds_results(path.read_bytes()) is not False
+    except OSError:
+        return True
+
+
+def holds_results(data: bytes) -> bool | None:
+    """Tell whether a JSON file with this content has results; None: it cannot be read."""
+    try:
+        found = msgspec.json.decode(data.removeprefix(codecs.BOM_UTF8), type=_Signs)
     except msgspec.ValidationError:
         return False  # JSON, but not an object
-    except (OSError, msgspec.DecodeError, RecursionError):
-        return True
+    except (msgspec.DecodeError, RecursionError):
+        return None
     return bool(found.summary and found.tasks)
 
 
@@ -146,17 +185,26 @@ class _Signs(msgspec.Struct):
     tasks: msgspec.Raw = msgspec.Raw()
 
 
-def _parse(path: Path, file: str, kind: Any) -> Any:
-    """Return the JSON in a file as a value of a kind."""
+def read_file(path: Path) -> bytes:
+    """Return the content of a file. Raises SuiteError with what to do where it cannot be read."""
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        _refuse(file, f"cannot be read: {error.strerror or error}", hint="give the path of a results file")
+        _refuse(
+            display_path(path),
+            f"cannot be read: {error.strerror or error}",
+            hint="give the path of a results file",
+        )
+
+
+def _parse(data: bytes, file: str, kind: Any, *, checked: bool = True) -> Any:
+    """Return the JSON in a file as a value of a kind."""
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
         found = msgspec.json.decode(text, type=kind)
-        _check_keys(text, file)
+        if checked:
+            _check_keys(text, file)
     except UnicodeDecodeError as error:
         _refuse_at(file, data[: error.start], "is not UTF-8 text")
     except msgspec.ValidationError as error:

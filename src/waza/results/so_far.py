@@ -2,48 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from waza.errors import WazaError
 from waza.model.result import RunConfig, SuiteResult, TaskResult
 from waza.model.suite import SCHEMA_VERSION
+from waza.model.trial import Arm
 from waza.problem import display_path
 from waza.results.ending import CUT_OFF, IN_PROGRESS
-from waza.results.figures import TaskFigures, figures_of, summary, task_stats
-from waza.results.journal_lines import RunHeader, TrialRecord, journal_lines, read_header
+from waza.results.figures import TaskFigures, TrialFigures, figures_of, summary, task_stats
+from waza.results.journal_lines import (
+    JOURNAL,
+    RunEnd,
+    RunHeader,
+    TrialRecord,
+    decode_trial,
+    journal_lines,
+    read_header,
+)
+from waza.results.task_index import FileChangedError, TaskHead, TrialHead, trial_head_of
+
+
+class JournaledTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished trial in the journal, without what it holds of the agent.
+
+    Its line begins at the `offset` of its figures and has `size` bytes. `clock` is how many milliseconds its arm had been
+    running in its part of the run. `again`: it takes the place of an earlier record of the trial.
+    """
+
+    arm: Arm
+    task: str
+    head: TrialHead
+    figures: TrialFigures
+    size: int
+    clock: int
+    again: bool
+
+
+class PartBegan(msgspec.Struct, frozen=True):
+    """The run went on after it had been cut off; `at` is RFC 3339."""
+
+    at: str
+
+
+Trials = Mapping[str, Mapping[int, JournaledTrial]]
+"""The finished trials of an arm, by task and number."""
+
+
+class RunSoFar:
+    """The journal of a run, read as it grows: `refresh` reads what was added. No transcript is kept.
+
+    Its tasks are those with a finished trial, in the order in which their first one finished. The journal knows neither
+    their names nor how many trials were to run.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._clear(file=0)
+
+    def _clear(self, file: int) -> None:
+        self.header: RunHeader | None = None
+        self.entries: list[JournaledTrial | PartBegan | RunEnd] = []
+        self._trials: dict[Arm, dict[str, dict[int, JournaledTrial]]] = {}
+        self._file, self._offset, self._number = file, 0, 1
+
+    def refresh(self) -> None:
+        """Read the lines that were added. A journal that is another file now is read from its beginning.
+
+        Raises WazaError with the number of a line that is damaged; what is before it is kept. Raises OSError.
+        """
+        found = (self.directory / JOURNAL).stat()
+        if found.st_ino != self._file or found.st_size < self._offset:
+            self._clear(file=found.st_ino)
+        if found.st_size == self._offset:
+            return
+        for one in journal_lines(self.directory, self._offset, self._number):
+            if one.line.run is not None:
+                self.header = one.line.run
+                self._trials = {arm: {} for arm in self.header.arms}
+            elif one.line.trial is not None:
+                self._add(one.line.trial, one.offset, one.size)
+            elif one.line.resumed is not None:
+                self.entries.append(PartBegan(one.line.resumed.at))
+            elif one.line.end is not None:
+                self.entries.append(one.line.end)
+            self._offset, self._number = one.offset + one.size, one.number + 1
+
+    def _add(self, record: TrialRecord, offset: int, size: int) -> None:
+        trials = self._trials.setdefault(record.arm, {}).setdefault(record.task, {})
+        number = record.result.run_number
+        trials[number] = JournaledTrial(
+            arm=record.arm,
+            task=record.task,
+            head=trial_head_of(record.result),
+            figures=figures_of(record.result, offset, cached=record.cached, rejudged=record.rejudged),
+            size=size,
+            clock=record.clock,
+            again=number in trials,
+        )
+        self.entries.append(trials[number])
+
+    def trials(self, arm: Arm) -> Trials:
+        """Return the finished trials of an arm."""
+        return self._trials.get(arm, {})
+
+    def head(self, *, in_progress: bool) -> SuiteResult:
+        """Return what is known in the form of results without tasks; `run_status` says what they are.
+
+        Raises WazaError for a journal without its first line.
+        """
+        header = self.header or read_header(self.directory)
+        status = {"run_status": IN_PROGRESS if in_progress else CUT_OFF, "waza_version": header.waza}
+        baseline = _head(header, self.trials("baseline"), {}) if "baseline" in header.arms else None
+        head = _head(header, self.trials("main"), status)
+        return msgspec.structs.replace(head, is_baseline=baseline is not None, baseline_outcome=baseline)
+
+    def heads(self, arm: Arm) -> Sequence[TaskHead]:
+        """Return the tasks of an arm in short."""
+        return [_task_head(_figures(task, found), found) for task, found in self.trials(arm).items()]
+
+    def read(self, arm: Arm, place: int) -> TaskResult:
+        """Return the task with this place among the heads. Raises FileChangedError, OSError."""
+        task, trials = list(self.trials(arm).items())[place]
+        return self._read(task, trials)
+
+    def read_all(self, arm: Arm) -> list[TaskResult]:
+        """Return all tasks of an arm; raises as `read` does."""
+        return [self._read(task, trials) for task, trials in self.trials(arm).items()]
+
+    def _read(self, task: str, trials: Mapping[int, JournaledTrial]) -> TaskResult:
+        runs = []
+        with (self.directory / JOURNAL).open("rb") as file:
+            for number in sorted(trials):
+                file.seek(trials[number].figures.offset)
+                record = decode_trial(file.read(trials[number].size).removesuffix(b"\n"))
+                if record is None or record.task != task:
+                    raise FileChangedError(
+                        f"{display_path(self.directory / JOURNAL)} has changed; read it again"
+                    )
+                runs.append(record.result)
+        head = _task_head(_figures(task, trials), trials)
+        return TaskResult(
+            cached=head.cached,
+            rejudged=head.rejudged,
+            test_id=head.test_id,
+            display_name=head.display_name,
+            status=head.status,
+            runs=runs,
+            stats=head.stats,
+        )
 
 
 def results_so_far(directory: Path, *, in_progress: bool) -> SuiteResult:
-    """Return the finished trials in the journal of a run, in the form of results; `run_status` says what they are.
+    """Return the finished trials in the journal of a run, in the form of results; see RunSoFar.
 
-    Its tasks are those with a finished trial, in the order in which their first one finished. The journal knows neither
-    their names nor how many trials were to run. Raises WazaError with the number of a line that is damaged.
+    Raises WazaError with the number of a line that is damaged.
     """
-    header = read_header(directory)
-    arms: dict[str, dict[str, dict[int, TrialRecord]]] = {arm: {} for arm in header.arms}
-    for found in journal_lines(directory):
-        record = found.line.trial
-        if record is not None:  # a later record of a trial takes the place of an earlier one
-            arms.setdefault(record.arm, {}).setdefault(record.task, {})[record.result.run_number] = record
-    status = {"run_status": IN_PROGRESS if in_progress else CUT_OFF, "waza_version": header.waza}
-    baseline = _results(header, arms["baseline"], {}) if "baseline" in arms else None
-    head = _results(header, arms.get("main", {}), status)
-    return msgspec.structs.replace(head, is_baseline=baseline is not None, baseline_outcome=baseline)
+    found = RunSoFar(directory)
+    try:
+        found.refresh()
+    except OSError as error:
+        raise WazaError(
+            f"the run in {directory} cannot be read: {error.strerror}; start a new run"
+        ) from error
+    head = found.head(in_progress=in_progress)
+    without = head.baseline_outcome
+    return msgspec.structs.replace(
+        head,
+        tasks=found.read_all("main"),
+        baseline_outcome=without and msgspec.structs.replace(without, tasks=found.read_all("baseline")),
+    )
 
 
-def _results(
-    header: RunHeader, tasks: Mapping[str, Mapping[int, TrialRecord]], metadata: dict[str, str]
-) -> SuiteResult:
-    figures = [
-        TaskFigures(
-            task_id=task,
-            trials={number: figures_of(record.result, 0) for number, record in records.items()},
-            planned=len(records),
-        )
-        for task, records in tasks.items()
-    ]
+def _figures(task: str, trials: Mapping[int, JournaledTrial]) -> TaskFigures:
+    return TaskFigures(
+        task_id=task, trials={number: one.figures for number, one in trials.items()}, planned=len(trials)
+    )
+
+
+def _head(header: RunHeader, trials: Trials, metadata: dict[str, str]) -> SuiteResult:
     return SuiteResult(
         schemaVersion=SCHEMA_VERSION,
         eval_id=header.id,
@@ -51,20 +191,20 @@ def _results(
         eval_name=display_path(Path(header.suite)),
         timestamp=header.started,
         config=RunConfig(runs_per_test=0, model_id=header.model, engine_type="", timeout_sec=0),
-        summary=summary(figures, 1, 0),
+        summary=summary([_figures(task, found) for task, found in trials.items()], 1, 0),
         metrics={},
-        tasks=[_task(one, tasks[one.task_id]) for one in figures],
+        tasks=[],
         metadata=metadata,
     )
 
 
-def _task(figures: TaskFigures, records: Mapping[int, TrialRecord]) -> TaskResult:
-    return TaskResult(
-        cached=all(record.cached for record in records.values()),
-        rejudged=any(record.rejudged for record in records.values()),
+def _task_head(figures: TaskFigures, trials: Mapping[int, JournaledTrial]) -> TaskHead:
+    return TaskHead(
         test_id=figures.task_id,
         display_name=figures.task_id,
         status=figures.status,
-        runs=[records[number].result for number in sorted(records)],
+        cached=figures.cached,
+        rejudged=figures.rejudged,
         stats=task_stats(figures.task_id, figures.ordered),
+        trials=tuple(trials[number].head for number in sorted(trials)),
     )

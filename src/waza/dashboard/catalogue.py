@@ -1,0 +1,376 @@
+"""What there is below the root: runs, other results files, documents and plans of experiments, found again cheaply.
+
+A file is read only when its size or its time of change are others than before. Files may be written and replaced at any
+time, and nothing outside of the root is read: symbolic links that lead out of it are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from waza.errors import WazaError
+from waza.kit.files import is_inside
+from waza.kit.line_file import is_locked
+from waza.kit.os_errors import describe_os_error
+from waza.model.result import SuiteResult
+from waza.results.invocation_lines import RUNS
+from waza.results.journal_lines import JOURNAL, RESULTS, RunHeader, path_text, read_header
+from waza.results.read import holds_results, open_parts
+from waza.results.saved import SavedRun, saved_run
+from waza.results.so_far import RunSoFar
+from waza.results.task_index import ResultsIndex, RunTasks, Stamp, index_results, stamp_of
+
+RunState = Literal["finished", "in progress", "cut off", "unreadable"]
+Kind = Literal["results", "document", "plan", "other"]
+
+MOST_BYTES = 1 << 30
+"""The largest file that is read."""
+_MOST_ENTRIES = 200_000  # files and folders that are looked at
+_LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
+_SIGNS_OF_RESULTS = (b'"eval_id"', b'"eval_name"')
+_BEGINNING = 1 << 16  # bytes in which a file that is no JSON shows what it was to be
+_MOST_INDEXED_TASKS = 100_000  # tasks whose indexes are kept in memory
+_ABSENT: Stamp = (0, -1, -1)
+
+
+class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run below the root.
+
+    `id` is what it is called here, `path` that of its results file below the root; both are texts. `head` are its results
+    without tasks, or what is known of it so far; None where it is unreadable, for the reason `error`.
+    """
+
+    id: str
+    saved: SavedRun
+    path: str
+    state: RunState
+    head: SuiteResult | None = None
+    header: RunHeader | None = None
+    tokens: int | None = None
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where a run may be: a directory with a journal, or a results file elsewhere."""
+
+    path: Path
+    stamps: tuple[Stamp, Stamp]
+    directory: bool
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """All files of interest. `whole`: nothing was left out because there are too many files."""
+
+    runs: list[_Place]
+    files: list[_Place]
+    whole: bool
+
+
+class Catalogue:
+    """The runs and files below a root. Its methods may be called by several threads."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(os.path.realpath(root))
+        self._lock = threading.Lock()
+        self._listed: dict[Path, tuple[_Place, ListedRun]] = {}
+        self._kinds: dict[Path, tuple[Stamp, Kind, str]] = {}
+        self._so_far: dict[Path, RunSoFar] = {}
+        self._sources: OrderedDict[Path, ResultsIndex] = OrderedDict()
+
+    def runs(self) -> list[ListedRun]:
+        """Return all runs, in no order."""
+        with self._lock:
+            return list(self._refresh().values())
+
+    def find(self, run_id: str) -> ListedRun | None:
+        """Return the run that is called so; None where there is no such run."""
+        with self._lock:
+            return self._refresh().get(run_id)
+
+    def files(self, kind: Kind) -> list[Path]:
+        """Return the files of a kind, sorted."""
+        with self._lock:
+            self._refresh()
+            return sorted(path for path, (_, known, _) in self._kinds.items() if known == kind)
+
+    def source(self, run: ListedRun) -> RunTasks:
+        """Return the tasks of a run. Raises WazaError, OSError."""
+        with self._lock:
+            results, directory = run.saved.results, run.saved.directory
+            if results is None:
+                if directory is None:
+                    raise WazaError(f"{run.id} has neither results nor a journal")
+                return self._journal(directory)
+            return self._index(results, own=directory is not None)
+
+    def name(self, path: Path) -> str:
+        """Return the path of a file below the root, as text."""
+        return path_text(path.relative_to(self.root)).replace(os.sep, "/")
+
+    def _refresh(self) -> dict[str, ListedRun]:
+        found = _walk(self.root)
+        listed: dict[Path, tuple[_Place, ListedRun]] = {}
+        for place in found.runs:
+            listed[place.path] = place, self._run(place)
+        self._classify(found.files)
+        for place in found.files:
+            if self._kinds[place.path][1] == "results":
+                listed[place.path] = place, self._file(place)
+        self._listed = listed
+        self._so_far = {path: one for path, one in self._so_far.items() if path in listed}
+        return self._named([run for _, run in listed.values()])
+
+    def _named(self, runs: Sequence[ListedRun]) -> dict[str, ListedRun]:
+        """Return the runs by id: the names of directories, paths where these are not unique, without copies."""
+        by_id: dict[str, ListedRun] = {}
+        own = {run.head.eval_id: run.head for run in runs if run.saved.directory and run.head}
+        for run in runs:
+            if run.saved.directory is None and run.head and _is_copy(run.head, own.get(run.head.eval_id)):
+                continue
+            name = run.id
+            if name in by_id:
+                name = self.name(run.saved.directory or run.saved.results or self.root)
+            by_id[name] = msgspec.structs.replace(run, id=name)
+        return by_id
+
+    def _run(self, place: _Place) -> ListedRun:
+        """Return the run in a directory."""
+        known = self._listed.get(place.path)
+        if known and known[0].stamps == place.stamps:
+            run = known[1]
+            if run.state in ("finished", "unreadable"):
+                return run
+            if run.state == "cut off" and not _is_locked(place.path):
+                return run
+        name = path_text(Path(place.path.name or "run"))
+        try:
+            return self._read_run(place.path, name)
+        except (WazaError, OSError, RecursionError) as error:
+            return ListedRun(
+                id=name,
+                saved=SavedRun(name=name, directory=place.path),
+                path="",
+                state="unreadable",
+                error=_reason(error),
+            )
+
+    def _read_run(self, directory: Path, name: str) -> ListedRun:
+        self._refuse_outside(directory / JOURNAL)
+        header = read_header(directory)
+        run = saved_run(directory, name)
+        if run.results is not None:
+            self._refuse_outside(run.results)
+            return self._with_results(run, name, own=True, header=header)
+        so_far = self._so_far.setdefault(directory, RunSoFar(directory))
+        warnings: tuple[str, ...] = ()
+        try:
+            so_far.refresh()
+        except WazaError as error:
+            warnings = (str(error),)
+        in_progress = run.in_progress
+        head = so_far.head(in_progress=in_progress)
+        return ListedRun(
+            id=name,
+            saved=run,
+            path="",
+            state="in progress" if in_progress else "cut off",
+            head=head,
+            header=header,
+            tokens=_tokens(head),
+            warnings=warnings,
+        )
+
+    def _file(self, place: _Place) -> ListedRun:
+        """Return the run in a results file elsewhere."""
+        known = self._listed.get(place.path)
+        if known and known[0].stamps == place.stamps:
+            return known[1]
+        name = self.name(place.path)
+        run = SavedRun(name=name, results=place.path)
+        try:
+            return self._with_results(run, name, own=False)
+        except (WazaError, OSError, RecursionError) as error:
+            return ListedRun(id=name, saved=run, path=name, state="unreadable", error=_reason(error))
+
+    def _with_results(
+        self, run: SavedRun, name: str, *, own: bool, header: RunHeader | None = None
+    ) -> ListedRun:
+        assert run.results is not None  # noqa: S101  # both callers have seen it
+        data = _read_bounded(run.results)
+        parts = open_parts(data, self.name(run.results), checked=not own)
+        tokens = _tokens(parts.head)
+        if tokens is None:  # an older file; the trials know them
+            tokens = _tokens_of_tasks(self._index(run.results, own=own))
+        return ListedRun(
+            id=name,
+            saved=run,
+            path=self.name(run.results),
+            state="finished",
+            head=_without_transcripts(parts.head),
+            header=header,
+            tokens=tokens,
+            warnings=tuple(map(str, parts.warnings)),
+        )
+
+    def _classify(self, files: Sequence[_Place]) -> None:
+        kinds: dict[Path, tuple[Stamp, Kind, str]] = {}
+        for place in files:
+            known = self._kinds.get(place.path)
+            if known and known[0] == place.stamps[0]:
+                kinds[place.path] = known
+                continue
+            try:
+                kind: Kind = _kind(_read_bounded(place.path))
+            except (WazaError, OSError):
+                kind = "other"
+            kinds[place.path] = place.stamps[0], kind, ""
+        self._kinds = kinds
+
+    def _journal(self, directory: Path) -> RunSoFar:
+        found = self._so_far.setdefault(directory, RunSoFar(directory))
+        try:
+            found.refresh()
+        except WazaError:  # what is before the damaged line is shown; the list says that there is one
+            if found.header is None:
+                raise
+        return found
+
+    def _index(self, path: Path, *, own: bool) -> ResultsIndex:
+        self._refuse_outside(path)
+        known = self._sources.pop(path, None)
+        if known is None or known.stamp != stamp_of(path.stat()):
+            known = index_results(path, checked=not own)
+        self._sources[path] = known
+        while len(self._sources) > 1 and sum(map(_size, self._sources.values())) > _MOST_INDEXED_TASKS:
+            self._sources.popitem(last=False)
+        return known
+
+    def _refuse_outside(self, path: Path) -> None:
+        if not is_inside(self.root, path):
+            raise WazaError(f"{self.name(path)} leads out of the directory that is served, so it is not read")
+
+
+def _walk(root: Path) -> _Found:
+    """Look for runs and JSON files; links to directories are not followed, nor are hidden ones but `.waza/runs`."""
+    runs: list[_Place] = []
+    files: list[_Place] = []
+    left = _MOST_ENTRIES
+    queue = [root]
+    while queue and left > 0:
+        folder = queue.pop()
+        if journal := _stamp(folder / JOURNAL):
+            runs.append(_Place(folder, (journal, _stamp(folder / RESULTS) or _ABSENT), True))
+            continue
+        for entry in _entries(folder):
+            left -= 1
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name == RUNS.parts[0]:
+                        queue.append(Path(entry) / RUNS.parts[1])
+                    elif not entry.name.startswith(".") and entry.name not in _LEFT_OUT:
+                        queue.append(Path(entry))
+                elif entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file():
+                    if entry.is_symlink() and not is_inside(root, Path(entry)):
+                        continue
+                    files.append(_Place(Path(entry), (stamp_of(entry.stat()), _ABSENT), False))
+            except OSError:  # gone meanwhile
+                continue
+    return _Found(runs=runs, files=files, whole=left > 0)
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from sorted(entries, key=lambda entry: entry.name, reverse=True)
+    except OSError:  # gone, or not to be read
+        return
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        return stamp_of(path.stat())
+    except OSError:
+        return None
+
+
+def _is_locked(directory: Path) -> bool:
+    try:
+        return is_locked(directory / JOURNAL)
+    except OSError:
+        return False
+
+
+def _read_bounded(path: Path) -> bytes:
+    """Return the content of a file. Raises WazaError if it is too large, OSError."""
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise WazaError(f"it has {size} bytes, and at most {MOST_BYTES} are read")
+    return path.read_bytes()
+
+
+class _Signs(msgspec.Struct):
+    kind: msgspec.Raw = msgspec.Raw()
+    items: msgspec.Raw = msgspec.Raw()
+    metadata: msgspec.Raw = msgspec.Raw()
+
+
+def _kind(data: bytes) -> Kind:
+    """Return what a JSON file holds. A damaged one counts as results if it begins as these do."""
+    found = holds_results(data)
+    if found is None:
+        beginning = data[:_BEGINNING]
+        return "results" if any(sign in beginning for sign in _SIGNS_OF_RESULTS) else "other"
+    if found:
+        return "results"
+    try:
+        signs = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_Signs)
+    except (msgspec.DecodeError, RecursionError):
+        return "other"
+    if bytes(signs.kind) == b'"waza.experiment.plan"':
+        return "plan"
+    return (
+        "document"
+        if bytes(signs.items).startswith(b"[") and b'"evaluatedAt"' in bytes(signs.metadata)
+        else "other"
+    )
+
+
+def _is_copy(head: SuiteResult, own: SuiteResult | None) -> bool:
+    """Tell whether results are those of a run that is here with its journal."""
+    return own is not None and (head.timestamp, head.summary) == (own.timestamp, own.summary)
+
+
+def _without_transcripts(head: SuiteResult) -> SuiteResult:
+    triggers = [
+        msgspec.structs.replace(one, transcript=[], tool_calls=[], final_output="")
+        for one in head.trigger_results
+    ]
+    return msgspec.structs.replace(head, trigger_results=triggers)
+
+
+def _tokens(head: SuiteResult) -> int | None:
+    usage = head.summary.usage
+    return None if usage is None else usage.input_tokens + usage.output_tokens
+
+
+def _tokens_of_tasks(index: ResultsIndex) -> int | None:
+    known = [trial.usage for task in index.heads("main") for trial in task.trials if trial.usage is not None]
+    return sum(one.input_tokens + one.output_tokens for one in known) if known else None
+
+
+def _size(index: ResultsIndex) -> int:
+    return sum(len(tasks) for tasks in index.tasks.values())
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return f"it cannot be read: {describe_os_error(error)}"
+    return str(error) or type(error).__name__

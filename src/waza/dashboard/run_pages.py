@@ -1,0 +1,319 @@
+"""A run as pages have it: its head, and its tasks in slices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from waza.dashboard.catalogue import ListedRun
+from waza.dashboard.pages import (
+    CiPage,
+    Ending,
+    GatePage,
+    GitPage,
+    GroupPage,
+    IntervalPage,
+    MetricPage,
+    NamedValue,
+    RunHead,
+    TaskCounts,
+    TaskSummary,
+    TrialMark,
+    VerdictPage,
+)
+from waza.dashboard.summaries import matches, sort_known, summarize_run, usage_by_model
+from waza.model.observation import Usage, add_usage
+from waza.model.origin import CiJob
+from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult
+from waza.model.trial import Arm
+from waza.report.rows import TaskRow
+from waza.report.show_hint import show_command
+from waza.report.trial_page import cause
+from waza.report.view import Pairs, RunView, model_name
+from waza.report.words import one_line
+from waza.results.ending import CUT_OFF
+from waza.results.read import open_results
+from waza.results.rows import git_state
+from waza.results.task_index import RunTasks, TaskHead, TrialHead
+from waza.results.verdict import gates, verdict_of
+
+_CAUSE = 600  # characters of the line that says why a task did not pass
+_ENDINGS: tuple[Ending, ...] = ("error", "failed", "cut off", "skipped", "passed")
+
+
+def make_head(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunHead:
+    """Return the head of a run."""
+    view = _view(run, head, source)
+    finished = run.state == "finished"
+    gating = {one.name for one in view.gates}
+    counts = Counter(row.ending for row in view.tasks)
+    found = head.summary.statistics
+    summary = summarize_run(run)
+    return RunHead(
+        run=summary,
+        verdict=VerdictPage(
+            word=view.verdict.word if finished else run.state,
+            passed=finished and view.verdict.passed,
+            reasons=list(view.verdict.reasons) if finished else [],
+        ),
+        in_progress=run.state == "in progress",
+        complete=summary.complete,
+        state=run.saved.unfinished,
+        counts=TaskCounts(
+            passed=counts["passed"],
+            failed=counts["failed"],
+            error=counts["error"],
+            skipped=counts["skipped"],
+            cut_off=counts[CUT_OFF],
+        ),
+        gates=[GatePage(name=one.name, passed=one.passed, found=one.found) for one in view.gates]
+        if finished
+        else [],
+        rates=_pairs(view.rates) if finished else [],
+        scores=_pairs(view.scores) if view.tasks else [],
+        statistics=_pairs(view.statistics),
+        score_interval=interval_page(found.bootstrap_ci if found else None),
+        success_rate_interval=interval_page(found.success_rate_ci if found else None),
+        usage=_pairs(view.usage_figures),
+        model_usage=usage_by_model(head.summary.usage),
+        config=_pairs(_config(head)) if finished else [],
+        warnings=[*view.warnings, *run.warnings],
+        groups=[
+            GroupPage(name=one.name, passed=one.passed, total=one.total, score=one.avg_score)
+            for one in head.summary.groups
+        ],
+        metrics=[
+            MetricPage(
+                name=name,
+                value=one.value,
+                threshold=one.threshold,
+                passed=one.passed,
+                gate=name in gating,
+            )
+            for name, one in sorted(head.metrics.items())
+        ],
+        trigger_figures=_pairs(view.trigger_figures),
+        trigger_counts=view.trigger_counts,
+        trigger_failures=view.trigger_failures,
+        impact=view.impact.lines if view.impact else [],
+        arms=["main", "baseline"] if head.baseline_outcome is not None else ["main"],
+        git=_git(run, head),
+        ci=_ci(run, head),
+        not_started=_not_started(head),
+        suite_path=run.header.suite if run.header else "",
+        command=show_command(run.saved.name),
+    )
+
+
+def _view(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunView:
+    """Return the view of a run; only one with a baseline needs its tasks as a whole."""
+    if run.saved.results is not None and head.baseline_outcome is not None:
+        return RunView.of(open_results(run.saved.results)[0], run.id)
+    return RunView(
+        name=run.id,
+        head=head,
+        verdict=verdict_of(head),
+        gates=tuple(gates(head)),
+        tasks=tuple(_row(task) for task in source.heads("main")),
+        impact=None,
+    )
+
+
+def _row(task: TaskHead) -> TaskRow:
+    """Return the row of a task as reports have it, without what its trials said."""
+    passed = [trial for trial in task.trials if trial.status == "passed"]
+    return TaskRow(
+        id=task.test_id,
+        name=task.display_name,
+        title=task.display_name,
+        status=task.status,
+        trials=len(task.trials),
+        group=task.group,
+        golden=task.golden,
+        cached=task.cached,
+        rejudged=task.rejudged,
+        stats=task.stats,
+        passed_trials=len(passed),
+        first_tries=sum(trial.attempts <= 1 for trial in passed),
+        judging=None
+        if task.cached and not task.rejudged
+        else add_usage([trial.judging for trial in task.trials]),
+        error=task.error_msg,
+        missing=task.missing_trials,
+    )
+
+
+def _pairs(pairs: Pairs) -> list[NamedValue]:
+    return [NamedValue(name=name, value=value) for name, value in pairs]
+
+
+def named_values(pairs: Iterable[tuple[str, str]]) -> list[NamedValue]:
+    """Return names and values."""
+    return _pairs(list(pairs))
+
+
+def interval_page(found: ConfidenceInterval | None) -> IntervalPage | None:
+    """Return a confidence interval; None without one."""
+    if found is None:
+        return None
+    return IntervalPage(
+        lower=found.lower, upper=found.upper, mean=found.mean, confidence_level=found.confidence_level
+    )
+
+
+def _config(head: SuiteResult) -> Pairs:
+    config = head.config
+    known = [
+        ("Model", model_name(head)),
+        ("Executor", config.engine_type),
+        ("Judge model", config.judge_model),
+        ("Trials", str(config.runs_per_test)),
+        ("Time limit", f"{config.timeout_sec} s a turn" if config.timeout_sec else ""),
+        ("Effort", config.reasoning_effort),
+        ("Effort of judges", config.judge_reasoning_effort),
+        ("Skill", head.skill),
+        ("Schema", head.schemaVersion),
+        ("waza", str(head.metadata.get("waza_version", ""))),
+    ]
+    return [(name, value) for name, value in known if value]
+
+
+def _git(run: ListedRun, head: SuiteResult) -> GitPage | None:
+    found = git_state(head)
+    if run.state != "finished" and run.header and run.header.git:
+        found = run.header.git
+    if not (found.commit or found.branch):
+        return None
+    return GitPage(commit=found.commit, branch=found.branch, dirty=found.dirty)
+
+
+def _ci(run: ListedRun, head: SuiteResult) -> CiPage | None:
+    found = run.header.ci if run.header else None
+    if found is None:
+        try:
+            found = msgspec.convert(head.metadata.get("ci"), CiJob)
+        except msgspec.ValidationError:  # of another program it may be anything
+            return None
+    return CiPage(name=found.name, job=found.job, url=found.url)
+
+
+def _not_started(head: SuiteResult) -> list[NamedValue]:
+    found = head.metadata.get("invocation")
+    lines = found.get("not_started") if isinstance(found, dict) else None
+    return [
+        NamedValue(
+            name=f"{one.get('skill', '')} {one.get('model', '')}".strip(), value=str(one.get("why", ""))
+        )
+        for one in (lines if isinstance(lines, list) else ())
+        if isinstance(one, dict)
+    ]
+
+
+def tokens_of(usage: Usage | None) -> int | None:
+    """Return input and output tokens; None where they are not known."""
+    return None if usage is None else usage.input_tokens + usage.output_tokens
+
+
+def _mark(trial: TrialHead, arm: Arm) -> TrialMark:
+    return TrialMark(
+        number=trial.number,
+        arm=arm,
+        status=trial.status,
+        score=trial.score,
+        duration_ms=trial.duration_ms,
+        attempts=trial.attempts,
+        tokens=tokens_of(trial.usage),
+    )
+
+
+def _tokens(task: TaskHead) -> int | None:
+    return tokens_of(add_usage([trial.usage for trial in task.trials]))
+
+
+def ending_of(task: TaskHead) -> Ending:
+    """Return how a task ended: one whose trials did not all run has not passed."""
+    cut = task.missing_trials and task.status not in ("failed", "error")
+    return "cut off" if cut else task.status
+
+
+def order_tasks(source: RunTasks, by: str, order: str) -> list[int]:
+    """Return the places of the tasks of the main arm, sorted; `default`: what did not pass first."""
+    heads = source.heads("main")
+    places = list(range(len(heads)))
+    if by == "order":
+        return places if order == "asc" else places[::-1]
+    keys: dict[str, Callable[[TaskHead], Any]] = {
+        "default": lambda task: _ENDINGS.index(ending_of(task)),
+        "name": lambda task: task.display_name.casefold(),
+        "status": lambda task: _ENDINGS.index(ending_of(task)),
+        "score": lambda task: task.stats.avg_score if task.stats else None,
+        "weightedScore": lambda task: task.stats.avg_weighted_score if task.stats else None,
+        "duration": lambda task: task.stats.avg_duration_ms if task.stats else None,
+        "tokens": _tokens,
+    }
+    key = keys[by]
+    return sort_known(places, lambda place: key(heads[place]), descending=order == "desc")
+
+
+def choose_tasks(source: RunTasks, places: Sequence[int], *, q: str | None, status: str | None) -> list[int]:
+    """Return those of the places whose tasks are wanted; None does not matter."""
+    heads = source.heads("main")
+    return [
+        place
+        for place in places
+        if (status is None or ending_of(heads[place]) == status)
+        and (
+            not q
+            or matches(
+                q, heads[place].test_id, heads[place].display_name, heads[place].group, *heads[place].tags
+            )
+        )
+    ]
+
+
+def summarize_tasks(source: RunTasks, places: Sequence[int]) -> list[TaskSummary]:
+    """Return the tasks at these places; those that did not pass are read as a whole, for why."""
+    heads, others = source.heads("main"), {task.test_id: task for task in source.heads("baseline")}
+    names = Counter(task.display_name for task in heads)
+    return [
+        _summarize(
+            heads[place],
+            others.get(heads[place].test_id),
+            ambiguous=names[heads[place].display_name] > 1,
+            why=_why(source.read("main", place)) if heads[place].status in ("failed", "error") else "",
+        )
+        for place in places
+    ]
+
+
+def _why(task: TaskResult) -> str:
+    """Return why a task did not pass: the cause of its first trial that did not, in one line."""
+    bad = next((trial for trial in task.runs if trial.status in ("failed", "error")), None)
+    return one_line(cause(bad) if bad else task.error_msg, _CAUSE)
+
+
+def _summarize(task: TaskHead, other: TaskHead | None, *, ambiguous: bool, why: str) -> TaskSummary:
+    stats, row = task.stats, _row(task)
+    without = other.trials if other else ()
+    return TaskSummary(
+        id=task.test_id,
+        name=f"{task.display_name} ({task.test_id})" if ambiguous else task.display_name,
+        group=task.group,
+        tags=list(task.tags),
+        marks=row.tags,
+        golden=task.golden,
+        status=ending_of(task),
+        score=stats.avg_score if stats else None,
+        weighted_score=stats.avg_weighted_score if stats else None,
+        interval=interval_page(stats.bootstrap_ci if stats else None),
+        is_significant=stats.is_significant if stats else None,
+        pass_rate=stats.pass_rate if stats else None,
+        duration_ms=stats.avg_duration_ms if stats else None,
+        tokens=_tokens(task),
+        trials=[*(_mark(one, "main") for one in task.trials), *(_mark(one, "baseline") for one in without)],
+        missing=task.missing_trials,
+        cause=why or (row.why_cut_off if task.missing_trials else "") or one_line(task.error_msg, _CAUSE),
+    )
