@@ -12,6 +12,7 @@ from pathlib import Path
 from waza.cli.std_streams import is_debug, silence
 from waza.cli.streams import print_notice
 from waza.kit.redact import Redactor
+from waza.model.attempt_event import AttemptEvent
 from waza.model.event import RunEvent, TaskStarted
 from waza.report.progress import Progress
 from waza.report.session_log import SessionLog
@@ -68,7 +69,9 @@ class Listeners:
         """Pass an event to every listener."""
         if self._transcripts and isinstance(event, TaskStarted):
             self._started.setdefault(event.task_id, time.time())
-        if self._held is None:
+        if isinstance(event, AttemptEvent):  # progress has no use for it
+            self._pass_on(event, SessionLog)
+        elif self._held is None:
             self._pass_on(event, Progress, SessionLog)
         else:
             self._held.append(event)

@@ -246,6 +246,7 @@ class _SuitesRun:
             outputs=list_outputs(given, self.reporters),
             redaction=self.redaction,
             recorder=self.recorder,
+            detailed=bool(given.session_log),
         )
 
     # What follows is for `run_all`, whose listener this is.

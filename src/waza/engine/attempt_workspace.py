@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from waza.engine.attempt_watch import AttemptWatch
 from waza.model.agent import AttemptWorkspace
 from waza.model.loaded import Suite
 from waza.model.task import Task
@@ -16,20 +17,32 @@ class AttemptScope:
     """The block in which an attempt has its workspace and its mocks (None without any), which `async with` gives.
 
     Entering it raises ExecutorError where the workspace or a mock cannot be made. `wanted`: there is to be a workspace
-    even without files.
+    even without files. `watch` gets to know what agent and mocks do.
     """
 
-    def __init__(self, tempdir: RunTempdir, relay: Relay | None, task: Task, *, wanted: bool) -> None:
+    def __init__(
+        self,
+        tempdir: RunTempdir,
+        relay: Relay | None,
+        task: Task,
+        *,
+        wanted: bool,
+        watch: AttemptWatch | None = None,
+    ) -> None:
         self._tempdir, self._relay, self._task, self._wanted = tempdir, relay, task, wanted
+        self._watch = watch
         self._mocks: AttemptMocks | None = None
 
     async def __aenter__(self) -> tuple[AttemptWorkspace, AttemptMocks | None]:
         task = self._task
         self._place = place = await open_workspace(self._tempdir, task, wanted=self._wanted)
+        if (watch := self._watch) is not None:
+            environment = {**watch.environment, **place.environment}
+            place = msgspec.structs.replace(place, environment=environment, report=watch.see)
         if self._relay is None or not (task.mcp_mocks or task.command_mocks):
             return place, None
         try:
-            mocks = self._relay.open(task.mcp_mocks, task.command_mocks, task.home, place.workspace)
+            mocks = self._relay.open(task.mcp_mocks, task.command_mocks, task.home, place.workspace, watch)
         except BaseException:
             await close_workspace(self._tempdir, place)
             raise

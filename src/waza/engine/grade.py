@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.tamper_check import TamperCheck
 from waza.errors import GraderError, is_outside
 from waza.graders.base import Grader
@@ -37,8 +38,13 @@ class Grading(msgspec.Struct, frozen=True):
         return tuple(name for name, as_validation in self.validations.items() if not as_validation.passed)
 
 
-async def grade(graders: Sequence[BuiltGrader], observation: Observation, helpers: Helpers) -> Grading:
-    """Run graders in order, neighbours that are `concurrent` at the same time.
+async def grade(
+    graders: Sequence[BuiltGrader],
+    observation: Observation,
+    helpers: Helpers,
+    watch: AttemptWatch | None = None,
+) -> Grading:
+    """Run graders in order, neighbours that are `concurrent` at the same time. `watch` reports each.
 
     A grader that breaks has score 0, and never passes. Graders that need the last answer are left out where there is
     none.
@@ -47,7 +53,7 @@ async def grade(graders: Sequence[BuiltGrader], observation: Observation, helper
         graders = [built for built in graders if not getattr(built.grader, "needs_answer", False)]
     graded: list[tuple[Validation, Verdict]] = []
     for batch in _batches(graders):
-        answers = [_grade_one(built, observation, helpers) for built in batch]
+        answers = [_grade_one(built, observation, helpers, watch) for built in batch]
         # Most graders are plain functions, and a task of its own costs more than many of them.
         graded += await asyncio.gather(*answers) if len(answers) > 1 else [await answers[0]]
     errors = tuple(f"{found.identifier}: {verdict.error}" for found, verdict in graded if verdict.error)
@@ -69,13 +75,18 @@ def _batches(graders: Sequence[BuiltGrader]) -> Iterator[list[BuiltGrader]]:
 
 
 async def _grade_one(
-    built: BuiltGrader, observation: Observation, helpers: Helpers
+    built: BuiltGrader, observation: Observation, helpers: Helpers, watch: AttemptWatch | None
 ) -> tuple[Validation, Verdict]:
     """Return the verdict of a grader, in the form of the results file and in its own."""
+    if watch is not None:
+        helpers = watch.start_grader(built, helpers)
     started = time.monotonic()
     verdict = await _ask(built, observation, helpers)
     took = round((time.monotonic() - started) * 1000)
-    return as_validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took), verdict
+    validation = as_validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took)
+    if watch is not None:
+        watch.finish_grader(validation, verdict)
+    return validation, verdict
 
 
 def as_validation(name: str, kind: str, verdict: Verdict, weight: float = 1.0, took: int = 0) -> Validation:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from waza.engine.trial import RunContext, template_variables
 from waza.errors import RunError
-from waza.model.event import HookRan
+from waza.model.event import HookRan, HookStarted
 from waza.model.suite import Hook
 from waza.model.task import Task
 from waza.model.trial import Arm
@@ -25,24 +25,20 @@ class LifecycleHooks:
 
     async def before_run(self, arm: Arm) -> None:
         """Run the hooks before an arm, and look again for required skills that they were to create."""
-        await self._run("before_run", self.hooks.before_run, self._of_suite())
+        await self._run("before_run", self.hooks.before_run)
         self._check_required(arm)
 
     async def after_run(self) -> None:
         """Run the hooks after an arm."""
-        await self._run("after_run", self.hooks.after_run, self._of_suite())
+        await self._run("after_run", self.hooks.after_run)
 
     async def before_task(self, task: Task) -> None:
         """Run the hooks before a task."""
-        await self._run_for_task("before_task", self.hooks.before_task, task)
+        await self._run("before_task", self.hooks.before_task, task)
 
     async def after_task(self, task: Task) -> None:
         """Run the hooks after a task."""
-        await self._run_for_task("after_task", self.hooks.after_task, task)
-
-    async def _run_for_task(self, point: str, hooks: Sequence[Hook], task: Task) -> None:
-        if hooks:
-            await self._run(point, hooks, template_variables(task, self.context.run_id))
+        await self._run("after_task", self.hooks.after_task, task)
 
     def _of_suite(self) -> dict[str, str]:
         return {
@@ -54,14 +50,24 @@ class LifecycleHooks:
             **{f"Vars.{key}": value for key, value in self.context.plan.suite.file.inputs.items()},
         }
 
-    async def _run(self, point: str, hooks: Sequence[Hook], variables: Mapping[str, str]) -> None:
+    async def _run(self, point: str, hooks: Sequence[Hook], task: Task | None = None) -> None:
         if not hooks:
             return
         from waza.workspace.hooks import run_hooks  # most suites have no hooks
 
+        variables = template_variables(task, self.context.run_id) if task else self._of_suite()
+        where = {"point": point, "task_id": task.id if task else "", "name": task.name if task else ""}
+
+        def start(command: str) -> Mapping[str, str]:
+            started = HookStarted(**where, command=command)
+            self.context.emit(started)
+            return self.context.tracer.environment(started) if self.context.tracer else {}
+
         clean = self.context.redactor.text
-        for run in await run_hooks(hooks, self.context.plan.suite.directory, variables):
-            self.context.emit(HookRan(point=point, command=run.command, output=run.output, ok=run.ok))
+        async for run in run_hooks(hooks, self.context.plan.suite.directory, variables, start):
+            self.context.emit(
+                HookRan(**where, command=run.command, output=run.output, ok=run.ok, reason=run.reason)
+            )
             if run.ok:
                 continue
             message = f"the {point} hook `{run.command}` failed ({run.reason})"

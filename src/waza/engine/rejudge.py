@@ -63,10 +63,13 @@ async def _grade(
     context: RunContext, trial: Trial, result: TrialResult, workspace: Path | None
 ) -> FinishedTrial:
     task = trial.task
+    watch = context.watch(trial, 0)
     judge = context.executor.judge(render_attempt(context.run_id, trial, result.attempts))
+    if watch is not None and judge is not None:
+        judge = watch.judge(judge)
     observation = rebuild_observation(task, result, workspace, trial.baseline_output)
     graded = await grade(
-        rejudged_graders(task), observation, msgspec.structs.replace(context.helpers, judge=judge)
+        rejudged_graders(task), observation, msgspec.structs.replace(context.helpers, judge=judge), watch
     )
     whole = msgspec.structs.replace(graded, validations={**(result.validations or {}), **graded.validations})
     status = trial_status("", whole, result.checkpoints, has_baseline=context.plan.has_baseline)

@@ -25,9 +25,18 @@ from waza.engine.trial import RunContext
 from waza.engine.trigger_tests import run_trigger_tests
 from waza.errors import ExecutorError, WazaError
 from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy, Redactor
-from waza.model.event import RunEvent, SuiteFinished, SuiteStarted, SuiteStopped, Warned
+from waza.model.event import (
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    SuiteFinished,
+    SuiteStarted,
+    SuiteStopped,
+    Warned,
+)
 from waza.model.loaded import Project
 from waza.model.origin import Origin
+from waza.model.tracing import RunTracer, Tracing
 from waza.model.trial import Arm
 from waza.model.verdict import Helpers, SharedResources
 from waza.results.assemble import Triggers
@@ -63,6 +72,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What snapshots, logs and artifacts must not hold."""
     recorder: Recorder | None = None
     """Writes evidence. The cache is not used then: a snapshot is of what this run observed."""
+    detailed: bool = False
+    """Listeners get also what happens inside attempts (`model.attempt_event`)."""
+    tracing: Tracing | None = None
+    """Follows the runs. Their details are emitted then, too."""
     shared: SharedResources | None = None
     """Resources of graders that exist already. The run closes them, unless there is nothing left to run."""
 
@@ -125,20 +138,49 @@ async def run_suite(
         return FinishedRun(
             outcome=_write_results(run_directory, "complete", emit), run_directory=run_directory
         )
+    tracer: RunTracer | None = None
+    if options.tracing is not None:
+        tracer = options.tracing.run_tracer(redactor.full_value)
+        emit = _tee(tracer.handle, emit)
+    emit(_run_started(plan, run_directory.id))
     try:
         executor = await cancellation.run_cancellable(start_executor(suite, job.model, options.project))
-        run = _Run(plan, options, emit, cancellation, executor, run_directory, workers, redactor)
+        run = _Run(plan, options, emit, cancellation, executor, run_directory, workers, redactor, tracer)
         status = await run.execute()
-    except BaseException:
+    except BaseException as error:
+        cancelled = isinstance(error, asyncio.CancelledError)
+        why = "" if cancelled else redactor.text(str(error))
+        emit(RunFinished(status="cancelled" if cancelled else "error", error=why))
         run_directory.discard_if_empty()
         raise
     kept = run.tempdir.kept_path
+    outcome = _write_results(run_directory, status, emit)
+    emit(RunFinished(status=status, error=run.stopped, verdict=outcome.verdict.status))
     return FinishedRun(
-        outcome=_write_results(run_directory, status, emit),
+        outcome=outcome,
         run_directory=run_directory,
         interrupted=cancellation.exit_code if status == "cancelled" else None,
         kept=kept,
         kept_worktrees=tuple(run.tempdir.kept_worktrees) if kept else (),
+    )
+
+
+def _tee(*takers: Emit) -> Emit:
+    def emit(event: RunEvent) -> None:
+        for take in takers:
+            take(event)
+
+    return emit
+
+
+def _run_started(plan: Plan, run_id: str) -> RunStarted:
+    return RunStarted(
+        suite=plan.suite.name,
+        path=str(plan.suite.path),
+        skill=plan.suite.file.skill,
+        executor=plan.suite.file.config.executor,
+        model=plan.model,
+        run_id=run_id,
     )
 
 
@@ -163,6 +205,7 @@ class _Run:
         run_directory: RunDirectory,
         workers: SharedWorkers,
         redactor: Redactor,
+        tracer: RunTracer | None,
     ) -> None:
         self.plan, self.options, self.emit, self.cancellation = plan, options, emit, cancellation
         self.executor, self.run_directory, self.workers = executor, run_directory, workers
@@ -206,6 +249,8 @@ class _Run:
             warn=self._warn,
             run_id=run_directory.id,
             skip_graders=options.skip_graders,
+            detailed=options.detailed or tracer is not None,
+            tracer=tracer,
         )
 
     async def execute(self) -> EndStatus:

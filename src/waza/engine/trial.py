@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.attempt_workspace import AttemptScope
 from waza.engine.converse import Conversation, Driver, converse
 from waza.engine.expected import AgentFacts, expected_checks
@@ -34,6 +35,7 @@ from waza.model.event import (
     AttemptRetried,
     CheckpointGraded,
     ExecutorFailed,
+    PromptKind,
     PromptSent,
     ResponseSeen,
     RunEvent,
@@ -41,8 +43,16 @@ from waza.model.event import (
 )
 from waza.model.loaded import Suite
 from waza.model.observation import Observation, Turn, tool_events
-from waza.model.result import AttemptRecord, CheckpointRecord, SessionDigest, TrialResult, TrialStatus
+from waza.model.result import (
+    AttemptRecord,
+    CheckpointRecord,
+    SessionDigest,
+    TrialResult,
+    TrialStatus,
+    Validation,
+)
 from waza.model.task import Checkpoint, Task
+from waza.model.tracing import RunTracer
 from waza.model.trial import Attempt, Trial
 from waza.model.verdict import BuiltGrader, Helpers
 from waza.results.ending import GRADING
@@ -59,7 +69,8 @@ IGNORED_IN_BASELINE = "skill_invocation"  # an A/B run cannot hold it against th
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """What the trials of a run share. `outputs` are the files and directories that waza writes.
 
-    `warn` takes warnings of the run as a whole: they are shown, and are in its results. `recorder` writes the evidence of each trial, where evidence was asked for.
+    `warn` takes warnings of the run as a whole: they are shown, and are in its results. `recorder` writes the evidence of
+    each trial, where evidence was asked for. `detailed`: `emit` also takes what happens inside attempts.
     """
 
     plan: Plan
@@ -74,6 +85,12 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     skip_graders: bool = False
     outputs: frozenset[Path] = frozenset()
     recorder: RunRecorder | None = None
+    detailed: bool = False
+    tracer: RunTracer | None = None
+
+    def watch(self, trial: Trial, attempt: int) -> AttemptWatch | None:
+        """Return what reports an attempt, or None if nobody wants to know."""
+        return AttemptWatch(self.emit, self.tracer, trial, attempt) if self.detailed else None
 
 
 class FinishedTrial(msgspec.Struct, frozen=True):
@@ -99,8 +116,13 @@ async def run_trial(context: RunContext, trial: Trial) -> FinishedTrial:
     task, discarded = trial.task, list[AttemptRecord]()
     sessions: list[SessionDigest] = []  # of judges and responders, in all attempts
     for number in range(1, trial.max_attempts + 1):
-        finished = await _run_attempt(context, trial, number)
+        watch = context.watch(trial, number)
+        if watch is not None:
+            watch.start(trial.max_attempts)
+        finished = await _run_attempt(context, trial, number, watch)
         result = finished.result
+        if watch is not None:
+            watch.finish(result)
         sessions += result.grader_sessions
         if result.status != "failed" or number == trial.max_attempts:
             break
@@ -193,15 +215,18 @@ def _attempt_record(result: TrialResult, number: int) -> AttemptRecord:
     )
 
 
-async def _run_attempt(context: RunContext, trial: Trial, number: int) -> FinishedTrial:
+async def _run_attempt(
+    context: RunContext, trial: Trial, number: int, watch: AttemptWatch | None
+) -> FinishedTrial:
     attempt, started = render_attempt(context.run_id, trial, number), time.monotonic()
     task = attempt.task
     try:
         if change := context.helpers.shared.get(TamperCheck).task_change(task):
             raise ExecutorError(change)
         needed = _needs_workspace(context, task)
-        async with AttemptScope(context.tempdir, context.relay, task, wanted=needed) as (place, mocked):
-            return await _run_in_workspace(context, trial, attempt, place, mocked)
+        scope = AttemptScope(context.tempdir, context.relay, task, wanted=needed, watch=watch)
+        async with scope as (place, mocked):
+            return await _run_in_workspace(context, trial, attempt, place, mocked, watch)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a trial
         reason = explain_failure(context, task, error)
         return FinishedTrial(
@@ -250,11 +275,18 @@ def _failed_result(
 
 
 async def _run_in_workspace(
-    context: RunContext, trial: Trial, attempt: Attempt, place: AttemptWorkspace, mocked: AttemptMocks | None
+    context: RunContext,
+    trial: Trial,
+    attempt: Attempt,
+    place: AttemptWorkspace,
+    mocked: AttemptMocks | None,
+    watch: AttemptWatch | None,
 ) -> FinishedTrial:
     task = attempt.task
     conversation = Conversation(task, trial.number, str(place.workspace or ""), mocked)
     judge = context.executor.judge(attempt)
+    if watch is not None and judge is not None:
+        judge = watch.judge(judge)
     helpers = msgspec.structs.replace(context.helpers, judge=judge, turn_timeout=task.timeout)
     session = await context.executor.open(attempt, place)
     async with _closing(session, "the session", context, conversation):
@@ -269,11 +301,11 @@ async def _run_in_workspace(
                     explain_failure=lambda error: explain_failure(context, task, error),
                     measured=not context.plan.suite.capabilities.scripted,
                     limits=turn_limits(context, task),
-                    report_turn=_turn_reporter(context, attempt),
+                    report_turn=_turn_reporter(context, attempt, watch),
                     warn=lambda message: context.emit(Warned(message=f"{task.name}: {message}")),
                     grade_checkpoint=None
                     if context.skip_graders
-                    else _checkpoint_grader(context, attempt, helpers, grading_context),
+                    else _checkpoint_grader(context, attempt, helpers, grading_context, watch),
                     responder=responder,
                 )
                 await converse(conversation, driver)
@@ -299,7 +331,7 @@ async def _run_in_workspace(
             grading = None
             if not (context.skip_graders or fault):
                 grading = await grade_observation(
-                    context.plan.suite, attempt, observation, helpers, task.graders
+                    context.plan.suite, attempt, observation, helpers, task.graders, watch
                 )
     result = _result(context, attempt, conversation, observation, grading)
     sessions = [judge_session_digest(one) for one in (judge.sessions if judge else ())]
@@ -363,12 +395,26 @@ def turn_limits(context: RunContext, task: Task) -> Limits:
     )
 
 
-def _turn_reporter(context: RunContext, attempt: Attempt) -> Callable[[int, str, Turn | None], None]:
+def _turn_reporter(
+    context: RunContext, attempt: Attempt, watch: AttemptWatch | None
+) -> Callable[[int, str, Turn | None], None]:
     task, where = attempt.task, {"trial": attempt.trial.number, "attempt": attempt.number}
+    later: PromptKind = "follow_up" if task.inputs.responder is None else "responder_reply"
 
     def report_turn(number: int, prompt: str, turn: Turn | None) -> None:
         if turn is None:
-            context.emit(PromptSent(task_id=task.id, name=task.name, turn=number, text=prompt, **where))
+            if watch is not None:
+                watch.turn = number
+            context.emit(
+                PromptSent(
+                    task_id=task.id,
+                    name=task.name,
+                    turn=number,
+                    text=prompt,
+                    kind="initial" if number == 1 else later,
+                    **where,
+                )
+            )
             return
         context.emit(
             ResponseSeen(
@@ -378,6 +424,10 @@ def _turn_reporter(context: RunContext, attempt: Attempt) -> Callable[[int, str,
                 text=turn.output,
                 calls=tool_events(turn.events),
                 error=turn.error,
+                timed_out=turn.timed_out,
+                usage=turn.usage,
+                session_id=turn.session_id,
+                agent=turn.agent,
                 **where,
             )
         )
@@ -386,12 +436,20 @@ def _turn_reporter(context: RunContext, attempt: Attempt) -> Callable[[int, str,
 
 
 def _checkpoint_grader(
-    context: RunContext, attempt: Attempt, helpers: Helpers, grading_context: GradingContext
+    context: RunContext,
+    attempt: Attempt,
+    helpers: Helpers,
+    grading_context: GradingContext,
+    watch: AttemptWatch | None,
 ) -> Any:
     task, trial = attempt.task, attempt.trial.number
 
     async def grade_checkpoint(point: Checkpoint, observation: Observation) -> CheckpointRecord:
-        grading = await grade(point.graders, await grading_context.add_to(observation), helpers)
+        if watch is not None:
+            watch.after_turn = point.after_turn
+        grading = await grade(point.graders, await grading_context.add_to(observation), helpers, watch)
+        if watch is not None:
+            watch.after_turn = 0
         status = "error" if grading.errors else "failed" if grading.failed else "passed"
         record = CheckpointRecord(
             after_turn=point.after_turn,
@@ -411,9 +469,10 @@ async def grade_observation(
     observation: Observation,
     helpers: Helpers,
     graders: Sequence[BuiltGrader],
+    watch: AttemptWatch | None = None,
 ) -> Grading:
     """Grade the observation of an attempt: first by the graders, then by the checks under `expected`."""
-    grading = await grade(graders, observation, helpers)
+    grading = await grade(graders, observation, helpers, watch)
     task, config = attempt.task, suite.file.config
     script = task.mock.execution(attempt.execution) if task.mock else None
     checks = expected_checks(
@@ -424,7 +483,11 @@ async def grade_observation(
         enforce=config.enforce_expected,
         body_injected=config.inject_skill_body,
     )
-    extra = {name: as_validation(name, kind, verdict) for name, kind, verdict in checks}
+    extra = dict[str, Validation]()
+    for name, kind, verdict in checks:
+        extra[name] = as_validation(name, kind, verdict)
+        if watch is not None:
+            watch.finish_grader(extra[name], verdict)
     return msgspec.structs.replace(grading, validations={**grading.validations, **extra})
 
 

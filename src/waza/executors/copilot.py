@@ -88,7 +88,7 @@ class CopilotAgent:
         """Send a prompt and wait for the end of the turn. ExecutorError: there is no session to send it to."""
         servers = start_limits(self.executor.setup.config.mcp_servers, self.place.mock_servers)
         policy = agent_policy(None if self.task.no_skills else self.task.target, servers)
-        watch = TurnWatch(limits, Servers(servers, fresh=not self.session_id))
+        watch = TurnWatch(limits, Servers(servers, fresh=not self.session_id), self.place.report)
         session = await self._session(policy, watch)
         metrics = await take_turn(
             watch,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from waza.kit import http
-from waza.model.observation import MESSAGE, Event, ModelUsage, SkillInvocation, Usage
+from waza.model.observation import MESSAGE, Event, ModelCall, ModelUsage, SkillInvocation, Usage
 
 # The runtime's own book-keeping, which says nothing of what the agent did.
 _BOOKKEEPING = "report_intent"
@@ -23,9 +23,13 @@ _NANO = 1e9
 
 
 class Collector:
-    """Collects the events of one turn. Sub-agents' messages are kept, but are not the agent's answer."""
+    """Collects the events of one turn. Sub-agents' messages are kept, but are not the agent's answer.
 
-    def __init__(self) -> None:
+    `report` gets each event, and each call of a model, when it comes.
+    """
+
+    def __init__(self, report: Callable[[Event | ModelCall], None] | None = None) -> None:
+        self._report = report
         self.events: list[Event] = []
         self.output: list[str] = []
         self.skills: list[SkillInvocation] = []
@@ -46,6 +50,10 @@ class Collector:
         self._note(kind, data, of_sub_agent=bool(getattr(event, "agent_id", None)))
         if not (getattr(event, "ephemeral", False) or kind.startswith(_UNSEEN)) or kind == "session.idle":
             self.events.append(_event(kind, data, event))
+            if self._report is not None:
+                self._report(self.events[-1])
+        if self._report is not None and kind == "assistant.usage":
+            self._report(_model_call(data))
 
     def _note(self, kind: str, data: Mapping[str, Any], *, of_sub_agent: bool) -> None:
         if kind == MESSAGE and not of_sub_agent:
@@ -105,6 +113,17 @@ def _event(kind: str, data: Mapping[str, Any], event: Any) -> Event:
         tool_name=str(data.get("toolName") or ""),
         tool_result=result if kind == "tool.execution_complete" else None,
         at_ms=moment.timestamp() * 1000 if isinstance(moment, datetime) else None,
+    )
+
+
+def _model_call(data: Mapping[str, Any]) -> ModelCall:
+    return ModelCall(
+        model=str(data.get("model") or ""),
+        duration_ms=float(data.get("duration") or 0),
+        input_tokens=int(data.get("inputTokens") or 0),
+        output_tokens=int(data.get("outputTokens") or 0),
+        cache_read_tokens=int(data.get("cacheReadTokens") or 0),
+        cache_write_tokens=int(data.get("cacheWriteTokens") or 0),
     )
 
 

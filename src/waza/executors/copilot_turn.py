@@ -16,6 +16,7 @@ from waza.executors.copilot_client import Clients, is_alive
 from waza.executors.copilot_events import Collector
 from waza.executors.copilot_servers import Servers
 from waza.model.agent import Limits
+from waza.model.observation import Event, ModelCall
 
 BEAT = 0.5  # seconds between looks at the clocks and at the runtime's process
 # Both together stay below the grace that a session gets after its own limit.
@@ -30,10 +31,15 @@ GONE = "the Copilot runtime ended in the middle of the turn"
 class TurnWatch:
     """Collects the events of a turn and says when, and how, it is over."""
 
-    def __init__(self, limits: Limits, servers: Servers | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        servers: Servers | None = None,
+        report: Callable[[Event | ModelCall], None] | None = None,
+    ) -> None:
         self.limits = limits
         self.servers = servers or Servers({}, fresh=True)
-        self.collector = Collector()
+        self.collector = Collector(report)
         self.error = ""
         self.timed_out = False
         self.lost = False

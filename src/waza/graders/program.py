@@ -138,6 +138,7 @@ class ProgramGrader(Grader, frozen=True, kw_only=True):
             env={
                 **os.environ,
                 **_NO_BYTECODE,
+                **helpers.environment,
                 **observation.environment,
                 "WAZA_WORKSPACE_DIR": observation.workspace,
             },

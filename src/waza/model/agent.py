@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ import msgspec
 
 from waza.errors import ExecutorError
 from waza.model.base import Keys
-from waza.model.observation import Denial, Turn, Usage
+from waza.model.observation import Denial, Event, ModelCall, Turn, Usage
 from waza.model.suite import Config
 
 if TYPE_CHECKING:
@@ -128,6 +128,9 @@ class AttemptWorkspace(msgspec.Struct, frozen=True, kw_only=True):
     mock_token: str = ""
     """What the shell of the agent must carry as WAZA_MOCK_SESSION, so that mocked programs know whose call it
     is."""
+    report: Callable[[Event | ModelCall], None] | None = None
+    """Takes what is seen of the agent in the moment it is seen: starts and ends of tool calls, which are events of
+    the turn as well, and calls of models. An executor need not report anything. None: nobody wants to know."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
-from waza.model.observation import ToolEvent
+from waza.model.observation import ToolEvent, Usage
 from waza.model.result import CheckpointRecord, TaskStatus, TrialResult
 
 
 class RunEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Something happened in a run."""
+
+
+class RunStarted(RunEvent, frozen=True, kw_only=True):
+    """A suite starts on one model; its arms follow. `executor` is not started yet."""
+
+    suite: str
+    path: str
+    skill: str
+    executor: str
+    model: str
+    run_id: str
+
+
+class RunFinished(RunEvent, frozen=True, kw_only=True):
+    """A suite ended on one model, after its results were written.
+
+    `status` is `complete`, `cancelled`, `stopped`, or `error` where the run as a whole could not go on: `error` says why.
+    `verdict` is `passed`, `failed` or `skipped` (nothing was graded); empty: there is none.
+    """
+
+    status: str
+    error: str = ""
+    verdict: str = ""
 
 
 class SuiteStarted(RunEvent, frozen=True, kw_only=True):
@@ -52,6 +77,10 @@ class TrialStarted(RunEvent, frozen=True, kw_only=True):
     trials: int
 
 
+PromptKind = Literal["initial", "follow_up", "responder_reply"]
+"""What a prompt is: the first one, a later one of the task, or one of the responder."""
+
+
 class PromptSent(RunEvent, frozen=True, kw_only=True):
     """A prompt goes to the agent; `turn` counts from 1, as do `trial` and `attempt` (0: not known)."""
 
@@ -61,6 +90,7 @@ class PromptSent(RunEvent, frozen=True, kw_only=True):
     attempt: int = 0
     turn: int
     text: str
+    kind: PromptKind = "initial"
 
 
 class ResponseSeen(RunEvent, frozen=True, kw_only=True):
@@ -74,6 +104,10 @@ class ResponseSeen(RunEvent, frozen=True, kw_only=True):
     text: str
     calls: tuple[ToolEvent, ...] = ()
     error: str = ""
+    timed_out: bool = False
+    usage: Usage | None = None
+    session_id: str = ""
+    agent: str = ""
 
 
 class ExecutorFailed(RunEvent, frozen=True, kw_only=True):
@@ -128,13 +162,25 @@ class TaskFinished(RunEvent, frozen=True, kw_only=True):
     note: str = ""
 
 
+class HookStarted(RunEvent, frozen=True, kw_only=True):
+    """A hook starts; `task_id` and `name` are of its task, empty for a hook of the run."""
+
+    point: str
+    command: str
+    task_id: str = ""
+    name: str = ""
+
+
 class HookRan(RunEvent, frozen=True, kw_only=True):
-    """A hook ran; `ok` tells whether its exit code was acceptable."""
+    """A hook ran; `ok` tells whether its exit code was acceptable, `reason` why it was not."""
 
     point: str
     command: str
     output: str
     ok: bool
+    reason: str = ""
+    task_id: str = ""
+    name: str = ""
 
 
 class Warned(RunEvent, frozen=True, kw_only=True):

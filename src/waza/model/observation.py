@@ -151,6 +151,23 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The same by model."""
 
 
+class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a model, as an executor reports it when it is over."""
+
+    model: str
+    """The model that answered."""
+    duration_ms: float = 0
+    """Milliseconds from the request to the end of the answer; 0: not known."""
+    input_tokens: int = 0
+    """Tokens that the model read, those from the cache included."""
+    output_tokens: int = 0
+    """Tokens that it wrote."""
+    cache_read_tokens: int = 0
+    """Tokens that were read from the provider's cache."""
+    cache_write_tokens: int = 0
+    """Tokens that were written to the provider's cache."""
+
+
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """What one prompt led to. With `error` it broke, and holds what was seen until then."""
 

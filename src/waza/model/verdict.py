@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -112,6 +112,8 @@ class Helpers(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that an assertion may take, by `.waza.yaml`."""
     update_snapshots: bool = False
     """Expected files may be rewritten (`--update-snapshots`)."""
+    environment: Mapping[str, str] = {}
+    """Environment variables for programs that the grader starts, by which they continue the trace of the run."""
 
 
 class GraderLike(Protocol):

@@ -13,9 +13,12 @@ import msgspec
 from waza.errors import RunError
 from waza.kit.line_file import lock_while_open
 from waza.kit.text import shorten_middle
+from waza.model.attempt_event import AttemptEvent
 from waza.model.event import (
     AttemptRetried,
     CheckpointGraded,
+    HookRan,
+    HookStarted,
     PromptSent,
     ResponseSeen,
     RunEvent,
@@ -25,16 +28,17 @@ from waza.model.event import (
     TaskFinished,
     TaskStarted,
     TrialFinished,
+    TrialStarted,
 )
 from waza.model.result import Validation
+from waza.report.attempt_lines import Line, attempt_line, error_key, token_keys
 from waza.report.new_file import create
 
 Redact = Callable[[Any], Any]
 """Takes JSON data and returns it with the secrets taken out."""
 
-Line = tuple[str, dict[str, Any]]
 _LONGEST = 10_000  # characters of a text in a turn: readers take lines of up to 1 MB
-_TURNS = ("turn_start", "tool_call", "turn_complete")
+_TURNS = ("turn_start", "tool_call", "mcp_call", "command_call", "turn_complete")
 
 
 class SessionLog:
@@ -87,9 +91,12 @@ def _lines(event: RunEvent) -> Iterator[Line]:
     match event:
         case SuiteStarted():
             yield "session_start", _start(event)
-        case TaskStarted():
-            data = {"task_name": event.name, "task_num": event.index, "total_tasks": event.total}
-            yield "task_start", data
+        case TaskStarted() | TrialStarted():
+            yield _begin(event)
+        case AttemptEvent():
+            yield attempt_line(event)
+        case HookStarted() | HookRan():
+            yield _hook(event)
         case PromptSent() | ResponseSeen() | AttemptRetried() | CheckpointGraded():
             yield from _during(event)
         case TrialFinished():
@@ -117,12 +124,29 @@ def _during(event: PromptSent | ResponseSeen | AttemptRetried | CheckpointGraded
             yield from _graders(checkpoint.validations, more)
 
 
+def _begin(event: TaskStarted | TrialStarted) -> Line:
+    if isinstance(event, TrialStarted):
+        return "run_start", {"task_name": event.name, "run_number": event.trial, "runs": event.trials}
+    return "task_start", {"task_name": event.name, "task_num": event.index, "total_tasks": event.total}
+
+
+def _hook(event: HookStarted | HookRan) -> Line:
+    task = {"task_name": event.name} if event.task_id else {}
+    data = {"point": event.point, "command": event.command, **task}
+    if isinstance(event, HookStarted):
+        return "hook_start", data
+    reason = {"reason": event.reason} if event.reason else {}
+    return "hook_complete", {**data, "ok": event.ok, **reason}
+
+
 def _start(event: SuiteStarted) -> dict[str, Any]:
     return {
         "spec_path": os.fsencode(event.path).decode("utf-8", "replace"),  # names on disk may be any bytes
         "model": event.model,
         "engine": event.executor,
         "task_count": event.tasks,
+        "runs_per_task": event.trials,
+        "run_id": event.run_id,
         **({} if event.arm == "main" else {"arm": event.arm}),
     }
 
@@ -147,8 +171,8 @@ def _response(event: ResponseSeen) -> Iterator[Line]:
             "result": call.result,
         }
         yield "tool_call", {**where, **found}
-    error = {"error": event.error} if event.error else {}
-    yield "turn_complete", {**where, "tool_call_count": len(event.calls), "output": event.text, **error}
+    more = {"tool_call_count": len(event.calls), **token_keys(event.usage)}
+    yield "turn_complete", {**where, **more, "output": event.text, **error_key(event.error)}
 
 
 def _attempt(event: AttemptRetried) -> dict[str, Any]:

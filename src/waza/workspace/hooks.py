@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -39,19 +39,25 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-async def run_hooks(hooks: Sequence[Hook], home: Path, variables: Mapping[str, str]) -> list[HookRun]:
-    """Run hooks in order, in the suite's directory or `working_directory` below it.
+async def run_hooks(
+    hooks: Sequence[Hook],
+    home: Path,
+    variables: Mapping[str, str],
+    start: Callable[[str], Mapping[str, str]],
+) -> AsyncIterator[HookRun]:
+    """Run hooks in order, in the suite's directory or `working_directory` below it; yield each when it has ended.
 
     A fatal one ends the list. An exit code is acceptable if it is in `exit_codes` (default: only 0). Values of
-    variables reach a command in its environment, `Vars.key` as `WAZA_VAR_key`; the shell never parses them.
+    variables reach a command in its environment, `Vars.key` as `WAZA_VAR_key`; the shell never parses them. `start`
+    is called with each command before it runs, and returns more environment variables for it.
     """
     names = environment_names(variables)
-    runs: list[HookRun] = []
     for hook in hooks:
-        runs.append(await _run(hook, home, variables, names))
-        if runs[-1].fatal:
-            break
-    return runs
+        command = render(hook.command, variables)
+        run = await _run(hook, home, variables, names, command, start(command))
+        yield run
+        if run.fatal:
+            return
 
 
 def environment_names(variables: Iterable[str]) -> dict[str, str]:
@@ -65,14 +71,22 @@ def environment_names(variables: Iterable[str]) -> dict[str, str]:
     return names
 
 
-async def _run(hook: Hook, home: Path, variables: Mapping[str, str], names: Mapping[str, str]) -> HookRun:
-    command = render(hook.command, variables)
+async def _run(
+    hook: Hook,
+    home: Path,
+    variables: Mapping[str, str],
+    names: Mapping[str, str],
+    command: str,
+    more: Mapping[str, str],
+) -> HookRun:
     if refused := check_values(hook.command, variables, names):
         return HookRun(command=command, output="", ok=False, fatal=hook.error_on_fail, reason=refused)
     environment = _choose_environment(hook.command, variables, names)
     # The shell of Windows expands variables before it parses, so there the environment alone would be safe.
     line = command if sys.platform == "win32" else render_command(hook.command, names)
-    finished = await run_shell(line, cwd=home / hook.working_directory, env={**os.environ, **environment})
+    finished = await run_shell(
+        line, cwd=home / hook.working_directory, env={**os.environ, **more, **environment}
+    )
     between = b"\n" if finished.stdout and not finished.stdout.endswith(b"\n") else b""
     output = (finished.stdout + between + finished.stderr).decode("utf-8", "replace")
     ok = not finished.start_error and finished.returncode in (hook.exit_codes or [0])

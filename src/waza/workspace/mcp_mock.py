@@ -24,11 +24,23 @@ PROTOCOL = "2024-11-05"
 _PARSE_ERROR, _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS = -32700, -32600, -32601, -32602
 
 
+class McpToolCall(msgspec.Struct, frozen=True):
+    """A call of a tool, and its result in the form of the protocol."""
+
+    tool: str
+    args: dict[str, Any]
+    result: dict[str, Any]
+
+
 class Reply(msgspec.Struct, frozen=True):
-    """A line for the client, without its line end, and the seconds to wait before it is sent."""
+    """A line for the client, without its line end, and the seconds to wait before it is sent.
+
+    `call` is the call of a tool that it answers.
+    """
 
     line: bytes
     delay: float = 0
+    call: McpToolCall | None = None
 
 
 class McpServer:
@@ -57,10 +69,16 @@ class McpServer:
         if "id" not in message or ("method" not in message and message.keys() & {"result", "error"}):
             return None
         try:
-            result, delay = self._make_result(message.get("method"), message.get("params"))
+            method, params = message.get("method"), message.get("params")
+            result, delay = self._make_result(method, params)
         except _RefusedError as refused:
             return _make_failure(message["id"], refused.code, str(refused))
-        return Reply(_make_line(message["id"], "result", result), delay)
+        call = (
+            McpToolCall(params["name"], params.get("arguments") or {}, result)
+            if method == "tools/call" and isinstance(params, dict)
+            else None
+        )
+        return Reply(_make_line(message["id"], "result", result), delay, call)
 
     def _make_result(self, method: object, params: object) -> tuple[dict[str, Any], float]:
         """Return the result of a request and its delay. Raises _RefusedError."""

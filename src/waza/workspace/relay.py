@@ -13,11 +13,13 @@ import os
 import secrets
 import shlex
 import sys
+import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -27,7 +29,7 @@ from waza.model.mocks import CommandMock, McpMock
 from waza.model.observation import CommandInvocation
 from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, redact_call
 from waza.workspace.fixtures import load_tools
-from waza.workspace.mcp_mock import McpServer
+from waza.workspace.mcp_mock import McpServer, McpToolCall
 from waza.workspace.shim import SESSION
 
 __all__ = ["SESSION", "AttemptMocks", "Relay"]
@@ -37,6 +39,18 @@ _SHIM = Path(__file__).with_name("shim.py")
 _PYTHON = (sys.executable, "-I", "-S", "-X", "utf8", str(_SHIM))
 _LONGEST_PATH = 100  # bytes; a unix socket's path has room for 104 to 108
 _LONGEST_LINE = 64 * 1024 * 1024
+
+
+class MockWatch(Protocol):
+    """Gets to know the calls of mocks when they have been answered, and how many seconds that took."""
+
+    def see_command(self, call: CommandInvocation, seconds: float) -> None:
+        """Note a call of a mocked program."""
+        ...
+
+    def see_mcp(self, server: str, tool: str, *, args: Any, result: Any, error: bool, seconds: float) -> None:
+        """Note a call of a tool of a mocked server."""
+        ...
 
 
 class AttemptMocks:
@@ -53,6 +67,7 @@ class AttemptMocks:
         workspace: Path | None,
         address: str,
         closed: Callable[[AttemptMocks], None],
+        watch: MockWatch | None,
     ) -> None:
         self.token = secrets.token_hex(16)
         self.servers = {secrets.token_hex(16): server for server in servers}
@@ -65,25 +80,37 @@ class AttemptMocks:
         self._invocations: list[CommandInvocation] = []
         self._connections: set[asyncio.Task[Any]] = set()
         self._closed = closed
+        self.watch = watch
 
     @property
     def invocations(self) -> tuple[CommandInvocation, ...]:
         """The calls of mocked programs until now, in the order in which they came, without secrets."""
         return tuple(self._invocations)
 
-    def run(self, call: ProgramCall) -> ProgramOutput:
-        """Answer and record a call of a program that is mocked."""
+    def run(self, call: ProgramCall) -> tuple[ProgramOutput, CommandInvocation]:
+        """Answer a call of a program that is mocked; return its record as well."""
         program = self.programs[os.path.normcase(call.name)]
         output = program.answer(call, self._workspace)
-        self._invocations.append(
-            CommandInvocation(
-                command=program.name,
-                args=redact_call(call),
-                exit_code=output.exit_code,
-                response_index=output.index,
-            )
+        record = CommandInvocation(
+            command=program.name,
+            args=redact_call(call),
+            exit_code=output.exit_code,
+            response_index=output.index,
         )
-        return output
+        self._invocations.append(record)
+        return output, record
+
+    def report_mcp(self, token: str, call: McpToolCall | None, started: float) -> None:
+        """Report a call of a mocked server's tool that came at a time of the monotonic clock."""
+        if self.watch is not None and call is not None:
+            self.watch.see_mcp(
+                self.servers[token].name,
+                call.tool,
+                args=call.args,
+                result=call.result,
+                error=bool(call.result.get("isError")),
+                seconds=time.monotonic() - started,
+            )
 
     def call_count_error(self) -> str:
         """Return which programs were not called as often as `expect_calls` says, or an empty text."""
@@ -142,7 +169,12 @@ class Relay:
             self.address = str(path)
 
     def open(
-        self, mcp: Sequence[McpMock], commands: Sequence[CommandMock], home: Path, workspace: Path | None
+        self,
+        mcp: Sequence[McpMock],
+        commands: Sequence[CommandMock],
+        home: Path,
+        workspace: Path | None,
+        watch: MockWatch | None = None,
     ) -> AttemptMocks:
         """Set up the mocks of an attempt, each with its sequences at the start.
 
@@ -151,7 +183,7 @@ class Relay:
         """
         servers = [_load_server(mock, home) for mock in mcp]
         programs = [MockedProgram(mock, home) for mock in commands]
-        mocked = AttemptMocks(servers, programs, workspace, self.address, self._forget)
+        mocked = AttemptMocks(servers, programs, workspace, self.address, self._forget, watch)
         for program in programs:
             self._place_script(program.name)
         self._attempts[mocked.token] = mocked
@@ -217,26 +249,38 @@ class Relay:
         mocked = self._mcp[token]
         mocked.add_connection(asyncio.current_task())
         loop = asyncio.get_running_loop()
-        delayed: list[asyncio.TimerHandle] = []
+        delayed: dict[asyncio.TimerHandle, Callable[[], None]] = {}
         try:
             while line := await _read_line(reader):
+                started = time.monotonic()
                 reply = mocked.servers[token].answer(line) if line.strip() else None
-                if reply and reply.delay:
-                    delayed.append(loop.call_later(reply.delay, writer.write, reply.line + b"\n"))
-                elif reply:
-                    writer.write(reply.line + b"\n")
+                if reply is None:
+                    continue
+                report = partial(mocked.report_mcp, token, reply.call, started)
+                if reply.delay:
+                    handle = loop.call_later(reply.delay, _send, writer, reply.line, report)
+                    delayed[handle] = report
+                else:
+                    _send(writer, reply.line, report)
                     await writer.drain()
         finally:
-            for handle in delayed:
-                handle.cancel()
+            for handle, report_cut_off in delayed.items():
+                if handle.when() > loop.time():
+                    handle.cancel()
+                    report_cut_off()
 
     async def _serve_command(self, call: ProgramCall, writer: asyncio.StreamWriter) -> None:
         name = os.path.normcase(call.name)
         mocked = self._attempts.get(call.session)
         if mocked is not None and name in mocked.programs:
             mocked.add_connection(asyncio.current_task())
-            output = mocked.run(call)
-            await asyncio.sleep(output.delay)
+            started = time.monotonic()
+            output, record = mocked.run(call)
+            try:
+                await asyncio.sleep(output.delay)
+            finally:
+                if mocked.watch is not None:
+                    mocked.watch.see_command(record, time.monotonic() - started)
             writer.write(_encode(output))
         elif name not in self._ended.get(call.session, ()):
             # Else it is called after its attempt, and must not run for real for that: no answer.
@@ -253,6 +297,11 @@ def _load_server(mock: McpMock, home: Path) -> McpServer:
 
 def _make_stdio_server(command: list[str]) -> dict[str, Any]:
     return {"type": "stdio", "command": command[0], "args": command[1:], "env": {}, "tools": ["*"]}
+
+
+def _send(writer: asyncio.StreamWriter, line: bytes, report: Callable[[], None]) -> None:
+    writer.write(line + b"\n")
+    report()
 
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:

@@ -84,7 +84,14 @@ def test_lines_of_a_run(tmp_path: Path) -> None:
     ]
     assert {line["timestamp"] for line in lines} == {"2026-01-31T15:25:30.250000Z"}
     data = [line["data"] for line in lines]
-    assert data[0] == {"spec_path": "evals/eval.yaml", "model": "m", "engine": "mock", "task_count": 2}
+    assert data[0] == {
+        "spec_path": "evals/eval.yaml",
+        "model": "m",
+        "engine": "mock",
+        "task_count": 2,
+        "runs_per_task": 1,
+        "run_id": "",
+    }
     assert data[1] == {"task_name": "T", "task_num": 1, "total_tasks": 2}
     assert data[2] == {"task_name": "T", "run_number": 0, "attempt": 0, "turn": 1, "prompt": "hi"}
     assert data[3]["checkpoint"] == 3
