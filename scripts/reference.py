@@ -157,6 +157,7 @@ EXPORTS: Mapping[str, tuple[str, Sequence[str]]] = {
         "Parts of a `Turn` and of an `Observation`.",
         (
             "Event", "ToolEvent", "SkillInvocation", "CommandInvocation", "WrittenFile", "Denial", "Usage", "ModelUsage",
+            "ModelCall",
         ),
     ),
     "Reporters": (
@@ -176,8 +177,8 @@ EXPORTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "Events of a run": (
         "What a `Listener` gets.",
         (
-            "RunEvent", "SuiteStarted", "TaskStarted", "TrialStarted", "PromptSent", "ResponseSeen", "CheckpointGraded",
-            "AttemptRetried", "ExecutorFailed", "TrialFinished", "TaskFinished", "HookRan", "Warned", "SuiteStopped",
+            "RunEvent", "RunStarted", "RunFinished", "SuiteStarted", "TaskStarted", "TrialStarted", "PromptSent", "ResponseSeen", "CheckpointGraded",
+            "AttemptRetried", "ExecutorFailed", "TrialFinished", "TaskFinished", "HookStarted", "HookRan", "Warned", "SuiteStopped",
             "SuiteFinished",
         ),
     ),

@@ -31,7 +31,7 @@ from waza.model.verdict import BuiltGrader, Helpers, Verdict
 
 
 class AttemptWatch:
-    """Emits the events of one attempt. There is none for a run whose listeners do without them.
+    """Emits the events of one attempt. Runs whose listeners do without them have no watch.
 
     `after_turn` is the turn of the checkpoint that is graded, 0 at the end. `turn` is the latest turn. `environment` is for
     the processes of the agent.

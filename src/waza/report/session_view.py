@@ -26,6 +26,14 @@ class SessionEvent(msgspec.Struct, frozen=True):
     data: dict[str, Any] = {}
 
 
+_LIVE = frozenset(
+    {
+        *("run_start", "attempt_start", "attempt_complete", "tool_start", "tool_complete", "model_call"),
+        *("grader_start", "grader_complete", "judge_start", "judge_complete", "hook_start"),
+    }
+)
+"""Types that say what is under way. A timeline leaves them out: what came of it has lines of its own."""
+
 _decoder = msgspec.json.Decoder(SessionEvent)
 
 
@@ -47,6 +55,8 @@ class Timeline:
 
     def lines(self, event: SessionEvent) -> Iterator[str]:
         """Yield the line of an event, and lines for what was denied in it."""
+        if event.type in _LIVE:
+            return
         mark, text = _describe(event)
         yield f"[{self._elapsed(event.timestamp)}] {mark} {text}"
         digest = event.data.get("session_digest")
@@ -144,35 +154,6 @@ def _error(data: dict[str, Any]) -> tuple[str, str]:
     return ERROR, f"{where}{one_line(data['message'])}"
 
 
-def _run_start(data: dict[str, Any]) -> tuple[str, str]:
-    return BULLET, f"{_where(data)} of {data['runs']} starts"
-
-
-def _attempt_start(data: dict[str, Any]) -> tuple[str, str]:
-    return BULLET, f"{_where(data)}, attempt {data['attempt']} of {data['attempts']} starts"
-
-
-def _attempt_complete(data: dict[str, Any]) -> tuple[str, str]:
-    ended = f"attempt {data['attempt']}: {data['status']} ({duration(data['duration_ms'])})"
-    return status_mark(data["status"]), f"{_where(data)}, {ended}"
-
-
-def _tool_start(data: dict[str, Any]) -> tuple[str, str]:
-    return BULLET, f"{_where(data)}: {one_line(data['tool_name'])} starts"
-
-
-def _tool_complete(data: dict[str, Any]) -> tuple[str, str]:
-    ended = "ended" if data["success"] else "failed"
-    mark = status_mark("passed" if data["success"] else "failed")
-    return mark, f"{_where(data)}: tool call {one_line(data['tool_call_id'])} {ended}"
-
-
-def _model_call(data: dict[str, Any]) -> tuple[str, str]:
-    tokens = data.get("input_tokens", 0) + data.get("output_tokens", 0)
-    took = duration(data.get("duration_ms", 0))
-    return BULLET, f"{_where(data)}: model {one_line(data['model'])}, {tokens:,} tokens ({took})"
-
-
 def _command_call(data: dict[str, Any]) -> tuple[str, str]:
     words = " ".join([data["command"], *data.get("args", [])])
     ended = f"exit code {data['exit_code']} ({duration(data['duration_ms'])})"
@@ -183,33 +164,6 @@ def _mcp_call(data: dict[str, Any]) -> tuple[str, str]:
     mark = status_mark("passed" if data["success"] else "failed")
     call = f"{one_line(data['server'])}, tool {one_line(data['tool_name'])}"
     return mark, f"{_where(data)}: mocked MCP server {call} ({duration(data['duration_ms'])})"
-
-
-def _grader_start(data: dict[str, Any]) -> tuple[str, str]:
-    point = f", after turn {data['checkpoint']}" if data.get("checkpoint") else ""
-    return BULLET, f"{_where(data)}{point}, {one_line(data['grader_name'])} starts"
-
-
-def _grader_complete(data: dict[str, Any]) -> tuple[str, str]:
-    point = f", after turn {data['checkpoint']}" if data.get("checkpoint") else ""
-    mark = ERROR if data.get("error") else status_mark("passed" if data["passed"] else "failed")
-    took = duration(data["duration_ms"])
-    return mark, f"{_where(data)}{point}, {one_line(data['grader_name'])} ended ({took})"
-
-
-def _judge_start(data: dict[str, Any]) -> tuple[str, str]:
-    model = f" ({one_line(data['model'])})" if data.get("model") else ""
-    return BULLET, f"{_where(data)}, {one_line(data['asker'])} asks a judge{model}"
-
-
-def _judge_complete(data: dict[str, Any]) -> tuple[str, str]:
-    if data.get("error"):
-        return ERROR, f"{_where(data)}, the judge of {one_line(data['asker'])}: {one_line(data['error'])}"
-    return BULLET, f"{_where(data)}, the judge of {one_line(data['asker'])} answered"
-
-
-def _hook_start(data: dict[str, Any]) -> tuple[str, str]:
-    return BULLET, f"{data['point']} hook {one_line(data['command'], _EXCERPT)} starts"
 
 
 def _hook_complete(data: dict[str, Any]) -> tuple[str, str]:
@@ -236,19 +190,8 @@ def _where(data: dict[str, Any]) -> str:
 _TYPES: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
     "session_start": _start,
     "task_start": _task_start,
-    "run_start": _run_start,
-    "attempt_start": _attempt_start,
-    "attempt_complete": _attempt_complete,
-    "tool_start": _tool_start,
-    "tool_complete": _tool_complete,
-    "model_call": _model_call,
     "command_call": _command_call,
     "mcp_call": _mcp_call,
-    "grader_start": _grader_start,
-    "grader_complete": _grader_complete,
-    "judge_start": _judge_start,
-    "judge_complete": _judge_complete,
-    "hook_start": _hook_start,
     "hook_complete": _hook_complete,
     "turn_start": _turn_start,
     "tool_call": _tool_call,
