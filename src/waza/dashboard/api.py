@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from waza.dashboard.catalogue import Catalogue, ListedRun
-from waza.dashboard.pages import Health, RunHead, RunsSummary, RunSummary, TaskSummary, TrialDetail
+from waza.dashboard.comparisons import Comparisons, shared_trials
+from waza.dashboard.documents import Documents
+from waza.dashboard.experiments import Experiments
+from waza.dashboard.histories import Histories
+from waza.dashboard.pages import (
+    ComparisonPage,
+    Health,
+    RunHead,
+    RunsSummary,
+    RunSummary,
+    StoredPage,
+    TaskSummary,
+    TrialComparison,
+    TrialDetail,
+)
+from waza.dashboard.reference_run import write_run
 from waza.dashboard.requests import RequestError
 from waza.dashboard.run_pages import choose_tasks, make_head, order_tasks, summarize_tasks
+from waza.dashboard.stored import StoreView
 from waza.dashboard.summaries import choose_runs, sort_runs, summarize_all, summarize_run
 from waza.dashboard.trial_pages import find_task, make_trial
 from waza.errors import WazaError
 from waza.model.result import SuiteResult
 from waza.model.trial import Arm
 from waza.results.task_index import FileChangedError, RunTasks
+from waza.suite.project import find_project
 from waza.version import __version__
 
 T = TypeVar("T")
@@ -25,17 +42,26 @@ _TRIES = 3  # for a file that is replaced while it is read
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What an operation answers. `total` is how long the whole list is, of which it may be a slice."""
+    """What an operation answers. `total` is how long the whole list is, of which it may be a slice.
 
-    body: Any
+    `pieces` is the JSON of a large answer, in the place of a body.
+    """
+
+    body: Any = None
     total: int | None = None
+    pieces: Iterator[bytes] | None = None
 
 
 class Api:
     """The operations, by their names in the table of routes."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, warn: Callable[[str], None]) -> None:
         self.catalogue = Catalogue(root)
+        self._histories = Histories(self.catalogue, warn)
+        self._comparisons = Comparisons()
+        self._experiments = Experiments(self.catalogue)
+        self._documents = Documents(self.catalogue)
+        self._store = StoreView(find_project(root))
         self.closing: Callable[[], bool] = lambda: False  # whether the server is about to end
 
     def call(self, name: str, values: dict[str, Any]) -> Answer:
@@ -102,6 +128,76 @@ class Api:
         if found is None:
             raise RequestError(404, f"{id!r} has no trial {n} of a task {task!r} in the arm {arm!r}")
         return Answer(found)
+
+    def run(self, id: str, limit: int | None, offset: int) -> Answer:  # noqa: A002  the name in the path
+        """Return a run with its tasks."""
+        run = self.find(id)
+        _, source = self._read(run)
+        total = len(source.heads("main"))
+        places = slice_of(range(total), limit, offset)
+        return Answer(pieces=write_run(summarize_run(run), source, places), total=total)
+
+    def compare(self, a: str, b: str, limit: int, offset: int) -> Answer:
+        """Return two runs side by side."""
+        first, second = self.find(a), self.find(b)
+        of_first, of_second = self._read(first)[1], self._read(second)[1]
+        compared = self._comparisons.compare((first, of_first), (second, of_second))
+        deltas = slice_of(compared.found.task_deltas, limit, offset)
+        page = ComparisonPage(
+            a=summarize_run(first),
+            b=summarize_run(second),
+            comparison=msgspec.structs.replace(compared.found, task_deltas=deltas),
+            total_tasks=len(compared.found.task_deltas),
+            doubts=compared.doubts,
+            trials=shared_trials(of_first, of_second, deltas),
+        )
+        return Answer(page, page.total_tasks)
+
+    def compare_trial(self, a: str, b: str, task: str, trial: int) -> Answer:
+        """Return the same trial of two runs."""
+        first, second = (self.read_trial(self.find(one), task, trial, "main") for one in (a, b))
+        if first is None and second is None:
+            raise RequestError(404, f"neither run has a trial {trial} of a task {task!r}")
+        return Answer(TrialComparison(a=first, b=second))
+
+    def history(self, suite: str | None, model: str | None, last: int) -> Answer:
+        """Return the runs over time."""
+        return Answer(self._histories.history(suite=suite, model=model, last=last))
+
+    def experiments(self, limit: int, offset: int) -> Answer:
+        """Return a slice of the experiments."""
+        found = self._experiments.pages()
+        return Answer(slice_of(found, limit, offset), len(found))
+
+    def release_collections(self) -> Answer:
+        """Return the experiments in short."""
+        return Answer(self._experiments.collections())
+
+    def documents(self, limit: int, offset: int) -> Answer:
+        """Return a slice of the documents."""
+        found = self._documents.summaries()
+        return Answer(slice_of(found, limit, offset), len(found))
+
+    def document(self, id: str, limit: int, offset: int, status: str | None, q: str | None) -> Answer:  # noqa: A002  as above
+        """Return a document with a slice of its items."""
+        try:
+            found = self._documents.page(id, limit=limit, offset=offset, status=status, q=q)
+        except WazaError as error:
+            raise RequestError(422, str(error)) from error
+        if found is None:
+            raise RequestError(404, f"there is no document {id!r}")
+        return Answer(*found)
+
+    def stored(self, limit: int, offset: int) -> Answer:
+        """Return a slice of the runs of the configured store."""
+        local = {run.head.eval_id for run in self.catalogue.runs() if run.head}
+        runs, error = self._store.runs(local)
+        page = StoredPage(status=self._store.status, runs=slice_of(runs, limit, offset), error=error)
+        return Answer(page, len(runs))
+
+    def storage_status(self) -> Answer:
+        """Say which store is configured."""
+        return Answer(self._store.status)
 
     def read_trial(self, run: ListedRun, task: str, number: int, arm: Arm) -> TrialDetail | None:
         """Return a trial of a run; None where there is no such trial."""

@@ -33,6 +33,7 @@ Kind = Literal["results", "document", "plan", "other"]
 MOST_BYTES = 1 << 30
 """The largest file that is read."""
 _MOST_ENTRIES = 200_000  # files and folders that are looked at
+_DOCUMENTS = ".evals"  # where results of documents are written
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
 _SIGNS_OF_RESULTS = (b'"eval_id"', b'"eval_name"')
 _BEGINNING = 1 << 16  # bytes in which a file that is no JSON shows what it was to be
@@ -259,7 +260,7 @@ class Catalogue:
 
 
 def _walk(root: Path) -> _Found:
-    """Look for runs and JSON files; links to directories are not followed, nor are hidden ones but `.waza/runs`."""
+    """Look for runs and JSON files; links to directories are not followed, and of hidden ones `.waza/runs` and `.evals` alone."""
     runs: list[_Place] = []
     files: list[_Place] = []
     left = _MOST_ENTRIES
@@ -275,7 +276,7 @@ def _walk(root: Path) -> _Found:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name == RUNS.parts[0]:
                         queue.append(Path(entry) / RUNS.parts[1])
-                    elif not entry.name.startswith(".") and entry.name not in _LEFT_OUT:
+                    elif _is_searched(entry.name):
                         queue.append(Path(entry))
                 elif entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file():
                     if entry.is_symlink() and not is_inside(root, Path(entry)):
@@ -284,6 +285,10 @@ def _walk(root: Path) -> _Found:
             except OSError:  # gone meanwhile
                 continue
     return _Found(runs=runs, files=files, whole=left > 0)
+
+
+def _is_searched(name: str) -> bool:
+    return name == _DOCUMENTS or not (name.startswith(".") or name in _LEFT_OUT)
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:

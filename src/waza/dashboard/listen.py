@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import threading
@@ -32,12 +33,13 @@ def serve(root: Path, port: int, on_start: Callable[[int], None], report: Callab
     `on_start` gets the port once the server listens, `report` what goes wrong inside. Raises UsageError if the port
     cannot be had.
     """
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # else it writes to stderr by itself
     files = read_static_files()
     if not files:
         report(f"warning: {NOT_BUILT}")
     with contextlib.closing(_bind(port)) as listener:
         port = int(listener.getsockname()[1])
-        api = Api(root)
+        api = Api(root, report)
         server = _Server(
             uvicorn.Config(
                 Dashboard(api, files, port, report),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from waza.dashboard.api import Answer, Api
@@ -20,6 +20,7 @@ from waza.dashboard.openapi import make_document
 from waza.dashboard.pages import ErrorAnswer
 from waza.dashboard.requests import LONGEST_TARGET, RequestError, read_request, segments_of
 from waza.dashboard.static_files import NOT_BUILT, StaticFile
+from waza.errors import WazaError
 
 HOST = "127.0.0.1"
 POLICY = (
@@ -66,7 +67,13 @@ class Dashboard:
         for name, value in _HEADERS.items():
             response.headers[name] = value
         response.headers.setdefault("Cache-Control", "no-store")
-        await response(scope, receive, send)
+        try:
+            await response(scope, receive, send)
+        except (
+            WazaError,
+            OSError,
+        ) as error:  # of a large answer, when a part of it was sent; the connection is cut
+            self.report(f"warning: {request.url.path}: the answer was cut off: {error}")
 
     async def _respond(self, request: Request) -> Response:
         self._check_host(request)
@@ -108,7 +115,11 @@ class Dashboard:
 
 def json_response(answer: Answer) -> Response:
     """Return an answer as JSON."""
-    response = Response(_encode(answer.body), media_type=_JSON)
+    response = (
+        Response(_encode(answer.body), media_type=_JSON)
+        if answer.pieces is None
+        else StreamingResponse(answer.pieces, media_type=_JSON)
+    )
     if answer.total is not None:
         response.headers["X-Total-Count"] = str(answer.total)
     return response

@@ -1,0 +1,69 @@
+"""The runs of the store that `.waza.yaml` names."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+
+from waza.dashboard.pages import StorageStatus, StoredRun
+from waza.errors import WazaError
+from waza.model.loaded import Project
+from waza.stores.stored_runs import StoredResult, has_storage, open_stored_runs
+
+_KEPT = 30.0  # seconds for which a list is not asked for again
+
+
+class StoreView:
+    """The configured store. Its list is asked for at most twice a minute, whatever pages ask."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._lock = threading.Lock()
+        self._listed: tuple[float, Sequence[StoredResult], str] | None = None
+
+    @property
+    def status(self) -> StorageStatus:
+        """Say which store is configured; it is not asked."""
+        keys = self._project.keys.storage
+        if keys is None or not has_storage(self._project):
+            return StorageStatus(configured=False, provider="", account="")
+        return StorageStatus(
+            configured=True, provider=keys.provider, account=keys.accountName or keys.bucket or keys.path
+        )
+
+    def runs(self, local: set[str]) -> tuple[list[StoredRun], str]:
+        """Return its runs, the newest first, and why they cannot be listed; `local` are the ids of those here."""
+        if not has_storage(self._project):
+            return [], ""
+        with self._lock:
+            now = time.monotonic()
+            if self._listed is None or now - self._listed[0] > _KEPT:
+                self._listed = now, *self._list()
+            _, found, error = self._listed
+        return [_page(one, local) for one in found], error
+
+    def _list(self) -> tuple[Sequence[StoredResult], str]:
+        try:
+            return asyncio.run(_list(self._project)), ""
+        except (WazaError, OSError) as error:
+            return [], str(error)
+
+
+async def _list(project: Project) -> list[StoredResult]:
+    async with open_stored_runs(project, interactive=False) as stored:
+        return await stored.list()
+
+
+def _page(run: StoredResult, local: set[str]) -> StoredRun:
+    return StoredRun(
+        id=run.run_id,
+        skill=run.skill,
+        spec=run.skill,
+        model=run.model,
+        pass_rate=None if run.pass_rate is None else run.pass_rate / 100,
+        timestamp=run.timestamp,
+        size=run.size or None,
+        local=run.run_id in local,
+    )
