@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -289,12 +289,12 @@ async def _run_in_workspace(
         judge = watch.judge(judge)
     helpers = msgspec.structs.replace(context.helpers, judge=judge, turn_timeout=task.timeout)
     session = await context.executor.open(attempt, place)
-    async with _closing(session, "the session", context, conversation):
+    async with _Closing(session, "the session", context, conversation):
         graders = () if context.skip_graders else _graders(task)
         with closing(await GradingContext.open(task, place.workspace, graders)) as grading_context:
             responder = await _open_responder(context, task, judge)
             interview = responder.interview if responder else None
-            async with _closing(interview, "the session of the responder", context, conversation):
+            async with _Closing(interview, "the session of the responder", context, conversation):
                 driver = Driver(
                     session=session,
                     workspace_fault=grading_context.workspace_fault,
@@ -345,26 +345,30 @@ async def _run_in_workspace(
     )
 
 
-@asynccontextmanager
-async def _closing(
-    session: Session | Interview | None, name: str, context: RunContext, conversation: Conversation
-) -> AsyncIterator[None]:
-    """Close a session, if there is one, at the end.
+class _Closing:
+    """A block at whose end a session is closed, if there is one.
 
     One that breaks then is an error of its conversation, which keeps all that was seen.
     """
-    ended = False
-    try:
-        yield
-        ended = True
-    finally:
+
+    def __init__(
+        self, session: Session | Interview | None, name: str, context: RunContext, conversation: Conversation
+    ) -> None:
+        self._session, self._name, self._context, self._conversation = session, name, context, conversation
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self._session is None:
+            return
         try:
-            if session is not None:
-                await session.aclose()
-        except Exception as error:  # noqa: BLE001 - executors are other people's code
-            reason = f"closing {name}: {explain_failure(context, conversation.task, error)}"
-            if ended:
-                conversation.outside = conversation.outside or is_outside(error)
+            await self._session.aclose()
+        except Exception as broken:  # noqa: BLE001 - executors are other people's code
+            context, conversation = self._context, self._conversation
+            reason = f"closing {self._name}: {explain_failure(context, conversation.task, broken)}"
+            if kind is None:
+                conversation.outside = conversation.outside or is_outside(broken)
                 conversation.broke = conversation.broke or reason
                 conversation.fail(reason)
             else:  # what broke before is the error of the trial

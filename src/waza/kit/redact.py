@@ -272,6 +272,7 @@ def _unwrapped(pattern: Pattern, lines: str) -> str:
     return lines if clean is joined else clean
 
 
+@cache
 def _labelled() -> Pattern:
     return compile_grouped(LABELLED.values())
 

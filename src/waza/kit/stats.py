@@ -45,6 +45,8 @@ def mean(values: Sequence[float]) -> float:
 
 def variance(values: Sequence[float]) -> float:
     """Return the population variance (divided by n, not n - 1)."""
+    if len(values) < 2:
+        return 0.0
     centre = mean(values)
     return mean([(value - centre) ** 2 for value in values])
 

@@ -22,7 +22,6 @@ from waza.model.result import (
     SuiteResult,
     Summary,
     TaskResult,
-    TaskStats,
     TrialResult,
     TriggerMetrics,
     TriggerResult,
@@ -37,7 +36,6 @@ from waza.results.figures import (
     TrialFigures,
     figures_of,
     summary,
-    task_stats,
 )
 from waza.results.outcome import Outcome
 from waza.results.verdict import gating, judge, with_verdict, without_data
@@ -72,7 +70,6 @@ class Fold:
             for arm in arms
         }
         self.durations: dict[Arm, int] = dict.fromkeys(arms, 0)  # the sum over all parts of the run
-        self._stats: dict[tuple[Arm, str], TaskStats | None] = {}  # of tasks whose results were read
         self._scores: dict[TrialKey, list[tuple[str, str, float]]] = {}  # grader, type and score
         self._sessions: dict[TrialKey, list[dict[str, Any]]] = {}
         self._repeats: dict[TrialKey, int] = {}  # how often a trial that broke was run again
@@ -93,12 +90,10 @@ class Fold:
         `rejudged`.
         """
         key = TrialKey(arm, task_id, run.run_number)
-        self._stats.pop((arm, task_id), None)
-        if run.run_number in self.tasks[arm][task_id].trials:
+        task = self.tasks[arm][task_id]
+        if run.run_number in task.trials:
             self._repeats[key] = self._repeats.get(key, 0) + 1
-        self.tasks[arm][task_id].trials[run.run_number] = figures_of(
-            run, offset, cached=cached, rejudged=rejudged
-        )
+        task.add(run.run_number, figures_of(run, offset, cached=cached, rejudged=rejudged))
         costs = _judges(run) if rejudged else [] if cached else _sessions(run)
         if costs:
             self._sessions[key] = [*self._sessions.get(key, ()), *costs]
@@ -221,17 +216,10 @@ class Fold:
             status=figures.status,
             runs=[self._record(TrialKey(arm, task.id, n), read) for n in sorted(figures.trials)],
             missing_trials=figures.missing,
-            stats=self._stats_of(arm, figures),
+            stats=figures.stats,
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
             error_msg=figures.stopped,
         )
-
-    def _stats_of(self, arm: Arm, figures: TaskFigures) -> TaskStats | None:
-        """Return the statistics of a task; results are read several times, and resampling takes its time."""
-        key = (arm, figures.task_id)
-        if key not in self._stats:
-            self._stats[key] = task_stats(figures.task_id, figures.ordered)
-        return self._stats[key]
 
     def _record(self, key: TrialKey, read: Read) -> TrialResult:
         run, repeats = (

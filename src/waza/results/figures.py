@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -57,6 +58,19 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     stopped: str = ""
     planned: int = 0
     rule: PassRule = ALL
+    known_stats: TaskStats | None = None
+    """The statistics, once they were asked for: results are read several times, and resampling takes its time."""
+
+    def add(self, number: int, trial: TrialFigures) -> None:
+        """Add a finished trial, in the place of an earlier one of its number."""
+        self.trials[number], self.known_stats = trial, None
+
+    @property
+    def stats(self) -> TaskStats | None:
+        """The statistics of the task; None without a trial."""
+        if self.known_stats is None:
+            self.known_stats = task_stats(self.task_id, self.ordered)
+        return self.known_stats
 
     @property
     def missing(self) -> int:
@@ -72,7 +86,7 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     @property
     def status(self) -> TaskStatus:
         """The status of the task."""
-        statuses = [trial.status for trial in self.trials.values()]
+        statuses = tuple([trial.status for trial in self.trials.values()])
         status = task_status(statuses, self.rule, self.missing)
         return "error" if self.stopped and status != "failed" else status
 
@@ -84,7 +98,7 @@ class TaskFigures(msgspec.Struct, kw_only=True):
     @property
     def rejudged(self) -> bool:
         """Whether the cache gave all trials, and judges were asked again."""
-        return any(trial.rejudged for trial in self.trials.values()) and self.cached
+        return self.cached and any(trial.rejudged for trial in self.trials.values())
 
     @property
     def pairwise(self) -> dict[str, object] | None:
@@ -141,7 +155,8 @@ def figures_of(
     )
 
 
-def task_status(statuses: Sequence[TrialStatus], rule: PassRule = ALL, missing: int = 0) -> TaskStatus:
+@lru_cache(maxsize=1024)
+def task_status(statuses: tuple[TrialStatus, ...], rule: PassRule = ALL, missing: int = 0) -> TaskStatus:
     """Return the status of a task by those of its trials, of which so many are `missing`.
 
     `passed` when as many trials passed as the rule wants, and none is missing. `failed` when so many failed that

@@ -259,7 +259,7 @@ def _doubts(result: SuiteResult, name: str) -> Iterator[str]:
         for task in result.tasks
         if task.status == "passed"
         and task.runs
-        and task_status([trial.status for trial in task.runs], result.config.pass_rule) != "passed"
+        and task_status(tuple(trial.status for trial in task.runs), result.config.pass_rule) != "passed"
     ]
     if denied:
         yield f"{name}: {_tasks(denied)} passed, but not by the trials: {_list(denied)}"

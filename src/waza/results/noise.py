@@ -52,7 +52,7 @@ class ArmTask(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def status(self) -> TaskStatus:
         """The status of the task, by its pass rule."""
-        return self.recorded or task_status([trial.status for trial in self.trials], self.rule)
+        return self.recorded or task_status(tuple(trial.status for trial in self.trials), self.rule)
 
     @property
     def passed(self) -> bool:

@@ -17,6 +17,7 @@ Tidier = Callable[[Any], Any]
 # Signs that an HTML page with the file inside could take for markup, and JavaScript for line ends. In
 # JSON they stand in strings only, so they may be replaced wherever they are.
 _ESCAPES = tuple((char.encode(), f"\\u{ord(char):04x}".encode()) for char in "<>&\u2028\u2029")
+_BLOCK = 1 << 16  # bytes that are escaped and written at once
 
 
 def encode(outcome: Outcome) -> Iterator[bytes]:
@@ -25,48 +26,53 @@ def encode(outcome: Outcome) -> Iterator[bytes]:
     Fields come in the order of the structs, the keys of maps sorted; whole floats are written without
     `.0`, save in what agents and graders sent, which stays as it was. Goes through the tasks once.
     """
-    yield from _suite(outcome.head, outcome.tasks(), outcome.baseline_tasks())
+    block = bytearray()
+    for piece in _suite(outcome.head, outcome.tasks(), outcome.baseline_tasks()):
+        block += piece
+        if len(block) >= _BLOCK:
+            yield _escaped(bytes(block))
+            block.clear()
+    yield _escaped(bytes(block))
 
 
-def _suite(head: SuiteResult, tasks: Iterable[TaskResult], baseline: Iterable[TaskResult]) -> Iterator[bytes]:
-    start = b"{"
+def _escaped(text: bytes) -> bytes:
+    for char, escaped in _ESCAPES:
+        text = text.replace(char, escaped)
+    return text
+
+
+def _suite(
+    head: SuiteResult, tasks: Iterable[TaskResult], baseline: Iterable[TaskResult], newline: bytes = b"\n"
+) -> Iterator[bytes]:
+    """Yield a suite; `newline` begins its lines. JSON writes the newlines of strings as escapes."""
+    inside, start = newline + b"  ", b"{"
     for field in msgspec.structs.fields(head):
         value = getattr(head, field.name)
         if not (field.required or value):
             continue
-        yield start + b'\n  "' + field.encode_name.encode() + b'": '
+        yield start + inside + b'"' + field.encode_name.encode() + b'": '
         if field.name == "tasks":
-            yield from _inside(_list(tasks))
+            yield from _list(tasks, inside)
         elif isinstance(value, SuiteResult):
-            yield from _inside(_suite(value, baseline, ()))
+            yield from _suite(value, baseline, (), inside)
         else:
-            yield from _inside([_text(value, field.type)])
+            yield _text(value, field.type, inside)
         start = b","
-    yield b"\n}"
+    yield newline + b"}"
 
 
-def _list(tasks: Iterable[TaskResult]) -> Iterator[bytes]:
-    start = b"["
+def _list(tasks: Iterable[TaskResult], newline: bytes) -> Iterator[bytes]:
+    inside, start = newline + b"  ", b"["
     for task in tasks:
-        yield start + b"\n  "
-        yield from _inside([_text(task, TaskResult)])
+        yield start + inside + _text(task, TaskResult, inside)
         start = b","
-    yield b"[]" if start == b"[" else b"\n]"
+    yield b"[]" if start == b"[" else newline + b"]"
 
 
-def _inside(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Move lines right by one level. JSON writes the newlines of strings as escapes."""
-    for piece in pieces:
-        yield piece.replace(b"\n", b"\n  ")
-
-
-def _text(value: Any, wanted: Any) -> bytes:
+def _text(value: Any, wanted: Any, newline: bytes) -> bytes:
     tidy = _tidier(wanted)
     encoded = msgspec.json.encode(tidy(value) if tidy else value)
-    text = msgspec.json.format(encoded, indent=2)
-    for char, escaped in _ESCAPES:
-        text = text.replace(char, escaped)
-    return text
+    return msgspec.json.format(encoded, indent=2).replace(b"\n", newline)
 
 
 @cache
@@ -85,7 +91,9 @@ def _tidier(wanted: Any) -> Tidier | None:
         return _list_tidier(_tidier(args[0]))
     if origin is dict:
         return _map_tidier(_tidier(args[1]))
-    return _struct if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct) else None
+    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+        return _struct_tidier(wanted)
+    return None
 
 
 def _list_tidier(tidy: Tidier | None) -> Tidier | None:
@@ -96,16 +104,18 @@ def _map_tidier(tidy: Tidier | None) -> Tidier:
     return lambda items: {key: tidy(items[key]) if tidy else items[key] for key in sorted(items)}
 
 
-def _struct(value: msgspec.Struct) -> msgspec.Struct:
-    changes = {}
-    for name, tidy in _plan(type(value)):
-        found = getattr(value, name)
-        if (found or isinstance(found, float)) and (new := tidy(found)) is not found:
-            changes[name] = new
-    return msgspec.structs.replace(value, **changes) if changes else value
+def _struct_tidier(struct: type[msgspec.Struct]) -> Tidier | None:
+    fields = msgspec.structs.fields(struct)
+    floats = [field.name for field in fields if _tidier(field.type) is number]
+    others = [(field.name, tidy) for field in fields if (tidy := _tidier(field.type)) not in (None, number)]
 
+    def tidied(value: msgspec.Struct) -> msgspec.Struct:
+        changes: dict[str, Any] = {
+            name: number(found) for name in floats if isinstance(found := getattr(value, name), float)
+        }
+        for name, tidy in others:
+            if found := getattr(value, name):
+                changes[name] = tidy(found)
+        return msgspec.structs.replace(value, **changes) if changes else value
 
-@cache
-def _plan(struct: type[msgspec.Struct]) -> list[tuple[str, Tidier]]:
-    fields = [(field.name, _tidier(field.type)) for field in msgspec.structs.fields(struct)]
-    return [(name, tidy) for name, tidy in fields if tidy]
+    return tidied if floats or others else None

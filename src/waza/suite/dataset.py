@@ -246,12 +246,13 @@ def _build_task(
             "give each task its own id",
             path=f"row {n}, id",
         )
-    loading.ids.setdefault(task_id, f"{file}:{row.line}")
+    place = f"{file}:{row.line}"
+    loading.ids.setdefault(task_id, place)
     task = msgspec.structs.replace(
         base,
         id=task_id,
         name=name,
-        file=f"{file}:{row.line}",
+        file=place,
         prompt=prompt,
         variables={**base.variables, **columns},
     )

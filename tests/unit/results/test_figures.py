@@ -183,7 +183,7 @@ def test_usage_is_that_of_all_attempts_and_trigger_tests() -> None:
     ],
 )
 def test_status_of_a_task(statuses: str, status: str) -> None:
-    assert task_status([trial(one).status for one in statuses.split()]) == status
+    assert task_status(tuple(trial(one).status for one in statuses.split())) == status
 
 
 RULES: dict[str, tuple[PassRule, Callable[[int, int], bool]]] = {
@@ -211,7 +211,7 @@ def test_status_of_a_task_by_a_pass_rule(name: str) -> None:
         else:
             wanted = "skipped" if met(passed + missing, of) else "error"
         counts: dict[TrialStatus, int] = {"passed": passed, "failed": failed, "error": errors}
-        statuses = [status for status, count in counts.items() for _ in range(count)]
+        statuses = tuple(status for status, count in counts.items() for _ in range(count))
         assert task_status(statuses, rule, missing) == wanted, (passed, failed, errors, missing)
 
 
