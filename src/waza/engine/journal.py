@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from waza.errors import WazaError
 from waza.kit.checksum import with_checksum
 from waza.kit.line_file import LineFile
@@ -26,9 +28,11 @@ from waza.results.journal_lines import (
     TrialRecord,
     damaged_line_error,
     decode_trial,
+    encoded_result,
     journal_lines,
     read_header,
 )
+from waza.results.write import tidied
 
 
 class Journal:
@@ -67,7 +71,8 @@ class Journal:
             raise
 
     def append_trial(self, trial: TrialRecord) -> int:
-        """Write a finished trial; return where its line begins."""
+        """Write a finished trial, its result as results files have it; return where its line begins."""
+        trial = msgspec.structs.replace(trial, result=tidied(trial.result))
         offset = self.file.append(with_checksum(JournalLine(trial=trial)))
         self.trials += 1
         return offset
@@ -89,8 +94,18 @@ class Journal:
         """Return the record of the trial whose line begins at `offset`."""
         trial = decode_trial(self.file.read_at(offset))
         if trial is None:
-            raise WazaError(f"{self.file.path} has no trial at byte {offset}; the file was changed")
+            raise self._lost(offset)
         return trial.result
+
+    def read_encoded(self, offset: int) -> msgspec.Raw:
+        """Return the same as JSON, as `append_trial` wrote it."""
+        result = encoded_result(self.file.read_at(offset))
+        if result is None:
+            raise self._lost(offset)
+        return result
+
+    def _lost(self, offset: int) -> WazaError:
+        return WazaError(f"{self.file.path} has no trial at byte {offset}; the file was changed")
 
     def __iter__(self) -> Iterator[NumberedLine]:
         """Yield the lines behind the header. Raises WazaError with the number of a line that is damaged."""

@@ -104,7 +104,7 @@ class RunDirectory:
     def finish(self, status: EndStatus) -> tuple[Outcome, list[str]]:
         """Write the results file; return the outcome and warnings, also that the file cannot be written."""
         outcome, warnings = self.fold.outcome(
-            self.journal.read_trial,
+            self.journal,
             run_id=self.journal.header.id,
             timestamp=self.journal.header.started,
             triggers=self.triggers,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from waza.kit.tree_digest import TreeTooLargeError, describe_changes, digest_tree
@@ -94,7 +94,9 @@ class TamperCheck:
         changes = self._changes(self._tasks.get(task.id, []))
         return f"{changes} during the run, so the task would be another one" if changes else ""
 
-    def _changes(self, roots: Iterable[Path]) -> str:
+    def _changes(self, roots: Sequence[Path]) -> str:
+        if not roots:
+            return ""
         before: Found = {}
         now: Found = {}
         for root in roots:

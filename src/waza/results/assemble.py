@@ -6,7 +6,7 @@ It keeps figures only; the records themselves stay in the journal and are read a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -40,7 +40,19 @@ from waza.results.figures import (
 from waza.results.outcome import Outcome
 from waza.results.verdict import gating, judge, with_verdict, without_data
 
-Read = Callable[[int], TrialResult]
+
+class TrialReader(Protocol):
+    """Reads the records of trials, by where they begin in the journal."""
+
+    def read_trial(self, offset: int) -> TrialResult:
+        """Return a record."""
+        ...
+
+    def read_encoded(self, offset: int) -> msgspec.Raw:
+        """Return a record as it is in results files, as JSON in one line."""
+        ...
+
+
 _TRIGGER = "trigger_"  # begins the names of metrics of trigger tests
 
 
@@ -117,7 +129,7 @@ class Fold:
 
     def outcome(
         self,
-        read: Read,
+        reader: TrialReader,
         *,
         run_id: str,
         timestamp: str,
@@ -164,8 +176,7 @@ class Fold:
         verdict = judge(head, missing_trials=self._missing(), graded=not self._ungraded())
         return Outcome(
             with_verdict(head, verdict),
-            lambda: self._results("main", read),
-            (lambda: self._results("baseline", read)) if baseline else None,
+            lambda arm, encoded: self._results(arm, reader, encoded=encoded),
         ), unmeasured
 
     def _baseline(self, head: SuiteResult, trials: int) -> SuiteResult | None:
@@ -200,11 +211,14 @@ class Fold:
         found = (task for tasks in self.tasks.values() for task in tasks.values())
         return any(trial.status == "skipped" for task in found for trial in task.trials.values())
 
-    def _results(self, arm: Arm, read: Read) -> Iterator[TaskResult]:
+    def _results(self, arm: Arm, reader: TrialReader, *, encoded: bool) -> Iterator[TaskResult]:
         for task in self.suite.tasks:
-            yield self._result(arm, task, self.tasks[arm][task.id], read)
+            figures = self.tasks[arm][task.id]
+            keys = [TrialKey(arm, task.id, number) for number in sorted(figures.trials)]
+            runs = [self._record(key, reader, encoded=encoded) for key in keys]
+            yield self._result(arm, task, figures, cast("list[TrialResult]", runs))
 
-    def _result(self, arm: Arm, task: Task, figures: TaskFigures, read: Read) -> TaskResult:
+    def _result(self, arm: Arm, task: Task, figures: TaskFigures, runs: list[TrialResult]) -> TaskResult:
         return TaskResult(
             cached=figures.cached,
             rejudged=figures.rejudged,
@@ -214,19 +228,18 @@ class Fold:
             golden=task.golden,
             tags=list(task.tags),
             status=figures.status,
-            runs=[self._record(TrialKey(arm, task.id, n), read) for n in sorted(figures.trials)],
+            runs=runs,
             missing_trials=figures.missing,
             stats=figures.stats,
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
             error_msg=figures.stopped,
         )
 
-    def _record(self, key: TrialKey, read: Read) -> TrialResult:
-        run, repeats = (
-            read(self.tasks[key.arm][key.task_id].trials[key.number].offset),
-            self._repeats.get(key),
-        )
-        return msgspec.structs.replace(run, error_retries=repeats) if repeats else run
+    def _record(self, key: TrialKey, reader: TrialReader, *, encoded: bool) -> TrialResult | msgspec.Raw:
+        offset, repeats = self.tasks[key.arm][key.task_id].trials[key.number].offset, self._repeats.get(key)
+        if repeats:
+            return msgspec.structs.replace(reader.read_trial(offset), error_retries=repeats)
+        return reader.read_encoded(offset) if encoded else reader.read_trial(offset)
 
     def _impact(self, task_id: str) -> SkillImpact | None:
         main, baseline = self.tasks["main"][task_id], self.tasks["baseline"][task_id]

@@ -114,7 +114,16 @@ class JournalLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     resumed: Resumed | None = None
 
 
+class _EncodedTrial(msgspec.Struct, frozen=True):
+    result: msgspec.Raw = msgspec.field(name="run")
+
+
+class _EncodedLine(msgspec.Struct, frozen=True):
+    trial: _EncodedTrial | None = None
+
+
 _decoder = msgspec.json.Decoder(JournalLine)
+_encoded_decoder = msgspec.json.Decoder(_EncodedLine)
 
 
 class NumberedLine(msgspec.Struct, frozen=True):
@@ -132,6 +141,15 @@ def decode_trial(data: bytes) -> TrialRecord | None:
         return _decoder.decode(data).trial if checksum_matches(data) else None
     except msgspec.MsgspecError:
         return None
+
+
+def encoded_result(data: bytes) -> msgspec.Raw | None:
+    """Return the result of the trial of a line as JSON; None for a line that is damaged, or of something else."""
+    try:
+        trial = _encoded_decoder.decode(data).trial if checksum_matches(data) else None
+    except msgspec.MsgspecError:
+        return None
+    return trial.result if trial else None
 
 
 def is_end(data: bytes | None) -> bool:

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from waza.model.result import SuiteResult, TaskResult
+from waza.model.trial import Arm
 from waza.results.verdict import RunVerdict, verdict_of
+
+TaskSource = Callable[[Arm, bool], Iterator[TaskResult]]
+"""Goes through the tasks of an arm, in the order of the plan. If the flag is set, their `runs` may be JSON already
+(`msgspec.Raw`), where they are kept so."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -21,27 +26,26 @@ class Outcome(msgspec.Struct, frozen=True):
     head: SuiteResult
     """The results without `tasks`. `head.config.model_id` is the model, `head.metadata` says how the run
     ended."""
-    source: Callable[[], Iterator[TaskResult]]
-    """What `tasks` goes through."""
-    baseline_source: Callable[[], Iterator[TaskResult]] | None = None
-    """What `baseline_tasks` goes through."""
+    source: TaskSource
+    """What `tasks` and `baseline_tasks` go through."""
 
     @classmethod
     def of(cls, result: SuiteResult) -> Outcome:
         """Return the outcome of a results file that is wholly in memory."""
-        tasks = result.tasks
-        baseline = result.baseline_outcome
-        return cls(result, lambda: iter(tasks), (lambda: iter(baseline.tasks)) if baseline else None)
+        tasks = {"main": result.tasks}
+        if result.baseline_outcome is not None:
+            tasks["baseline"] = result.baseline_outcome.tasks
+        return cls(result, lambda arm, _encoded: iter(tasks[arm]))
 
     @property
     def verdict(self) -> RunVerdict:
         """The verdict that the results carry."""
         return verdict_of(self.head)
 
-    def tasks(self) -> Iterator[TaskResult]:
-        """Go through the tasks."""
-        return self.source()
+    def tasks(self, *, encoded: bool = False) -> Iterator[TaskResult]:
+        """Go through the tasks; `encoded`: their `runs` may be JSON already."""
+        return self.source("main", encoded)
 
-    def baseline_tasks(self) -> Iterator[TaskResult]:
+    def baseline_tasks(self, *, encoded: bool = False) -> Iterator[TaskResult]:
         """Go through the tasks of the pass without skills; none where there was no such pass."""
-        return self.baseline_source() if self.baseline_source else iter(())
+        return iter(()) if self.head.baseline_outcome is None else self.source("baseline", encoded)

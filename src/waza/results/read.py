@@ -18,6 +18,7 @@ from waza.kit import json_nodes
 from waza.kit.share import TOLERANCE
 from waza.model.result import SuiteResult, TaskResult
 from waza.model.suite import SCHEMA_VERSION
+from waza.model.trial import Arm
 from waza.problem import Problem, display_path
 from waza.results.lenient import Lenient
 from waza.results.outcome import Outcome
@@ -64,13 +65,13 @@ def open_results(path: Path) -> tuple[Outcome, list[Problem]]:
     """
     file = display_path(path)
     found = open_parts(read_file(path), file)
-    if found.head.baseline_outcome is None:
-        return Outcome(found.head, lambda: _read_tasks(found.tasks, file, "")), found.warnings
-    return Outcome(
-        found.head,
-        lambda: _read_tasks(found.tasks, file, ""),
-        lambda: _read_tasks(found.baseline_tasks, file, BASELINE_PLACE),
-    ), found.warnings
+    parts = {"main": (found.tasks, ""), "baseline": (found.baseline_tasks, BASELINE_PLACE)}
+
+    def source(arm: Arm, _encoded: bool) -> Iterator[TaskResult]:
+        tasks, place = parts[arm]
+        return _read_tasks(tasks, file, place)
+
+    return Outcome(found.head, source), found.warnings
 
 
 class ResultsParts(msgspec.Struct, frozen=True, kw_only=True):

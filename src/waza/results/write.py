@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
-from waza.model.result import SuiteResult, TaskResult, number
+from waza.model.result import SuiteResult, TaskResult, TrialResult, number
 from waza.results.outcome import Outcome
 
 Tidier = Callable[[Any], Any]
@@ -27,7 +27,7 @@ def encode(outcome: Outcome) -> Iterator[bytes]:
     `.0`, save in what agents and graders sent, which stays as it was. Goes through the tasks once.
     """
     block = bytearray()
-    for piece in _suite(outcome.head, outcome.tasks(), outcome.baseline_tasks()):
+    for piece in _suite(outcome.head, outcome.tasks(encoded=True), outcome.baseline_tasks(encoded=True)):
         block += piece
         if len(block) >= _BLOCK:
             yield _escaped(bytes(block))
@@ -75,6 +75,13 @@ def _text(value: Any, wanted: Any, newline: bytes) -> bytes:
     return msgspec.json.format(encoded, indent=2).replace(b"\n", newline)
 
 
+def tidied(result: TrialResult) -> TrialResult:
+    """Return a trial as results files have it: the keys of maps sorted, whole floats as ints."""
+    tidy = _tidier(TrialResult)
+    found: TrialResult = tidy(result) if tidy else result
+    return found
+
+
 @cache
 def _tidier(wanted: Any) -> Tidier | None:
     """Return what sorts the maps and makes ints of the whole floats in values of a type.
@@ -109,7 +116,9 @@ def _struct_tidier(struct: type[msgspec.Struct]) -> Tidier | None:
     floats = [field.name for field in fields if _tidier(field.type) is number]
     others = [(field.name, tidy) for field in fields if (tidy := _tidier(field.type)) not in (None, number)]
 
-    def tidied(value: msgspec.Struct) -> msgspec.Struct:
+    def tidy_struct(value: msgspec.Struct | msgspec.Raw) -> msgspec.Struct | msgspec.Raw:
+        if isinstance(value, msgspec.Raw):  # it was tidy when it was encoded
+            return value
         changes: dict[str, Any] = {
             name: number(found) for name in floats if isinstance(found := getattr(value, name), float)
         }
@@ -118,4 +127,4 @@ def _struct_tidier(struct: type[msgspec.Struct]) -> Tidier | None:
                 changes[name] = tidy(found)
         return msgspec.structs.replace(value, **changes) if changes else value
 
-    return tidied if floats or others else None
+    return tidy_struct if floats or others else None

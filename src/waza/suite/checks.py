@@ -74,6 +74,8 @@ def _find_observable(loading: Loading, task: Task) -> tuple[bool, bool]:
 
 
 def _has_check(loading: Loading, task: Task) -> bool:
+    if task.graders or task.checkpoints:
+        return True
     config, expected = loading.file.config, task.expected
     acts, skills = _find_observable(loading, task)
     enforced = config.enforce_expected and (
@@ -82,7 +84,7 @@ def _has_check(loading: Loading, task: Task) -> bool:
     )
     counted = any(mock.expect_calls is not None for mock in task.command_mocks)
     texts = any(getattr(expected, key) for key in _TEXTS)
-    return bool(task.graders or task.checkpoints or texts or enforced or counted)
+    return bool(texts or enforced or counted)
 
 
 def select_metrics(loading: Loading, tasks: Sequence[Task], *, triggers: bool) -> list[Metric]:

@@ -19,6 +19,7 @@ from waza.model.result import (
     TriggerMetrics,
     TriggerResult,
 )
+from waza.model.trial import Arm
 from waza.report.console import print_report
 from waza.report.view import RunView
 from waza.results.outcome import Outcome
@@ -392,7 +393,7 @@ def test_a_name_stays_in_its_line() -> None:
 def test_tasks_are_gone_through_once() -> None:
     times = 0
 
-    def source() -> Any:
+    def source(_arm: Arm, _encoded: bool) -> Any:
         nonlocal times
         times += 1
         return iter([task()])

@@ -46,8 +46,14 @@ class Folded:
         self.runs.append(one)
         self.fold.add(arm, task, one, len(self.runs) - 1, **more)
 
+    def read_trial(self, offset: int) -> TrialResult:
+        return self.runs[offset]
+
+    def read_encoded(self, offset: int) -> msgspec.Raw:
+        return msgspec.Raw(msgspec.json.encode(self.runs[offset]))
+
     def outcome(self, **more: Any) -> tuple[Outcome, list[str]]:
-        return self.fold.outcome(self.runs.__getitem__, run_id="run-1", timestamp="2026-01-31", **more)
+        return self.fold.outcome(self, run_id="run-1", timestamp="2026-01-31", **more)
 
 
 def test_tasks_stand_in_the_order_of_the_plan_and_trials_by_number(tmp_path: Path) -> None:

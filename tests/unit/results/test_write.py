@@ -20,8 +20,9 @@ from waza.model.result import (
     SuiteResult,
     TaskResult,
 )
+from waza.model.trial import Arm
 from waza.results.outcome import Outcome
-from waza.results.write import encode
+from waza.results.write import encode, tidied
 
 
 def written(result: Outcome) -> str:
@@ -158,10 +159,19 @@ def test_the_baseline_is_indented_within_and_followed_by_what_follows() -> None:
 
 def test_tasks_come_from_the_source_and_not_from_the_head() -> None:
     head = suite([task("Head")], baseline_outcome=suite([task("Head")]))
-    result = Outcome(head, lambda: iter([task("Source")]), lambda: iter([task("Without")]))
+    sources = {"main": "Source", "baseline": "Without"}
+    result = Outcome(head, lambda arm, _encoded: iter([task(sources[arm])]))
     data = json.loads(written(result))
     assert [one["display_name"] for one in data["tasks"]] == ["Source"]
     assert [one["display_name"] for one in data["baseline_outcome"]["tasks"]] == ["Without"]
+
+
+def test_trials_that_are_json_already_are_written_as_those_that_are_not() -> None:
+    trial = run(verdicts=[verdict(score=1.0, details={"b": 1.0, "a": ["<&>", {"d": 2, "c": 3}]})])
+    encoded = msgspec.Raw(msgspec.json.encode(tidied(trial)))
+    plain = task("T", trial)
+    spliced = msgspec.structs.replace(plain, runs=[encoded])
+    assert written(outcome(spliced)) == written(outcome(plain))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -172,7 +182,7 @@ def test_is_strict_json_even_with_a_score_that_is_no_number(value: float) -> Non
 def test_tasks_are_written_one_at_a_time() -> None:
     text = "x" * 200_000
 
-    def source() -> Iterator[TaskResult]:
+    def source(_arm: Arm, _encoded: bool) -> Iterator[TaskResult]:
         return (task(f"T{i}", run(final_output=text + str(i))) for i in range(50))
 
     tracemalloc.start()
