@@ -28,7 +28,7 @@ _BASES = {
 # The methods of the classes in groups without a base class.
 _METHODS = {
     "waza.executors": ("start", "works_in", "open", "judge", "aclose"),
-    "waza.stores": ("put", "list", "describe", "get", "aclose"),
+    "waza.stores": ("start", "put", "list", "describe", "get", "aclose"),
 }
 TABLES = {
     "waza.graders": GRADERS,

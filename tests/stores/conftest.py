@@ -73,6 +73,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
         store = AzureBlobStore(setup, **options) if options else make_store(setup)
         try:
+            await store.start()
             yield StoredRuns(store, keys.provider)
         finally:
             await store.aclose()

@@ -32,6 +32,7 @@ COMMANDS = {
     "serve": ("waza.cli.serve", "Show runs in a browser, also while they last."),
     "evidence": ("waza.cli.evidence", "Verify what a run kept as evidence."),
     "history": ("waza.cli.history", "Show runs over time: figures, changes, and tasks that flip."),
+    "results": ("waza.cli.results", "List, fetch and compare the results in the store of a team."),
     "export": ("waza.cli.export", "Write results as rows, for spreadsheets and programs."),
     "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
     "session": ("waza.cli.session", "List and view session logs."),

@@ -221,6 +221,12 @@ class _SuitesRun:
             )
             self._sum_up(results, several=len(suites) + len(self.unread) + len(self.without_suite) > 1)
             self._write_reports(results)
+            if self.project.storage is not None:
+                from waza.cli.upload import upload_after_run  # most runs do without it
+
+                interrupted = self.cancellation.exit_code is not None
+                outcomes = [one.outcome for one in self.done]
+                await upload_after_run(self.project, outcomes, interrupted=interrupted)
         finally:
             for run in self.runs:
                 run.run_directory.close()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from waza.dashboard.pages import StorageStatus, StoredRun
 from waza.errors import WazaError
 from waza.model.loaded import Project
-from waza.stores.stored_runs import StoredResult, has_storage, open_stored_runs
+from waza.stores.stored_runs import StoredResult, open_stored_runs
 
 _KEPT = 30.0  # seconds for which a list is not asked for again
 
@@ -26,8 +26,8 @@ class StoreView:
     @property
     def status(self) -> StorageStatus:
         """Say which store is configured; it is not asked."""
-        keys = self._project.keys.storage
-        if keys is None or not has_storage(self._project):
+        keys = self._project.storage
+        if keys is None:
             return StorageStatus(configured=False, provider="", account="")
         return StorageStatus(
             configured=True, provider=keys.provider, account=keys.accountName or keys.bucket or keys.path
@@ -35,7 +35,7 @@ class StoreView:
 
     def runs(self, local: set[str]) -> tuple[list[StoredRun], str]:
         """Return its runs, the newest first, and why they cannot be listed; `local` are the ids of those here."""
-        if not has_storage(self._project):
+        if self._project.storage is None:
             return [], ""
         with self._lock:
             now = time.monotonic()

@@ -15,7 +15,7 @@ import msgspec
 from waza.engine.journal import new_run_id
 from waza.errors import UsageError, WazaError
 from waza.kit.checksum import with_checksum
-from waza.kit.files import write_atomic
+from waza.kit.git import ignore_in_git
 from waza.kit.line_file import LineFile
 from waza.model.loaded import Suite
 from waza.results.invocation_lines import (
@@ -56,7 +56,7 @@ class InvocationJournal:
 
         Raises WazaError where it cannot be written.
         """
-        _ignore_in_git(project / INVOCATIONS.parent)
+        ignore_in_git(project / INVOCATIONS.parent)
         directory = project / INVOCATIONS
         number = max((number for number, _ in numbered_invocations(directory)), default=0) + 1
         identity = f"inv-{number:06d}-{secrets.token_hex(3)}"
@@ -128,12 +128,6 @@ _RUN_WITHOUT_RESUME = "change it back, or run without --resume"
 
 def _key(job: Job) -> tuple[str, str]:
     return path_text(job.suite.path), job.model
-
-
-def _ignore_in_git(directory: Path) -> None:
-    ignore = directory / ".gitignore"
-    if not ignore.exists():
-        write_atomic(ignore, b"*\n")
 
 
 def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> bool:

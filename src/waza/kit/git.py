@@ -13,6 +13,7 @@ import msgspec
 
 from waza.errors import WazaError
 from waza.kit import process
+from waza.kit.files import write_atomic
 
 _MOST = 512 * 1024 * 1024  # bytes that are read from git
 _MOST_LISTED = 16 * 1024 * 1024  # bytes of a list of files
@@ -36,6 +37,13 @@ _INHERITED = frozenset(
 
 # Git lists a repository's worktrees while it adds one, and trips over one that is only half made.
 _locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
+
+def ignore_in_git(directory: Path) -> None:
+    """Keep what is in a directory out of git. Raises WazaError if that cannot be written."""
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        write_atomic(ignore, b"*\n")
 
 
 _NO_SUCH_KEY = 1  # exit status of `git config`

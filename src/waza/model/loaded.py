@@ -247,6 +247,12 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     found: bool = False
     warnings: tuple[Problem, ...] = ()
 
+    @property
+    def storage(self) -> StorageKeys | None:
+        """The store of the project; None where `.waza.yaml` names no provider, or switches it off."""
+        keys = self.keys.storage
+        return keys if keys is not None and keys.enabled and keys.provider else None
+
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """A suite, ready to be planned: no key of it is unread, and every grader is built.

@@ -11,6 +11,7 @@ import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,6 +51,7 @@ _CREDENTIALS = (
 )
 """The order in which credentials are tried; any others that the SDK knows come last."""
 _TO_SIGN_IN = "sign in with `az login`, or set AZURE_CLIENT_ID, AZURE_CLIENT_SECRET and AZURE_TENANT_ID"
+_SCOPE = "https://storage.azure.com/.default"
 _ROLE = "Storage Blob Data Contributor"
 
 T = TypeVar("T")
@@ -96,7 +98,20 @@ class AzureBlobStore:
         self._container = self._service.get_container_client(keys.containerName)
         self._account = self._service.account_name or keys.accountName
         self.place = f"container {keys.containerName} of the storage account {self._account}"
-        self._signed_in = False
+
+    async def start(self) -> None:
+        """Get a token; where nobody is signed in, let a person do that once."""
+        if self._credential is None:
+            return
+        try:
+            await self._credential.get_token(_SCOPE)
+        except ClientAuthenticationError as error:
+            if not self._interactive:
+                raise self._explain(error, "") from error
+        else:
+            return
+        await _sign_in()
+        await self._ask(partial(self._credential.get_token, _SCOPE), "")
 
     async def put(self, name: str, source: Path, labels: Mapping[str, str], replaced: str | None) -> None:
         """See `ResultStore`."""
@@ -177,26 +192,11 @@ class AzureBlobStore:
             await self._credential.close()
 
     async def _ask(self, request: Callable[[], Awaitable[T]], name: str) -> T:
-        """Make a request; where nobody is signed in, let a person do that once, and make it again."""
-        try:
-            return await request()
-        except ClientAuthenticationError as error:
-            if not self._can_sign_in(error):
-                raise self._explain(error, name) from error
-        except AzureError as error:
-            raise self._explain(error, name) from error
-        self._signed_in = True
-        await _sign_in()
+        """Make a request. Raises StoreError for what the SDK raises."""
         try:
             return await request()
         except AzureError as error:
             raise self._explain(error, name) from error
-
-    def _can_sign_in(self, error: ClientAuthenticationError) -> bool:
-        asked_for_token = self._credential is not None and (
-            error.response is None or error.status_code == 401
-        )
-        return asked_for_token and self._interactive and not self._signed_in
 
     def _explain(self, error: AzureError, name: str) -> StoreError:
         """Return the error of the SDK in words, with what to do."""

@@ -64,6 +64,9 @@ class ResultStore(Protocol):
     place: str
     """Where the objects are, for messages, such as `s3://bucket/prefix`."""
 
+    async def start(self) -> None:
+        """Get ready, or say what is missing. It is called once, first; it may wait for a person to sign in."""
+
     async def put(self, name: str, source: Path, labels: Mapping[str, str], replaced: str | None) -> None:
         """Keep a file and its labels under a name, as a whole or not at all.
 

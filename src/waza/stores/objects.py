@@ -7,11 +7,12 @@ what they are of: where the two do not agree, nothing is known of the object.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 import msgspec
 import obstore
@@ -28,11 +29,14 @@ from obstore.store import S3Store as S3Client
 
 from waza.errors import StoreError
 from waza.kit.redact import Redactor
+from waza.problem import display_path
 from waza.stores.base import NameTakenError, StoredObject, StoreSetup
 from waza.stores.names import decode_labels, encode_labels
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig  # they are not there at run time
+
+T = TypeVar("T")
 
 LABELS = ".labels"  # behind the name of an object in a directory
 _CONNECT = 10  # seconds
@@ -51,45 +55,71 @@ class _Bucket:
     advice: ClassVar[str]
     """Where credentials come from."""
 
-    def __init__(self, client: ObjectStore, place: str) -> None:
-        self._client, self.place = client, place
+    _client: ObjectStore  # from `start` on
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def _make_client(self) -> ObjectStore:
+        raise NotImplementedError
+
+    async def start(self) -> None:
+        """Make the client; it looks for credentials with its first request."""
+        try:
+            self._client = self._make_client()
+        except (BaseError, ValueError) as error:
+            raise StoreError(f"{self.place} cannot be set up: {_reason(error)}") from error
 
     async def put(self, name: str, source: Path, labels: Mapping[str, str], replaced: str | None) -> None:
         """See `ResultStore`."""
-        with self._errors(name):
-            await obstore.put_async(
+
+        def work() -> None:
+            obstore.put(
                 self._client,
                 name,
-                await asyncio.to_thread(source.read_bytes),
+                source.read_bytes(),
                 attributes={**encode_labels(labels), "Content-Type": _JSON},
                 mode="create" if replaced is None else msgspec.json.decode(replaced),
                 use_multipart=False,  # an upload of parts leaves them behind when it is cut off
             )
 
+        with self._errors(name):
+            await _in_thread(work)
+
     async def list(self, prefix: str) -> AsyncIterator[StoredObject]:
         """See `ResultStore`."""
-        with self._errors(""):
-            async for batch in obstore.list(self._client, prefix or None):
-                for meta in batch:
-                    yield _stored(meta)
+        pages = obstore.list(self._client, prefix or None)
+        while True:
+            with self._errors(""):
+                page = await _in_thread(lambda: next(pages, None))
+            if page is None:
+                return
+            for meta in page:
+                yield _stored(meta)
 
     async def describe(self, name: str) -> StoredObject | None:
         """See `ResultStore`."""
         try:
             with self._errors(name):
-                found = await obstore.get_async(self._client, name, options={"head": True})
+                return await _in_thread(lambda: self._describe(name))
         except _AbsentError:
             return None
+
+    def _describe(self, name: str) -> StoredObject:
+        found = obstore.get(self._client, name, options={"head": True})
         labels = decode_labels({str(key): value for key, value in found.attributes.items()})
         return msgspec.structs.replace(_stored(found.meta), labels=labels)
 
     async def get(self, name: str, target: Path) -> None:
         """See `ResultStore`."""
-        with self._errors(name):
-            found = await obstore.get_async(self._client, name)
+
+        def work() -> None:
             with target.open("wb") as file:
-                async for chunk in found.stream():
+                for chunk in obstore.get(self._client, name).stream():
                     file.write(chunk)
+
+        with self._errors(name):
+            await _in_thread(work)
 
     async def aclose(self) -> None:
         """Do nothing: connections end by themselves."""
@@ -130,18 +160,19 @@ class S3Store(_Bucket):
     )
 
     def __init__(self, setup: StoreSetup) -> None:
-        keys = setup.keys
-        place = f"s3://{keys.bucket}/{keys.prefix}".rstrip("/")
+        self._keys = setup.keys
+        super().__init__(f"s3://{setup.keys.bucket}/{setup.keys.prefix}".rstrip("/"))
+
+    def _make_client(self) -> ObjectStore:
+        keys = self._keys
         config: dict[str, Any] = {"endpoint": keys.endpoint, "region": keys.region}
-        with _setting_up(place):
-            client = S3Client(
-                keys.bucket,
-                prefix=keys.prefix or None,
-                client_options=_client_options(keys.endpoint),
-                retry_config=_RETRY,
-                **{key: value for key, value in config.items() if value},
-            )
-        super().__init__(client, place)
+        return S3Client(
+            keys.bucket,
+            prefix=keys.prefix or None,
+            client_options=_client_options(keys.endpoint),
+            retry_config=_RETRY,
+            **{key: value for key, value in config.items() if value},
+        )
 
 
 class GoogleCloudStore(_Bucket):
@@ -154,18 +185,19 @@ class GoogleCloudStore(_Bucket):
     )
 
     def __init__(self, setup: StoreSetup) -> None:
-        keys = setup.keys
-        place = f"gs://{keys.bucket}/{keys.prefix}".rstrip("/")
+        self._keys = setup.keys
+        super().__init__(f"gs://{setup.keys.bucket}/{setup.keys.prefix}".rstrip("/"))
+
+    def _make_client(self) -> ObjectStore:
+        keys = self._keys
         config: dict[str, Any] = {"base_url": keys.endpoint} if keys.endpoint else {}
-        with _setting_up(place):
-            client = GCSStore(
-                keys.bucket,
-                prefix=keys.prefix or None,
-                client_options=_client_options(keys.endpoint),
-                retry_config=_RETRY,
-                **config,
-            )
-        super().__init__(client, place)
+        return GCSStore(
+            keys.bucket,
+            prefix=keys.prefix or None,
+            client_options=_client_options(keys.endpoint),
+            retry_config=_RETRY,
+            **config,
+        )
 
 
 class DirectoryStore(_Bucket):
@@ -176,28 +208,35 @@ class DirectoryStore(_Bucket):
 
     def __init__(self, setup: StoreSetup) -> None:
         self._directory = setup.project.directory / Path(setup.keys.path).expanduser()
-        place = str(self._directory)
-        if not self._directory.is_dir():
+        super().__init__(display_path(self._directory))
+
+    def _make_client(self) -> ObjectStore:
+        return LocalStore(self._directory)
+
+    async def start(self) -> None:
+        """Find the directory. One that is not there may be on a drive that is not mounted, so it is not made."""
+        if not await asyncio.to_thread(self._directory.is_dir):
             raise StoreError(
-                f"there is no directory {place}; make it, mount it, or correct `path` in .waza.yaml"
+                f"there is no directory {self.place}; make it, mount it, or correct `path` in .waza.yaml"
             )
-        super().__init__(LocalStore(self._directory), place)
+        await super().start()
 
     async def put(self, name: str, source: Path, labels: Mapping[str, str], replaced: str | None) -> None:
         """See `ResultStore`. The labels come first, so that an object is never without its own for long."""
-        if replaced is None and (self._directory / name).exists():
-            raise NameTakenError(f"{self.place} has another {name}")
-        size = (await asyncio.to_thread(source.stat)).st_size
-        note = msgspec.json.encode(_LabelsFile(size=size, labels=dict(labels)))
+
+        def work() -> None:
+            if replaced is None and (self._directory / name).exists():
+                raise NameTakenError(f"{self.place} has another {name}")
+            data = source.read_bytes()
+            note = msgspec.json.encode(_LabelsFile(size=len(data), labels=dict(labels)))
+            obstore.put(self._client, name + LABELS, note)
+            mode: Literal["create", "overwrite"] = "create" if replaced is None else "overwrite"
+            obstore.put(
+                self._client, name, data, mode=mode, use_multipart=False
+            )  # a directory knows no versions
+
         with self._errors(name):
-            await obstore.put_async(self._client, name + LABELS, note)
-            await obstore.put_async(
-                self._client,
-                name,
-                await asyncio.to_thread(source.read_bytes),
-                mode="create" if replaced is None else "overwrite",  # a directory has no other way
-                use_multipart=False,
-            )
+            await _in_thread(work)
 
     async def list(self, prefix: str) -> AsyncIterator[StoredObject]:
         """See `ResultStore`."""
@@ -205,21 +244,13 @@ class DirectoryStore(_Bucket):
             if not found.name.endswith(LABELS):
                 yield found
 
-    async def describe(self, name: str) -> StoredObject | None:
-        """See `ResultStore`."""
-        try:
-            with self._errors(name):
-                meta = await obstore.head_async(self._client, name)
-        except _AbsentError:
-            return None
+    def _describe(self, name: str) -> StoredObject:
+        meta = obstore.head(self._client, name)
         labels: dict[str, str] = {}
-        try:
-            with self._errors(name):
-                found = await obstore.get_async(self._client, name + LABELS)
-                note = msgspec.json.decode(bytes(await found.bytes_async()), type=_LabelsFile)
-                labels = note.labels if note.size == meta["size"] else {}
-        except (_AbsentError, msgspec.MsgspecError, UnicodeDecodeError):
-            labels = {}
+        with suppress(*_NOT_FOUND, msgspec.MsgspecError, UnicodeDecodeError):
+            data = obstore.get(self._client, name + LABELS).bytes()
+            note = msgspec.json.decode(bytes(data), type=_LabelsFile)
+            labels = note.labels if note.size == meta["size"] else {}
         return msgspec.structs.replace(_stored(meta), labels=labels)
 
 
@@ -228,6 +259,36 @@ class _LabelsFile(msgspec.Struct, frozen=True, kw_only=True):
 
     size: int
     labels: dict[str, str]
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Return what work returns, done in a thread of its own, for which nobody waits once the caller is cancelled.
+
+    The asynchronous functions of obstore are not used: their threads call into Python, and where it ends just then, the
+    process is aborted.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if done.done():  # cancelled
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(cast("T", result))
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001  # it is raised where it is waited for
+            failure = error
+        with suppress(RuntimeError):  # the loop is closed: the caller was cancelled
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
 
 
 def _stored(meta: Any) -> StoredObject:
@@ -246,14 +307,6 @@ def _client_options(endpoint: str) -> ClientConfig:
         "connect_timeout": timedelta(seconds=_CONNECT),
         "timeout": timedelta(seconds=_REQUEST),
     }
-
-
-@contextmanager
-def _setting_up(place: str) -> Iterator[None]:
-    try:
-        yield
-    except (BaseError, ValueError) as error:
-        raise StoreError(f"{place} cannot be set up: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -209,20 +209,15 @@ async def open_stored_runs(project: Project, *, interactive: bool = True) -> Asy
     """Yield the runs in the store of a project; the store is closed at the end.
 
     `interactive`: a person may be asked to sign in. Raises UsageError where `.waza.yaml` names no store, with what to
-    write there, or names one that is not installed.
+    write there, or names one that is not installed; StoreError where nobody is signed in.
     """
     keys = require_storage(project)
     store = make_store(StoreSetup(project=project, keys=keys, interactive=interactive))
     try:
+        await store.start()
         yield StoredRuns(store, keys.provider)
     finally:
         await store.aclose()
-
-
-def has_storage(project: Project) -> bool:
-    """Tell whether `.waza.yaml` names a store, and does not switch it off."""
-    keys = project.keys.storage
-    return keys is not None and keys.enabled and bool(keys.provider)
 
 
 def require_storage(project: Project) -> StorageKeys:

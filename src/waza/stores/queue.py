@@ -1,0 +1,43 @@
+"""The results of a project that were not uploaded yet: copies below `.waza/upload-queue`.
+
+A copy is made before the upload and removed after it, so that whatever happens in between, the next run or `waza results
+push` uploads it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from waza.kit.files import write_atomic
+from waza.kit.git import ignore_in_git
+from waza.results.outcome import Outcome
+from waza.results.write import encode
+from waza.stores.names import SUFFIX, name_part
+
+QUEUE = ".waza/upload-queue"
+
+
+class UploadQueue:
+    """The queue of a project."""
+
+    def __init__(self, project: Path) -> None:
+        self.directory = project / QUEUE
+
+    def add(self, outcome: Outcome) -> Path:
+        """Keep results for upload, in place of earlier ones of the same run; return the copy.
+
+        Raises WazaError if it cannot be written.
+        """
+        path = self.directory / f"{name_part(outcome.head.eval_id)}{SUFFIX}"
+        write_atomic(path, encode(outcome))
+        ignore_in_git(self.directory.parent)
+        return path
+
+    def files(self) -> list[Path]:
+        """Return the copies, oldest first."""
+        found = [(path.stat().st_mtime_ns, path) for path in self.directory.glob(f"*{SUFFIX}")]
+        return [path for _, path in sorted(found)]
+
+    def holds(self, path: Path) -> bool:
+        """Tell whether a file is one of the copies."""
+        return path.parent == self.directory
