@@ -24,7 +24,7 @@ def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) 
     check_printed(reporters, others)
     if arguments.session_dir and arguments.session_log is False:
         raise UsageError("--session-dir says where the session log goes; leave it or --no-session-log out")
-    check_distinct([arguments.output] if arguments.output else [], reporters)
+    check_distinct([path for path in (arguments.output, arguments.otel_file) if path], reporters)
     if arguments.snapshot is None and (arguments.snapshot_env_allow or arguments.evidence_files):
         flag = "--evidence-file" if arguments.evidence_files else "--snapshot-env-allow"
         raise UsageError(f"{flag} says what snapshots hold; give --snapshot DIR, too")
@@ -53,6 +53,6 @@ def list_outputs(arguments: RunArguments, reporters: Sequence[ReporterOption]) -
     """Return the files and folders that a command writes."""
     given = arguments
     places = [given.output, given.output_dir, given.transcript_dir, given.session_dir, Path(given.cache_dir)]
-    places += [given.snapshot]
+    places += [given.snapshot, given.otel_file]
     places += [reporter.path for reporter in reporters]
     return frozenset(place.absolute() for place in places if place)

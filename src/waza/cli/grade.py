@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from waza.cli.options import executor_option, judge_model_option, output_option
+from waza.cli.options import executor_option, judge_model_option, otel_options, output_option
 from waza.cli.paths import PATH
 
 EPILOG = """
@@ -37,6 +37,7 @@ Examples:
 @executor_option("Agent engine that judges, instead of config.executor.")
 @output_option("Write the results with the new verdicts.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every grader's verdict on stderr.")
+@otel_options
 @click.option("--fail", is_flag=True, help="Exit with 1 when the verdict is 'failed'.")
 def command(**options: Any) -> int:
     """Grade recorded results again, without running an agent. Prints the scores as JSON.

@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import msgspec
-
 from waza.cli.command_run import CommandRun
 from waza.cli.outputs import check_output
 from waza.cli.reject_document import refuse_document
 from waza.cli.streams import json_chunks, print_notice
+from waza.cli.telemetry import TelemetryArguments, open_telemetry
 from waza.cli.utf8 import require_utf8
 from waza.engine.regrade import RegradeResult, regrade
 from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
@@ -31,7 +30,7 @@ from waza.suite.load import load
 from waza.suite.loading import LoadOptions
 
 
-class GradeArguments(msgspec.Struct, frozen=True, kw_only=True):
+class GradeArguments(TelemetryArguments, frozen=True, kw_only=True):
     """The options of `waza grade`, named as in `waza.cli.grade`."""
 
     suite_path: Path
@@ -67,8 +66,9 @@ def grade_command(arguments: GradeArguments) -> int:
     recorded, warnings = load_results(arguments.results_path)
     for warning in (*suite.warnings, *warnings):
         print_notice(str(warning))
-    with _workspace(arguments, suite, recorded) as place:
-        done = asyncio.run(regrade(suite, recorded, project, workspace=place, only=arguments.task))
+    with _workspace(arguments, suite, recorded) as place, open_telemetry(arguments) as tracing:
+        grading = regrade(suite, recorded, project, workspace=place, only=arguments.task, tracing=tracing)
+        done = asyncio.run(grading)
     for message in done.warnings:
         print_notice(f"warning: {message}")
     for line in _verdicts(done) if arguments.verbose else _errors(done):

@@ -13,6 +13,7 @@ from waza.cli.options import (
     ResumableCommand,
     json_option,
     model_option,
+    otel_options,
     output_option,
     reporter_option,
     resume_options,
@@ -144,6 +145,7 @@ class RunCommand(ResumableCommand):
     "the newest run of the document", "ask every item again that ended in an error, as it does anyway"
 )
 @json_option("Print the results as JSON instead of a summary.")
+@otel_options
 @_LOG_LEVEL
 def run(**options: Any) -> int:
     """Run a document: ask the agent, let the evaluators judge, and write the results.

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -30,6 +30,7 @@ from waza.cli.outputs import (
     write_report,
 )
 from waza.cli.streams import print_notice
+from waza.cli.telemetry import TelemetryArguments, open_telemetry
 from waza.engine.run import FinishedRun, RunOptions
 from waza.engine.run_all import run_one
 from waza.errors import EXIT_FAILED, EXIT_OK, SuiteError, UsageError
@@ -60,6 +61,9 @@ from waza.report.terminal import has_colour, is_live
 from waza.results.ending import came_to_its_end
 from waza.suite.discover import read_target
 
+if TYPE_CHECKING:
+    from waza.model.tracing import Tracing
+
 FOLDER = ".evals"
 MOST_AT_ONCE = 5
 TIMEOUT, ATTEMPTS = "WORKIQ_REQUEST_TIMEOUT_SECS", "WORKIQ_REQUEST_MAX_ATTEMPTS"
@@ -75,7 +79,7 @@ _OF_AGENTS = (
 """Options that mean something to some agents only, by their names here."""
 
 
-class DocumentRunArguments(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentRunArguments(TelemetryArguments, frozen=True, kw_only=True):
     """The options of `waza m365 run`, named as in `waza.cli.m365`."""
 
     document: Path | None
@@ -114,7 +118,9 @@ def run_command(arguments: DocumentRunArguments) -> int:
     for path in (*arguments.output, *(one.path for one in reporters if one.path and not one.folder)):
         check_target(path, [source])
     document = read_document(source)
-    return asyncio.run(_DocumentRun(arguments, document, resolve(document), reporters).go())
+    run = _DocumentRun(arguments, document, resolve(document), reporters)
+    with open_telemetry(arguments) as run.tracing:
+        return asyncio.run(run.go())
 
 
 def _parse_reporter(text: str) -> ReporterOption:
@@ -157,6 +163,7 @@ class _DocumentRun:
             entailment=arguments.judge_retrieval,
         )
         self.redactor = Redactor.for_environment(os.environ, arguments.agent)
+        self.tracing: Tracing | None = None
 
     async def go(self) -> int:
         """Run the document."""
@@ -217,7 +224,12 @@ class _DocumentRun:
     async def _run(self, suite: Suite, shared: SharedResources) -> FinishedRun:
         given = self.arguments
         options = RunOptions(
-            project=self.project, save=not given.no_save, resume=given.resume, shared=shared, repeat="errors"
+            project=self.project,
+            save=not given.no_save,
+            resume=given.resume,
+            shared=shared,
+            repeat="errors",
+            tracing=self.tracing,
         )
         lines = TurnLines(self.document, self.resolved.items, self.redactor.text)
         progress = Progress(

@@ -82,6 +82,30 @@ def json_option(text: str) -> Callable[[F], F]:
     return click.option("--json", "as_json", is_flag=True, help=text)
 
 
+_OTEL_OPTIONS = (
+    click.option(
+        "--otel-exporter",
+        type=click.Choice(["otlp", "stdout", "file"]),
+        default=None,
+        help="Send spans and metrics by OpenTelemetry; stdout: as JSON on stderr.",
+    ),
+    click.option("--otel-endpoint", default="", metavar="URL", help="Collector [default: OTEL_* variables]."),
+    click.option("--otel-headers", default="", metavar="K=V,...", help="Headers for the collector."),
+    click.option("--otel-file", type=PATH, metavar="FILE", help="Write spans as JSON lines; emptied first."),
+    click.option(
+        "--otel-include-payloads", is_flag=True, help="Send prompts, answers and arguments, redacted."
+    ),
+    click.option("--otel-compat", is_flag=True, help="Send the attributes of older conventions, too."),
+)
+
+
+def otel_options(function: F) -> F:
+    """Add the options of telemetry."""
+    for option in reversed(_OTEL_OPTIONS):
+        function = option(function)
+    return function
+
+
 judge_model_option = click.option("--judge-model", default="", help="Model of prompt graders that name none.")
 context_dir_option = click.option(
     "-c", "--context-dir", default="", metavar="DIR", help="Fixtures directory [default: fixtures]."

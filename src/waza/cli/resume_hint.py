@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from waza.cli.streams import print_notice
@@ -26,7 +27,7 @@ class ResumeHint:
         if invocation:
             words = resume_command(sys.argv[1:], invocation)
             redact = Redactor.for_environment(os.environ, words).text
-            shown = [redact(word) for word in words]
+            shown = [redact(word) for word in _without_headers(words)]
             hidden = "" if shown == words else f" (write your own secrets in place of {PLACEHOLDER})"
             self._how = shlex.join(shown) + hidden
             print_notice(f"If this is cut off, go on with: {self._how}")
@@ -42,6 +43,15 @@ def resume_command(words: list[str], invocation: str) -> list[str]:
     end = words.index("--") if "--" in words else len(words)
     options = [word for word in words[:end] if word != "--resume" and not word.startswith("--resume=")]
     return [*_program(), *options, f"--resume={invocation}", *words[end:]]
+
+
+def _without_headers(words: list[str]) -> list[str]:
+    """Return the words without the headers for a collector: these are keys, whatever they look like."""
+    flag = "--otel-headers"
+    return [
+        PLACEHOLDER if before == flag else f"{flag}={PLACEHOLDER}" if word.startswith(f"{flag}=") else word
+        for before, word in pairwise(["", *words])
+    ]
 
 
 def _program() -> list[str]:

@@ -15,6 +15,7 @@ from waza.cli.options import (
     json_option,
     judge_model_option,
     model_option,
+    otel_options,
     output_option,
     redact_option,
     reporter_option,
@@ -99,6 +100,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     help="Keep these text files of workspaces in snapshots.",
 )
 @redact_option
+@otel_options
 @click.option("--discover", is_flag=True, help="Run the suites of all skills below a directory.")
 @click.option("--warnings-as-errors", is_flag=True, help="Run no suite that has warnings.")
 @click.option("--strict", is_flag=True, help="A skill without suite, or a filter without match, is an error.")

@@ -29,6 +29,7 @@ from waza.cli.outputs import (
     write_tree,
 )
 from waza.cli.streams import print_notice
+from waza.cli.telemetry import TelemetryArguments, open_telemetry
 from waza.cli.utf8 import require_utf8
 from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.record import make_redactor
@@ -47,9 +48,10 @@ from waza.results.verdict import NotStarted
 
 if TYPE_CHECKING:
     from waza.evidence.recorder import Recorder
+    from waza.model.tracing import Tracing
 
 
-class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
+class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     """The options of `waza run`, named as in `waza.cli.run`."""
 
     target: str | None
@@ -120,7 +122,9 @@ def run_command(arguments: RunArguments) -> int:
 
         check_evidence(arguments, list_outputs(arguments, reporters))
     command = _SuitesRun(call, arguments, reporters, choice.without_suite)
-    return asyncio.run(command.run(command.load_all(choice.suites)))
+    suites = command.load_all(choice.suites)
+    with open_telemetry(arguments) as command.tracing:
+        return asyncio.run(command.run(suites))
 
 
 def _given(option: bool | None, default: bool | None) -> bool | None:  # a pair of values
@@ -179,6 +183,7 @@ class _SuitesRun:
         self.not_started: list[NotStarted] = []
         self.broken = False  # something could not be run for a reason other than an interrupt
         self.runs: list[FinishedRun] = []
+        self.tracing: Tracing | None = None
 
     def load_all(self, chosen: Sequence[Chosen]) -> list[tuple[Chosen, Suite]]:
         """Load the suites. One with mistakes does not keep the others from running; alone it is an error."""
@@ -253,6 +258,7 @@ class _SuitesRun:
             redaction=self.redaction,
             recorder=self.recorder,
             detailed=bool(given.session_log),
+            tracing=self.tracing,
         )
 
     # What follows is for `run_all`, whose listener this is.

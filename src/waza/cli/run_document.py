@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from waza.cli import m365_run
+from waza.cli.telemetry import of_telemetry
 from waza.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,5 +49,6 @@ def run_document(arguments: RunArguments) -> int:
             retry_errors=arguments.retry_errors,
             no_save=arguments.no_save,
             as_json=arguments.as_json,
+            **msgspec.structs.asdict(of_telemetry(arguments)),
         )
     )

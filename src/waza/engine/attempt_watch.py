@@ -47,14 +47,16 @@ class AttemptWatch:
             "trial": trial.number,
             "attempt": attempt,
         }
-        self._running: set[str] = set()  # tool calls
+        target = trial.task.target
+        self._agent = target.name if target is not None and target.kind == "agent" else ""
+        self._running: dict[str, str] = {}  # the tools of calls, by the ids of the calls
         self._questions = 0
         self.turn = self.after_turn = 0
         self.environment: Mapping[str, str] = {}
 
     def start(self, attempts: int) -> None:
         """Report the start of the attempt, which is one of so many."""
-        self.environment = self._started(AttemptStarted(**self._where, attempts=attempts))
+        self.environment = self._started(AttemptStarted(**self._where, attempts=attempts, agent=self._agent))
 
     def finish(self, result: TrialResult) -> None:
         """Report the end of the attempt."""
@@ -65,7 +67,7 @@ class AttemptWatch:
         if isinstance(seen, ModelCall):
             self._emit(ModelCalled(**self._where, turn=self.turn, call=seen))
         elif seen.type == START and seen.tool_call_id and seen.tool_name:
-            self._running.add(seen.tool_call_id)
+            self._running[seen.tool_call_id] = seen.tool_name
             self._emit(
                 ToolCallStarted(
                     **self._where,
@@ -76,12 +78,12 @@ class AttemptWatch:
                 )
             )
         elif seen.type == COMPLETE and seen.tool_call_id in self._running:
-            self._running.remove(seen.tool_call_id)
             self._emit(
                 ToolCallFinished(
                     **self._where,
                     turn=self.turn,
                     call_id=seen.tool_call_id,
+                    tool=self._running.pop(seen.tool_call_id),
                     success=bool(seen.success),
                     result=seen.tool_result,
                 )

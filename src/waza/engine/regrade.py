@@ -9,17 +9,29 @@ from typing import Any
 
 import msgspec
 
+from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.executor_factory import StartedExecutor, make_executor
 from waza.engine.grading_context import expectation
 from waza.engine.record import failure_artifacts, make_redactor, storable
 from waza.engine.tamper_check import TamperCheck
 from waza.engine.trial import grade_observation, grading_error, render_attempt, trial_status
 from waza.errors import ExecutorError, GraderError, RunError, UsageError
+from waza.kit import stats
 from waza.model.agent import Executor
+from waza.model.event import (
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    TaskFinished,
+    TaskStarted,
+    TrialFinished,
+    TrialStarted,
+)
 from waza.model.loaded import Project, Suite
 from waza.model.observation import ANSWER, PROMPT, Observation, ToolEvent
 from waza.model.result import DigestCall, SuiteResult, TaskResult, TrialResult, number
 from waza.model.task import Task
+from waza.model.tracing import Tracing
 from waza.model.trial import Trial
 from waza.model.verdict import BuiltGrader, Helpers, SharedResources, Verdict
 from waza.results.ending import GRADING
@@ -53,7 +65,13 @@ class RegradeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def regrade(
-    suite: Suite, recorded: SuiteResult, project: Project, *, workspace: Path | None, only: str = ""
+    suite: Suite,
+    recorded: SuiteResult,
+    project: Project,
+    *,
+    workspace: Path | None,
+    only: str = "",
+    tracing: Tracing | None = None,
 ) -> RegradeResult:
     """Grade the recorded runs of every task of a suite that the results hold, or of the task `only`.
 
@@ -61,7 +79,7 @@ async def regrade(
     reach no verdict. A trial that broke before it was
     graded stays an error without verdicts; one whose graders broke is graded again. Checkpoints keep their
     verdicts: what was seen at them is gone. Raises UsageError when there is nothing to grade, RunError when
-    the judge cannot be had.
+    the judge cannot be had. `tracing` follows what happens.
     """
     known = {task.test_id: task for task in recorded.tasks if task.runs or task.status != "skipped"}
     if only and (only not in known or only not in {task.id for task in suite.tasks}):
@@ -69,14 +87,31 @@ async def regrade(
     wanted = [task for task in suite.tasks if task.id in known and only in ("", task.id)]
     if not wanted:
         raise UsageError("nothing to grade: the results hold none of the suite's tasks")
-    session = _Session(suite, recorded, project, workspace)
-    graded = await session.grade([(task, known[task.id]) for task in wanted])
+    session = _Session(suite, recorded, project, workspace, tracing)
+    session.emit(_started(suite, recorded))
+    try:
+        graded = await session.grade([(task, known[task.id]) for task in wanted])
+    except RunError as error:
+        session.emit(RunFinished(status="error", error=str(error)))
+        raise
     untouched = [task for task in recorded.tasks if task.test_id not in {one.test_id for one in graded}]
     result = _result(suite, recorded, [*graded, *untouched])
+    session.emit(RunFinished(status="complete", verdict=verdict_of(result).status))
     return RegradeResult(
         result=result,
         grades=_grades(graded, verdict_of(_result(suite, recorded, graded) if only else result)),
         warnings=(*_warnings(suite, known, only, graded), *([session.fault] if session.fault else ())),
+    )
+
+
+def _started(suite: Suite, recorded: SuiteResult) -> RunStarted:
+    return RunStarted(
+        suite=suite.name,
+        path=str(suite.path),
+        skill=suite.file.skill,
+        executor=suite.file.config.executor,
+        model=recorded.config.model_id,
+        run_id=recorded.eval_id,
     )
 
 
@@ -111,7 +146,14 @@ class _MissingWorkspace:
 class _Session:
     """The helpers of one regrading."""
 
-    def __init__(self, suite: Suite, recorded: SuiteResult, project: Project, workspace: Path | None) -> None:
+    def __init__(
+        self,
+        suite: Suite,
+        recorded: SuiteResult,
+        project: Project,
+        workspace: Path | None,
+        tracing: Tracing | None,
+    ) -> None:
         self.suite, self.recorded, self.workspace = suite, recorded, workspace
         # Only judges are asked here: an executor without one is not even made.
         self.executor: Executor | None = None
@@ -121,6 +163,7 @@ class _Session:
         self.shared = SharedResources()
         self.shared.get(TamperCheck).record(suite)
         self.redactor = make_redactor(suite, project)
+        self.tracer = tracing.run_tracer(self.redactor.full_value) if tracing else None
         limits, config = project.keys.graders, suite.file.config
         self.helpers = Helpers(
             judge_model=config.judge_model or recorded.config.model_id,
@@ -131,12 +174,17 @@ class _Session:
             code_timeout=limits.codeTimeout,
         )
 
+    def emit(self, event: RunEvent) -> None:
+        """Report an event, where somebody wants to know."""
+        if self.tracer is not None:
+            self.tracer.handle(event)
+
     async def grade(self, pairs: Sequence[tuple[Task, TaskResult]]) -> list[TaskResult]:
         """Grade tasks with their recorded trials."""
         try:
             if self.executor is not None:
                 await self.executor.start()
-            return [await self._task(task, old) for task, old in pairs]
+            return [await self._task(number, len(pairs), *pair) for number, pair in enumerate(pairs, 1)]
         except ExecutorError as error:
             raise RunError(str(error)) from error
         finally:
@@ -144,19 +192,33 @@ class _Session:
             if self.executor is not None:
                 self.fault = self.redactor.text(await StartedExecutor(self.executor).aclose())
 
-    async def _task(self, task: Task, old: TaskResult) -> TaskResult:
-        trials = [await self._grade_trial(task, trial) for trial in old.runs]
+    async def _task(self, index: int, total: int, task: Task, old: TaskResult) -> TaskResult:
+        where: dict[str, Any] = {"task_id": task.id, "name": task.name}
+        self.emit(TaskStarted(**where, index=index, total=total))
+        trials: list[TrialResult] = []
+        for trial in old.runs:
+            self.emit(TrialStarted(**where, trial=trial.run_number, trials=len(old.runs)))
+            trials.append(await self._grade_trial(task, trial))
+            self.emit(TrialFinished(**where, trials=len(old.runs), result=trials[-1]))
         figures = TaskFigures(
             task_id=task.id,
             trials={number: figures_of(trial, 0) for number, trial in enumerate(trials)},
             planned=len(trials) + old.missing_trials,
             rule=self.suite.file.config.pass_rule,
         )
+        status = figures.status if trials else old.status
+        self.emit(
+            TaskFinished(
+                **where,
+                index=index,
+                total=total,
+                status=status,
+                score=stats.mean([trial.score for trial in figures.ordered]),
+                duration_ms=sum(trial.duration_ms for trial in trials),
+            )
+        )
         return msgspec.structs.replace(
-            old,
-            runs=trials,
-            status=figures.status if trials else old.status,
-            stats=task_stats(task.id, figures.ordered),
+            old, runs=trials, status=status, stats=task_stats(task.id, figures.ordered)
         )
 
     async def _grade_trial(self, task: Task, result: TrialResult) -> TrialResult:
@@ -168,13 +230,13 @@ class _Session:
         observation = rebuild_observation(
             task, result, self.workspace, self._baseline_output(task.id, result.run_number)
         )
-        helpers = msgspec.structs.replace(
-            self.helpers,
-            judge=self.executor.judge(attempt) if self.executor else None,
-            turn_timeout=task.timeout,
-        )
+        watch = AttemptWatch(self.emit, self.tracer, trial, 0) if self.tracer else None
+        judge_model = self.executor.judge(attempt) if self.executor else None
+        if watch is not None and judge_model is not None:
+            judge_model = watch.judge(judge_model)
+        helpers = msgspec.structs.replace(self.helpers, judge=judge_model, turn_timeout=task.timeout)
         graded = await grade_observation(
-            self.suite, attempt, observation, helpers, self._runnable(task.graders)
+            self.suite, attempt, observation, helpers, self._runnable(task.graders), watch
         )
         status = trial_status("", graded, result.checkpoints, has_baseline=self.recorded.is_baseline)
         error = grading_error(graded)

@@ -23,9 +23,13 @@ class AttemptEvent(RunEvent, frozen=True, kw_only=True):
 
 
 class AttemptStarted(AttemptEvent, frozen=True, kw_only=True):
-    """An attempt starts: its workspace is not yet made. `attempts` is how many there may be."""
+    """An attempt starts: its workspace is not yet made. `attempts` is how many there may be.
+
+    `agent` is the custom agent under test; empty: there is none.
+    """
 
     attempts: int
+    agent: str = ""
 
 
 class AttemptFinished(AttemptEvent, frozen=True, kw_only=True):
@@ -48,6 +52,7 @@ class ToolCallFinished(AttemptEvent, frozen=True, kw_only=True):
 
     turn: int
     call_id: str
+    tool: str
     success: bool
     result: Any = None
 

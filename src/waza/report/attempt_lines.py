@@ -58,18 +58,8 @@ def _of_agent(event: AttemptEvent) -> Line:
             result = event.result
             ended: dict[str, Any] = {"status": result.status, "duration_ms": result.duration_ms}
             return "attempt_complete", {**ended, **error_key(result.error_msg)}
-        case ToolCallStarted():
-            return "tool_start", {
-                "turn": event.turn,
-                "tool_call_id": event.call_id,
-                "tool_name": event.tool,
-            }
-        case ToolCallFinished():
-            return "tool_complete", {
-                "turn": event.turn,
-                "tool_call_id": event.call_id,
-                "success": event.success,
-            }
+        case ToolCallStarted() | ToolCallFinished():
+            return _tool(event)
         case ModelCalled():
             return "model_call", {"turn": event.turn, **msgspec.to_builtins(event.call)}
         case CommandCalled():
@@ -79,6 +69,13 @@ def _of_agent(event: AttemptEvent) -> Line:
             data = {"turn": event.turn, "server": event.server, "tool_name": event.tool, "args": event.args}
             return "mcp_call", {**data, "success": not event.error, "duration_ms": event.duration_ms}
     raise AssertionError(f"unreachable: {type(event).__name__} has no line")
+
+
+def _tool(event: ToolCallStarted | ToolCallFinished) -> Line:
+    data = {"turn": event.turn, "tool_call_id": event.call_id, "tool_name": event.tool}
+    if isinstance(event, ToolCallStarted):
+        return "tool_start", data
+    return "tool_complete", {**data, "success": event.success}
 
 
 def _grader(event: GraderStarted | GraderFinished) -> dict[str, Any]:

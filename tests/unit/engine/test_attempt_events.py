@@ -120,7 +120,7 @@ def test_what_an_executor_sees_is_reported_with_the_turn() -> None:
     assert events == [
         ToolCallStarted(**where, call_id="a", tool="view", args={"path": "x"}),
         ModelCalled(**where, call=call),
-        ToolCallFinished(**where, call_id="a", success=True, result="y"),
+        ToolCallFinished(**where, call_id="a", tool="view", success=True, result="y"),
     ]
 
 

@@ -1,0 +1,67 @@
+"""What the spans and metrics of one run have in common, and the paths of its spans."""
+
+from __future__ import annotations
+
+from waza.model.attempt_event import AttemptEvent
+from waza.model.event import RunStarted
+from waza.model.observation import ModelCall, Usage
+from waza.telemetry.measures import Measures
+from waza.telemetry.payloads import Attributes, Payloads
+from waza.telemetry.span_tree import Fault, Path
+
+_COPILOT = "copilot-sdk"
+
+
+class RunNames:
+    """The names of one run: attributes of its suite, its model, and who provides the model.
+
+    `provider` and `model` are attributes of the conventions; `labels` are those of metrics.
+    """
+
+    def __init__(self, measures: Measures, payloads: Payloads, *, compat: bool) -> None:
+        self.measures, self.payloads, self.compat = measures, payloads, compat
+        self.provider: dict[str, str] = {}
+        self.model: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
+        self.arm = "main"
+
+    def set(self, event: RunStarted) -> None:
+        """Take the names of the run that starts."""
+        name, is_copilot = self.payloads.name, event.executor == _COPILOT
+        self.provider = {"gen_ai.provider.name": "github.copilot" if is_copilot else event.executor}
+        if self.compat:
+            self.provider["gen_ai.system"] = "github_copilot" if is_copilot else event.executor
+        self.model = {"gen_ai.request.model": name(event.model)} if event.model else {}
+        self.labels = {
+            "waza.eval.name": name(event.suite),
+            **({"waza.eval.skill": name(event.skill)} if event.skill else {}),
+            "waza.eval.engine": event.executor,
+            **self.model,
+        }
+
+    def fault(self, kind: str, reason: str) -> Fault:
+        """Return what something broke with; secrets are removed from the reason."""
+        return Fault(kind, self.payloads.reason(reason))
+
+    def usage(self, usage: Usage | ModelCall | None) -> Attributes:
+        """Return the attributes of tokens; none where they are not known."""
+        if usage is None or not (usage.input_tokens or usage.output_tokens):
+            return {}
+        attributes: Attributes = {
+            "gen_ai.usage.input_tokens": usage.input_tokens,
+            "gen_ai.usage.output_tokens": usage.output_tokens,
+        }
+        if usage.cache_read_tokens:
+            attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cache_read_tokens
+            if self.compat:
+                attributes["gen_ai.usage.cache_read_tokens"] = usage.cache_read_tokens
+        if usage.cache_write_tokens:
+            attributes["gen_ai.usage.cache_write.input_tokens"] = usage.cache_write_tokens
+        if isinstance(usage, Usage) and usage.premium_requests:
+            attributes["waza.usage.premium_requests"] = float(usage.premium_requests)
+        return attributes
+
+
+def attempt_path(event: AttemptEvent) -> Path:
+    """Return the path of the attempt in which something happened."""
+    return (event.task_id, event.trial, event.attempt)
