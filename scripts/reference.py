@@ -202,6 +202,10 @@ READ = {
             "`true`: results name the job that started the run (`metadata.ci`). So do `GITLAB_CI`, `TF_BUILD`, "
             "`CIRCLECI`, `BUILDKITE`, `TEAMCITY_VERSION` and `JENKINS_URL`, with the variables of their services."
         ),
+        "TRACEPARENT": (
+            "The trace of a job, which spans continue (`--otel-exporter`), with `TRACESTATE`. The `OTEL_*` variables of "
+            "OpenTelemetry are read as well."
+        ),
         "CI": "Set, and neither `0` nor `false`: no live progress.",
         "TERM": "`dumb`: no live progress, no colours.",
     },
@@ -249,6 +253,10 @@ SET = {
         "WAZA_SKILL_NAME": "The name of the target; empty: there is none.",
         "WAZA_SKILL_DIR": "The directory of the target; empty: there is none.",
         "WAZA_SYSTEM_FILE": "A file with the instructions of the agent; empty: there are none.",
+    },
+    "With `--otel-exporter`": {
+        "TRACEPARENT": "The span of the attempt, hook or program grader; for `command`, hooks and program graders.",
+        "TRACESTATE": "What came with the trace of the job.",
     },
     "Internal": {
         "WAZA_CHILD_OF": "Marks processes that waza started, so that none is left over.",
