@@ -118,7 +118,7 @@ def test_calls_that_are_reported_as_they_happen_have_their_own_times() -> None:
     assert attributes(model)["gen_ai.response.model"] == "m-2"
     for span in (*calls, model):
         assert span.parent is not None
-        assert span.parent.span_id == turn.context.span_id  # type: ignore[union-attr]  # a finished span has one
+        assert span.parent.span_id == turn.context.span_id
         assert turn.start_time <= span.start_time <= span.end_time <= turn.end_time  # type: ignore[operator]  # as above
     cut = calls[1]
     assert (attributes(cut)["error.type"], cut.status.description) == ("cut_off", "it did not end")
@@ -169,7 +169,7 @@ def test_what_is_open_when_a_run_is_cut_off_ends_as_an_error() -> None:
     assert {attributes(span)["error.type"] for span in spans} == {"cut_off"}
     judge, grader = traced.only("waza.judge"), traced.only("waza.grader")
     assert judge.parent is not None
-    assert judge.parent.span_id == grader.context.span_id  # type: ignore[union-attr]  # a finished span has one
+    assert judge.parent.span_id == grader.context.span_id
 
 
 def test_the_responder_and_mocks_are_below_the_attempt_and_the_turn() -> None:
@@ -199,9 +199,9 @@ def test_the_responder_and_mocks_are_below_the_attempt_and_the_turn() -> None:
     assert attributes(mcp)["waza.mcp.server"] == "tickets"
     assert attributes(mcp)["gen_ai.tool.call.arguments"] == '{"id":1}'
     assert mcp.parent is not None
-    assert mcp.parent.span_id == traced.only("waza.turn").context.span_id  # type: ignore[union-attr]  # as above
+    assert mcp.parent.span_id == traced.only("waza.turn").context.span_id
     assert judge.parent is not None
-    assert judge.parent.span_id == attempt.context.span_id  # type: ignore[union-attr]  # as above
+    assert judge.parent.span_id == attempt.context.span_id
     types = {
         span.name: (attributes(span).get("error.type"), span.status.description)
         for span in traced.exporter.get_finished_spans()
