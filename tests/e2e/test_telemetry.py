@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from tests.support.collector import METRICS, TRACES, Collector, Seen, collecting
+from tests.support.documents import document
+from tests.support.documents import run as run_document
 from tests.support.live import Project
 from tests.support.program import newest_results, waza, write_tree
 
@@ -371,6 +373,18 @@ def test_a_broken_collector_changes_nothing_but_a_warning(tmp_path: Path, answer
         assert {path for path, _ in collector.requests} == {TRACES, METRICS}
 
 
+def test_waiting_for_a_collector_can_be_interrupted(project: Project) -> None:
+    suite(project.home, tasks={"t": "inputs: {prompt: hi}\n"}, head="")
+    with collecting(hanging=True) as collector:
+        flags = ("--otel-exporter", "otlp", "--otel-endpoint", collector.url)
+        with project.started("run", "eval.yaml", *flags) as run:
+            run.until(lambda: METRICS in {path for path, _ in collector.requests})  # the run is over
+            run.send(signal.SIGINT)
+            ended = run.ended()
+    assert ended.code == 0
+    assert "waiting for it was interrupted; the results are whole" in ended.err
+
+
 def test_a_run_that_is_interrupted_and_resumed(project: Project) -> None:
     slow = "id: b\ninputs: {prompt: hi}\nmock: {turns: [{output: never, delay_ms: 600000}]}\n"
     suite(
@@ -380,8 +394,8 @@ def test_a_run_that_is_interrupted_and_resumed(project: Project) -> None:
         head="",
     )
     with collecting() as collector:
-        flags = ("--otel-exporter", "otlp", "--otel-endpoint", collector.url)
-        with project.started("run", "eval.yaml", *flags) as run:
+        flags, env = ("--otel-exporter", "otlp"), {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+        with project.started("run", "eval.yaml", *flags, env=env) as run:
             run.until(lambda: len(project.finished()) == 1)
             run.send(signal.SIGINT)
             assert run.process.wait(60) == 130
@@ -391,15 +405,17 @@ def test_a_run_that_is_interrupted_and_resumed(project: Project) -> None:
         (turn,) = [span for span in collector.named("waza.turn") if span.error is not None]
         assert turn.attributes["error.type"] == "cut_off"
         collector.spans.clear()
-        write_tree(project.home, {"tasks/b.yaml": slow})
-        with project.started("run", "eval.yaml", "--resume", *flags) as again:
-            again.until(lambda: "[2/2]" in again.err or "Resumed" in again.err)
+        log = ("--session-log", "--session-dir", "logs")
+        with project.started("run", "eval.yaml", "--resume", *flags, *log, env=env) as again:
+            again.until(
+                lambda: any("turn_start" in path.read_text() for path in (project.home / "logs").glob("*"))
+            )
             again.send(signal.SIGINT)
             assert again.process.wait(60) == 130
         (resumed,) = collector.named("waza.eval")
         assert resumed.attributes["waza.eval.resumed_trials"] == 1
         assert resumed.attributes["waza.eval.run_id"] == cut.attributes["waza.eval.run_id"]
-        assert [span.attributes["waza.task.id"] for span in collector.named("waza.task")] in ([], ["b"])
+        assert [span.attributes["waza.task.id"] for span in collector.named("waza.task")] == ["b"]
 
 
 def test_recorded_results_that_are_graded_again(tmp_path: Path) -> None:
@@ -418,6 +434,21 @@ def test_recorded_results_that_are_graded_again(tmp_path: Path) -> None:
     }
     trials = {span["context"]["span_id"] for span in spans["waza.trial"]}
     assert {span["parent_id"] for span in spans["waza.grader"]} == trials
+
+
+def test_evaluation_documents(tmp_path: Path) -> None:
+    ended, _ = run_document(
+        tmp_path,
+        document({"prompt": "hi", "expected_response": "hi"}),
+        *("--agent", "command:cat; echo $TRACEPARENT >> seen.txt"),
+        *("--otel-exporter", "file", "--otel-file", "spans.ndjson"),
+    )
+    assert ended.code in (0, 1), ended.err
+    spans = spans_by_name(tmp_path / "spans.ndjson")
+    (attempt,) = spans["waza.attempt"]
+    assert (tmp_path / "seen.txt").read_text().rpartition("-")[0] == id_of(attempt)
+    assert len(spans["waza.turn"]) == 1
+    assert spans["waza.grader"]
 
 
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class AttemptEvent(RunEvent, frozen=True, kw_only=True):
 class AttemptStarted(AttemptEvent, frozen=True, kw_only=True):
     """An attempt starts: its workspace is not yet made. `attempts` is how many there may be.
 
-    `agent` is the custom agent under test; empty: there is none.
+    `agent` is the custom agent under test, if any.
     """
 
     attempts: int

@@ -21,10 +21,10 @@ from waza.model.observation import ToolEvent, Usage
 from waza.results.ending import GRADING
 from waza.telemetry.payloads import Attributes
 from waza.telemetry.run_names import RunNames, attempt_path
-from waza.telemetry.span_tree import Fault, Path, SpanTree
+from waza.telemetry.span_tree import Path, SpanFault, SpanTree
 
 _MODEL = ""  # no tool call has this id
-_FAILED_CALL = Fault("tool_error", "the call failed")
+_FAILED_CALL = SpanFault("tool_error", "the call failed")
 _NANO = 1_000_000  # nanoseconds of a millisecond
 
 
@@ -149,7 +149,7 @@ class AgentSpans:
             "waza.mock.response_index": call.response_index,
             **payloads.attributes("command.arguments", call.args),
         }
-        fault = Fault("exit_code", f"exit code {call.exit_code}") if call.exit_code else None
+        fault = SpanFault("exit_code", f"exit code {call.exit_code}") if call.exit_code else None
         start = now - round(event.duration_ms * _NANO)
         path: Path = (*_turn(event), "command", now)
         self._tree.add(path, "waza.command_call", attributes, fault, start=start, end=now)
@@ -165,7 +165,7 @@ class AgentSpans:
             **payloads.attributes("tool.arguments", event.args),
             **payloads.attributes("tool.result", event.result),
         }
-        fault = Fault("tool_error", "the answer is an error") if event.error else None
+        fault = SpanFault("tool_error", "the answer is an error") if event.error else None
         start = now - round(event.duration_ms * _NANO)
         path: Path = (*_turn(event), "mcp", now)
         self._tree.add(path, "waza.mcp_call", attributes, fault, start=start, end=now)
@@ -234,7 +234,7 @@ class AgentSpans:
         return {"gen_ai.operation.name": "chat", **self._names.provider, **self._names.model, **name}
 
 
-def broken(names: RunNames, status: str, message: str, *, timed_out: bool = False) -> Fault | None:
+def broken(names: RunNames, status: str, message: str, *, timed_out: bool = False) -> SpanFault | None:
     """Return what an attempt or a trial broke with; None: it did not."""
     if status != "error":
         return None

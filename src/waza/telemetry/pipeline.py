@@ -82,15 +82,20 @@ class Telemetry:
             threading.Thread(target=work, daemon=True, name=f"telemetry-{work.__name__}")
             for work in (self._close_traces, self._close_metrics)
         ]
-        deadline = time.monotonic() + FLUSH_LIMIT
+        deadline, impatient = time.monotonic() + FLUSH_LIMIT, False
         for worker in workers:
             worker.start()
-        for worker in workers:
-            worker.join(max(0.0, deadline - time.monotonic()))
-        self._troubles.stop()
+        try:
+            for worker in workers:
+                worker.join(max(0.0, deadline - time.monotonic()))
+        except KeyboardInterrupt:  # the run is over: only the waiting is given up, and the exit code stays
+            impatient = True
+        late = any(worker.is_alive() for worker in workers)
+        if not late:  # else it may still log
+            self._troubles.stop()
         if self._lines is not None:
             self._lines.close()
-        return self._warnings(late=any(worker.is_alive() for worker in workers))
+        return self._warnings(late=late, impatient=impatient)
 
     def _close_traces(self) -> None:
         self._traces.shutdown()
@@ -100,7 +105,7 @@ class Telemetry:
             self._metrics.force_flush()
         self._metrics.shutdown()
 
-    def _warnings(self, *, late: bool) -> list[str]:
+    def _warnings(self, *, late: bool, impatient: bool) -> list[str]:
         ended, sent = self._count.ended, self._spans.sent
         metrics = self._metric_exporter.failed or (late and not self._metric_exporter.done)
         lost = [
@@ -109,7 +114,10 @@ class Telemetry:
         ]
         if not lost:
             return []
-        reason = f"it did not answer within {FLUSH_LIMIT:g} s" if late else self._reason()
+        reason = self._reason()
+        if late:
+            limit = f"it did not answer within {FLUSH_LIMIT:g} s"
+            reason = "waiting for it was interrupted" if impatient else limit
         return [
             f"telemetry: {' and '.join(lost)} did not reach {self._target()}: {reason}; the results are whole"
         ]

@@ -7,7 +7,7 @@ from waza.model.event import RunStarted
 from waza.model.observation import ModelCall, Usage
 from waza.telemetry.measures import Measures
 from waza.telemetry.payloads import Attributes, Payloads
-from waza.telemetry.span_tree import Fault, Path
+from waza.telemetry.span_tree import Path, SpanFault
 
 _COPILOT = "copilot-sdk"
 
@@ -39,9 +39,9 @@ class RunNames:
             **self.model,
         }
 
-    def fault(self, kind: str, reason: str) -> Fault:
+    def fault(self, kind: str, reason: str) -> SpanFault:
         """Return what something broke with; secrets are removed from the reason."""
-        return Fault(kind, self.payloads.reason(reason))
+        return SpanFault(kind, self.payloads.reason(reason))
 
     def usage(self, usage: Usage | ModelCall | None) -> Attributes:
         """Return the attributes of tokens; none where they are not known."""

@@ -93,6 +93,7 @@ def _check_endpoint(endpoint: str) -> None:
     try:
         parts = urlsplit(endpoint if "://" in endpoint else f"http://{endpoint}")
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        fits = fits and not (parts.query or parts.fragment)  # a path is put behind it
     except ValueError:
         fits = False
     if not fits or any(char.isspace() for char in endpoint):

@@ -19,7 +19,7 @@ Path = tuple[str | int, ...]
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
-class Fault(NamedTuple):
+class SpanFault(NamedTuple):
     """What something broke with: its `error.type`, which is one of few words, and why, without secrets."""
 
     type: str
@@ -93,7 +93,7 @@ class SpanTree:
         self,
         path: Path,
         attributes: Attributes | None = None,
-        fault: Fault | None = None,
+        fault: SpanFault | None = None,
         *,
         at: int | None = None,
     ) -> float:
@@ -103,7 +103,7 @@ class SpanTree:
         now = self.now() if at is None else at
         below = [key for key in self._open if len(key) > len(path) and key[: len(path)] == path]
         for key in sorted(below, key=len, reverse=True):
-            self._finish(key, {}, Fault("cut_off", fault.reason if fault else "it did not end"), now)
+            self._finish(key, {}, SpanFault("cut_off", fault.reason if fault else "it did not end"), now)
         return self._finish(path, attributes or {}, fault, now)
 
     def add(
@@ -111,7 +111,7 @@ class SpanTree:
         path: Path,
         name: str,
         attributes: Attributes,
-        fault: Fault | None = None,
+        fault: SpanFault | None = None,
         *,
         start: int,
         end: int,
@@ -136,7 +136,7 @@ class SpanTree:
         more = {"TRACESTATE": state} if state or "TRACESTATE" in os.environ else {}
         return {"TRACEPARENT": carrier["traceparent"], **more}
 
-    def _finish(self, path: Path, attributes: Attributes, fault: Fault | None, at: int) -> float:
+    def _finish(self, path: Path, attributes: Attributes, fault: SpanFault | None, at: int) -> float:
         span, started = self._open.pop(path)
         end = max(started, at)
         span.set_attributes(attributes)

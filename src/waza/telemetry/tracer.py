@@ -47,7 +47,7 @@ from waza.telemetry.grading_spans import GradingSpans, grader_path
 from waza.telemetry.measures import Measures
 from waza.telemetry.payloads import Attributes, Payloads
 from waza.telemetry.run_names import RunNames, attempt_path
-from waza.telemetry.span_tree import Fault, Path, SpanTree
+from waza.telemetry.span_tree import Path, SpanFault, SpanTree
 
 
 class RunSpans:
@@ -104,7 +104,7 @@ class RunSpans:
 
     def close(self) -> None:
         """End all spans that are still open: the run was cut off."""
-        self._tree.end((), fault=Fault("cut_off", "the run was cut off"))
+        self._tree.end((), fault=SpanFault("cut_off", "the run was cut off"))
 
     def _start_run(self, event: RunStarted) -> None:
         self._names.set(event)

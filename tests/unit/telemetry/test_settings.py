@@ -62,6 +62,7 @@ def test_headers_are_read_and_not_shown() -> None:
         ({"endpoint": "ftp://c"}, "use one like http://127.0.0.1:4318"),
         ({"endpoint": "http://"}, "is not the address of a collector"),
         ({"endpoint": "c:99999"}, "is not the address of a collector"),
+        ({"endpoint": "http://c/?key=k"}, "is not the address of a collector"),
         ({"endpoint": "c d"}, "is not the address of a collector"),
         ({"headers": "a"}, "part 1 is not a header; use name=value"),
         ({"headers": "a=b,=c"}, "part 2 is not a header"),
