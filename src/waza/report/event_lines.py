@@ -62,6 +62,10 @@ def header_line(event: SuiteStarted, *, verbose: bool) -> Iterator[str]:
     yield ""
 
 
+BRIEF = frozenset({SuiteStarted, TaskFinished, TrialFinished, HookRan, Warned, SuiteStopped})
+"""The events of which `brief_lines` may have lines; most of a run are others."""
+
+
 def brief_lines(event: RunEvent, clean: Clean) -> Iterator[str]:
     """Yield the lines that are always printed: finished tasks, errors, warnings, a run that stops."""
     match event:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,9 +12,10 @@ from waza.model.result import SkillImpact, SuiteResult
 from waza.report.rows import TaskRow
 from waza.report.section import facts
 from waza.report.words import one_line, status_mark
-from waza.results.comparison.conclude import Measured, describe_scores
-from waza.results.comparison.measured import MeasuredTask
 from waza.results.verdict import uncompared
+
+if TYPE_CHECKING:
+    from waza.results.comparison.measured import MeasuredTask
 
 UNCOMPARED = "Not compared: not every task has a verdict in both passes"
 _LEAST = 1e-9  # a smaller difference is noise of floating point
@@ -74,6 +76,8 @@ def impact_of(
     other = head.baseline_outcome
     if other is None:
         return None
+    from waza.results.comparison.conclude import Measured, describe_scores  # most runs have no baseline
+
     if why := uncompared(head, other):
         misses = (*_misses(found, "with skills"), *_misses(without, "without skills"))
         return Impact(uncompared=why, misses=misses)

@@ -15,7 +15,7 @@ from waza.model.event import (
     TrialStarted,
 )
 from waza.report.bar import Bar
-from waza.report.event_lines import Detailed, brief_lines, tracebacks
+from waza.report.event_lines import BRIEF, Detailed, brief_lines, tracebacks
 from waza.report.terminal import Console
 from waza.report.words import make_printer
 
@@ -48,7 +48,7 @@ class Progress:
         self._say = make_printer(self._bar or stream, colour=colour)
         self._redact = redact
         detailed = Detailed(redact, workspaces=keep_workspace).lines if verbose else None
-        self._lines = lines or detailed or (lambda event: brief_lines(event, redact))
+        self._lines = lines or detailed or self._brief
 
     def handle(self, event: RunEvent) -> None:
         """Print an event, or do nothing."""
@@ -59,6 +59,9 @@ class Progress:
             lines += tracebacks(event, self._redact)
         if lines:
             self._say(self._redact("\n".join(lines)))
+
+    def _brief(self, event: RunEvent) -> Iterable[str]:
+        return brief_lines(event, self._redact) if type(event) in BRIEF else ()
 
     def close(self) -> None:
         """Show what is still to be shown, and take the bar away."""

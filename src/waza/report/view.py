@@ -6,6 +6,7 @@ Console, HTML, JUnit, Markdown and GitHub comments draw from these views. They c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,12 +20,13 @@ from waza.report.impact import Impact, impact_of
 from waza.report.rows import TaskRow, counts, rows
 from waza.report.section import Table
 from waza.report.words import NO_SUITE, SKIPPED, grouped, one_line, status_mark
-from waza.results.comparison.conclude import Measured, describe_scores
-from waza.results.comparison.measured import MeasuredTask, measure, measure_task
 from waza.results.ending import CUT_OFF, came_to_its_end
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
 from waza.results.verdict import Gate, RunVerdict, gates
+
+if TYPE_CHECKING:
+    from waza.results.comparison.measured import MeasuredTask
 
 Pairs = list[tuple[str, str]]
 """Names and values, as people read them."""
@@ -54,10 +56,11 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, outcome: Outcome, name: str) -> RunView:
         """Return the view of an outcome. Goes through the tasks once, and through those without the skills."""
         head = outcome.head
-        measured, without = list[MeasuredTask](), list[MeasuredTask]()
+        measured: list[MeasuredTask] = []
+        without: list[MeasuredTask] = []
         tasks = outcome.tasks() if head.baseline_outcome is None else _measuring(outcome.tasks(), measured)
         found = rows(tasks)
-        before = rows(_measuring(outcome.baseline_tasks(), without))
+        before = [] if head.baseline_outcome is None else rows(_measuring(outcome.baseline_tasks(), without))
         return cls(
             name=name,
             head=head,
@@ -348,6 +351,8 @@ class InvocationView(msgspec.Struct, frozen=True):
 
 def _measuring(tasks: Iterable[TaskResult], measured: list[MeasuredTask]) -> Iterator[TaskResult]:
     """Pass tasks on, and keep what was measured of them."""
+    from waza.results.comparison.measured import measure_task  # most runs compare nothing
+
     for task in tasks:
         measured.append(measure_task(task))
         yield task
@@ -358,6 +363,9 @@ def compare_outcomes(outcomes: Sequence[Outcome], base: int = 0) -> list[str]:
 
     Goes through the tasks of all of them once.
     """
+    from waza.results.comparison.conclude import Measured, describe_scores
+    from waza.results.comparison.measured import measure
+
     measured = [Measured(model_name(one.head), measure(one.tasks())) for one in outcomes]
     pairs = [(measured[base], other) for place, other in enumerate(measured) if place != base]
     sentences = describe_scores(pairs)
