@@ -51,7 +51,7 @@ export function Chart({ title, points, format, changes, open }: Props) {
       plot?.destroy();
     };
   }, [points, changes]);
-  return <div class="plot" ref={box} role="img" aria-label={`${title} over ${points.length} runs; the table below has the numbers`} />;
+  return <div class="drawing" ref={box} role="img" aria-label={`${title} over ${points.length} runs; the table below has the numbers`} />;
 }
 
 const HEIGHT = 200;

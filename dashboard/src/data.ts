@@ -31,6 +31,7 @@ import type {
   TrialComparison,
   TrialDetail,
 } from "./api";
+import { linkToRun } from "./router";
 
 /** What `waza report` embeds. Lists are complete and in the order in which the API gives them by default. */
 export interface Embedded {
@@ -79,6 +80,12 @@ export interface Api {
   readonly served: boolean;
   /** Whether there are results of evaluation documents; unknown of a server. */
   readonly documentsOnly: boolean;
+  /** The hash of the page that it opens with; empty: the list of runs. */
+  readonly home: string;
+  /** What came with the page about all of its runs, such as the verdict over them. */
+  readonly overview: readonly Element[];
+  /** The plots of a run that came with the page. */
+  plots(run: string): readonly Element[];
   health(): Promise<Health>;
   summary(): Promise<RunsSummary>;
   runs(wanted: Wanted): Promise<Slice<RunSummary>>;
@@ -109,6 +116,9 @@ export function address(segments: readonly (string | number)[], query: Record<st
 export class HttpApi implements Api {
   readonly served = true;
   readonly documentsOnly = false;
+  readonly home = "";
+  readonly overview = [];
+  readonly plots = () => [];
 
   health = () => this.#get<Health>(["health"]);
   summary = () => this.#get<RunsSummary>(["summary"]);
@@ -179,9 +189,29 @@ const NO_SERVER = "This report is one file and does not have it. `waza serve` sh
 export class EmbeddedApi implements Api {
   readonly served = false;
   readonly documentsOnly: boolean;
+  readonly home: string;
 
-  constructor(readonly data: Embedded) {
+  readonly overview: readonly Element[];
+  readonly #plots: readonly HTMLElement[];
+
+  /**
+   * The reduced form `page` has elements that are shown here as well: those with the attribute `data-overview`, and those
+   * with `data-plots`, which is the number of a run, from 1.
+   */
+  constructor(
+    readonly data: Embedded,
+    page?: Document,
+  ) {
     this.documentsOnly = !data.heads.length && Boolean(data.documents?.length);
+    this.overview = [...(page?.querySelectorAll("[data-overview]") ?? [])];
+    this.#plots = [...(page?.querySelectorAll<HTMLElement>("[data-plots]") ?? [])];
+    const [only, ...others] = data.heads;
+    this.home = only && !others.length && !this.overview.length ? linkToRun(only.run.id) : "";
+  }
+
+  plots(run: string): readonly Element[] {
+    const number = this.data.heads.findIndex((head) => head.run.id === run) + 1;
+    return this.#plots.filter((one) => one.dataset.plots === String(number));
   }
 
   health = async (): Promise<Health> => ({ status: "ok", version: this.data.version });
@@ -323,5 +353,6 @@ function mean(values: readonly (number | null)[]): number | null {
 /** The data of this page: those embedded in it, else those of its server. */
 export function openApi(): Api {
   const embedded = document.getElementById("waza-data")?.textContent;
-  return embedded ? new EmbeddedApi(JSON.parse(embedded) as Embedded) : new HttpApi();
+  if (!embedded) return new HttpApi();
+  return new EmbeddedApi(JSON.parse(embedded) as Embedded, document);
 }

@@ -9,6 +9,7 @@ if (root) {
   restoreTheme();
   history.scrollRestoration = "manual"; // lists know where the reader was
   const api = openApi();
+  if (api.home && !location.hash) history.replaceState(null, "", api.home);
   for (const reduced of document.querySelectorAll("[data-reduced]")) reduced.remove();
   render(<App api={api} />, root);
 }

@@ -1,7 +1,7 @@
 /** Small parts that all pages are made of. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ABSENT, ago, moment, visible } from "./format";
 import { type Span, pieces } from "./highlight";
 import type { Loaded } from "./load";
@@ -248,4 +248,14 @@ export function Whisker({ value, lower, upper, tone = "" }: { value: number; low
       <circle cx={x(value)} cy="6" r="4" />
     </svg>
   );
+}
+
+/** Elements that came with the page, such as plots. */
+export function Drawn({ of }: { of: readonly Element[] }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    place.current?.replaceChildren(...of);
+    return () => place.current?.replaceChildren();
+  }, [of]);
+  return of.length ? <div class="section" ref={place} /> : null;
 }

@@ -184,7 +184,7 @@ def test_what_was_not_graded_is_not_green(tmp_path: Path):
     ("args", "message"),
     [
         (["eval.yaml", "--reporter", "html"], "the reporter html needs a file: html:PATH"),
-        (["eval.yaml", "-o", "r.html"], "r.html: results are written as JSON; use --reporter html:FILE"),
+        (["eval.yaml", "-o", "r.xml"], "r.xml: results are written as JSON; use --reporter junit:FILE"),
         (
             ["evals.json", "--reporter", "html:h.html"],
             "results of eval documents are written as HTML by -o FILE.html",

@@ -5,7 +5,7 @@ import { download, toCsv } from "../csv";
 import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Choice, Command, Facts, Failure, Mark, Notice, Pairs, Search, Section, Show, Waiting, Whisker, toneOf } from "../parts";
+import { Choice, Command, Drawn, Facts, Failure, Mark, Notice, Pairs, Search, Section, Show, Waiting, Whisker, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { Card, RUN_TONES, SaveButton } from "./runs";
@@ -24,7 +24,8 @@ export function RunPage({ id, query }: { id: string; query: Record<string, strin
 
 function Run({ head, query }: { head: RunHead; query: Record<string, string> }) {
   const { run, verdict, counts } = head;
-  const figures = query.tab === "figures";
+  const plots = useApi().plots(run.id);
+  const tab = query.tab === "figures" || (query.tab === "plots" && plots.length) ? query.tab : "";
   return (
     <>
       <div class="head">
@@ -88,14 +89,19 @@ function Run({ head, query }: { head: RunHead; query: Record<string, string> }) 
         </Section>
       )}
       <nav class="tabs" aria-label="Parts of the run">
-        <a href={linkToRun(run.id)} aria-current={figures ? undefined : "page"}>
+        <a href={linkToRun(run.id)} aria-current={tab ? undefined : "page"}>
           Tasks
         </a>
-        <a href={linkToRun(run.id, { tab: "figures" })} aria-current={figures ? "page" : undefined}>
+        {plots.length > 0 && (
+          <a href={linkToRun(run.id, { tab: "plots" })} aria-current={tab === "plots" ? "page" : undefined}>
+            Plots
+          </a>
+        )}
+        <a href={linkToRun(run.id, { tab: "figures" })} aria-current={tab === "figures" ? "page" : undefined}>
           Figures and settings
         </a>
       </nav>
-      {figures ? <Figures head={head} /> : <Tasks head={head} query={query} />}
+      {tab === "figures" ? <Figures head={head} /> : tab ? <Drawn of={plots} /> : <Tasks head={head} query={query} />}
     </>
   );
 }

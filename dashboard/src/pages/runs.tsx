@@ -6,7 +6,7 @@ import { download, toCsv } from "../csv";
 import { ABSENT, cost, count, duration, grouped, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
 import { Heading, useApi } from "../page";
-import { Choice, Command, Failure, Mark, Notice, Search, Waiting, When } from "../parts";
+import { Choice, Command, Drawn, Failure, Mark, Notice, Search, Waiting, When } from "../parts";
 import { linkToRun, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 
@@ -104,6 +104,7 @@ export function RunsPage({ query }: { query: Record<string, string> }) {
           <CsvButton wanted={wanted} />
         </div>
       </div>
+      <Drawn of={api.overview} />
       <Totals />
       <search class="filters" aria-label="Runs">
         <Search value={query.q ?? ""} change={(q) => setQuery({ q })} label="Search suites, models, skills, ids" />

@@ -26,6 +26,7 @@ COMMANDS = {
     "run": ("waza.cli.run", "Run a suite and report what its graders say."),
     "grade": ("waza.cli.grade", "Grade recorded results again, without running an agent."),
     "show": ("waza.cli.show", "Show why a run or a trial ended as it did."),
+    "report": ("waza.cli.report", "Write runs as one HTML file, to read and to mail."),
     "compare": ("waza.cli.compare", "Compare results, and say what chance explains."),
     "gate": ("waza.cli.gate", "Decide whether a run may ship, by an earlier one."),
     "replay": ("waza.cli.replay", "Check the record of a trial, or find where two records part."),

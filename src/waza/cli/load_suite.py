@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waza.cli.choose_suites import Chosen
-from waza.cli.outputs import ReporterOption, check_output, check_target
+from waza.cli.outputs import ReporterOption, check_output, check_target, is_html
 from waza.cli.streams import print_notice
 from waza.errors import UsageError
 from waza.model.loaded import Suite
@@ -41,7 +41,8 @@ def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter
     )
     inputs = [suite.path, *(Path(task.file) for task in suite.tasks if task.file)]
     if given.output:
-        check_output(given.output, inputs)
+        check = check_target if is_html(given.output) else check_output
+        check(given.output, inputs)
     for reporter in reporters:
         if reporter.path and not reporter.folder:
             check_target(reporter.path, inputs)

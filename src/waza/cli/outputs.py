@@ -32,8 +32,8 @@ _SUMMARY = "_summary"
 _UNFIT = re.compile(r"""[/\\: <>"|?*\x00-\x1f\x7f]""")  # what some system forbids in file names, and blanks
 # What people may expect of a results file by its name, and where they get it.
 _NOT_JSON = {
-    ".html": "use --reporter html:FILE",
-    ".htm": "use --reporter html:FILE",
+    ".html": "`waza report` makes HTML of them",
+    ".htm": "`waza report` makes HTML of them",
     ".xml": "use --reporter junit:FILE",
     ".md": "use --reporter markdown:FILE",
     ".csv": "there is no CSV report of suites",
@@ -161,6 +161,11 @@ def check_output(path: Path, inputs: Sequence[Path]) -> None:
     if instead:
         raise UsageError(f"{path}: results are written as JSON; {instead}, or name a .json file")
     check_target(path, inputs)
+
+
+def is_html(path: Path) -> bool:
+    """Tell whether `-o` of a run means its report as HTML instead of its results."""
+    return path.suffix.lower() in (".html", ".htm")
 
 
 def check_target(path: Path, inputs: Sequence[Path]) -> None:

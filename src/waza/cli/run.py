@@ -62,7 +62,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @resume_options("the newest invocation that was cut off", "run every trial again that ended in an error")
 @click.option("--cache/--no-cache", default=None, help="Reuse results of tasks that did not change.")
 @click.option("--cache-dir", default="", metavar="DIR", help="Where the cache is [default: .waza-cache].")
-@output_option("Write the results file here.")
+@output_option("Write the results file here; as a report to read and mail, if the name ends in .html.")
 @click.option("-d", "--output-dir", type=PATH, help="Write results into a folder of this run.")
 @click.option("--no-summary", is_flag=True, help="No combined summary file when several skills are run.")
 @format_option(["default", "github-comment"])

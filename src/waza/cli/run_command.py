@@ -23,6 +23,7 @@ from waza.cli.outputs import (
     ReporterOption,
     SkillOutcome,
     existing_outputs,
+    is_html,
     parse_reporter,
     write_report,
     write_results,
@@ -395,7 +396,12 @@ class _SuitesRun:
             partial(self.call.print_report, name, results)
             for name in dict.fromkeys(one.name for one in self.reporters if one.path is None)
         ]
-        if given.output:
+        if given.output and is_html(given.output):
+            from waza.cli.report_file import write_run_report  # most runs do without it
+
+            files = [one.run_directory.saved for one in self.runs]
+            writers.append(partial(write_run_report, given.output, results, files))
+        elif given.output:
             writers.append(partial(write_results, given.output, results, summary=not given.no_summary))
         if given.output_dir:
             writers.append(partial(write_tree, given.output_dir, results, datetime.now().astimezone()))

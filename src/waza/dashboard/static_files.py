@@ -9,10 +9,11 @@ import msgspec
 
 FOLDER = Path(__file__).parent / "static"
 INDEX = "index.html"
-NOT_BUILT = (
+NO_PAGES = (
     "the pages of the dashboard are not there: run `make dashboard` in a checkout of waza (it needs Node), or install "
-    "waza from a wheel, which has them; the HTTP API works without"
+    "waza from a wheel, which has them"
 )
+NOT_BUILT = f"{NO_PAGES}; the HTTP API works without"
 _TYPES: Mapping[str, str] = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -33,6 +34,23 @@ class StaticFile(msgspec.Struct, frozen=True):
     data: bytes
     type: str
     final: bool
+
+
+class Bundle(msgspec.Struct, frozen=True, kw_only=True):
+    """The pages as text: all of them are one script and one style sheet."""
+
+    script: str
+    """A JavaScript module that needs no other one."""
+    style: str
+    """CSS that needs no other file."""
+
+
+def read_bundle(folder: Path = FOLDER) -> Bundle | None:
+    """Return the pages as text; None where they were not built."""
+    script, style = folder / "assets" / "index.js", folder / "assets" / "index.css"
+    if not (script.is_file() and style.is_file()):
+        return None
+    return Bundle(script=script.read_text(encoding="utf-8"), style=style.read_text(encoding="utf-8"))
 
 
 def read_static_files(folder: Path = FOLDER) -> dict[str, StaticFile]:

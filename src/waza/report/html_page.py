@@ -34,8 +34,8 @@ class PageApp(msgspec.Struct, frozen=True, kw_only=True):
     """A JavaScript module, which draws into the element `app`."""
     style: str
     """Its CSS."""
-    data: Iterable[str]
-    """JSON in pieces, which it reads from the element `waza-data`; it may hold any text."""
+    data: str
+    """JSON, which it reads from the element `waza-data`; it may hold any text."""
 
 
 def make_page(
@@ -65,14 +65,14 @@ def _make_app_page(title: str, header: Iterable[str], main: Iterable[str], style
         "</header><main>",
         *main,
         '</main></div><div id="app"></div><script type="application/json" id="waza-data">',
-        *map(_escape_json, app.data),
+        _escape_json(app.data),
         f'</script><script type="module">{script}</script></body>\n</html>\n',
     ]
     return "".join(parts)
 
 
 def _escape_json(text: str) -> str:
-    """Return JSON, or a piece of it, that no parser of HTML or JavaScript takes for anything else."""
+    """Return JSON that no parser of HTML or JavaScript takes for anything else."""
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize
 from waza.report import overview
@@ -59,33 +61,56 @@ class HtmlReporter(Reporter):
 
     def report(self, results: InvocationResults) -> str:
         """Return the HTML page. Goes through the tasks once."""
-        return _Page(InvocationView(results)).html()
+        parts = make_parts(results)
+        return make_page(parts.title, parts.header, [*parts.tools, *parts.main], parts.style)
+
+
+class ReportParts(msgspec.Struct, frozen=True, kw_only=True):
+    """A page in parts, of which all but `title` and `style` are HTML; `tools` are for the script of the frame."""
+
+    title: str
+    header: list[str]
+    tools: list[str]
+    main: list[str]
+    style: str
+
+
+def make_parts(results: InvocationResults, most: int = 0) -> ReportParts:
+    """Return the page of results in parts. Goes through the tasks once.
+
+    `most` is how many tasks of a run are listed, those that did not pass first; 0: all of them.
+    """
+    return _Page(InvocationView(results), most).parts()
 
 
 class _Page:
     """A page in the making; what the filters offer is counted while the runs pass by."""
 
-    def __init__(self, view: InvocationView) -> None:
-        self.view = view
+    def __init__(self, view: InvocationView, most: int) -> None:
+        self.view, self.most = view, most
         self.endings = Counter[str]()
         self.not_passed: dict[str, None] = {}  # graders, in the order in which they appear
 
-    def html(self) -> str:
+    def parts(self) -> ReportParts:
         view = self.view
         if view.single:
             (run,) = view.runs()
             name, verdict = run.head.eval_name, run.verdict
-            header, parts = list(_head_of_run(run)), list(self._parts(run, number=1, level=2))
+            header, main = list(_head_of_run(run)), list(self._parts(run, number=1, level=2))
         else:
             name, verdict = "Waza results", view.verdict
-            header = list(_verdict(verdict))
-            parts = [
+            header = [element("div", *_verdict(verdict), data_overview="")]
+            main = [
                 *_overview(view),
                 *(part for number, run in enumerate(view.runs(), 1) for part in self._section(number, run)),
             ]
-        top = [element("h1", escape_text(one_line(name))), *header]
-        title = f"{one_line(name)}: {verdict.word}"
-        return make_page(title, top, [*self._tools(), *parts], _read_style())
+        return ReportParts(
+            title=f"{one_line(name)}: {verdict.word}",
+            header=[element("h1", escape_text(one_line(name))), *header],
+            tools=list(self._tools()),
+            main=main,
+            style=_read_style(),
+        )
 
     def _section(self, number: int, run: RunView) -> Iterator[str]:
         yield f'<section class="run" aria-labelledby="run-{number}">'
@@ -111,13 +136,14 @@ class _Page:
             self.not_passed |= dict.fromkeys(
                 check.grader for trial in row.bad_trials for check in trial.misses
             )
-        failed = [(key, row) for key, row in items if row.failed]
+        failed, cut = _bounded([(key, row) for key, row in items if row.failed], self.most)
+        shown, left_out = _bounded(sorted(items, key=lambda item: not item[1].failed), self.most)
         cards = [_card(key, row, level + 1, unfold=len(failed) <= _MOST_OPEN) for key, row in failed]
         parts: list[tuple[str, Iterable[str]]] = [
-            ("Failures", cards),
+            ("Failures", [*cards, *_left_out(cut, "did not pass either")]),
             ("Warnings", _list(view.warnings)),
-            ("At a glance", plot_tasks(f"plot-{number}", view.tasks)),
-            ("Tasks", _tasks(items)),
+            ("At a glance", plot_tasks(number, view.tasks)),
+            ("Tasks", [*_tasks(shown if left_out else items), *_left_out(left_out, "are not listed here")]),
             ("Groups", _list(view.groups)),
             ("Trigger tests", _triggers(view)),
             ("Skill impact", _impact(view)),
@@ -131,6 +157,16 @@ class _Page:
             if content:
                 yield element(f"h{level}", title)
                 yield from content
+
+
+def _bounded(items: list[tuple[str, TaskRow]], most: int) -> tuple[list[tuple[str, TaskRow]], int]:
+    """Return as many of the items as are shown, and how many are not."""
+    kept = items[: most or None]
+    return kept, len(items) - len(kept)
+
+
+def _left_out(count: int, what: str) -> list[str]:
+    return [element("p", f"{grouped(count)} more {what}.", class_="quiet")] if count else []
 
 
 @cache
@@ -191,7 +227,12 @@ def _overview(view: InvocationView) -> Iterator[str]:
     titles = ("Suite", "Verdict", "Tasks passed", "Score", *(["Why not"] if reasons else []))
     yield element("h2", "Runs")
     yield make_table(make_titles(titles, numbers=(2, 3)), rows, "framed stack")
-    yield plot_runs(view.results.named)
+    own = [plot_runs(view.results.named), *_models(view)]
+    yield element("div", *own, data_overview="")
+
+
+def _models(view: InvocationView) -> Iterator[str]:
+    """Yield what the models of a suite are compared by."""
     for skill, outcomes in view.models:
         results = [one.head for one in outcomes]
         yield element("h2", escape_text(f"Models of {one_line(skill)}"))

@@ -24,8 +24,9 @@ _WORDS = {
 }
 
 
-def plot_tasks(key: str, tasks: Sequence[TaskRow]) -> Iterator[str]:
-    """Yield the plots of tasks; nothing for a single trial. `key` is unique in its page."""
+def plot_tasks(number: int, tasks: Sequence[TaskRow]) -> Iterator[str]:
+    """Yield the plots of the tasks of a run; nothing for a single trial. `number` is that of the run in its page."""
+    key = f"plot-{number}"
     ran = [row for row in tasks if row.stats is not None]
     if sum(len(row.trial_summaries) for row in ran) < 2:
         return
@@ -55,7 +56,7 @@ def plot_tasks(key: str, tasks: Sequence[TaskRow]) -> Iterator[str]:
             names=("read", "written"),
         ),
     )
-    yield element("div", *plots, class_="plots")
+    yield element("div", *plots, class_="plots", data_plots=str(number))
 
 
 def plot_runs(runs: Iterable[tuple[str, Outcome]]) -> str:

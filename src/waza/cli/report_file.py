@@ -1,0 +1,126 @@
+"""Writing runs as one HTML file: `waza report`, and `-o report.html` of `waza run`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from waza.cli.outputs import CommandResults, check_target
+from waza.cli.streams import print_notice
+from waza.dashboard.one_file import MEGABYTE, ReportedRun, embed, make_app, read_run
+from waza.dashboard.static_files import NO_PAGES, read_bundle
+from waza.errors import EXIT_OK
+from waza.kit.files import write_atomic
+from waza.kit.text import pluralize
+from waza.report.html_page import PageApp, element, escape_text, make_page
+from waza.report.html_report import HtmlReporter, ReportParts, make_parts
+from waza.results.invocation import InvocationResults, suite_name
+from waza.results.saved import FoundRuns, SavedRun, find_results
+from waza.results.verdict import run_name
+from waza.results.write import encode
+from waza.suite.project import find_project
+
+_MOST_LISTED = 200  # tasks of a run in the reduced form
+LARGEST = 10.0
+"""Megabytes that a report has at most, unless an option says otherwise: what mail servers take."""
+_NOTES = 1000  # bytes that notes about a run may take
+
+
+def write_saved_report(arguments: Sequence[str], output: Path, megabytes: float) -> int:
+    """Write the runs that arguments mean, as `find_results` finds them; without any, the newest run. Return the exit code.
+
+    Raises UsageError for runs that are not there and for a file that cannot be the output, WazaError, OSError.
+    """
+    project = find_project(Path.cwd()).directory
+    found = [find_results(argument, project) for argument in arguments or (None,)]
+    for note in (note for one in found for note in one.notes):
+        print_notice(f"note: {note}")
+    saved = _distinct(found)
+    check_target(output, [one.results for one in saved if one.results])
+    runs = [_read(one) for one in saved]
+    results = InvocationResults(
+        outcomes=tuple(run.outcome for run in runs),
+        skills=tuple(_skills(runs)),
+        not_started=tuple(dict.fromkeys(absent for one in found for absent in one.not_started)),
+    )
+    write_report_file(output, results, runs, megabytes)
+    size = output.stat().st_size / MEGABYTE
+    print_notice(f"{output}: {pluralize(len(runs), 'run')}, {size:.1f} MB")
+    return EXIT_OK
+
+
+def write_run_report(path: Path, results: CommandResults, files: Sequence[Path | None]) -> list[Path]:
+    """Write what a command did as one HTML file; return its path. `files` are the results files of what it ran.
+
+    A run that is not saved (None) has none. Raises WazaError, OSError.
+    """
+    with TemporaryDirectory(prefix="waza-report-") as directory:
+        runs = []
+        for number, (one, file) in enumerate(zip(results.done, files, strict=True)):
+            name = one.outcome.head.eval_id
+            saved = SavedRun(name=name, results=file, directory=file.parent if file else None)
+            if file is None:
+                saved = SavedRun(name=name, results=Path(directory, f"{number}.json"))
+                write_atomic(Path(directory, f"{number}.json"), encode(one.outcome))
+            runs.append(read_run(saved)[0])
+        write_report_file(path, results.invocation, runs, LARGEST)
+    return [path]
+
+
+def write_report_file(
+    path: Path, results: InvocationResults, runs: Sequence[ReportedRun], megabytes: float
+) -> None:
+    """Write results as one HTML file; `runs` are the same as its pages take them. Raises WazaError, OSError."""
+    bundle = read_bundle()
+    if bundle is None or not runs:
+        if bundle is None:
+            print_notice(f"warning: {path} has its short form alone, without trials that passed: {NO_PAGES}")
+        write_atomic(path, HtmlReporter().report(results).encode("utf-8", "replace"))
+        return
+    parts, most = make_parts(results, _MOST_LISTED), int(megabytes * MEGABYTE)
+    empty = _page(parts, make_app(bundle, embed((), 0)[0]), ())
+    embedded, notes = embed(runs, most - len(empty) - _NOTES * len(runs), results.not_started)
+    data = _page(parts, make_app(bundle, embedded), notes)
+    if len(data) > most:
+        why = f"more than --max-size {megabytes:g}: its tasks alone, of which none is left out, take the rest"
+        print_notice(f"warning: {path} has {len(data) / MEGABYTE:.1f} MB, {why}")
+    for note in notes:
+        print_notice(f"note: {note}")
+    write_atomic(path, data)
+
+
+def _page(parts: ReportParts, app: PageApp, notes: Sequence[str]) -> bytes:
+    about = "This is the short form, for programs that run no scripts; a browser shows every task and trial."
+    lines = [element("p", escape_text(line), class_="quiet") for line in (about, *notes)]
+    page = make_page(parts.title, parts.header, [*lines, *parts.main], parts.style, app)
+    return page.encode("utf-8", "replace")
+
+
+def _distinct(found: Sequence[FoundRuns]) -> list[SavedRun]:
+    """Return the runs, each once, however often it is meant."""
+    return list(
+        {
+            (one.results or one.directory or Path()).resolve(): one for each in found for one in each.runs
+        }.values()
+    )
+
+
+def _read(saved: SavedRun) -> ReportedRun:
+    if saved.unfinished:
+        print_notice(f"note: {saved.unfinished}; the report has what has finished")
+    run, warnings = read_run(saved)
+    for warning in warnings:
+        print_notice(str(warning))
+    return run
+
+
+def _skills(runs: Sequence[ReportedRun]) -> list[str]:
+    """Return what the runs are called, with their ids where several are of the same suite on the same model."""
+    names = [suite_name(run.head) for run in runs]
+    counted = Counter(run_name(name, run.head.config.model_id) for name, run in zip(names, runs, strict=True))
+    return [
+        f"{name} ({run.saved.name})" if counted[run_name(name, run.head.config.model_id)] > 1 else name
+        for name, run in zip(names, runs, strict=True)
+    ]
