@@ -615,14 +615,14 @@ export interface LiveData {
   tokens?: number;
   /** US dollars so far; left out: they are not known. */
   cost?: number;
-  /** The run at this moment, with what is running now; of `step_executed` and the events that end trials. */
+  /** The run at this moment, with what is running now; of `step_executed`. */
   live?: LiveRun;
 }
 
 /** An event of the stream of a run.
  *
- * `sequence` numbers what the journal has, so it is the same after a restart of the server; `step_executed` says
- * what is running now, is not kept, and has the number of the event before it.
+ * `sequence` numbers what the journal has, so it is the same after a restart of the server. `task_started` and
+ * `step_executed`, which says what is running now, are not kept, and have the number of the event before them.
  */
 export interface LiveEvent {
   /** The version of this format. */

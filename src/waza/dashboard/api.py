@@ -13,6 +13,7 @@ from waza.dashboard.comparisons import Comparisons, shared_trials
 from waza.dashboard.documents import Documents
 from waza.dashboard.experiments import Experiments
 from waza.dashboard.histories import Histories
+from waza.dashboard.live import Follower, live_runs, newest_run
 from waza.dashboard.pages import (
     ComparisonPage,
     Health,
@@ -198,6 +199,17 @@ class Api:
     def storage_status(self) -> Answer:
         """Say which store is configured."""
         return Answer(self._store.status)
+
+    def live(self) -> Answer:
+        """Return the runs in progress."""
+        return Answer(live_runs(self.catalogue))
+
+    def follow(self, run_id: str | None, seen: int) -> Follower | None:
+        """Return what follows a run, None: the newest one; None where there is no run. Raises RequestError."""
+        run = newest_run(self.catalogue) if run_id is None else self.find(run_id)
+        if run is not None and run.head is None:
+            raise RequestError(422, f"{run.id} cannot be read: {run.error}")
+        return Follower(self.catalogue, run, seen) if run else None
 
     def read_trial(self, run: ListedRun, task: str, number: int, arm: Arm) -> TrialDetail | None:
         """Return a trial of a run; None where there is no such trial."""

@@ -22,6 +22,7 @@ from waza.kit.os_errors import describe_os_error
 from waza.model.result import SuiteResult
 from waza.results.invocation_lines import RUNS
 from waza.results.journal_lines import JOURNAL, RESULTS, RunHeader, path_text, read_header
+from waza.results.live_state import LiveState, read_live_state
 from waza.results.read import holds_results, open_parts
 from waza.results.saved import SavedRun, saved_run
 from waza.results.so_far import RunSoFar
@@ -102,6 +103,23 @@ class Catalogue:
             self._refresh()
             return sorted(path for path, (_, known, _) in self._kinds.items() if known == kind)
 
+    def reread(self, run: ListedRun) -> ListedRun:
+        """Return a run in a directory as it is now. Raises WazaError where it is gone."""
+        if run.saved.directory is None:
+            return run
+        with self._lock:
+            place = _run_place(run.saved.directory)
+            if place is None:
+                raise WazaError(f"{run.id} is not there any more")
+            found = self._run(place)
+            self._listed[place.path] = place, found
+            return msgspec.structs.replace(found, id=run.id)
+
+    def journal(self, directory: Path) -> RunSoFar:
+        """Return the journal of a run, read up to its end. Raises WazaError, OSError."""
+        with self._lock:
+            return self._journal(directory)
+
     def source(self, run: ListedRun) -> RunTasks:
         """Return the tasks of a run. Raises WazaError, OSError."""
         with self._lock:
@@ -149,8 +167,11 @@ class Catalogue:
             run = known[1]
             if run.state in ("finished", "unreadable"):
                 return run
-            if run.state == "cut off" and not _is_locked(place.path):
+            locked = _is_locked(place.path)
+            if run.state == "cut off" and not locked:
                 return run
+            if run.state == "in progress" and locked and run.head and run.head.config.engine_type:
+                return run  # with all that `live.json` brings
         name = path_text(Path(place.path.name or "run"))
         try:
             return self._read_run(place.path, name)
@@ -177,7 +198,7 @@ class Catalogue:
         except WazaError as error:
             warnings = (str(error),)
         in_progress = run.in_progress
-        head = so_far.head(in_progress=in_progress)
+        head = _with_names(so_far.head(in_progress=in_progress), read_live_state(directory))
         return ListedRun(
             id=name,
             saved=run,
@@ -267,8 +288,8 @@ def _walk(root: Path) -> _Found:
     queue = [root]
     while queue and left > 0:
         folder = queue.pop()
-        if journal := _stamp(folder / JOURNAL):
-            runs.append(_Place(folder, (journal, _stamp(folder / RESULTS) or _ABSENT), True))
+        if place := _run_place(folder):
+            runs.append(place)
             continue
         for entry in _entries(folder):
             left -= 1
@@ -285,6 +306,12 @@ def _walk(root: Path) -> _Found:
             except OSError:  # gone meanwhile
                 continue
     return _Found(runs=runs, files=files, whole=left > 0)
+
+
+def _run_place(folder: Path) -> _Place | None:
+    """Return a folder as the place of a run; None where it has no journal."""
+    journal = _stamp(folder / JOURNAL)
+    return _Place(folder, (journal, _stamp(folder / RESULTS) or _ABSENT), True) if journal else None
 
 
 def _is_searched(name: str) -> bool:
@@ -359,6 +386,14 @@ def _without_transcripts(head: SuiteResult) -> SuiteResult:
         for one in head.trigger_results
     ]
     return msgspec.structs.replace(head, trigger_results=triggers)
+
+
+def _with_names(head: SuiteResult, live: LiveState | None) -> SuiteResult:
+    """Return what is known of a run without results, with what its journal does not have."""
+    if live is None:
+        return head
+    config = msgspec.structs.replace(head.config, runs_per_test=live.trials, engine_type=live.executor)
+    return msgspec.structs.replace(head, eval_name=live.suite, skill=live.skill, config=config)
 
 
 def _tokens(head: SuiteResult) -> int | None:

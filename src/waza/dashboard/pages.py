@@ -1197,14 +1197,14 @@ class LiveData(Page, frozen=True, kw_only=True):
     cost: float | UnsetType = UNSET
     """US dollars so far; left out: they are not known."""
     live: LiveRun | UnsetType = UNSET
-    """The run at this moment, with what is running now; of `step_executed` and the events that end trials."""
+    """The run at this moment, with what is running now; of `step_executed`."""
 
 
 class LiveEvent(Page, frozen=True, kw_only=True):
     """An event of the stream of a run.
 
-    `sequence` numbers what the journal has, so it is the same after a restart of the server; `step_executed` says
-    what is running now, is not kept, and has the number of the event before it.
+    `sequence` numbers what the journal has, so it is the same after a restart of the server. `task_started` and
+    `step_executed`, which says what is running now, are not kept, and have the number of the event before them.
     """
 
     schema_version: Literal["1.0"] = "1.0"

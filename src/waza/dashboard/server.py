@@ -6,8 +6,10 @@ Read-only, on 127.0.0.1. A page of another site could ask for it under a name th
 
 from __future__ import annotations
 
+import asyncio
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -16,8 +18,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from waza.dashboard.api import Answer, Api
+from waza.dashboard.live import RETRY, Follower, frame
 from waza.dashboard.openapi import make_document
-from waza.dashboard.pages import ErrorAnswer
+from waza.dashboard.pages import ErrorAnswer, LiveEvent
 from waza.dashboard.requests import LONGEST_TARGET, RequestError, read_request, segments_of
 from waza.dashboard.static_files import NOT_BUILT, StaticFile
 from waza.errors import WazaError
@@ -34,6 +37,8 @@ _HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_POLL = 0.25  # seconds
+_SILENCE = 15.0  # seconds
 _METHODS = ("GET", "HEAD", "OPTIONS")
 _ALLOW = ", ".join(_METHODS)
 _HTTP = 80  # the port that browsers leave out
@@ -101,9 +106,40 @@ class Dashboard:
 
     async def _call(self, request: Request, raw_path: bytes, query: bytes) -> Response:
         found = read_request(raw_path, query)
-        del request
+        if found.route.answer is None:
+            return await self._stream(request, found.values)
         answer = await run_in_threadpool(self.api.call, found.route.name, found.values)
         return json_response(answer)
+
+    async def _stream(self, request: Request, values: Mapping[str, Any]) -> Response:
+        """Answer with the events of a run, from the one on that the client saw last."""
+        seen = values["lastEventId"] or 0
+        if text := request.headers.get("last-event-id"):
+            if not (text.isascii() and text.isdecimal()):
+                raise RequestError(400, f"Last-Event-ID is {text[:60]!r}, and not the number of an event")
+            seen = int(text)
+        follower = await run_in_threadpool(self.api.follow, values.get("id"), seen)
+        if follower is None:
+            return Response(status_code=204)
+        first = await run_in_threadpool(follower.poll)
+        if follower.ended and not first:
+            return Response(status_code=204)  # so that a client that comes back does not come again
+        return StreamingResponse(self._events(follower, first), media_type="text/event-stream")
+
+    async def _events(self, follower: Follower, first: list[LiveEvent]) -> AsyncIterator[bytes]:
+        yield RETRY
+        events, silent = first, 0.0
+        while True:
+            for event in events:
+                yield frame(event)
+            if follower.ended or self.api.closing():
+                return
+            silent = 0.0 if events else silent + _POLL
+            if silent >= _SILENCE:  # so that a client that has gone is noticed
+                silent = 0.0
+                yield b": nothing new\n\n"
+            await asyncio.sleep(_POLL)
+            events = await run_in_threadpool(follower.poll)
 
     def _static(self, segments: list[str]) -> Response:
         found = self.files.get("/" + "/".join(segments)) or self.files.get("/")

@@ -138,6 +138,9 @@ async def run_suite(
         return FinishedRun(
             outcome=_write_results(run_directory, "complete", emit), run_directory=run_directory
         )
+    live = run_directory.follow(plan)
+    if live is not None:
+        emit = _tee(live.handle, emit)
     tracer: RunTracer | None = None
     if options.tracing is not None:
         tracer = options.tracing.run_tracer(redactor.full_value)
@@ -151,10 +154,14 @@ async def run_suite(
         cancelled = isinstance(error, asyncio.CancelledError)
         why = "" if cancelled else redactor.text(str(error))
         emit(RunFinished(status="cancelled" if cancelled else "error", error=why))
+        if live is not None:
+            live.close()
         run_directory.discard_if_empty()
         raise
     kept = run.tempdir.kept_path
     outcome = _write_results(run_directory, status, emit)
+    if live is not None:
+        live.close()
     emit(RunFinished(status=status, error=run.stopped, verdict=outcome.verdict.status))
     return FinishedRun(
         outcome=outcome,

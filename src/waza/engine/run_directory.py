@@ -13,6 +13,7 @@ import msgspec
 
 from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.journal import Journal, new_run_id
+from waza.engine.live_state import LiveStateFile
 from waza.engine.plan import Plan
 from waza.engine.replay import Repeat, ReplayedRun, replay
 from waza.errors import UsageError, WazaError
@@ -66,6 +67,10 @@ class RunDirectory:
         """Record that another part of the run begins, if there were earlier ones."""
         if self.resumed:
             self.journal.write_resumed(datetime.now().astimezone().isoformat())
+
+    def follow(self, plan: Plan) -> LiveStateFile | None:
+        """Return what keeps the state of the run beside its journal; None for a run that is not kept."""
+        return LiveStateFile(self.journal.directory, plan) if self.temporary is None else None
 
     def check_grader_files(self, files: dict[str, str]) -> None:
         """Record the files that graders read. Raises UsageError when earlier trials were graded with other files."""

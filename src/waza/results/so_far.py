@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from waza.errors import WazaError
-from waza.model.result import RunConfig, SuiteResult, TaskResult
+from waza.model.result import RunConfig, SuiteResult, TaskResult, TrialResult
 from waza.model.suite import SCHEMA_VERSION
 from waza.model.trial import Arm
 from waza.problem import display_path
@@ -56,11 +57,12 @@ class RunSoFar:
     """The journal of a run, read as it grows: `refresh` reads what was added. No transcript is kept.
 
     Its tasks are those with a finished trial, in the order in which their first one finished. The journal knows neither
-    their names nor how many trials were to run.
+    their names nor how many trials were to run. Several threads may use it.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._lock = threading.RLock()
         self._clear(file=0)
 
     def _clear(self, file: int) -> None:
@@ -74,6 +76,10 @@ class RunSoFar:
 
         Raises WazaError with the number of a line that is damaged; what is before it is kept. Raises OSError.
         """
+        with self._lock:
+            self._refresh()
+
+    def _refresh(self) -> None:
         found = (self.directory / JOURNAL).stat()
         if found.st_ino != self._file or found.st_size < self._offset:
             self._clear(file=found.st_ino)
@@ -107,7 +113,8 @@ class RunSoFar:
 
     def trials(self, arm: Arm) -> Trials:
         """Return the finished trials of an arm."""
-        return self._trials.get(arm, {})
+        with self._lock:
+            return {task: dict(found) for task, found in self._trials.get(arm, {}).items()}
 
     def head(self, *, in_progress: bool) -> SuiteResult:
         """Return what is known in the form of results without tasks; `run_status` says what they are.
@@ -126,24 +133,26 @@ class RunSoFar:
 
     def read(self, arm: Arm, place: int) -> TaskResult:
         """Return the task with this place among the heads. Raises FileChangedError, OSError."""
-        task, trials = list(self.trials(arm).items())[place]
+        with self._lock:
+            task, trials = list(self._trials.get(arm, {}).items())[place]
+            trials = dict(trials)
         return self._read(task, trials)
 
     def read_all(self, arm: Arm) -> list[TaskResult]:
         """Return all tasks of an arm; raises as `read` does."""
         return [self._read(task, trials) for task, trials in self.trials(arm).items()]
 
-    def _read(self, task: str, trials: Mapping[int, JournaledTrial]) -> TaskResult:
-        runs = []
+    def read_trial(self, trial: JournaledTrial) -> TrialResult:
+        """Return a finished trial as a whole. Raises FileChangedError, OSError."""
         with (self.directory / JOURNAL).open("rb") as file:
-            for number in sorted(trials):
-                file.seek(trials[number].figures.offset)
-                record = decode_trial(file.read(trials[number].size).removesuffix(b"\n"))
-                if record is None or record.task != task:
-                    raise FileChangedError(
-                        f"{display_path(self.directory / JOURNAL)} has changed; read it again"
-                    )
-                runs.append(record.result)
+            file.seek(trial.figures.offset)
+            record = decode_trial(file.read(trial.size).removesuffix(b"\n"))
+        if record is None or record.task != trial.task:
+            raise FileChangedError(f"{display_path(self.directory / JOURNAL)} has changed; read it again")
+        return record.result
+
+    def _read(self, task: str, trials: Mapping[int, JournaledTrial]) -> TaskResult:
+        runs = [self.read_trial(trials[number]) for number in sorted(trials)]
         head = _task_head(_figures(task, trials), trials)
         return TaskResult(
             cached=head.cached,

@@ -1,0 +1,61 @@
+"""What a run is doing now: `live.json` beside its journal, while the run lasts. `waza.engine.live_state` writes it.
+
+The journal has what finished; this says what it does not: what is running, and how much there is to do. It is replaced
+ten times a second at most, never synced, and removed at the end. A run that was killed leaves its last state.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from waza.model.trial import Arm
+
+LIVE = "live.json"
+_LARGEST = 1 << 24  # bytes; there are never more trials in it than workers
+
+Doing = Literal["preparing", "waiting for the agent", "grading"]
+
+
+class RunningNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial that is running. `attempt` and `turn` count from 1; 0: none has begun. `since` is RFC 3339."""
+
+    task: str
+    name: str
+    trial: int
+    arm: Arm
+    attempt: int = 0
+    turn: int = 0
+    doing: Doing = "preparing"
+    tool_calls: int = 0
+    since: str
+
+
+class LiveState(msgspec.Struct, frozen=True, kw_only=True):
+    """A run while it lasts. `tasks` are those of each arm, with `trials` each; `started` is when this part of it began."""
+
+    suite: str
+    skill: str
+    executor: str
+    model: str
+    workers: int
+    tasks: dict[Arm, int]
+    trials: int
+    started: str
+    running: list[RunningNow] = []
+
+    @property
+    def total_trials(self) -> int:
+        """How many trials the run has, in all arms."""
+        return sum(self.tasks.values()) * self.trials
+
+
+def read_live_state(directory: Path) -> LiveState | None:
+    """Return the state of the run in a directory; None where it has none that can be read."""
+    try:
+        with (directory / LIVE).open("rb") as file:
+            return msgspec.json.decode(file.read(_LARGEST), type=LiveState)
+    except (OSError, msgspec.MsgspecError, RecursionError):
+        return None
