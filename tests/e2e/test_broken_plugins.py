@@ -292,7 +292,7 @@ def test_the_turns_before_one_that_raises_are_kept(tmp_path: Path):
     assert ended.code == 1, ended.err
     run = only_run(ended)
     assert (run["status"], run["final_output"]) == ("error", "first")
-    assert [event["content"] for event in run["transcript"]] == ["hello"]
+    assert [event["content"] for event in run["transcript"]] == ["hello", "again"]
     assert run["session_digest"]["usage"]["output_tokens"] == 4
     assert run["error_msg"].startswith("follow-up 1/1: the executor broke: JSONDecodeError: ")
     assert "parts_executors.py:" in run["error_msg"]

@@ -79,6 +79,20 @@ def test_the_system_text_may_be_before_every_prompt(tmp_path: Path) -> None:
     assert prompts == ["hello", "again"]
 
 
+def test_prompts_whose_turn_broke_are_in_the_transcript(tmp_path: Path) -> None:
+    """Once each, also when the session raises: `waza show` names the prompt that got no answer."""
+    task = "id: t\ninputs: {prompt: hello, follow_up_prompts: [again, never sent]}\n"
+    command = "test $WAZA_TURN = 1 && echo hi"
+    head = f"name: s\nconfig: {{executor: command, executor_options: {{command: '{command}'}}}}\ntasks: [t.yaml]\n"
+    write_tree(tmp_path, {"eval.yaml": head, "t.yaml": task})
+    assert waza("run", "eval.yaml", cwd=tmp_path).code == 1
+    (found,) = newest_results(tmp_path)["tasks"][0]["runs"]
+    events = [(event["type"], event["content"]) for event in found["transcript"]]
+    assert events == [("user.message", "hello"), ("assistant.message", "hi"), ("user.message", "again")]
+    shown = waza("show", "t", cwd=tmp_path).out
+    assert "[2] user: again\n  (no answer is recorded)\n" in shown
+
+
 @pytest.mark.parametrize("options", ["", "system: prompt"])
 def test_without_a_skill_all_is_empty(tmp_path: Path, options: str) -> None:
     assert run(tmp_path, head="", options=options).code == 0

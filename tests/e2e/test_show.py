@@ -271,6 +271,22 @@ def test_an_evaluation_document(tmp_path: Path):
     assert "[2] user: In one sentence: which form is it?" in page
 
 
+def test_an_agent_without_events_has_its_prompts_and_its_last_answer(tmp_path: Path):
+    task = "id: t\ninputs: {prompt: first, follow_up_prompts: [second]}\n"
+    write_tree(
+        tmp_path, {"eval.yaml": "name: s\nconfig: {executor: mock}\ntasks: [t.yaml]\n", "t.yaml": task}
+    )
+    assert waza("run", "eval.yaml", cwd=tmp_path).code == 0
+    conversation = show(tmp_path, "t").split("CONVERSATION")[1].split("TRIAL")[0].splitlines()
+    assert [line.strip() for line in conversation if line.strip("= ")] == [
+        "[1] user: first",
+        "(no answer is recorded)",
+        "[2] user: second",
+        "agent: Mock response for: second",
+        "Task: t",
+    ]
+
+
 def test_files_of_other_programs_with_missing_fields(tmp_path: Path):
     run: dict[str, Any] = {
         "run_number": 1,

@@ -264,6 +264,7 @@ def test_results_hold_the_transcript_without_secrets_and_usage_is_added(tmp_path
     found = result["trigger_results"][0]
     assert found["prompt"] == "fire [REDACTED]"
     assert [event["type"] for event in found["transcript"]] == [
+        "user.message",
         "assistant.message",
         "tool.execution_start",
         "tool.execution_complete",

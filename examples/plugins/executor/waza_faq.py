@@ -63,13 +63,7 @@ class FaqSession:
         found = [answer for word, answer in self.answers.items() if word in prompt]
         if not found:
             return Turn(error="no word of the prompt is in the list of answers")
-        return Turn(
-            output=found[0],
-            events=(
-                Event(type="user.message", content=prompt),
-                Event(type="assistant.message", content=found[0]),
-            ),
-        )
+        return Turn(output=found[0], events=(Event(type="assistant.message", content=found[0]),))
 
     async def aclose(self) -> None:
         """End the session."""

@@ -25,6 +25,7 @@ from waza.model.observation import (
     Usage,
     add_usage,
     tool_events,
+    turn_events,
 )
 from waza.model.result import CheckpointRecord, ResponderRecord
 from waza.model.task import Checkpoint, Task
@@ -60,9 +61,7 @@ class Conversation:
         """Add a turn, the answer to a prompt: its output replaces the last one, the rest adds up."""
         self.turns += 1
         self.question, self.output, self.diagnostics = prompt, turn.output, turn.diagnostics
-        if self.task.verbatim and not any(event.type == PROMPT for event in turn.events):
-            self.events.append(Event(type=PROMPT, content=prompt))
-        self.events += turn.events
+        self.events += turn_events(prompt, turn)
         has_answer = self.task.verbatim or turn.citations or turn.diagnostics
         if has_answer and not (turn.error or turn.denials):
             details: dict[str, Any] = {"citations": turn.citations, "diagnostics": turn.diagnostics}
@@ -78,12 +77,13 @@ class Conversation:
         self.outside = self.outside or turn.outside
 
     def add_broken(self, prompt: str, turn: Turn) -> None:
-        """Add the cost of a later turn that broke. Its output and events are kept only if its time ran out."""
+        """Add a later turn that broke: its prompt and cost. All else of it is kept only if its time ran out."""
         if turn.timed_out:
             before = self.output
             self.add(prompt, turn)
             self.output = turn.output or before
             return
+        self.events += [event for event in turn_events(prompt, turn) if event.type == PROMPT]
         self.outside = self.outside or turn.outside
         self.usages.append(turn.usage)
         self.denials += turn.denials
@@ -219,11 +219,7 @@ async def _send_next(conversation: Conversation, driver: Driver, prompt: str, wh
     try:
         turn = await _send(driver, conversation.turns + 1, prompt)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: the turns before are kept
-        reason = str(driver.explain_failure(error))
-        conversation.outside = conversation.outside or is_outside(error)
-        conversation.broke = reason
-        conversation.fail_turn(reason, what)
-        return False
+        turn = Turn(error=str(driver.explain_failure(error)), outside=is_outside(error))
     if turn.error:
         conversation.broke = turn.error
         conversation.add_broken(prompt, turn)

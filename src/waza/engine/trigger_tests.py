@@ -16,7 +16,7 @@ from waza.errors import ExecutorError
 from waza.kit.exception_report import describe_exception
 from waza.kit.stats import round_half_away
 from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
-from waza.model.observation import Turn, tool_events
+from waza.model.observation import Turn, tool_events, turn_events
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult, number
 from waza.model.task import InputFile, Task, TaskInputs
 from waza.model.trial import Attempt, TrialKey
@@ -100,6 +100,7 @@ async def _ask(context: RunContext, task: Task, skill: str, prompt: TriggerPromp
             session = await context.executor.open(attempt, place)
             try:
                 turn = await session.send(prompt.prompt, limits)
+                turn = msgspec.structs.replace(turn, events=turn_events(prompt.prompt, turn))
             finally:
                 await session.aclose()
     except ExecutorError as error:

@@ -41,7 +41,7 @@ from waza.executors._agent_answer import CITATIONS, DIAGNOSTICS, SEARCHES, answe
 from waza.kit import http
 from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.base import Keys, NonBlank
-from waza.model.observation import MESSAGE, PROMPT, Event, Turn
+from waza.model.observation import MESSAGE, Event, Turn
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
@@ -196,7 +196,7 @@ class A2ASession:
             else:
                 self.context_id = answer.context_id or self.context_id
                 self.task_id = answer.open_task
-                return msgspec.structs.replace(answer.turn(prompt), agent=self.agent)
+                return msgspec.structs.replace(answer.turn(), agent=self.agent)
         raise AssertionError("unreachable: the last attempt returns")
 
     def _request(self, prompt: str) -> SendMessageRequest:
@@ -302,7 +302,7 @@ class _Answer:
         else:
             self.artifacts[artifact.artifact_id] = artifact
 
-    def turn(self, prompt: str) -> Turn:
+    def turn(self) -> Turn:
         """Return the answer: artifacts, else the message that came with the last status."""
         if self.state in _REFUSED:
             name = TaskState.Name(self.state).removeprefix("TASK_STATE_").lower().replace("_", " ")
@@ -316,10 +316,9 @@ class _Answer:
         answer, output = answer_from_metadata(self.metadata), self.message
         if output is None:
             output = "\n".join(text for text in texts if text) or self.status_text
-        events = (Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=output))
         return Turn(
             output=output,
-            events=events,
+            events=(Event(type=MESSAGE, content=output),),
             session_id=self.context_id,
             citations=answer.citations,
             diagnostics=answer.diagnostics,

@@ -20,7 +20,7 @@ from waza.kit.tempdirs import ProcessTempdir
 from waza.kit.text import shorten_middle
 from waza.model.agent import AttemptWorkspace, Limits, Setup
 from waza.model.base import Keys, NonBlank
-from waza.model.observation import MESSAGE, PROMPT, Event, Turn
+from waza.model.observation import MESSAGE, Event, Turn
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
@@ -126,7 +126,7 @@ class CommandSession:
             )
         except ValueError as error:
             raise ExecutorError(f"the command cannot be started: {error}") from error
-        turn = _turn(prompt, ended, limits, as_json=self.options.answer == "json")
+        turn = _turn(ended, limits, as_json=self.options.answer == "json")
         return msgspec.structs.replace(turn, duration_ms=round((time.monotonic() - started) * 1000))
 
     def _stdin(self, prompt: str) -> str:
@@ -138,7 +138,7 @@ class CommandSession:
         self.file.unlink(missing_ok=True)
 
 
-def _turn(prompt: str, ended: process.FinishedProcess, limits: Limits, *, as_json: bool) -> Turn:
+def _turn(ended: process.FinishedProcess, limits: Limits, *, as_json: bool) -> Turn:
     if ended.timed_out:
         return Turn(error=f"the command did not end within {limits.turn:g} s", timed_out=True)
     if ended.truncated:
@@ -155,7 +155,7 @@ def _turn(prompt: str, ended: process.FinishedProcess, limits: Limits, *, as_jso
         return Turn(error=f"the command's answer in JSON cannot be read: {error}")
     return Turn(
         output=answer.response,
-        events=(Event(type=PROMPT, content=prompt), Event(type=MESSAGE, content=answer.response)),
+        events=(Event(type=MESSAGE, content=answer.response),),
         citations=answer.citations,
         diagnostics=answer.diagnostics,
     )

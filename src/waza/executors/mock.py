@@ -24,7 +24,7 @@ from waza.model.agent import (
     Setup,
 )
 from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedSkill
-from waza.model.observation import COMPLETE, MESSAGE, PROMPT, START, Event, SkillInvocation, Turn, Usage
+from waza.model.observation import COMPLETE, MESSAGE, START, Event, SkillInvocation, Turn, Usage
 from waza.model.task import Task
 from waza.model.trial import Attempt
 
@@ -86,7 +86,7 @@ class MockSession:
         if timed_out:
             error = f"the turn did not end within {limits.turn:g} s"
             return Turn(error=error, timed_out=True, duration_ms=took, session_id=self.session_id)
-        return self._play(turn, prompt, number, took)
+        return self._play(turn, number, took)
 
     async def aclose(self) -> None:
         """Nothing to end."""
@@ -97,13 +97,13 @@ class MockSession:
             await asyncio.sleep(min(seconds, limit))
         return seconds > limit
 
-    def _play(self, turn: MockTurn, prompt: str, number: int, took: int) -> Turn:
+    def _play(self, turn: MockTurn, number: int, took: int) -> Turn:
         self._change_files(turn)
         skills = tuple(_invocation(skill) for skill in turn.skills or ())
         usage = turn.usage
         return Turn(
             output=turn.output,
-            events=_events(turn, prompt, number, skills),
+            events=_events(turn, number, skills),
             skills=skills,
             usage=Usage(
                 turns=1,
@@ -154,10 +154,8 @@ def _invocation(skill: ScriptedSkill | str) -> SkillInvocation:
     return SkillInvocation(name=skill.name, path=skill.path)
 
 
-def _events(
-    turn: MockTurn, prompt: str, number: int, skills: tuple[SkillInvocation, ...]
-) -> tuple[Event, ...]:
-    events = [Event(type=PROMPT, content=prompt), Event(type="assistant.turn_start")]
+def _events(turn: MockTurn, number: int, skills: tuple[SkillInvocation, ...]) -> tuple[Event, ...]:
+    events = [Event(type="assistant.turn_start")]
     events += [Event(type="skill.invoked", content=skill.name) for skill in skills]
     events.append(Event(type=MESSAGE, content=turn.output))
     at = 0.0

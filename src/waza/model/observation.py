@@ -275,6 +275,13 @@ PROMPT = "user.message"
 ANSWER, FAILURE = "turn.answer", "turn.failure"
 
 
+def turn_events(prompt: str, turn: Turn) -> tuple[Event, ...]:
+    """Return the events of a turn with its prompt: before them, unless the executor reports prompts itself."""
+    if any(event.type == PROMPT for event in turn.events):
+        return turn.events
+    return (Event(type=PROMPT, content=prompt), *turn.events)
+
+
 def tool_events(events: Iterable[Event]) -> tuple[ToolEvent, ...]:
     """Pair the start and completion events of tool calls, in the order in which the calls started.
 

@@ -122,6 +122,7 @@ class _Reader:
     def read(self) -> ShownConversation:
         for event in self.run.transcript:
             self._add(event)
+        self._add_output()
         return ShownConversation(self.turns, dict(self.others))
 
     def _add(self, event: Event) -> None:
@@ -143,12 +144,20 @@ class _Reader:
             case str(kind) if kind != COMPLETE:
                 self.others[kind] += 1
 
+    def _add_output(self) -> None:
+        """Add the final output, if it can only be the answer to the last prompt, and no event has an answer to that."""
+        steps = self.turns[-1].steps if self.turns else []
+        answered = any(isinstance(step, AgentMessage | TurnFailure) for step in steps)
+        is_of_last = not self.run.error_msg or len(self.turns) == 1
+        if self.turns and not answered and self.run.final_output and is_of_last:
+            steps.append(AgentMessage(self.run.final_output))
+
     def _start(self, prompt: str | None) -> None:
         self.turns.append(ShownTurn(prompt, []))
         self.answered = False
 
     def _step(self, step: Step) -> None:
-        if not self.turns or self.answered:  # agents whose prompts are not recorded
+        if not self.turns or self.answered:  # results of programs that record no prompts
             self._start(None if self.turns else self.run.prompt)
         self.turns[-1].steps.append(step)
 

@@ -277,7 +277,7 @@ class TrialPage:
             for step in turn.steps:
                 yield from self._step(step)
             if not any(isinstance(step, AgentMessage | TurnFailure) for step in turn.steps):
-                yield "  (no answer)"
+                yield "  (no answer is recorded)"
         if not found.whole:
             yield from wrap(
                 "no transcript: the first prompt and the final output are all that is recorded",

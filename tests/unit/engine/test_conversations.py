@@ -61,6 +61,8 @@ def test_a_follow_up_that_breaks_stops_the_rest_and_is_not_merged(ran):
     assert run.session_digest.usage.turns == 2  # it was paid for all the same
     assert run.validations is not None
     assert run.validations["g"].passed  # graded on what there is
+    assert [event.content for event in run.transcript if event.type == "user.message"] == ["p", "q"]
+    assert run.transcript[-1].content == "q"  # of the turn that broke, its prompt alone
 
 
 def test_a_first_turn_that_breaks_is_graded_and_nothing_follows(ran):

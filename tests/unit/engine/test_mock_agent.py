@@ -8,6 +8,7 @@ import pytest
 from tests.support.program import write_tree
 
 from waza.errors import SuiteError
+from waza.model.observation import Event
 
 
 def test_without_a_script_it_echoes_what_it_was_given(ran, tmp_path: Path):
@@ -33,9 +34,10 @@ def test_without_a_script_it_echoes_what_it_was_given(ran, tmp_path: Path):
     )
 
 
-def test_an_echo_has_no_events_and_no_usage(ran):
-    run = ran({"t": "inputs: {prompt: p}"}).of("t")
-    assert (run.transcript, run.tool_events, run.session_digest.usage) == ([], [], None)
+def test_an_echo_has_no_events_but_its_prompts_and_no_usage(ran):
+    run = ran({"t": "inputs: {prompt: p, follow_up_prompts: [q]}"}).of("t")
+    assert run.transcript == [Event(type="user.message", content=text) for text in ("p", "q")]
+    assert (run.tool_events, run.session_digest.usage) == ([], None)
     assert run.session_digest.session_id.startswith("mock-session-")
 
 
