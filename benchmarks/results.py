@@ -1,6 +1,6 @@
 """What commands cost that read results, each against a bare counterpart that is measured in the same run.
 
-Run it by `make bench`, or with the names of cases as arguments: history, export, compare.
+Run it by `make bench`, or with the names of cases as arguments: history, export, compare, show.
 """
 
 from __future__ import annotations
@@ -114,7 +114,34 @@ def compare(folder: Path) -> list[str]:
     ]
 
 
-CASES: dict[str, Callable[[Path], list[str]]] = {"history": history, "export": export, "compare": compare}
+def show(folder: Path) -> list[str]:
+    """The page of a run of 10,000 tasks, and that of one of its tasks, against a loop that parses the file."""
+    csv_tasks.run(folder, TASKS)
+    (results,) = folder.glob(".waza/runs/*/results.json")
+    task = json.loads(results.read_bytes())["tasks"][-1]["test_id"]
+    spent = {
+        what: of_command([*WAZA, "show", str(results), *more], folder)
+        for what, more in (("the run", []), ("its last task", [task]))
+    }
+
+    def bare() -> None:
+        found = json.loads(results.read_bytes())
+        [f"{one['test_id']} {one['status']}" for one in found["tasks"]]
+
+    loop = of_call(bare)
+    return [
+        f"{what} of {TASKS} tasks: {whole.processor:.2f} s of the processor, {whole.megabytes:.0f} MB, "
+        f"bare {loop.processor:.2f} s, ratio {whole.processor / loop.processor:.1f}"
+        for what, whole in spent.items()
+    ]
+
+
+CASES: dict[str, Callable[[Path], list[str]]] = {
+    "history": history,
+    "export": export,
+    "compare": compare,
+    "show": show,
+}
 
 if __name__ == "__main__":
     main()

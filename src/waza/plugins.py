@@ -6,8 +6,11 @@ not in a table. This is the one dynamic import upwards in the layers.
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -42,15 +45,18 @@ TABLES = {
 def load_class(group: str, name: str) -> Any | None:
     """Return the class of a name in a group (a key of `TABLES`), or None.
 
-    Raises UsageError if a plugin cannot be imported, or is not such a class. Import errors of built-in classes propagate.
+    Raises UsageError if a plugin cannot be imported, or is not such a class, and if a name has several: a suite would not
+    mean what its author reads. Import errors of built-in classes propagate.
     """
     place = TABLES[group].get(name)
     if place:
+        _refuse_several(group, name)
         module, _, attribute = place.partition(":")
         return getattr(import_module(module), attribute)
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=group, name=name):
+        _refuse_several(group, name)
         package = f" of the package {entry.dist.name}" if entry.dist else ""
         what = f"the {group.removeprefix('waza.').removesuffix('s')} {name!r}{package}"
         try:
@@ -65,6 +71,48 @@ def load_class(group: str, name: str) -> Any | None:
             raise UsageError(f"{what} cannot be used: {entry.value} {fault}")
         return found
     return None
+
+
+def _refuse_several(group: str, name: str) -> None:
+    """Raise UsageError if several packages, or waza and a package, have the same name in a group."""
+    if group.encode() not in _groups_of_packages():
+        return
+    from importlib.metadata import entry_points
+
+    owners = ["waza itself"] if name in TABLES[group] else []
+    owners += sorted(
+        f"the package {entry.dist.name}" if entry.dist else entry.value
+        for entry in entry_points(group=group, name=name)
+    )
+    if len(owners) > 1:
+        kind = group.removeprefix("waza.").removesuffix("s")
+        raise UsageError(
+            f"the {kind} {name!r} is in {' and in '.join(owners)}; rename it in the package, or uninstall that"
+        )
+
+
+@cache
+def _groups_of_packages() -> frozenset[bytes]:
+    """Return the groups of waza in which installed packages offer something.
+
+    Most runs have none, and finding that out by `importlib.metadata` would take them longer than loading their suite.
+    """
+    found = set[bytes]()
+    for folder in sys.path:
+        try:
+            entries = list(os.scandir(folder or "."))
+        except OSError:
+            continue  # such as the archive of the standard library
+        for entry in entries:
+            if entry.name.endswith((".dist-info", ".egg-info")):
+                try:
+                    text = Path(entry.path, "entry_points.txt").read_bytes()
+                except OSError:
+                    continue  # it offers nothing
+                found.update(
+                    line.strip(b"[] \t\r") for line in text.split(b"\n") if line.startswith(b"[waza.")
+                )
+    return frozenset(found)
 
 
 def _fault(group: str, found: Any) -> str:

@@ -387,3 +387,35 @@ def test_verdicts_stay_when_the_executor_breaks_as_grading_again_stops_it(tmp_pa
     assert ended.code == 0, ended.err
     assert "warning: the executor broke when it was stopped: ValueError: it does not stop (" in ended.err
     assert '"passed": true' in ended.out
+
+
+def test_a_name_that_several_have_is_refused(tmp_path: Path):
+    """A suite would not mean what its author reads: of two classes one would be taken silently."""
+    files = {}
+    for package, entries in {
+        "mine": "[waza.graders]\ntext = mine:Fine\nshared = mine:Fine\n[waza.executors]\nmock = mine:Bot\n",
+        "other": "[waza.graders]\nshared = mine:Fine\n[waza.reporters]\njson = mine:Fine\n",
+    }.items():
+        files[f"{package}-1.0.dist-info/METADATA"] = f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
+        files[f"{package}-1.0.dist-info/entry_points.txt"] = entries
+    packages = write_tree(tmp_path / "packages", files)
+    suite = "name: s\nconfig: {executor: mock}\ntasks: [t.yaml]\ngraders:\n - {type: text, name: a, config: {contains: [x]}}\n"
+    suite += " - {type: shared, name: b}\n"
+    write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": "id: t\ninputs: {prompt: p}\n"})
+    path = os.pathsep.join(part for part in (str(packages), os.environ.get("PYTHONPATH", "")) if part)
+    ended = waza("run", "eval.yaml", cwd=tmp_path, env={"PYTHONPATH": path})
+    assert (ended.code, ended.out) == (2, "")
+    assert (
+        "eval.yaml:5:5: graders[0].type: the grader 'text' is in waza itself and in the package mine;"
+        in ended.err
+    )
+    assert (
+        "graders[1].type: the grader 'shared' is in the package mine and in the package other;" in ended.err
+    )
+    write_tree(tmp_path, {"eval.yaml": "name: s\nconfig: {executor: mock}\ntasks: [t.yaml]\n"})
+    ended = waza("run", "eval.yaml", cwd=tmp_path, env={"PYTHONPATH": path})
+    assert ended.code != 0
+    assert "the executor 'mock' is in waza itself and in the package mine" in ended.err
+    ended = waza("run", "eval.yaml", "--reporter", "json", cwd=tmp_path, env={"PYTHONPATH": path})
+    assert ended.code == 2
+    assert "the reporter 'json' is in waza itself and in the package other" in ended.err

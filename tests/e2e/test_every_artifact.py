@@ -93,14 +93,19 @@ def test_a_skill_without_a_suite_is_in_every_artifact(
     tmp_path: Path, args: tuple[str, ...], names: tuple[str, ...]
 ):
     skills(tmp_path, *names, without=("cy",))
-    ended = waza("run", *args, *REPORTS, "--reporter", "junit:each/", cwd=tmp_path)
+    each = [part for kind in ("junit", "html", "markdown") for part in ("--reporter", f"{kind}:each/")]
+    ended = waza("run", *args, *REPORTS, *each, cwd=tmp_path)
     assert ended.code == 0, "only with --strict it is an error"
     row = next(line for line in ended.out.split("MULTI-SKILL RUN SUMMARY")[1].splitlines() if "cy" in line)
     assert row.split() == ["cy", "○", "No", "suite", "-", "-"]
     assert (
         child(case(tmp_path, "cy"), "skipped").attrib["message"] == "it has no suite: nothing of it was run"
     )
-    assert max(path.name for path in (tmp_path / "each").iterdir()).startswith("cy_")
+    of_cy = {path.suffix: path.read_text("utf-8") for path in (tmp_path / "each").glob("cy_*")}
+    assert sorted(of_cy) == [".html", ".md", ".xml"]
+    assert "<title>Waza results: not graded</title>" in of_cy[".html"]
+    assert of_cy[".md"].startswith("# Waza results\n\n**⚠ Not graded**\n")
+    assert "assed" not in of_cy[".md"].partition("| Suite")[0]
     assert "| cy | ○ no suite | - | - |\n" in markdown(tmp_path)
     assert "| cy | ○ no suite | - | - |\n" in comment(tmp_path, *args)
     assert "cy | no suite | | | it has no suite: nothing of it was run" in html(tmp_path).after("Runs")

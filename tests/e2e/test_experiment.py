@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 from tests.support.live import Project
-from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
+from tests.support.program import Ended, command, environment, mock_suite, strict_json, waza, write_tree
 
 GRADER = "graders: [{type: text, name: says, config: {contains: [one, two]}}]"
 TASKS = 6
@@ -244,7 +245,10 @@ def test_a_better_candidate_passes(better: Path):
     assert (found["outcome"], found["ruling"]["units"]) == ("pass", TASKS)
     assert found["ruling"]["evidence"] == {"p_value": 2**-TASKS}
     assert found["comparison"]["wins"] == TASKS
-    assert "the candidate is better" in experiment(better, "decide", "ex").out
+    for_people = " ".join(experiment(better, "decide", "ex").out.split())
+    assert "the candidate is better" in for_people
+    assert "The fixed rule is exact where the two arms are alike" in for_people
+    assert found["conditions"] in for_people
     assert "complete" in experiment(better, "show", "ex").out
 
 
@@ -338,6 +342,18 @@ def test_a_gate_can_decide_by_an_experiment(copy: Path):
     changed = waza("gate", "--release-policy", "ex", cwd=copy)
     assert (changed.code, changed.out) == (3, "")
     assert "collection.ndjson" in changed.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("form", ["human", "json"])
+def test_a_decision_of_a_gate_that_cannot_be_written_is_none(better: Path, form: str):
+    argv = command("gate", "--release-policy", "ex", "-f", form)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            argv, cwd=better, env=environment(), stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 3
+    assert b"cannot write the output" in done.stderr
 
 
 def test_a_gate_fails_where_an_experiment_does_not_pass(tmp_path: Path):

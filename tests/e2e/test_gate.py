@@ -440,8 +440,14 @@ def test_runs_that_were_not_measured_alike_are_pointed_out(tmp_path: Path):
     def warnings(**changes: Any) -> list[str]:
         current = {**same, "eval_id": "another", **changes}
         (tmp_path / "b.json").write_text(json.dumps(current), encoding="utf-8")
-        found = decided(tmp_path)
+        found, strict = decided(tmp_path), decided(tmp_path, "--strict")
         assert found["exit_code"] == 0
+        about_others = ("with an error, counted", "lies within the noise")
+        notes = [line for line in found["warnings"] if any(word in line for word in about_others)]
+        assert strict["warnings"] == notes
+        assert strict["errors"] == [line for line in found["warnings"] if line not in notes]
+        expected = (1, "doubtful") if strict["errors"] else (0, "pass")
+        assert (strict["exit_code"], strict["outcome"]) == expected
         return list(found["warnings"])
 
     def tasks(**changes: Any) -> list[Any]:
@@ -450,7 +456,7 @@ def test_runs_that_were_not_measured_alike_are_pointed_out(tmp_path: Path):
     trial = same["tasks"][0]["runs"][0]
     assert warnings() == []
     assert warnings(eval_id=same["eval_id"]) == [
-        "baseline and current are the same run: it is compared with itself"
+        "baseline and current are the same run, which is compared with itself"
     ]
     assert warnings(eval_name="x", config={**same["config"], "engine_type": "y", "judge_model": "z"}) == [
         f"the suites differ: {same['eval_name']} in the baseline, x in current",
@@ -475,6 +481,15 @@ def test_runs_that_were_not_measured_alike_are_pointed_out(tmp_path: Path):
     assert "current: 2 tasks passed, but not by the trials: t0, t1" in warnings(tasks=tasks(runs=failed))
     other = [{**task, "test_id": f"new-{task['test_id']}"} for task in same["tasks"]]
     assert "no task has a verdict in both files: nothing was compared" in warnings(tasks=other)
+
+
+def test_the_same_file_for_both_is_a_mistake(tmp_path: Path):
+    results(tmp_path / "a.json", passes(8))
+    (tmp_path / "link.json").symlink_to("a.json")
+    for other in ("a.json", "./a.json", "link.json"):
+        ended = waza("gate", "--baseline", "a.json", "--current", other, cwd=tmp_path)
+        assert (ended.code, ended.out) == (3, "")
+        assert "are the same file, a.json; name the results of two runs" in ended.err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

@@ -151,6 +151,15 @@ def parallel_suites(root: Path, *names: str, waits_for: str = "") -> None:
         write_tree(root, {f"skills/{name}/{path}": text for path, text in files.items()})
 
 
+def test_a_resume_that_finds_nothing_names_the_invocation_that_was_perhaps_meant(tmp_path: Path):
+    suite = mock_suite(tmp_path, {"t": "inputs: {prompt: p}"})
+    waza("run", suite, "--model", "m1", "--model", "m2", cwd=tmp_path)
+    ended = waza("run", suite, "--model", "m3", "--resume", cwd=tmp_path)
+    (first, _) = sorted(path.stem for path in (tmp_path / ".waza" / "invocations").iterdir())
+    assert "a new one starts; the newest one, " in ended.err
+    assert f"{first}, is of eval.yaml on m1, eval.yaml on m2; call waza as then to go on with it" in ended.err
+
+
 def test_suites_share_workers_and_are_reported_in_the_order_of_the_plan(tmp_path: Path):
     (tmp_path / "order.txt").touch()
     parallel_suites(tmp_path, "ada", "bob", "cy", waits_for="cy")

@@ -75,6 +75,16 @@ def test_stored_runs_in_every_way_of_naming_them(tmp_path: Path):
     assert wider["needed"][0]["tasks"] < both["needed"][0]["tasks"]
 
 
+def test_a_model_chooses_among_stored_runs(tmp_path: Path):
+    suite(tmp_path)
+    assert waza("run", "eval.yaml", "--model", "m1", "--model", "m2", cwd=tmp_path).code == 1
+    both = noise(tmp_path, ".waza/runs")
+    assert both.code == 2
+    assert "choose by --model" in both.err
+    found = strict_json(noise(tmp_path, ".waza/runs", "--model", "m2", "--json").out)
+    assert (found["model"], found["pooled_trials"]) == ("m2", 24)
+
+
 def test_for_people(tmp_path: Path):
     suite(tmp_path, more="golden: true\n")
     waza("run", "eval.yaml", "-o", "a.json", cwd=tmp_path)
@@ -125,7 +135,8 @@ def test_one_trial_says_nothing(tmp_path: Path):
         (("a.json", "b.json"), "not of one suite on one model: suite on test-model; other on test-model"),
         (("bare.json",), "the runs have no trials"),
         (("eval.yaml", "a.json"), "name one suite file, or runs"),
-        (("a.json", "--model", "m"), "--model and --executor are for a suite file"),
+        (("a.json", "--executor", "mock"), "--executor is for a suite file"),
+        (("a.json", "--model", "m"), "no run is on the model m; the runs are on: test-model"),
         (("a.json", "--difference", "0"), "is not a number above 0 and at most 1"),
         (("nowhere",), "nowhere"),
     ],

@@ -55,5 +55,5 @@ def _arm(arm: PlannedArm) -> str:
 
 def print_decision(found: ExperimentDecision, draw: Draw) -> None:
     """Draw a decision: what it is, why, and the comparison beside it."""
-    draw("DECISION", [_MARKS[found.outcome], wrapped(found.reason)])
+    draw("DECISION", [_MARKS[found.outcome], wrapped(found.reason), wrapped(found.conditions)])
     draw("COMPARISON", [wrapped(found.comparison.sentence)])

@@ -103,6 +103,11 @@ def _option(param: click.Parameter | None) -> str:
     "--policy", metavar="FILE", help="More limits, as YAML: by metric, group, tag, cost, latency, flakiness."
 )
 @click.option(
+    "--strict",
+    is_flag=True,
+    help="Fail also where the runs were not measured alike: other models, graders or trials, tasks from the cache.",
+)
+@click.option(
     "-f",
     "--format",
     "form",
@@ -143,7 +148,10 @@ def command(
     from waza.results.gate import GateRules, decide
 
     limits = None if policy is None else _read_policy(policy)
-    report = decide(_read(baseline), _read(current), GateRules(**rules), (baseline, current), limits)
+    (before, first), (after, second) = _read(baseline), _read(current)
+    if first.samefile(second):
+        raise GateError(f"--baseline and --current are the same file, {first}; name the results of two runs")
+    report = decide(before, after, GateRules(**rules), (baseline, current), limits)
     with _written_output():
         _print_report(report, form)
     if not report.passed:
@@ -221,8 +229,8 @@ def _decide_by_experiment(directory: Path, form: str) -> int:
     return 0 if decision.exit_code == 0 else 1
 
 
-def _read(file: str) -> SuiteResult:
-    """Return the results in a file, or of a run by its id or directory; warnings about it are printed.
+def _read(file: str) -> tuple[SuiteResult, Path]:
+    """Return the results in a file, or of a run by its id or directory, and their file; warnings are printed.
 
     Raises GateError for what cannot be used.
     """
@@ -237,12 +245,14 @@ def _read(file: str) -> SuiteResult:
         if path.exists() and not path.is_dir():
             result, warnings = load(path)
         else:
-            result, warnings = find_results(file, find_project(Path.cwd()).directory).only().load()
+            run = find_results(file, find_project(Path.cwd()).directory).only()
+            result, warnings = run.load()
+            path = run.results or path
     except WazaError as error:
         raise GateError(str(error)) from None
     for warning in warnings:
         print_notice(str(warning))
-    return result
+    return result, path
 
 
 def _read_policy(file: str) -> GatePolicy:

@@ -30,7 +30,9 @@ Named = list[tuple[str, "SuiteResult"]]
 @click.option(
     "--trials", type=COUNT, metavar="N", help="Trials a task in each arm, instead of those of the runs."
 )
-@model_option("Of EVAL: the model to run on, instead of config.model.")
+@model_option(
+    "Of EVAL: the model to run on, instead of config.model. Of runs: only those on this model count."
+)
 @executor_option("Of EVAL: the agent engine to run on, instead of config.executor.")
 @json_option("Print JSON.")
 def command(
@@ -55,9 +57,9 @@ def command(
     suites = [name for name in sources if name.lower().endswith(_SUITES)]
     if suites and len(sources) > 1:
         raise UsageError("name one suite file, or runs: waza noise eval.yaml")
-    if not suites and (model or executor):
-        raise UsageError("--model and --executor are for a suite file; runs have theirs")
-    runs = _run_twice(suites[0], model, executor, trials) if suites else _stored(sources)
+    if not suites and executor:
+        raise UsageError("--executor is for a suite file; runs have theirs")
+    runs = _run_twice(suites[0], model, executor, trials) if suites else _stored(sources, model)
     report = noise_report(runs, difference=difference, trials=trials)
     if as_json:
         print_json(report)
@@ -66,9 +68,10 @@ def command(
     return EXIT_OK
 
 
-def _stored(sources: tuple[str, ...]) -> Named:
-    """Return the results that the arguments mean. Raises UsageError if there is no such run."""
+def _stored(sources: tuple[str, ...], model: str) -> Named:
+    """Return the results that the arguments mean, on a model if one is named. UsageError: there is no such run."""
     from waza.cli.streams import print_notice
+    from waza.errors import UsageError
     from waza.results.saved import find_results
     from waza.suite.project import find_project
 
@@ -82,7 +85,11 @@ def _stored(sources: tuple[str, ...]) -> Named:
             for warning in warnings:
                 print_notice(str(warning))
             found.append((run.name, result))
-    return found
+    chosen = [(name, result) for name, result in found if model in ("", result.config.model_id)]
+    if not chosen:
+        models = ", ".join(sorted({result.config.model_id or "the default model" for _, result in found}))
+        raise UsageError(f"no run is on the model {model}; the runs are on: {models}")
+    return chosen
 
 
 def _run_twice(suite: str, model: str, executor: str, trials: int | None) -> Named:

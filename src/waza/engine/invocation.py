@@ -18,6 +18,7 @@ from waza.kit.checksum import with_checksum
 from waza.kit.git import ignore_in_git
 from waza.kit.line_file import LineFile
 from waza.model.loaded import Suite
+from waza.problem import display_path
 from waza.results.invocation_lines import (
     INVOCATIONS,
     RUNS,
@@ -123,6 +124,7 @@ class InvocationJournal:
             self._file.append(with_checksum(line))
 
 
+_NAMED = 5  # runs that a message names
 _RUN_WITHOUT_RESUME = "change it back, or run without --resume"
 
 
@@ -143,6 +145,22 @@ def _newest(directory: Path, jobs: Sequence[Job], unread: Sequence[Path]) -> Pat
         if all(_covers(planned, suite, model) for suite, model in asked):
             return path
     return None
+
+
+def describe_nearest(project: Path, jobs: Sequence[Job]) -> str:
+    """Return what the newest invocation of one of these suites was of, and how to resume it; empty if there is none."""
+    suites = {path_text(job.suite.path) for job in jobs}
+    for _, path in sorted(numbered_invocations(project / INVOCATIONS), reverse=True):
+        planned = read_planned(path)
+        if suites & {one.suite for one in planned}:
+            names = [
+                f"{display_path(Path(one.suite))} on {one.model or 'the default model'}"
+                for one in planned
+                if one.model is not None
+            ]
+            what = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else "")
+            return f"the newest one, {path.stem}, is of {what}; call waza as then to go on with it"
+    return ""
 
 
 def _named(project: Path, jobs: Sequence[Job], identity: str) -> Path:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from waza.engine.cancellation import Cancellation
-from waza.engine.invocation import InvocationJournal, Job
+from waza.engine.invocation import InvocationJournal, Job, describe_nearest
 from waza.engine.origin import Origins
 from waza.engine.plan import shared_workers, worker_notice
 from waza.engine.run import Emit, FinishedRun, RunOptions, SharedWorkers, run_suite
@@ -140,7 +140,11 @@ def _open_invocation(
         earlier = InvocationJournal.resume(project, jobs, options.resume, unread)
         if earlier is not None:
             return earlier
-        warn("there is no earlier run of these suites and models to go on with: a new one starts")
+        nearest = describe_nearest(project, jobs)
+        warn(
+            "there is no earlier run of these suites and models to go on with: a new one starts"
+            + (f"; {nearest}" if nearest else "")
+        )
     try:
         return InvocationJournal.start(project, jobs, unread)
     except WazaError as error:

@@ -9,7 +9,7 @@ import msgspec
 from waza.errors import EXIT_FAILED, EXIT_OK, EXIT_UNDECIDED
 from waza.experiment.admit import admit
 from waza.experiment.plan import ArmName
-from waza.experiment.rules import Outcome, Rule, Ruling
+from waza.experiment.rules import CONDITIONS, Outcome, Rule, Ruling
 from waza.results.comparison.comparison import Comparison
 from waza.results.comparison.conclude import Measured, compare_measured
 
@@ -28,6 +28,8 @@ class ExperimentDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What the rule says."""
     golden_failures: list[str]
     """Golden tasks that the candidate did not pass."""
+    conditions: str
+    """Under which the error rate of the rule holds."""
     comparison: Comparison
     """The candidate against the baseline, by all that was collected; it decides nothing."""
 
@@ -51,6 +53,7 @@ def decide(directory: Path) -> ExperimentDecision:
         plan=sealed.seal,
         ruling=ruling,
         golden_failures=failures,
+        conditions=CONDITIONS[sealed.plan.rule.kind],
         comparison=compare_measured([(a, b)])[0],
     )
 

@@ -18,6 +18,12 @@ from waza.kit.stats import mean
 from waza.results.comparison.sign_flip import sign_flip
 
 Outcome = Literal["pass", "fail", "inconclusive"]
+CONDITIONS = {
+    "fixed": "The fixed rule is exact where the two arms are alike; where they are not, it takes the differences to be "
+    "spread alike on both sides of their mean",
+    "sequential": "The sequential rule takes the tasks to be a sample of all that the suite stands for",
+}
+"""What the error rate of each kind of rule rests on."""
 _BETS = tuple(step / 20 for step in range(1, 20))
 
 

@@ -51,6 +51,20 @@ def variance(values: Sequence[float]) -> float:
     return mean([(value - centre) ** 2 for value in values])
 
 
+def pooled_variance(groups: Iterable[Sequence[float]]) -> float | None:
+    """Return the variance within groups, over all of them (divided by their degrees of freedom, n - 1 each).
+
+    None if none of them has two values.
+    """
+    squares, degrees = [0.0], 0
+    for values in groups:
+        if len(values) > 1:
+            centre = mean(values)
+            squares += [(value - centre) ** 2 for value in values]
+            degrees += len(values) - 1
+    return math.fsum(squares) / degrees if degrees else None
+
+
 def std_dev(values: Sequence[float]) -> float:
     """Return the population standard deviation."""
     return math.sqrt(variance(values))

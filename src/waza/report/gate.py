@@ -22,6 +22,7 @@ _WORDS = {
     "golden_failure": "a golden task did not pass",
     "incomplete": "nothing can be concluded",
     "policy_failure": "a limit of the policy is broken",
+    "doubtful": "the runs were not measured alike",
 }
 
 

@@ -64,7 +64,13 @@ def _rate(level: Level | None) -> str:
 
 
 def _shown(level: Level | None, metric: MetricName) -> str:
-    return "" if level is None else _amount(level.value, metric)
+    """Return a figure with the half of its interval, which is symmetric but for where figures end."""
+    if level is None:
+        return ""
+    shown = _amount(level.value, metric)
+    if level.lower is None or level.upper is None or level.lower == level.upper:
+        return shown
+    return f"{shown}±{_amount(max(level.upper - level.value, level.value - level.lower), metric)}"
 
 
 def _amount(value: float, metric: MetricName) -> str:

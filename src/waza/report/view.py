@@ -20,7 +20,7 @@ from waza.report.impact import Impact, impact_of
 from waza.report.rows import TaskRow, counts, rows
 from waza.report.section import Table
 from waza.report.words import NO_SUITE, SKIPPED, grouped, one_line, status_mark
-from waza.results.ending import CUT_OFF, came_to_its_end
+from waza.results.ending import CUT_OFF, WITHOUT_SUITE, came_to_its_end
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
 from waza.results.verdict import Gate, RunVerdict, gates
@@ -317,9 +317,9 @@ class InvocationView(msgspec.Struct, frozen=True):
     @property
     def without_suite(self) -> list[RunLine]:
         """The skills that were found and have no suite."""
-        why = "it has no suite: nothing of it was run"
         return [
-            RunLine(name=name, mark=SKIPPED, word=NO_SUITE, why=why) for name in self.results.without_suite
+            RunLine(name=name, mark=SKIPPED, word=NO_SUITE, why=WITHOUT_SUITE)
+            for name in self.results.without_suite
         ]
 
     @property

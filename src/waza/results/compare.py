@@ -22,7 +22,10 @@ _TOOL_GRADERS = frozenset({"tool_calls", "tool_constraint", "action_sequence"})
 
 
 class TaskDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """A task in every file; None and the status `n/a` where it is missing. Deltas are last minus first."""
+    """A task in every file; the status is `n/a` where it is missing. Deltas are last minus first.
+
+    Scores and rates are None where there is no trial: the task is missing, was skipped, or broke before its first one.
+    """
 
     task_id: str
     display_name: str
@@ -173,15 +176,16 @@ def _task_deltas(results: Sequence[SuiteResult]) -> Iterator[TaskDelta]:
 
 
 def _score(task: TaskResult | None) -> float | None:
-    if task is None or task.status == "skipped":
-        return None
-    return number(task.stats.avg_score) if task.stats else 0
+    return number(task.stats.avg_score) if task and _has_ran(task) and task.stats else None
 
 
 def _pass_rate(task: TaskResult | None) -> float | None:
-    if task is None or task.status == "skipped":
-        return None
-    return number(task.stats.pass_rate) if task.stats else 0
+    return number(task.stats.pass_rate) if task and _has_ran(task) and task.stats else None
+
+
+def _has_ran(task: TaskResult) -> bool:
+    """Tell whether a task has figures of trials; files of other programs may have the figures alone."""
+    return task.status != "skipped" and (task.status != "error" or bool(task.runs))
 
 
 def _delta(values: Sequence[float | None]) -> float | None:

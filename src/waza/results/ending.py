@@ -7,6 +7,7 @@ from waza.model.result import SuiteResult
 
 COMPLETE = "complete"
 NOT_STARTED = "not_started"  # the `run_status` of what never ran
+WITHOUT_SUITE = "it has no suite: nothing of it was run"
 CUT_OFF = "cut off"  # a task, some of whose trials did not run, for whatever reason
 GRADING = "running graders: "  # begins the error of a trial whose graders broke
 IN_PROGRESS = "in progress"  # the `run_status` of what is shown of a run while it lasts

@@ -28,7 +28,7 @@ from waza.results.verdict import RunVerdict, verdict_of
 Treatment = Literal["allow", "warn", "fail"]
 """What is done about tasks that only one of two runs has."""
 TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
-Decision = Literal["pass", "regression", "golden_failure", "incomplete", "policy_failure"]
+Decision = Literal["pass", "regression", "golden_failure", "incomplete", "policy_failure", "doubtful"]
 _MISSING = "n/a"  # the status of a task that is not in a file
 _NAMED = 10  # tasks that a message names
 
@@ -44,6 +44,8 @@ class GateRules(msgspec.Struct, frozen=True, kw_only=True):
     """What is done about tasks that only the current run has."""
     on_removed_tasks: Treatment = "warn"
     """What is done about tasks that only the baseline has."""
+    strict: bool = False
+    """Whether runs that were not measured alike fail, instead of being warned of."""
 
 
 class GoldenFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,8 +115,9 @@ def decide(
 ) -> GateReport:
     """Return the decision over a run, given the results to compare it with.
 
-    `files` are the names of both in the report. `policy` has limits that hold besides the rules. The exit code is 2 for a golden task that did not pass, where
-    that decides, else 1 for a pass rate that fell too far and for every entry of `errors`, else 0.
+    `files` are the names of both in the report. `policy` has limits that hold besides the rules. The exit code is 2 for
+    a golden task that did not pass, where that decides, else 1 for a pass rate that fell too far and for every entry of
+    `errors`, else 0.
     """
     before, after = _by_id(baseline), _by_id(current)
     delta = current.summary.success_rate - baseline.summary.success_rate
@@ -135,15 +138,20 @@ def decide(
         golden=rules.golden_must_pass,
         breaks=partial(breaks_policy, policy) if policy else None,
     )
-    warnings = [
+    doubts = [
         *_doubts(baseline, "baseline"),
         *_doubts(current, "current"),
         *_unequal(baseline, current),
         *_unequal_tasks(before, after),
+    ]
+    warnings = [
+        *_notes(baseline, "baseline"),
+        *_notes(current, "current"),
+        *(() if rules.strict else doubts),
         *_noise(alarm, rules, policy),
     ]
     broken = [f"policy: {limit.name}: {limit.why}" for limit in limits if not limit.passed]
-    errors = [*incomplete, *broken]
+    errors = [*incomplete, *broken, *(doubts if rules.strict else ())]
     for names, treatment, words in (
         (new, rules.on_new_tasks, "only in current"),
         (removed, rules.on_removed_tasks, "only in the baseline"),
@@ -156,6 +164,7 @@ def decide(
         errors=errors,
         incomplete=incomplete,
         broken=broken,
+        doubts=doubts if rules.strict else [],
     )
     return GateReport(
         baseline_file=files[0],
@@ -186,16 +195,26 @@ def decide(
 
 
 def _outcome(
-    *, golden_failed: bool, exceeded: bool, errors: list[str], incomplete: list[str], broken: list[str]
+    *,
+    golden_failed: bool,
+    exceeded: bool,
+    errors: list[str],
+    incomplete: list[str],
+    broken: list[str],
+    doubts: list[str],
 ) -> tuple[int, Decision]:
     """Return the exit code and the outcome: what is worst comes first."""
     if golden_failed:
         return 2, "golden_failure"
     if exceeded:
         return 1, "regression"
-    if errors:
-        return 1, "incomplete" if incomplete else "policy_failure" if broken else "regression"
-    return 0, "pass"
+    reasons: tuple[tuple[list[str], Decision], ...] = (
+        (incomplete, "incomplete"),
+        (broken, "policy_failure"),
+        (doubts, "doubtful"),
+        (errors, "regression"),
+    )
+    return next(((1, outcome) for found, outcome in reasons if found), (0, "pass"))
 
 
 def _by_id(result: SuiteResult) -> dict[str, TaskResult]:
@@ -242,13 +261,17 @@ def _not_run(before: Mapping[str, TaskResult], after: Mapping[str, TaskResult]) 
         yield f"current: {_tasks(names)} of the baseline without a verdict: {_list(names)}"
 
 
-def _doubts(result: SuiteResult, name: str) -> Iterator[str]:
-    """Yield what a reader of a pass rate must know: errors in it, gates of the run, a summary that does not fit."""
+def _notes(result: SuiteResult, name: str) -> Iterator[str]:
+    """Yield what a reader of a pass rate must know, though it is in the rate: errors, and gates of the run."""
     broken = [task.test_id for task in result.tasks if task.status == "error"]
     if broken:
         yield f"{name}: {_tasks(broken)} with an error, counted as not passed: {_list(broken)}"
     verdict = verdict_of(result)
     yield from (f"{name}: {reason}" for reason in verdict.reasons if reason.startswith("gate "))
+
+
+def _doubts(result: SuiteResult, name: str) -> Iterator[str]:
+    """Yield why a pass rate may not be that of the run: a summary that does not fit, tasks of the cache."""
     ran = [task for task in result.tasks if task.status != "skipped" or task.runs]
     rate = sum(task.status == "passed" for task in ran) / len(ran) if ran else 0.0
     if ran and result.summary.total_tests == len(ran) and abs(rate - result.summary.success_rate) > TOLERANCE:
@@ -274,7 +297,7 @@ def _unequal(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
         current.eval_id,
         current.timestamp,
     ) != (current.eval_id, ""):
-        yield "baseline and current are the same run: it is compared with itself"
+        yield "baseline and current are the same run, which is compared with itself"
     before, after = baseline.config, current.config
     for what, one, other in (
         ("suites", suite_name(baseline), suite_name(current)),

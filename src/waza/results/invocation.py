@@ -43,7 +43,9 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> RunVerdict:
         """The verdict over all of it."""
-        return overall_verdict([(name, outcome.verdict) for name, outcome in self.named], self.not_started)
+        return overall_verdict(
+            [(name, outcome.verdict) for name, outcome in self.named], self.not_started, self.without_suite
+        )
 
     def as_metadata(self) -> dict[str, Any]:
         """Return it as `metadata.invocation` of results files: the verdict over all of it, and what did not run."""

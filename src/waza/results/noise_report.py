@@ -9,7 +9,7 @@ import msgspec
 
 from waza.errors import UsageError
 from waza.kit.share import TOLERANCE
-from waza.kit.stats import mean, wilson
+from waza.kit.stats import pooled_variance, wilson
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, number
 from waza.results.comparison.comparison import ALPHA
@@ -90,7 +90,7 @@ def noise_report(
     agents = dict.fromkeys(_agent(result) for result in results)
     if len(agents) > 1:
         raise UsageError(
-            f"the runs are not of one suite on one model: {'; '.join(agents)}; name runs of one of them"
+            f"the runs are not of one suite on one model: {'; '.join(agents)}; name runs of one of them, or choose by --model"
         )
     pools = pools_of_runs(results, trials)
     if not pools:
@@ -159,11 +159,8 @@ def _trial_deviation(results: Sequence[SuiteResult]) -> float | None:
     for result in results:
         for task in measure(result.tasks):
             scores.setdefault(task.id, []).extend(task.values("score"))
-    groups = [values for values in scores.values() if len(values) > 1]
-    if not groups:
-        return None
-    squares = math.fsum((value - mean(values)) ** 2 for values in groups for value in values)
-    return math.sqrt(squares / sum(len(values) - 1 for values in groups))
+    variance = pooled_variance(scores.values())
+    return None if variance is None else math.sqrt(variance)
 
 
 def _detectable(deviation: float | None, tasks: int, trials: int) -> float | None:

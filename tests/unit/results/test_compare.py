@@ -54,9 +54,11 @@ def test_tasks_come_in_order_of_first_appearance_and_missing_ones_are_null() -> 
     assert by_id["new"].pass_rates == [None, 1]
 
 
-def test_a_task_that_did_not_run_has_no_score_but_one_that_broke_has_zero() -> None:
-    found = compare([("a", suite([task("S", status="skipped"), task("E", status="error")])), ("b", suite())])
-    assert [delta.scores for delta in found.task_deltas] == [[None, None], [0, None]]
+def test_a_task_that_did_not_run_has_no_score_but_one_whose_trials_broke_has_zero() -> None:
+    broken = [task("S", status="skipped"), task("E", status="error"), task("B", run(1, "error"))]
+    found = compare([("a", suite(broken)), ("b", suite())])
+    assert [delta.scores for delta in found.task_deltas] == [[None, None], [None, None], [0, None]]
+    assert [delta.statuses[0] for delta in found.task_deltas] == ["skipped", "error", "error"]
 
 
 def test_tool_use_counts_calls_of_all_runs() -> None:

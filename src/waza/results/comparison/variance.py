@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from waza.kit.stats import mean
+from waza.kit.stats import mean, pooled_variance
 from waza.results.comparison.measured import MeasuredTask
 from waza.results.comparison.pairs import Pair
 
@@ -33,7 +33,7 @@ def split_variance(pairs: Sequence[Pair], *results: Sequence[MeasuredTask], metr
     differences vary beyond it, on the average, is of the tasks (never below 0). The judge's part is pooled likewise,
     over trials of one task with equal answers, and counts for the share of the trials that were judged.
     """
-    noise = _pooled(values for pair in pairs for values in (pair.a, pair.b))
+    noise = pooled_variance(values for pair in pairs for values in (pair.a, pair.b))
     judge = _judges(results, metric)
     task = None
     if noise is not None and len(pairs) > 1:
@@ -46,24 +46,13 @@ def split_variance(pairs: Sequence[Pair], *results: Sequence[MeasuredTask], metr
 
 
 def _judges(results: Sequence[Sequence[MeasuredTask]], metric: str) -> float | None:
-    wavers = _pooled(group for tasks in results for group in _same_answers(tasks, metric))
+    wavers = pooled_variance(group for tasks in results for group in _same_answers(tasks, metric))
     if wavers is None:
         return None
     measured = [
         trial for tasks in results for task in tasks for trial in task.trials if metric in trial.values
     ]
     return wavers * sum(bool(trial.answer) for trial in measured) / len(measured)
-
-
-def _pooled(groups: Iterable[Sequence[float]]) -> float | None:
-    """Return the variance within groups, over all of them; None if none has two values."""
-    squares, degrees = [0.0], 0
-    for values in groups:
-        if len(values) > 1:
-            centre = mean(values)
-            squares += [(value - centre) ** 2 for value in values]
-            degrees += len(values) - 1
-    return math.fsum(squares) / degrees if degrees else None
 
 
 def _same_answers(tasks: Sequence[MeasuredTask], metric: str) -> Iterable[list[float]]:
