@@ -207,6 +207,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Correct the JSON, or the keys of its tools.",
         "mcp_mocks: [{name: files, fixtures: mocks}] where mocks/find.json is not valid JSON",
     ),
+    "mocked-server": Explanation(
+        "A mocked MCP server has the name of a configured one, and takes its place.",
+        "Nothing, if tasks are to run without the server; else rename the mock, or remove it.",
+        "mcp_mocks: [{name: wiki, ...}] beside config: {mcp_servers: {wiki: {...}}}",
+    ),
     "name-case": Explanation(
         "A name differs from an existing one only in upper and lower case, and is compared exactly.",
         "Write the name in the case of the existing one.",
@@ -231,6 +236,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "No task is selected, so there is nothing to run.",
         "Relax --task and --tags, or enable tasks.",
         "waza run eval.yaml --tags smoke, where no task has this tag",
+    ),
+    "not-a-directory": Explanation(
+        "A path that must be a directory is a file.",
+        "Name the directory, relative to the current directory, or else to that of the suite.",
+        "context_dir: data.txt",
     ),
     "not-a-document": Explanation(
         "A file is named as an evaluation document, but is a report of one.",
@@ -307,6 +317,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Correct its name, or add its directory to config.skill_directories. Where the name is only a label, set "
         "config.skill_required: false.",
         "skill: reviw, where the directory has a skill 'review'",
+    ),
+    "skills-off": Explanation(
+        "No skill is looked for or offered to the agent: the suite, the task or the call says so, or a scenario declares none.",
+        "Nothing, if that is meant; else declare the skill, or skill_directories.",
+        "config: {disabled_skills: ['*']}",
     ),
     "summary-counts": Explanation(
         "The counts in the summary of a conversation do not add up.",

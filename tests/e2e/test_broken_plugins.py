@@ -394,7 +394,7 @@ def test_a_name_that_several_have_is_refused(tmp_path: Path):
     files = {}
     for package, entries in {
         "mine": "[waza.graders]\ntext = mine:Fine\nshared = mine:Fine\n[waza.executors]\nmock = mine:Bot\n",
-        "other": "[waza.graders]\nshared = mine:Fine\n[waza.reporters]\njson = mine:Fine\n",
+        "other": "[waza.graders]\nshared = mine:Fine\n",
     }.items():
         files[f"{package}-1.0.dist-info/METADATA"] = f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
         files[f"{package}-1.0.dist-info/entry_points.txt"] = entries
@@ -416,6 +416,3 @@ def test_a_name_that_several_have_is_refused(tmp_path: Path):
     ended = waza("run", "eval.yaml", cwd=tmp_path, env={"PYTHONPATH": path})
     assert ended.code != 0
     assert "the executor 'mock' is in waza itself and in the package mine" in ended.err
-    ended = waza("run", "eval.yaml", "--reporter", "json", cwd=tmp_path, env={"PYTHONPATH": path})
-    assert ended.code == 2
-    assert "the reporter 'json' is in waza itself and in the package other" in ended.err

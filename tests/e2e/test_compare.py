@@ -221,6 +221,16 @@ def test_nothing_in_common_is_no_proof_of_not_being_worse(results: Path):
     assert "new.json and gone.json have no measured task in common" in ended.err
 
 
+def test_a_run_is_not_shown_to_be_no_worse_than_itself(eight: Path):
+    file = "monday/all_clear.json"
+    (eight / "copy.json").write_bytes((eight / file).read_bytes())
+    ended = waza("compare", file, "copy.json", "--fail-if-worse", cwd=eight)
+    assert ended.code == 2
+    assert "warning: copy.json is the same run as one before it, which is compared with itself" in ended.err
+    assert f"--fail-if-worse: copy.json and {file} are the same run; name the results of two" in ended.err
+    (eight / "copy.json").unlink()
+
+
 def test_more_results_are_each_compared_with_one(results: Path):
     found = strict_json(compare(results, "a.json", "b.json", "c.json", "--json").out)
     assert [(one["a"], one["b"]) for one in found["comparisons"]] == [

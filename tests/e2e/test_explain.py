@@ -42,6 +42,7 @@ def test_an_unknown_code_is_refused(tmp_path: Path, code: str, hint: str) -> Non
 TASK = "id: t\ninputs: {prompt: Hello}\n"
 GRADER = "{type: text, name: words, config: {contains: [x]}}"
 REQUIREMENT = "id: R, category: quality, description: d"
+COMMAND = "tasks: [tasks/*.yaml]\nconfig: {executor: copilot-sdk, mcp_servers: {wiki: {command: cat}}}\n"
 BROKEN = {
     "name: s\nnmae: t\ntasks: [tasks/*.yaml]\n": "unknown-key",
     "name: [s]\ntasks: [tasks/*.yaml]\n": "wrong-type",
@@ -66,10 +67,13 @@ BROKEN = {
     "tasks: [tasks/*.yaml]\nconfig: {executor: command, executor_options: {command: cat}}\n": "unconfirmed-executor",
     "tasks: [tasks/*.yaml]\nhooks: {before_run: [{command: 'true'}]}\n": "unconfirmed-hook",
     "tasks_from: rows.csv\nconfig: {executor: mock}\n": "duplicate-task",
+    f"{COMMAND}mcp_mocks: [{{name: wiki, tools: {{}}}}]\n": "mocked-server",
+    "tasks: [tasks/*.yaml]\nconfig: {executor: mock, disabled_skills: ['*']}\n": "skills-off",
 }
 BROKEN_TASKS = {
     "id: t\nname: other\n": "duplicate-task",
     "id: b\ncontext_dir: gone\n": "missing-context-dir",
+    "id: b\ncontext_dir: tasks/a.yaml\n": "not-a-directory",
     "id: b\ninputs: {prompt: p, context: {fixture: gone}}\n": "context-fixture",
     "id: b\ninputs: {prompt: p, repos: [{type: worktree, source: gone, dest: d}]}\n": "missing-repository",
     f"id: b\nrequirements: [{{{REQUIREMENT}}}]\n": "uncovered-requirement",

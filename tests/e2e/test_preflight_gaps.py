@@ -271,3 +271,60 @@ def test_suites_of_strangers_have_a_report(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(report.tasks) == LOADS.get(str(suite.parent.relative_to(CORPUS)), len(report.tasks))
         assert report.capabilities
         assert "\n".join(preflight_lines(report))
+
+
+TASK_CODES = {
+    "task.version": "id: t\ninputs: {prompt: p}\ncommand_mocks: [{name: az, responses: [{args: [x], stdout: y}]}]\n",
+    "task.executor": "id: t\ninputs: {prompt: p}\nexpected: {behavior: {max_tokens: 5}}\n",
+    "context.directory": "id: t\ninputs: {prompt: p}\ncontext_dir: eval.yaml\n",
+    "context.path": "id: t\ninputs: {prompt: p}\ncontext_dir: gone\n",
+}
+
+
+@pytest.mark.parametrize(("code", "written"), TASK_CODES.items())
+def test_mistakes_of_a_task_have_codes_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, written: str
+):
+    config = "{executor: command, executor_options: {command: cat}}"
+    suite = f"name: s\nschemaVersion: '1.0'\nconfig: {config}\ntasks: [t.yaml]\n"
+    write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": written})
+    report = report_of(tmp_path, monkeypatch)
+    assert (code, "invalid") in codes(report)
+    (found,) = [one for one in report.diagnostics if one.code == code]
+    assert (found.source, found.task_id) == ("t.yaml", "t")
+
+
+def test_what_is_deliberately_not_there_is_noted_and_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    mock = "mcp_mocks: [{name: wiki, tools: {find: {responses: [{return: {a: 1}}]}}}]"
+    servers = "config: {executor: copilot-sdk, mcp_servers: {wiki: {type: stdio, command: cat}}}"
+    suite = f"name: s\nschemaVersion: '2.0'\nscenario: w\n{servers}\n{mock}\ntasks: [t.yaml]\n"
+    write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": f"id: t\n{PLAIN}"})
+    report = report_of(tmp_path, monkeypatch)
+    noted = [(one.code, one.severity, one.task_id) for one in report.diagnostics if one.state == "verified"]
+    assert noted == [("mock.mcp_override", "info", ""), ("skills.discovery_disabled", "info", "t")]
+    lines = "\n".join(preflight_lines(report))
+    assert "✓ verified mock.mcp_override" in lines
+    assert "'wiki' takes the place of the configured server of this name" in lines
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("{", "mock.mcp"),
+        ("[]", "mock.mcp"),
+        ('{"find": 5}', "mock.mcp"),
+        ('{"responses": []}', "mock.mcp"),
+        ('{"responses": [{"match_regex": {"a": "("}, "return": 1}]}', "mock.mcp"),
+        ('{"input_schema": {"type": 5}, "responses": [{"return": 1}]}', "mock.input_schema"),
+    ],
+)
+def test_a_mistake_in_a_fixture_of_a_mock_is_one_of_the_mock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, code: str
+):
+    suite = "name: s\nconfig: {executor: copilot-sdk}\nmcp_mocks: [{name: wiki, fixtures: mocks}]\ntasks: [t.yaml]\n"
+    write_tree(tmp_path, {"eval.yaml": suite, "t.yaml": f"id: t\n{PLAIN}", "mocks/find.json": content})
+    report = report_of(tmp_path, monkeypatch)
+    found = {(one.code, one.source) for one in report.diagnostics if one.state == "invalid"}
+    assert found == {(code, "mocks/find.json")}

@@ -53,6 +53,7 @@ def command(
     from waza.errors import EXIT_FAILED, EXIT_OK, UsageError
     from waza.results.combine import combine_sets
     from waza.results.compare import compare, compare_suites, doubts
+    from waza.results.verdict import is_same_run
 
     names = [against, *files] if against and against not in files else list(files)
     sets = _load(names)
@@ -68,6 +69,11 @@ def command(
     _print(found, "json" if as_json else form)
     if not fail_if_worse:
         return EXIT_OK
+    base_result = results[base][1]
+    if same := [name for i, (name, one) in enumerate(results) if i != base and is_same_run(one, base_result)]:
+        raise UsageError(
+            f"--fail-if-worse: {same[0]} and {results[base][0]} are the same run; name the results of two"
+        )
     if unknown := [one for one in found.all_comparisons if not one.n]:
         raise UsageError(
             f"--fail-if-worse: {unknown[0].b} and {unknown[0].a} have no measured task in common"

@@ -148,7 +148,7 @@ def _newest(directory: Path, jobs: Sequence[Job], unread: Sequence[Path]) -> Pat
 
 
 def describe_nearest(project: Path, jobs: Sequence[Job]) -> str:
-    """Return what the newest invocation of one of these suites was of, and how to resume it; empty if there is none."""
+    """Return what the newest invocation of one of these suites was of, and how to resume it, or an empty text."""
     suites = {path_text(job.suite.path) for job in jobs}
     for _, path in sorted(numbered_invocations(project / INVOCATIONS), reverse=True):
         planned = read_planned(path)

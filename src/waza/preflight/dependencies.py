@@ -15,6 +15,7 @@ from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
 from waza.problem import Code, Problem
 from waza.suite.discover import find_required_skills
 from waza.suite.loading import Loading, TaskSource
+from waza.suite.read import at
 from waza.suite.skills import disabled_skills, enabled_directories, suite_paths
 
 Path = tuple[str | int, ...]
@@ -221,6 +222,51 @@ def _find_programs(graders: Sequence[BuiltGrader], task_id: str) -> Iterator[Dep
             yield Dependency(
                 kind="program", name=name, mode="subprocess", state="unresolved", task_id=task_id
             )
+
+
+def report_replaced(suite: Suite, loading: Loading) -> Iterator[Diagnostic]:
+    """Yield what of a suite is deliberately not there in a run: servers that are mocked, and skills."""
+    document, servers = loading.document, loading.file.config.mcp_servers
+    for i, mock in enumerate(loading.file.mcp_mocks or ()):
+        if mock.name in servers:
+            message = f"{mock.name!r} takes the place of the configured server of this name"
+            hint = "rename the mock if tasks are to use the server"
+            yield _of_note(document, "mocked-server", ("mcp_mocks", i, "name"), message, hint)
+    for source in loading.sources:
+        for i, mock in enumerate(source.file.mcp_mocks or ()):
+            if mock.name in servers and source.tasks:
+                message = f"{mock.name!r} takes the place of the configured server of this name"
+                hint = "rename the mock if the task is to use the server"
+                yield _of_note(
+                    source.document,
+                    "mocked-server",
+                    ("mcp_mocks", i, "name"),
+                    message,
+                    hint,
+                    source.tasks[0].id,
+                )
+    hint = "declare the skill or skill_directories if the agent is to be offered any"
+    if loading.skills_off:
+        message = "no skill is looked for or offered: the suite or the call switches skills off"
+        yield _of_note(document, "skills-off", (), message, hint)
+        return
+    for task in suite.tasks:
+        if task.no_skills:
+            message = "no skill is looked for or offered in this task"
+            yield make_diagnostic(
+                Problem(code="skills-off", file=task.file, message=message, hint=hint),
+                "verified",
+                task_id=task.id,
+                severity="info",
+            )
+
+
+def _of_note(
+    document: Document, code: Code, path: Path, message: str, hint: str, task_id: str = ""
+) -> Diagnostic:
+    """Return a diagnostic of something that is as its author wants it."""
+    problem = document.problem(code, at(document, *path), path, message, hint)
+    return make_diagnostic(problem, "verified", task_id=task_id, severity="info")
 
 
 def report_unconfirmed(dependencies: Sequence[Dependency], loading: Loading) -> Iterator[Diagnostic]:

@@ -37,8 +37,10 @@ _CODES: dict[Code, str] = {
     "missing-module": "grader.cache_missing",
     "missing-repository": "dependency.repository",
     "mock-fixture": "mock.mcp",
+    "mocked-server": "mock.mcp_override",
     "never-invoked": "skill.target",
     "no-task": "tasks.empty",
+    "not-a-directory": "context.directory",
     "not-locked": "grader.lock_entry",
     "outside-path": "resource.path",
     "preset-conflict": "grader.merge",
@@ -48,6 +50,7 @@ _CODES: dict[Code, str] = {
     "skill-definition": "skill.definition",
     "skill-directory": "skill.directory",
     "skill-not-found": "skill.target",
+    "skills-off": "skills.discovery_disabled",
     "tool-boundary": "runtime.tool_boundary",
     "trigger-tests": "trigger.configuration",
     "uncovered-requirement": "requirement.uncovered",
@@ -63,6 +66,8 @@ _CODES: dict[Code, str] = {
     "unreadable-file": "resource.file",
     "untrusted-module": "grader.trust",
 }
+# Those of problems in the files of tasks that have another one there.
+_TASK_CODES: dict[Code, str] = {"capability": "task.executor", "version": "task.version"}
 # The diagnostic codes of parts of files, by the beginnings of their paths without the numbers of items.
 _PARTS = {
     "checkpoints.graders": "grader.configuration",
@@ -98,7 +103,7 @@ def make_diagnostic(
 ) -> Diagnostic:
     """Return a problem as a diagnostic; its message is what a run would print of it.
 
-    `severity` is by the state unless it is given. `level` is the kind of the file: `eval`, `task` or `trigger`.
+    `severity` is by the state unless it is given. `level` is the kind of the file: `eval`, `task`, `trigger` or `mock`.
     """
     bare = msgspec.structs.replace(problem, hint="", severity="error")
     code = _code(problem, level)
@@ -119,8 +124,12 @@ def _code(problem: Problem, level: str) -> str:
     if problem.code in ("missing-file", "unreadable-file") and not problem.path:
         return f"{level}.read"  # the file itself
     part = re.sub(r"\[\d+\]", "", problem.path)
+    if level == "mock":
+        return "mock.input_schema" if part.endswith("input_schema") else "mock.mcp"
     if problem.code == "outside-path" and part.endswith("instruction_files"):
         return "instruction.path"
+    if level == "task" and problem.code in _TASK_CODES:
+        return _TASK_CODES[problem.code]
     if problem.code in _CODES:
         return _CODES[problem.code]
     for start, code in _PARTS.items():
@@ -137,6 +146,7 @@ class LoaderDiagnostics:
         self._documents = {source.document.file: source for source in loading.sources}
         self._levels = {display_path(loading.directory / TRIGGER_TESTS): "trigger"}
         self._levels |= dict.fromkeys((*loading.unread, *self._documents), "task")
+        self._levels |= dict.fromkeys(loading.mock_files, "mock")
 
     def diagnostics(self) -> list[Diagnostic]:
         """Return it as diagnostics; those of a task's file name its task."""

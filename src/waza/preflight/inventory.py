@@ -12,7 +12,7 @@ from waza.model.loaded import Suite
 from waza.model.preflight import CheckedRequirement, Diagnostic, ListedTask, Preflight
 from waza.model.task import Task
 from waza.preflight.capabilities import check_capabilities, report_capabilities
-from waza.preflight.dependencies import Dependencies, report_unconfirmed
+from waza.preflight.dependencies import Dependencies, report_replaced, report_unconfirmed
 from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
 from waza.preflight.requirements import check_requirements, declared_graders, find_collisions
 from waza.problem import display_path
@@ -39,6 +39,7 @@ def inventory(path: Path, request: LoadOptions) -> Preflight:
     diagnostics += [
         *problems.diagnostics(),
         *report_unconfirmed(needs, loading),
+        *report_replaced(suite, loading),
         *report_capabilities(offered, suite, source),
     ]
     report = Preflight(

@@ -80,5 +80,5 @@ def _result(report: Preflight) -> str:
     if report.complete:
         return "Complete: everything is verified."
     count = Counter(diagnostic.state for diagnostic in report.diagnostics)
-    words = [f"{count[state]} {state}" for state in _MARKS if count[state]]
+    words = [f"{count[state]} {state}" for state in _MARKS if count[state] and state != "verified"]
     return f"Not complete: {', '.join(words)}."

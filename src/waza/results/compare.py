@@ -13,7 +13,7 @@ from waza.results.comparison.comparison import ALPHA, Comparison
 from waza.results.comparison.conclude import Measured, compare_measured
 from waza.results.comparison.measured import measure
 from waza.results.invocation import suite_name
-from waza.results.verdict import verdict_of
+from waza.results.verdict import is_same_run, verdict_of
 
 Named = tuple[str, SuiteResult]
 
@@ -144,7 +144,7 @@ def _pairs_of_suite(suite: str, sets: Sequence[ResultSet], base: int) -> list[tu
 
 
 def doubts(results: Sequence[Named], runs: Sequence[Named] = ()) -> Iterator[str]:
-    """Yield a line for each run that did not pass, with the reasons, and one where the tasks of the results differ.
+    """Yield a line for each run that did not pass, with the reasons, and where results are of one run or other tasks.
 
     `runs` are given where a result is made of several.
     """
@@ -152,6 +152,9 @@ def doubts(results: Sequence[Named], runs: Sequence[Named] = ()) -> Iterator[str
         verdict = verdict_of(result)
         if not verdict.passed:
             yield f"{name}: {verdict.word}: {'; '.join(verdict.reasons)}"
+    for i, (name, result) in enumerate(results):
+        if any(is_same_run(result, other) for _, other in results[:i]):
+            yield f"{name} is the same run as one before it, which is compared with itself"
     tasks = [{task.test_id for task in result.tasks if task.status != "skipped"} for _, result in results]
     if len({frozenset(one) for one in tasks}) > 1:
         common = len(set.intersection(*tasks))

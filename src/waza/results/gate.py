@@ -23,7 +23,7 @@ from waza.results.figures import task_status
 from waza.results.gate_policy import LimitReport, breaks_policy, judge_policy
 from waza.results.invocation import suite_name
 from waza.results.noise import ACCEPTED, FalseAlarm, arm_of, false_alarm, pools_of_pair
-from waza.results.verdict import RunVerdict, verdict_of
+from waza.results.verdict import RunVerdict, is_same_run, verdict_of
 
 Treatment = Literal["allow", "warn", "fail"]
 """What is done about tasks that only one of two runs has."""
@@ -293,10 +293,7 @@ def _doubts(result: SuiteResult, name: str) -> Iterator[str]:
 
 def _unequal(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
     """Yield why the two pass rates are not of one measure."""
-    if baseline.eval_id and (baseline.eval_id, baseline.timestamp) == (
-        current.eval_id,
-        current.timestamp,
-    ) != (current.eval_id, ""):
+    if is_same_run(baseline, current):
         yield "baseline and current are the same run, which is compared with itself"
     before, after = baseline.config, current.config
     for what, one, other in (

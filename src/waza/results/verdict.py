@@ -93,6 +93,12 @@ def run_name(skill: str, model: str) -> str:
     return f"{skill} on {model}" if model else skill
 
 
+def is_same_run(one: SuiteResult, other: SuiteResult) -> bool:
+    """Return whether two results are of one and the same run; of files of other programs that may not be known."""
+    known = bool(one.eval_id and one.timestamp)
+    return known and (one.eval_id, one.timestamp) == (other.eval_id, other.timestamp)
+
+
 def judge(head: SuiteResult, *, missing_trials: int = 0, graded: bool = True) -> RunVerdict:
     """Return the verdict over one suite on one model.
 

@@ -84,8 +84,8 @@ class Loading(msgspec.Struct, kw_only=True):
 
     `capabilities` are those of the executor: ask `Scope.require`, so that all refusals are worded and weighed alike.
     `ids` holds the task ids so far, with the place that each was taken at; `ref_names` the names of the
-    graders that refs stand for; `sources` the task files that could be read, `unread` those that could not; `templates` the graders that each task fills in, by
-    identity; None for those with mistakes in their references; `exact_names` the names that are compared
+    graders that refs stand for; `sources` the task files that could be read, `unread` those that could not; `mock_files` the fixture files of mocked servers; `templates` the graders
+    that each task fills in, by identity; None for those with mistakes in their references; `exact_names` the names that are compared
     letter by letter, with their places.
     """
 
@@ -106,6 +106,7 @@ class Loading(msgspec.Struct, kw_only=True):
     ref_names: dict[str, str] = {}
     sources: list[TaskSource] = []
     unread: list[str] = []
+    mock_files: list[str] = []
     templates: dict[int, Template | None] = {}
     exact_names: list[tuple[Scope, ExactName]] = []
     _modules: list[Modules | None] = []

@@ -82,6 +82,7 @@ def _check_fixtures(scope: Scope, mock: McpMock) -> None:
         scope.error("missing-file", "has no tool", "add .json files, one a tool")
     for file in files:
         scope.loading.problems += file.problems
+        scope.loading.mock_files.append(file.document.file)
         for name, tool in file.tools.items():
             if name not in mock.tools:
                 _check_tool(Scope(scope.loading, file.document, file.places[name]), tool)

@@ -281,9 +281,12 @@ def _find_fixtures(scope: Scope, file: TaskFile) -> Path:
     chosen = fixtures_directory(scope.loading, file)
     if file.context_dir and not chosen.is_dir() and not scope.loading.hooks_may_create:
         hint = "paths are relative to the current directory, or else to the suite's"
-        scope.child("context_dir").error(
-            "missing-context-dir", f"there is no directory {file.context_dir!r}", hint
-        )
+        if chosen.exists():
+            message = f"{file.context_dir!r} is a file; name the directory that holds the fixtures"
+            scope.child("context_dir").error("not-a-directory", message, hint)
+        else:
+            message = f"there is no directory {file.context_dir!r}"
+            scope.child("context_dir").error("missing-context-dir", message, hint)
     return chosen
 
 
