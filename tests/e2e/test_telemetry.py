@@ -131,7 +131,7 @@ def test_statuses_and_descriptions(seen: Collector) -> None:
         ("waza.turn", "it fell over"),
         ("waza.attempt", "it fell over"),
         ("waza.trial", "it fell over"),
-        ("waza.task", ""),
+        ("waza.task", "a trial broke"),
         ("waza.tool_call", "the call failed"),
         ("waza.hook", "exit status 3"),
     }
@@ -434,6 +434,35 @@ def test_recorded_results_that_are_graded_again(tmp_path: Path) -> None:
     }
     trials = {span["context"]["span_id"] for span in spans["waza.trial"]}
     assert {span["parent_id"] for span in spans["waza.grader"]} == trials
+
+
+def test_tasks_from_the_cache_have_no_turns(tmp_path: Path) -> None:
+    asked = TASK.replace("id: t\n", "id: asked\n")
+    plain = "id: plain\ninputs: {prompt: hi}\ngraders: [{type: text, name: w, config: {contains: [hi]}}]\n"
+    root = suite(tmp_path, config=", max_attempts: 2", tasks={"asked": asked, "plain": plain}, head="")
+    assert waza("run", "eval.yaml", "--cache", cwd=root).code == 0
+    flags = ("--otel-exporter", "file", "--otel-file", "spans.ndjson")
+    ended = waza("run", "eval.yaml", "--cache", *flags, cwd=root)
+    assert ended.code == 0, ended.err
+    spans = spans_by_name(root / "spans.ndjson")
+    assert {name: len(found) for name, found in spans.items()} == {
+        "waza.eval": 1,
+        "waza.task": 2,
+        "waza.trial": 1,
+        "waza.grader": 1,
+        "waza.judge": 1,  # the judge is asked again
+    }
+    assert all(span["attributes"]["waza.task.cached"] for span in spans["waza.task"])
+    assert spans["waza.grader"][0]["parent_id"] == spans["waza.trial"][0]["context"]["span_id"]
+
+
+def test_a_trace_that_is_not_sampled_is_a_warning(tmp_path: Path) -> None:
+    root = suite(tmp_path, tasks={"t": "inputs: {prompt: hi}\n"}, head="")
+    flags = ("--otel-exporter", "file", "--otel-file", "spans.ndjson")
+    ended = waza("run", "eval.yaml", *flags, cwd=root, env={"TRACEPARENT": f"00-{TRACE}-{JOB}-00"})
+    assert ended.code == 0
+    assert "telemetry: no spans were sent" in ended.err
+    assert spans_by_name(root / "spans.ndjson") == {}
 
 
 def test_evaluation_documents(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from waza.version import __version__
 
 FLUSH_LIMIT = 10.0  # seconds in which everything must be sent when the run is over
 _LONGEST_QUEUE = 65_536  # spans that wait to be sent; more are dropped, and counted
+_UNSAMPLED = "OTEL_SDK_DISABLED is set, or the trace is not sampled: see TRACEPARENT and OTEL_TRACES_SAMPLER"
 _SHOWN = 300  # characters of what went wrong
 
 
@@ -107,6 +108,8 @@ class Telemetry:
 
     def _warnings(self, *, late: bool, impatient: bool) -> list[str]:
         ended, sent = self._count.ended, self._spans.sent
+        if self._runs and not ended:
+            return [f"telemetry: no spans were sent: {_UNSAMPLED}"]
         metrics = self._metric_exporter.failed or (late and not self._metric_exporter.done)
         lost = [
             *([f"{ended - sent} of {ended} spans"] if sent < ended else []),

@@ -144,7 +144,7 @@ class RunSpans:
             "waza.task.score": float(event.score),
             "waza.task.cached": event.cached,
         }
-        fault = self._names.fault("task", event.note) if event.status == "error" else None
+        fault = self._names.fault("task", event.note or "a trial broke") if event.status == "error" else None
         self._tree.end((event.task_id,), attributes, fault)
 
     def _start_trial(self, event: TrialStarted) -> None:
