@@ -147,10 +147,22 @@ def test_nothing_that_is_written_or_printed_holds_a_planted_secret(tmp_path: Pat
         *("--snapshot", "ev", "--evidence-file", "*.txt", "--evidence-file", "d/*", "--snapshot-env-allow", "PLANTED_*"),
         *("-o", "r.json", "--reporter", "junit:j.xml", "--reporter", "markdown:m.md", "--reporter", "html:h.html"),
         *("--session-dir", "log", "--transcript-dir", "tr", "--interpret"),
+        *("--otel-exporter", "file", "--otel-file", "spans.ndjson", "--otel-include-payloads", "--otel-compat"),
     )  # fmt: skip
     assert ended.code == 1, ended.err
     files = written(tmp_path)
-    kinds = ("ev/", ".waza/runs/", ".waza/invocations/", "log/", "tr/", "r.json", "j.xml", "m.md", "h.html")
+    kinds = (
+        "ev/",
+        ".waza/runs/",
+        ".waza/invocations/",
+        "log/",
+        "tr/",
+        "r.json",
+        "j.xml",
+        "m.md",
+        "h.html",
+        "spans.ndjson",
+    )
     assert {kind for kind in kinds if any(name.startswith(kind) for name in files)} == set(kinds)
     results = json.loads(files["r.json"])
     statuses = {one["test_id"]: one["status"] for one in results["tasks"]}
@@ -159,7 +171,7 @@ def test_nothing_that_is_written_or_printed_holds_a_planted_secret(tmp_path: Pat
     found += [*leaks("stdout", ended.out.encode()), *leaks("stderr", ended.err.encode())]
     assert found == []
     for name, data in files.items():
-        if name.startswith(("ev/", "log/", "tr/")):
+        if name.startswith(("ev/", "log/", "tr/", "spans.")):
             assert leaks(name, data, FULL) == []
     snapshot = json.loads(files["ev/fails-run1.json"])
     assert {one["path"] for one in snapshot["workspaceFiles"]} == {"given.txt", "notes.txt", "d/more.json"}
