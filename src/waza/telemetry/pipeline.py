@@ -79,10 +79,10 @@ class Telemetry:
         """End what is open, and send what was not sent within FLUSH_LIMIT; return warnings about what was lost."""
         for run in self._runs:
             run.close()
-        workers = [
-            threading.Thread(target=work, daemon=True, name=f"telemetry-{work.__name__}")
-            for work in (self._close_traces, self._close_metrics)
-        ]
+        # A collector that hangs on the one shall still get the other; in a file the metrics are the last line.
+        apart = (self._traces.shutdown, self._metrics.shutdown)
+        works = apart if self._lines is None else (self._close_lines,)
+        workers = [threading.Thread(target=work, daemon=True) for work in works]
         deadline, impatient = time.monotonic() + FLUSH_LIMIT, False
         for worker in workers:
             worker.start()
@@ -98,12 +98,9 @@ class Telemetry:
             self._lines.close()
         return self._warnings(late=late, impatient=impatient)
 
-    def _close_traces(self) -> None:
+    def _close_lines(self) -> None:
         self._traces.shutdown()
-
-    def _close_metrics(self) -> None:
-        if self._lines is not None:
-            self._metrics.force_flush()
+        self._metrics.force_flush()
         self._metrics.shutdown()
 
     def _warnings(self, *, late: bool, impatient: bool) -> list[str]:
