@@ -21,6 +21,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Rename one of them, or write the path of the intended file.",
         "skill: skills/review/SKILL.md instead of skill: review",
     ),
+    "broken-link": Explanation(
+        "A link leads to a file that is not there. An agent that follows it finds nothing.",
+        "Correct the link or add the file; `waza check --fix` corrects links that differ in case or in their slashes.",
+        "[guide](references/Guide.md), where the file is references/guide.md",
+    ),
     "capability": Explanation(
         "The suite needs something that its executor cannot do. A check, mock or limit would not be applied.",
         "Use an executor that has the capability, or remove what needs it. `waza preflight` lists them.",
@@ -30,6 +35,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "The files of a cached module differ from those that waza.lock pins. Either was changed.",
         "Look at the change, remove the cached module, and run `waza get` with the suite's file.",
         "a file below ~/.waza/cache/github.com/... was edited",
+    ),
+    "complexity": Explanation(
+        "A skill is long, or has many files below references. Agents follow long instructions less.",
+        "Move what is seldom needed into a few files below references, or split the skill.",
+        "a SKILL.md of 900 tokens",
     ),
     "conflicting-keys": Explanation(
         "Two keys cannot be combined, or exactly one of several keys is expected.",
@@ -46,6 +56,26 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Separate fields by commas, quote fields that contain commas, name a column 'prompt', and give each "
         "row as many fields as the header.",
         "the row `1,Hello, world` below the header `id,prompt`",
+    ),
+    "dead-link": Explanation(
+        "An address that is linked does not answer, answers with an error, or is in a private network.",
+        "Correct or remove the link. `--offline` leaves addresses unchecked.",
+        "[docs](https://example.com/old-page), which answers with status 404",
+    ),
+    "description-length": Explanation(
+        "The description of a skill is shorter than 150 characters. Agents choose skills by it alone.",
+        "Say what the skill does, when to use it, and when not.",
+        "description: Explains code.",
+    ),
+    "description-too-long": Explanation(
+        "The description of a skill or agent has more than 1,024 characters. Agents cut its end off or drop the skill, without a word.",
+        "Move details into the text below the frontmatter.",
+        "a description of 3,000 characters",
+    ),
+    "directory-link": Explanation(
+        "A link leads to a directory. Agents cannot read it as a file.",
+        "Link a file in it.",
+        "[references](references/)",
     ),
     "disabled-skill": Explanation(
         "The skill under test is switched off by config.disabled_skills.",
@@ -142,15 +172,40 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Use one of the listed values, or a value within the limits that the message states.",
         "config: {trials_per_task: 0}",
     ),
+    "link-outside": Explanation(
+        "A link leads out of the directory of its skill. What is there is missing where only the skill is installed.",
+        "Copy what the skill needs into its directory.",
+        "[rules](../../RULES.md)",
+    ),
+    "listing-limit": Explanation(
+        "The descriptions of all skills together are more than an agent shows. It cuts or leaves out the rest without a word.",
+        "Shorten descriptions, or disable skills that a task does not need.",
+        "80 skills with descriptions of 450 characters",
+    ),
+    "mcp-documentation": Explanation(
+        "A skill invokes MCP tools and does not document them. An agent cannot know what they need and what to do without them.",
+        "Add a table of the tools, their prerequisites, and a fallback.",
+        "INVOKES: github-search, without a section on the server",
+    ),
     "mcp-servers": Explanation(
         "The suite declares MCP servers, real or mocked, and its executor knows none.",
         "Use executor: copilot-sdk, or remove the servers.",
         "mcp_mocks: with executor: command",
     ),
+    "mcp-tool-collision": Explanation(
+        "An MCP tool that a skill invokes is called like a built-in tool of agents.",
+        "Name the tool together with its server.",
+        "INVOKES: search, instead of github-search",
+    ),
     "metric": Explanation(
         "A metric has no data, is unknown, or is declared more than once. As a gate it could not pass.",
         "Name a built-in metric or a grader of the suite, or remove the metric.",
         "metrics: [{name: trigger_f1, ...}] without trigger_tests.yaml",
+    ),
+    "missing-anti-triggers": Explanation(
+        "The description of a skill does not say what it is not for. Agents use it for similar requests.",
+        "Add `DO NOT USE FOR:` and phrases that belong to other skills.",
+        "a description without DO NOT USE FOR:",
     ),
     "missing-context-dir": Explanation(
         "The fixtures directory that a task names does not exist.",
@@ -167,6 +222,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Correct the path; the message states what it is relative to. A before_run hook may create inputs.",
         "inputs: {files: [{path: input.txt}]} without fixtures/input.txt",
     ),
+    "missing-frontmatter": Explanation(
+        "A SKILL.md or agent file does not begin with a frontmatter. No agent knows its name and when to use it.",
+        "Begin the file with `---`, the keys `name` and `description`, and `---`; nothing may come before it.",
+        "a SKILL.md that begins with a heading",
+    ),
     "missing-instructions": Explanation(
         "An instruction file does not exist.",
         "Correct its path, which is relative to the fixtures directory of the task.",
@@ -181,6 +241,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "A required key, or its value, is missing.",
         "Add the key. Where a similar key is present, it is probably misspelt.",
         "graders: [{name: greets}], which has no type",
+    ),
+    "missing-license": Explanation(
+        "A skill does not state a license. Others cannot know whether they may use it.",
+        "Add `license:` before you share the skill.",
+        "a frontmatter without license",
     ),
     "missing-lock": Explanation(
         "The suite uses graders from elsewhere, and there is no waza.lock beside it.",
@@ -202,6 +267,26 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Correct `source`, which is relative to the suite's directory, or else to the current one.",
         "inputs: {repos: [{type: worktree, source: ../app, dest: app}]} without ../app",
     ),
+    "missing-routing": Explanation(
+        "The description of a skill does not say which tools or skills it hands work to.",
+        "Add `INVOKES:` with their names, or `FOR SINGLE OPERATIONS:` with what to use instead.",
+        "a description without INVOKES:",
+    ),
+    "missing-suite": Explanation(
+        "A skill or agent has no suite. Nothing shows whether it works.",
+        "Write one with `waza new eval`, into evals/<skill>/, or next to the definition.",
+        "skills/review without evals/review/eval.yaml",
+    ),
+    "missing-triggers": Explanation(
+        "The description of a skill does not say what it is used for. Agents do not find it when it is needed.",
+        "Add `USE FOR:` and phrases that people write when they need it.",
+        "a description without USE FOR:",
+    ),
+    "missing-version": Explanation(
+        "A skill does not state its version.",
+        "Add `metadata:` with a `version:`.",
+        "a frontmatter without metadata.version",
+    ),
     "mock-fixture": Explanation(
         "A file of responses of a mocked MCP server cannot be read as one.",
         "Correct the JSON, or the keys of its tools.",
@@ -212,10 +297,35 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Nothing, if tasks are to run without the server; else rename the mock, or remove it.",
         "mcp_mocks: [{name: wiki, ...}] beside config: {mcp_servers: {wiki: {...}}}",
     ),
+    "module-count": Explanation(
+        "A skill has more than three files below references. Agents seldom read that many.",
+        "Merge files that belong together, or split the skill.",
+        "references with six files",
+    ),
     "name-case": Explanation(
         "A name differs from an existing one only in upper and lower case, and is compared exactly.",
         "Write the name in the case of the existing one.",
         "forbidden_tools: [Bash] where the tool is called bash",
+    ),
+    "name-format": Explanation(
+        "The name of a skill is longer than 64 characters, or has other characters than lower-case letters, digits and single hyphens.",
+        "Write it in the form that the format of skills allows.",
+        "name: My_Skill instead of my-skill",
+    ),
+    "name-mismatch": Explanation(
+        "The name of a skill differs from that of its directory, or the name of an agent from that of its file. Some programs look it up by the one, some by the other.",
+        "Give both the same name.",
+        "name: review in reviewer.agent.md",
+    ),
+    "name-missing": Explanation(
+        "A skill or agent does not state its name.",
+        "Write `name:` in its frontmatter: the name of the directory of a skill, or of the file of an agent.",
+        "a frontmatter with description: only",
+    ),
+    "negative-delta-risk": Explanation(
+        "Instructions contradict each other or order too much. An agent may do worse with them than without.",
+        "Choose one way, give each procedure a heading, and keep the orders that matter.",
+        "use A, but alternatively use B",
     ),
     "never-invoked": Explanation(
         "The suite expects a skill to be invoked that an agent can never invoke.",
@@ -262,15 +372,30 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Run `waza m365 upgrade` with the document.",
         '{"prompts": [...], "expected_responses": [...]}',
     ),
+    "orphaned-file": Explanation(
+        "No link leads from SKILL.md to a file below references. No agent reads it.",
+        "Link it where it is needed, or remove it.",
+        "references/old.md",
+    ),
     "outside-path": Explanation(
         "A path is absolute or leads outside of the directory that it must stay in.",
         "Copy the file into the directory, and write a relative path.",
         "inputs: {files: [{path: ../secret.txt}]}",
     ),
+    "over-specificity": Explanation(
+        "Instructions name an absolute path, an IP address, a port or a page that only exists for some people.",
+        "Use a relative path, a placeholder, or an environment variable.",
+        "/home/ana/projects/tool",
+    ),
     "preset-conflict": Explanation(
         "A suite gives a grader from elsewhere another type than its module does.",
         "Remove `type` beside the ref.",
         "{ref: github.com/acme/graders#greets@v1, type: file} where the module has a grader of type text",
+    ),
+    "procedural-content": Explanation(
+        "The description of a skill names no activity and no procedure.",
+        "Say what the skill does, with a verb.",
+        "description: Knowledge about invoices.",
     ),
     "prompty": Explanation(
         "The .prompty file of a custom evaluator cannot be used.",
@@ -301,6 +426,16 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "An older document has more or fewer expected responses than prompts.",
         "Give each prompt one, or null where nothing is expected.",
         '{"prompts": ["a", "b"], "expected_responses": ["A"]}',
+    ),
+    "scope-reduction": Explanation(
+        "A skill seems to do a single thing, by its phrases, headings and procedures.",
+        "List more of what it is for, or make it a part of another skill.",
+        "a skill with one phrase behind USE FOR:",
+    ),
+    "shadowed-agent": Explanation(
+        "An agent file lies next to a SKILL.md. waza evaluates the skill and ignores the agent.",
+        "Move one of them into another directory.",
+        "SKILL.md and review.agent.md in one directory",
     ),
     "skill-definition": Explanation(
         "The file of a skill or custom agent cannot be read, has a mistake in its frontmatter, or lacks what agents need.",
@@ -337,6 +472,21 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "A {{...}} reference is malformed, names an unknown variable, or is where its value would be unsafe.",
         'Use the variables of the run and of the suite\'s inputs; {{"{{"}} writes two braces.',
         "prompt: Hello {{.Vars.nmae}}",
+    ),
+    "token-hard-limit": Explanation(
+        "A skill has more than 5,000 tokens. All of them are part of every request that uses it.",
+        "Move what is seldom needed into files below references.",
+        "a SKILL.md of 20,000 characters",
+    ),
+    "token-limit": Explanation(
+        "A file has more tokens than its limit.",
+        "Shorten it, move parts into other files, or raise the limit under `tokens.limits` of .waza.yaml.",
+        "a SKILL.md of 700 tokens, where 500 are allowed",
+    ),
+    "token-warning": Explanation(
+        "A file has at least as many tokens as `tokens.warningThreshold` of .waza.yaml.",
+        "Shorten it, or move parts into other files.",
+        "a SKILL.md of 500 tokens",
     ),
     "tool-boundary": Explanation(
         "An agent limits its tools, and the executor does not hold it to them.",

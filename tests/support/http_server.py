@@ -18,6 +18,7 @@ class Server:
         self.requests: list[tuple[str, str, dict[str, str], str]] = []
         self.get: Callable[[BaseHTTPRequestHandler], None]
         self.post: Callable[[BaseHTTPRequestHandler], None]
+        self.head: Callable[[BaseHTTPRequestHandler], None]
 
     @property
     def secrets(self) -> list[str]:
@@ -67,6 +68,10 @@ def serving() -> Iterator[Server]:
         def do_GET(self) -> None:
             self.note()
             server.get(self)
+
+        def do_HEAD(self) -> None:
+            self.note()
+            server.head(self)
 
         def do_POST(self) -> None:
             self.note()

@@ -38,6 +38,7 @@ COMMANDS = {
     "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
     "session": ("waza.cli.session", "List and view session logs."),
     "experiment": ("waza.cli.experiment", "Compare two arms by a plan that is sealed before the data."),
+    "check": ("waza.cli.check", "Check skills and agents: format, description, links, tokens, suites."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),

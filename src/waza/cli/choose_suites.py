@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from waza.cli.find_targets import find_around, find_named
 from waza.errors import UsageError
 from waza.kit.text import pluralize
 from waza.model.loaded import Project
@@ -15,7 +16,6 @@ from waza.suite.detect import (
     EVAL_FILE,
     DetectedSkill,
     DirectorySuite,
-    detect_skills,
     discover_tree,
     find_suite,
     looks_like_path,
@@ -52,11 +52,7 @@ def choose_suites(
             return Choice([Chosen(found[0])])
     elif target and looks_like_path(target):
         return Choice([Chosen(Path(target))])
-    around = detect_skills(Path.cwd(), project.directory / project.keys.paths.skills)
-    wanted = [found for found in around if target in (None, found.name)]
-    if target and not wanted:  # anywhere below, as --discover finds it
-        around += discover_tree(Path.cwd(), eval_file, project.keys.paths.evals)
-        wanted = [found for found in around if target in (found.name, found.declared)][:1]
+    wanted = find_named(target, project)
     here = read_directory_suite(Path.cwd(), eval_file)
     chosen, without = _with_suites(wanted, project, here)
     if here and not chosen and (target is None or target in here.names):
@@ -72,7 +68,7 @@ def choose_suites(
         names = ", ".join(found.name for found in wanted)
         places = f"{project.keys.paths.evals.rstrip('/')}/<skill>/, or next to SKILL.md"
         raise UsageError(f"no {eval_file} found for {names}; put one into {places}{other}")
-    raise UsageError(f"{_nothing(target, around)}{other}")
+    raise UsageError(f"{_nothing(target, project)}{other}")
 
 
 def _other(here: DirectorySuite | None) -> str:
@@ -88,8 +84,9 @@ def _directory(target: str | None) -> Path | None:
     return Path(target) if target and os.path.isdir(target) else None  # noqa: PTH112  # see above
 
 
-def _nothing(target: str | None, around: list[DetectedSkill]) -> str:
+def _nothing(target: str | None, project: Project) -> str:
     what = f"no skill or agent {target!r}" if target else "no skill or agent"
+    around = find_around(project)
     if around:
         return f"there is {what} around here, only {', '.join(sorted({found.name for found in around}))}"
     return f"there is {what} around here; name a suite file (waza run path/to/eval.yaml), or use --discover"

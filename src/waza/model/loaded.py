@@ -112,15 +112,26 @@ class DevKeys(Keys, frozen=True, kw_only=True):
     """The iterations of an authoring loop. No command of waza reads it."""
 
 
+class TokenLimitKeys(Keys, frozen=True, kw_only=True):
+    """`tokens.limits` of `.waza.yaml`: numbers of tokens by file."""
+
+    defaults: dict[str, NonNegative] = {}
+    """Limits by pattern, such as `references/**/*.md`; the most specific pattern counts. `*` stays within a
+    directory, `**` crosses directories."""
+    overrides: dict[str, NonNegative] = {}
+    """Limits of single files, by their path or the end of it. They come before `defaults`."""
+
+
 class TokenKeys(Keys, frozen=True, kw_only=True):
     """`tokens` of `.waza.yaml`."""
 
     warningThreshold: NonNegative = 500  # noqa: N815
-    """The number of tokens above which a file is large. No command of waza reads it."""
-    fallbackLimit: NonNegative = 1000  # noqa: N815
-    """The limit of files that `limits` does not name. No command of waza reads it."""
-    limits: dict[str, Any] | None = None
-    """Limits by pattern. No command of waza reads it."""
+    """The number of tokens from which on `waza check` warns of a skill or agent."""
+    fallbackLimit: NonNegative = 2000  # noqa: N815
+    """The limit of files that no pattern of the limits matches."""
+    limits: TokenLimitKeys | None = None
+    """Limits by file. They replace the built-in ones: SKILL.md 500, `references/**/*.md` 1000, `docs/**/*.md` 1500,
+    other Markdown 2000, README.md 3000 and CONTRIBUTING.md 2500."""
 
 
 class GraderKeys(Keys, frozen=True, kw_only=True):

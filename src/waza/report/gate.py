@@ -9,6 +9,7 @@ from waza.kit.unsafe_text import escape_unsafe
 from waza.report.markdown import text
 from waza.report.table import columns, middle, table
 from waza.report.words import FAILED, PASSED, one_line
+from waza.report.workflow_command import workflow_command
 from waza.report.wrap import wrap
 from waza.results.gate import GateReport, GoldenFailure
 from waza.results.gate_policy import LimitReport
@@ -57,20 +58,14 @@ def workflow_commands(report: GateReport) -> Iterator[str]:
     Values in them are escaped, so that no name of a task is a command of its own.
     """
     level = "error" if report.regression_exceeds_threshold else "notice"
-    yield _command(level, "waza gate: pass rate", f"{_rates(report)}; {_limit(report)}")
+    yield workflow_command(level, "waza gate: pass rate", f"{_rates(report)}; {_limit(report)}")
     level = "error" if report.golden_must_pass else "warning"
     for failure in report.golden_failures:
-        yield _command(level, "waza gate: golden task", _golden(failure))
+        yield workflow_command(level, "waza gate: golden task", _golden(failure))
     for warning in report.warnings:
-        yield _command("warning", "waza gate", warning)
+        yield workflow_command("warning", "waza gate", warning)
     for error in report.errors:
-        yield _command("error", "waza gate", error)
-
-
-def _command(level: str, title: str, message: str) -> str:
-    """Return a workflow command; what would end a value or a line is percent-encoded, as GitHub decodes it."""
-    data = escape_unsafe(one_line(message)).replace("%", "%25")
-    return f"::{level} title={title.replace(':', '%3A')}::{data}"
+        yield workflow_command("error", "waza gate", error)
 
 
 def _reasons(report: GateReport) -> Iterator[str]:

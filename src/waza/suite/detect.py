@@ -57,6 +57,19 @@ def detect_skills(start: Path, skills_dir: str | Path = "skills") -> list[Detect
     return _detect_definition(start) or _detect_above(start) or _detect_below(start, start / skills_dir)
 
 
+def describe_definition(definition: Path, root: Path, owner: Path | None = None) -> DetectedSkill:
+    """Return a skill or agent by its definition file (absolute path), in the workspace `root`."""
+    directory, name = definition.parent, read_definition(definition).target.name
+    return DetectedSkill(
+        name=name,
+        declared=name,
+        directory=directory,
+        definition=definition,
+        owner=owner or directory,
+        root=root,
+    )
+
+
 def find_suite(found: DetectedSkill, root: Path, evals_dir: str | Path, eval_file: str) -> Path | None:
     """Return the suite of a skill or agent, or None.
 
@@ -67,6 +80,12 @@ def find_suite(found: DetectedSkill, root: Path, evals_dir: str | Path, eval_fil
     return _find_first_file(
         [root / evals_dir / found.name, *around, *_list_suite_directories(found.directory)], eval_file
     )
+
+
+def detect_below(top: Path) -> list[DetectedSkill]:
+    """Return every skill and agent in a tree; hidden directories are not looked into, and no skill is below another."""
+    top = make_absolute(top)
+    return list(_describe_all(_walk(top, into_skills=False), top))
 
 
 class DirectorySuite(msgspec.Struct, frozen=True):
@@ -110,7 +129,7 @@ def discover_tree(
     skills = (file for place in places for file in list_definitions(place) if file.name == SKILL_FILE)
     return _unique_by_name(
         msgspec.structs.replace(
-            _describe(file, root),
+            describe_definition(file, root),
             name=file.parent.name,
             eval=_find_first_file(
                 [*_list_suite_directories(file.parent), root / evals_dir / file.parent.name], eval_file
@@ -121,7 +140,7 @@ def discover_tree(
 
 
 def _detect_definition(directory: Path) -> list[DetectedSkill]:
-    return [_describe(file, directory) for file in list_definitions(directory)[:1]]
+    return [describe_definition(file, directory) for file in list_definitions(directory)[:1]]
 
 
 def _detect_above(start: Path) -> list[DetectedSkill]:
@@ -133,7 +152,8 @@ def _detect_above(start: Path) -> list[DetectedSkill]:
 
 
 def _detect_below(start: Path, skills: Path) -> list[DetectedSkill]:
-    trees = chain(_walk(skills, into_skills=False), _walk(start / ".github" / "skills", into_skills=False))
+    places = (skills, start / ".github" / "skills", start / ".github" / "agents")
+    trees = chain.from_iterable(_walk(place, into_skills=False) for place in places)
     builds = chain(_detect_builds_of_sources(start, skills), _detect_builds(start))
     found = [*_describe_all(trees, start), *builds]
     # Agents have a directory of their own; without any skill it is just one of the children.
@@ -146,7 +166,7 @@ def _detect_builds(source: Path) -> list[DetectedSkill]:
     files = (
         file for place in list_subdirectories(source / ".apm" / "skills") for file in list_definitions(place)
     )
-    return [_describe(file, source, source) for file in files]
+    return [describe_definition(file, source, source) for file in files]
 
 
 def _detect_builds_of_sources(start: Path, skills: Path) -> Iterator[DetectedSkill]:
@@ -154,22 +174,12 @@ def _detect_builds_of_sources(start: Path, skills: Path) -> Iterator[DetectedSki
     for source in list_subdirectories(skills):
         for file in list_definitions(source / ".apm" / "skills" / source.name):
             if file.name == SKILL_FILE:
-                yield _describe(file, start, source)
+                yield describe_definition(file, start, source)
 
 
 def _describe_all(directories: Iterable[Path], root: Path) -> Iterator[DetectedSkill]:
-    return (_describe(file, root) for directory in directories for file in list_definitions(directory))
-
-
-def _describe(definition: Path, root: Path, owner: Path | None = None) -> DetectedSkill:
-    directory, name = definition.parent, read_definition(definition).target.name
-    return DetectedSkill(
-        name=name,
-        declared=name,
-        directory=directory,
-        definition=definition,
-        owner=owner or directory,
-        root=root,
+    return (
+        describe_definition(file, root) for directory in directories for file in list_definitions(directory)
     )
 
 

@@ -1,0 +1,97 @@
+"""The suite of a skill or agent: whether there is one, and whether `waza run` could load it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from waza.author.check.finding import Finding, of_problem
+from waza.author.check.report import FoundSuite, SuiteSchema
+from waza.author.check.source import Source
+from waza.errors import SuiteError
+from waza.model.loaded import Project
+from waza.problem import Problem, display_path
+from waza.suite.detect import DetectedSkill, find_suite, read_directory_suite
+from waza.suite.discover import list_subdirectories, project_directories
+from waza.suite.load import examine, sort_problems
+from waza.suite.loading import LoadOptions
+
+_LEVELS = 10  # directories above a skill that may have its suite
+
+
+class SuiteCheck(msgspec.Struct, frozen=True):
+    """The suite that was found, the mistakes in it, and both as findings. `schema` is None without a suite."""
+
+    suite: FoundSuite
+    schema: SuiteSchema | None
+    findings: tuple[Finding, ...]
+
+
+def check_suite(source: Source, found: DetectedSkill, project: Project) -> SuiteCheck:
+    """Look for the suite of a skill or agent, and load it as `waza run` does. Nothing of it is run."""
+    path = locate_suite(found, project)
+    if path is None:
+        evals = project.keys.paths.evals.rstrip("/")
+        finding = source.finding(
+            "missing-suite",
+            "warning",
+            f"there is no {project.keys.files.evalFile} for it, so that nothing shows whether it works",
+            f"write one into {evals}/{found.name}/, or next to {source.path.name}",
+        )
+        return SuiteCheck(FoundSuite(found=False), None, (finding,))
+    file = display_path(path)
+    problems = _load(path, found)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    tasks: dict[str, tuple[str, ...]] = {}
+    for problem in errors:
+        if problem.file != file:
+            tasks[problem.file] = (*tasks.get(problem.file, ()), str(problem))
+    schema = SuiteSchema(
+        valid=not errors,
+        eval_errors=tuple(str(problem) for problem in errors if problem.file == file),
+        task_errors=tasks,
+    )
+    return SuiteCheck(FoundSuite(found=True, path=file), schema, tuple(map(of_problem, problems)))
+
+
+def locate_suite(found: DetectedSkill, project: Project) -> Path | None:
+    """Return the suite of a skill or agent: the one at its place, else one that names it, in the directories above."""
+    keys = project.keys
+    eval_file, evals = keys.files.evalFile, keys.paths.evals
+    above = project_directories(found.owner)[:_LEVELS]
+    roots = list(dict.fromkeys([found.root, *([project.directory] if project.found else []), *above]))
+    places = (find_suite(found, root, evals, eval_file) for root in roots)
+    at_place = next((path for path in places if path is not None), None)
+    if at_place is not None:
+        return at_place
+    directories = [place for root in roots for place in (root, *list_subdirectories(root / evals))]
+    suites = (read_directory_suite(directory, eval_file) for directory in directories)
+    return next(
+        (suite.path for suite in suites if suite and suite.names & {found.name, found.declared}), None
+    )
+
+
+def _load(path: Path, found: DetectedSkill) -> list[Problem]:
+    try:
+        _, loading = examine(path, LoadOptions(skill_dir=found.directory))
+    except SuiteError as error:
+        return list(error.problems)
+    problems = sort_problems(loading)
+    own = display_path(found.definition)
+    return [_placed(problem, path) for problem in problems if not _is_of(problem, own)]
+
+
+def _is_of(problem: Problem, file: str) -> bool:
+    """Return whether a problem is about the definition, which has findings of its own."""
+    return os.path.normpath(problem.file) == os.path.normpath(file)
+
+
+def _placed(problem: Problem, path: Path) -> Problem:
+    """Return a problem of an option of the command line, which nobody gave here, as one of the suite."""
+    return (
+        msgspec.structs.replace(problem, file=display_path(path))
+        if problem.file.startswith("--")
+        else problem
+    )

@@ -1,0 +1,97 @@
+"""What `waza check` does with its options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from waza.author.check.annotations import annotation_lines
+from waza.author.check.report import CheckReport
+from waza.author.check.run import CheckOptions, check_targets
+from waza.author.check.text import report_lines, table_lines
+from waza.author.tokens.count import choose_counter
+from waza.cli.find_targets import find_targets
+from waza.cli.streams import output_width, print_commands, print_json, print_line, print_notice
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK
+from waza.kit.git import find_work_tree
+from waza.suite.definition import SKILL_FILE
+from waza.suite.detect import DetectedSkill, describe_definition
+from waza.suite.project import find_project
+
+_STEP = 25  # addresses between two lines of progress
+
+
+class CheckArguments(NamedTuple):
+    """The arguments and options of the command."""
+
+    targets: tuple[str, ...]
+    form: str
+    fail_on: str
+    fix: bool
+    offline: bool
+    tokenizer: str
+
+
+def run_check(given: CheckArguments) -> int:
+    """Check, print the report, and return the exit code."""
+    project = find_project(Path.cwd())
+    for warning in project.warnings:
+        print_notice(str(warning))
+    found = find_targets(given.targets, project)
+    if given.fix:
+        _fix(found)
+        found = [
+            describe_definition(one.definition, one.root, one.owner) for one in found
+        ]  # names may be new
+    options = CheckOptions(
+        counter=choose_counter(given.tokenizer), offline=given.offline, report=_show_progress
+    )
+    report = check_targets(found, options)
+    _print(report, given.form)
+    return _exit_code(report, given.fail_on)
+
+
+def _fix(found: Sequence[DetectedSkill]) -> None:
+    """Correct files, and say on standard error what was changed, so that the report can be piped."""
+    from waza.author.check.fix import fix_files
+
+    changes = [change for one in found for change in fix_files(one.definition)]
+    for change in changes:
+        print_notice(f"fixed {change.file}:{change.line}: {change.what}")
+    if not changes:
+        print_notice("nothing to fix")
+
+
+def _show_progress(done: int, of: int) -> None:
+    if done % _STEP == 0 and done < of:
+        print_notice(f"asked for {done} of {of} addresses")
+
+
+def _print(report: CheckReport, form: str) -> None:
+    if form == "json":
+        print_json(report.to_json())
+    elif form == "sarif":
+        from waza.author.check.sarif import to_sarif
+
+        print_json(to_sarif(report.findings, _repository()))
+    elif form == "github":
+        print_commands(annotation_lines(report, _repository()))
+    else:
+        lines = table_lines if form == "table" else report_lines
+        print_line("\n".join(lines(report, output_width())))
+
+
+def _repository() -> Path:
+    """Return the top of the repository, or the current directory outside of any."""
+    here = Path.cwd()
+    return find_work_tree(here / SKILL_FILE) or here
+
+
+def _exit_code(report: CheckReport, fail_on: str) -> int:
+    unreadable = [target.path for target in report.targets if not target.readable]
+    if unreadable:
+        print_notice(f"Error: cannot be read as a skill or agent: {', '.join(unreadable)}")
+        return EXIT_ERROR
+    bad = {"error": ("error",), "warning": ("error", "warning")}.get(fail_on, ())
+    return EXIT_FAILED if any(one.severity in bad for one in report.findings) else EXIT_OK
