@@ -260,7 +260,7 @@ def test_fix_changes_what_is_mechanical_once(tmp_path):
     (tmp_path / "agents/rev.agent.md").chmod(0o640)
     done = waza("check", "--fix", "--offline", cwd=tmp_path)
     assert done.err.splitlines() == [
-        "fixed skills/my-skill/SKILL.md:1: removed what stood before the frontmatter",
+        "fixed skills/my-skill/SKILL.md:1: removed what was before the frontmatter",
         "fixed skills/my-skill/SKILL.md:3: descripton: is now description:",
         "fixed skills/my-skill/SKILL.md:4: allowed_tools: is now allowed-tools:",
         "fixed skills/my-skill/SKILL.md:2: name: My_Skill is now my-skill",

@@ -39,6 +39,8 @@ COMMANDS = {
     "session": ("waza.cli.session", "List and view session logs."),
     "experiment": ("waza.cli.experiment", "Compare two arms by a plan that is sealed before the data."),
     "check": ("waza.cli.check", "Check skills and agents: format, description, links, tokens, suites."),
+    "coverage": ("waza.cli.coverage", "List skills and agents with their suites, and what these hold."),
+    "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),

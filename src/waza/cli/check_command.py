@@ -11,11 +11,9 @@ from waza.author.check.report import CheckReport
 from waza.author.check.run import CheckOptions, check_targets
 from waza.author.check.text import report_lines, table_lines
 from waza.author.tokens.count import choose_counter
-from waza.cli.find_targets import find_targets
+from waza.cli.find_targets import find_targets, repository_of
 from waza.cli.streams import output_width, print_commands, print_json, print_line, print_notice
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK
-from waza.kit.git import find_work_tree
-from waza.suite.definition import SKILL_FILE
 from waza.suite.detect import DetectedSkill, describe_definition
 from waza.suite.project import find_project
 
@@ -74,18 +72,12 @@ def _print(report: CheckReport, form: str) -> None:
     elif form == "sarif":
         from waza.author.check.sarif import to_sarif
 
-        print_json(to_sarif(report.findings, _repository()))
+        print_json(to_sarif(report.findings, repository_of(Path.cwd())))
     elif form == "github":
-        print_commands(annotation_lines(report, _repository()))
+        print_commands(annotation_lines(report, repository_of(Path.cwd())))
     else:
         lines = table_lines if form == "table" else report_lines
         print_line("\n".join(lines(report, output_width())))
-
-
-def _repository() -> Path:
-    """Return the top of the repository, or the current directory outside of any."""
-    here = Path.cwd()
-    return find_work_tree(here / SKILL_FILE) or here
 
 
 def _exit_code(report: CheckReport, fail_on: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from waza.errors import UsageError
+from waza.kit.git import find_work_tree
 from waza.kit.names import did_you_mean
 from waza.model.loaded import Project
 from waza.suite.definition import AGENT_SUFFIX, SKILL_FILE, is_definition, make_absolute
@@ -87,3 +88,8 @@ def _refuse_none() -> list[DetectedSkill]:
 def _refuse_name(name: str, project: Project) -> list[DetectedSkill]:
     known = {found.name for found in find_around(project)}
     raise UsageError(f"there is no skill or agent {name!r} around here; {did_you_mean(name, known)}")
+
+
+def repository_of(directory: Path) -> Path:
+    """Return the top of the repository that a directory is in, or the directory outside of any."""
+    return find_work_tree(directory / SKILL_FILE) or directory

@@ -49,7 +49,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Markdown(msgspec.Struct, frozen=True):
-    """What a text consists of. Text in code blocks is none of it."""
+    """What a text consists of. Text in code blocks is left out."""
 
     links: tuple[Link, ...]
     headings: tuple[Heading, ...]

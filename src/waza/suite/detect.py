@@ -88,6 +88,69 @@ def detect_below(top: Path) -> list[DetectedSkill]:
     return list(_describe_all(_walk(top, into_skills=False), top))
 
 
+def detect_in(root: Path, skills_dir: str | Path, more: Iterable[Path] = ()) -> list[DetectedSkill]:
+    """Return the skills and agents of a workspace and of further directories, by name; the first one keeps it.
+
+    Looked into are the root itself, its skills, its agents, both in `.github`, and all of the further directories.
+    """
+    hidden = root / ".github"
+    trees = (root / skills_dir, hidden / "skills", root / "agents", hidden / "agents", *more)
+    directories = chain([root], *(_walk(tree, into_skills=False) for tree in trees))
+    return _unique_by_name(_describe_all(dict.fromkeys(directories), root))
+
+
+def list_suites(root: Path, trees: Iterable[Path], skills: Iterable[Path], eval_file: str) -> list[Path]:
+    """Return the suites of a workspace: of the root, of whole trees, and of the directories of skills.
+
+    In the top directory of a tree any YAML file that has `tasks` is one as well.
+    """
+    names = dict.fromkeys((eval_file, EVAL_FILE, "eval.yml"))
+    places = [root, *(place for skill in skills for place in (skill, skill / "evals", skill / "tests"))]
+    below = [place for tree in trees for place in _walk(tree)]
+    found = [file for place in (*places, *below) if (file := _first(place, names))]
+    flat = [
+        file
+        for tree in trees
+        for file in sorted([*tree.glob("*.yaml"), *tree.glob("*.yml")])
+        if file.name not in names and _has_tasks(file)
+    ]
+    return sorted(dict.fromkeys([*found, *flat]))
+
+
+def _first(place: Path, names: Iterable[str]) -> Path | None:
+    return next((place / name for name in names if _is_file(place / name)), None)
+
+
+def _has_tasks(file: Path) -> bool:
+    document = read_document(file, "suite")
+    root = None if isinstance(document, Problem) else document.root
+    return isinstance(root, yaml.Mapping) and any(
+        isinstance(root.entries.get(key), kind)
+        for key, kind in (("tasks", yaml.Sequence), ("tasks_from", yaml.Scalar))
+    )
+
+
+class TestedSkill(msgspec.Struct, frozen=True):
+    """What a suite tests: the name of its skill, empty where it has none, and whether it is a scenario."""
+
+    name: str
+    is_scenario: bool
+
+
+def read_tested_skill(path: Path) -> TestedSkill:
+    """Return what a suite file tests, by its `skill:` (of a path: the name of what is there)."""
+    document = read_document(path, "suite")
+    root = None if isinstance(document, Problem) else document.root
+    skill = _text(root, "skill")
+    name = next(_read_defined_name(path.parent, skill), skill) if skill else ""
+    return TestedSkill(name, child(root, "scenario") is not None)
+
+
+def _text(root: yaml.Node | None, key: str) -> str:
+    node = child(root, key)
+    return node.text.strip() if isinstance(node, yaml.Scalar) and node.value is not None else ""
+
+
 class DirectorySuite(msgspec.Struct, frozen=True):
     """The suite in a directory, and what it tests: the text of its `skill:`, and the names of that."""
 
@@ -102,8 +165,7 @@ def read_directory_suite(directory: Path, eval_file: str) -> DirectorySuite | No
     if path is None:
         return None
     document = read_document(path, "suite")
-    node = None if isinstance(document, Problem) else child(document.root, "skill")
-    skill = node.text.strip() if isinstance(node, yaml.Scalar) and node.value is not None else ""
+    skill = _text(None if isinstance(document, Problem) else document.root, "skill")
     return DirectorySuite(
         path, skill, frozenset({skill, *_read_defined_name(directory, skill)}) if skill else frozenset()
     )

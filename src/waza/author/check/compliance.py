@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from waza.author.check.finding import Finding
-from waza.author.check.report import Compliance, Issue, Level
+from waza.author.check.report import Compliance, GroupIssue, Level
 from waza.author.check.source import Source
 
 SHORTEST = 150  # characters; less hardly says what a skill is for
@@ -107,7 +107,7 @@ def assess(source: Source, findings: list[Finding]) -> Compliance:
     text = source.target.description
     return Compliance(
         level=_level(text),
-        issues=tuple(Issue(one.severity, one.message) for one in findings if one.code in CODES),
+        issues=tuple(GroupIssue(one.severity, one.message) for one in findings if one.code in CODES),
         triggers=len(list_triggers(text)),
         anti_triggers=len(list_anti_triggers(text)),
     )

@@ -32,7 +32,7 @@ _BOM = "\ufeff"
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.:/*-]*")
 
 
-class Change(msgspec.Struct, frozen=True):
+class Correction(msgspec.Struct, frozen=True):
     """One correction: the file, the line it was on, and what was done."""
 
     file: str
@@ -48,7 +48,7 @@ class _Edit(msgspec.Struct, frozen=True):
     what: str
 
 
-def fix_files(path: Path) -> tuple[Change, ...]:
+def fix_files(path: Path) -> tuple[Correction, ...]:
     """Correct the definition file of a skill or agent, and the links in the files beside it. Returns what was changed.
 
     Raises WazaError for a file that cannot be read or written; others are as they were then, or corrected as a whole.
@@ -59,17 +59,17 @@ def fix_files(path: Path) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _fix_file(path: Path, correct: Callable[[Path, str], _Edit | None]) -> Iterator[Change]:
+def _fix_file(path: Path, correct: Callable[[Path, str], _Edit | None]) -> Iterator[Correction]:
     text = original = _read(path)
     if original is None or text is None:
         return
-    done: list[Change] = []
+    done: list[Correction] = []
     for _ in range(_ROUNDS):
         edit = correct(path, text)
         if edit is None:
             break
         text = edit.text
-        done.append(Change(display_path(path), edit.line, edit.what))
+        done.append(Correction(display_path(path), edit.line, edit.what))
     if text != original:
         _write(path, text)
         yield from done
@@ -112,13 +112,13 @@ def _fix_definition(path: Path, text: str) -> _Edit | None:
 
 
 def _fix_beginning(text: str) -> _Edit | None:
-    """Remove what stands before the frontmatter and keeps it from being one: a byte order mark, and blank lines."""
+    """Remove what is before the frontmatter and keeps it from being one: a byte order mark, and blank lines."""
     rest = text.removeprefix(_BOM).lstrip(" \t\r\n" + _BOM)
     if rest == text or not rest.startswith("---"):
         return None
     if text.startswith(_BOM) and text.removeprefix(_BOM) == rest:
         return _Edit(rest, 1, "removed the byte order mark before the frontmatter")
-    return _Edit(rest, 1, "removed what stood before the frontmatter")
+    return _Edit(rest, 1, "removed what was before the frontmatter")
 
 
 def _fix_key(text: str, meta: yaml.Mapping, known: Sequence[str]) -> _Edit | None:
@@ -186,7 +186,7 @@ def _replace(text: str, line: int, column: int, old: str, new: str, *, quotes: b
     return None
 
 
-def _fix_links(check: LinkCheck) -> Iterator[Change]:
+def _fix_links(check: LinkCheck) -> Iterator[Correction]:
     """Correct links to files that are there under another case, or that are written with backslashes."""
     files = dict.fromkeys(placed.path for placed in check.broken)
     for path in files:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from waza.author.check.finding import Finding
-from waza.author.check.report import Issue, McpIntegration
+from waza.author.check.report import GroupIssue, McpIntegration
 from waza.author.check.source import Source
 
 _BUILT_IN = frozenset(
@@ -57,7 +57,9 @@ def check_mcp(source: Source) -> Iterator[Finding]:
 def score_mcp(findings: list[Finding]) -> McpIntegration:
     """Return the score, of which each finding costs a point."""
     against = [one for one in findings if one.code in ("mcp-documentation", "mcp-tool-collision")]
-    return McpIntegration(4 - len(against), 4, tuple(Issue(one.severity, one.message) for one in against))
+    return McpIntegration(
+        4 - len(against), 4, tuple(GroupIssue(one.severity, one.message) for one in against)
+    )
 
 
 def _has_tools_table(source: Source) -> bool:

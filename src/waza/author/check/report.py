@@ -15,7 +15,7 @@ BudgetStatus = Literal["ok", "warning", "exceeded"]
 CheckStatus = Literal["ok", "optimal", "warning"]
 
 
-class Issue(msgspec.Struct, frozen=True):
+class GroupIssue(msgspec.Struct, frozen=True):
     """What a group of checks has against a skill, in one sentence."""
 
     severity: str
@@ -26,7 +26,7 @@ class Compliance(msgspec.Struct, frozen=True, rename="camel"):
     """How well a description says when to use a skill; `triggers` and `anti_triggers` are numbers of phrases."""
 
     level: Level
-    issues: tuple[Issue, ...] = ()
+    issues: tuple[GroupIssue, ...] = ()
     triggers: int = 0
     anti_triggers: int = 0
 
@@ -57,7 +57,7 @@ class McpIntegration(msgspec.Struct, frozen=True):
 
     score: int
     total: int
-    issues: tuple[Issue, ...] = ()
+    issues: tuple[GroupIssue, ...] = ()
 
 
 class BadLink(msgspec.Struct, frozen=True):

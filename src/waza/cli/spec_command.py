@@ -1,0 +1,82 @@
+"""What `waza spec verify` does with its options."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import NamedTuple
+
+from waza.author.check.suite_check import locate_suite
+from waza.author.spec_verify.verify import Severity, SpecReport, annotation_lines, human_lines, verify
+from waza.cli.find_targets import find_targets, repository_of
+from waza.cli.streams import print_commands, print_json, print_line, print_notice
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, UsageError
+from waza.model.loaded import Project
+from waza.suite.detect import DetectedSkill, detect_below
+from waza.suite.discover import list_definitions, read_target
+from waza.suite.load import load
+from waza.suite.loading import LoadOptions
+from waza.suite.project import find_project
+
+
+class VerifyArguments(NamedTuple):
+    """The arguments and options of the command."""
+
+    skill: str
+    suite: str
+    form: str
+    warn: bool
+    fail: bool
+    threshold: int
+    semantic: bool
+    judge_model: str
+    timeout: float
+    executor: str
+
+
+def run_verify(given: VerifyArguments) -> int:
+    """Verify, print the report, and return the exit code."""
+    project = find_project(Path.cwd())
+    target = _find_skill(given.skill, project)
+    read_target(target.definition)  # raises the mistakes of one that cannot be used
+    path = Path(given.suite) if given.suite else locate_suite(target, find_project(target.directory))
+    if path is None:
+        raise UsageError(f"there is no suite of {target.name!r}; name it: waza spec verify SKILL EVAL.YAML")
+    suite = load(path, LoadOptions(executor=given.executor, skill_dir=target.directory))
+    report = asyncio.run(
+        verify(
+            target.definition,
+            suite,
+            project,
+            semantic=given.semantic,
+            judge_model=given.judge_model,
+            timeout=given.timeout,
+        )
+    )
+    is_failure = given.fail and len(report.uncovered) >= given.threshold
+    _print(report, given.form, "error" if is_failure else "warning" if given.warn else "notice")
+    if report.failures:
+        print_notice(f"Error: the judge gave no answer: {report.failures[0].judge_error}")
+        return EXIT_ERROR
+    return EXIT_FAILED if is_failure else EXIT_OK
+
+
+def _find_skill(wanted: str, project: Project) -> DetectedSkill:
+    """Return the skill that is meant: by name or path, else that of the current directory or the only one below it."""
+    here = Path.cwd()
+    found = find_targets([wanted], project) if wanted else []
+    if not wanted:
+        found = find_targets([str(here)], project) if list_definitions(here) else detect_below(here)
+    if len(found) != 1:
+        names = ", ".join(sorted(one.name for one in found)) or "none"
+        raise UsageError(f"name the skill: waza spec verify SKILL (found: {names})")
+    return found[0]
+
+
+def _print(report: SpecReport, form: str, severity: Severity) -> None:
+    if form == "json":
+        print_json(report.to_json())
+    elif form == "github-actions":
+        print_commands(annotation_lines(report, severity, repository_of(Path.cwd())))
+    else:
+        print_line("\n".join(human_lines(report, severity)))
