@@ -352,3 +352,64 @@ def test_skills_beside_the_suites_of_the_corpus(tmp_path):
             finding["line"] <= len(path.read_text(encoding="utf-8-sig", errors="replace").split("\n"))
             or path.is_dir()
         )
+
+
+def test_a_name_that_two_have(tmp_path):
+    write_tree(
+        tmp_path, {**skill("review"), "agents/other.agent.md": "---\nname: Review\ndescription: d\n---\nB\n"}
+    )
+    findings = all_findings(strict_json(waza("check", *PLAIN, "--format", "json", cwd=tmp_path).out))
+    twins = [
+        (one["file"], one["line"], one["message"]) for one in findings if one["code"] == "duplicate-name"
+    ]
+    assert twins == [
+        (
+            "agents/other.agent.md",
+            2,
+            "skills/review/SKILL.md has the name 'Review' as well, and is what the name means",
+        )
+    ]
+
+
+def test_a_target_that_is_named_twice_is_checked_once(workspace):
+    done = waza(
+        "check", "good", "skills/good", "skills/good/SKILL.md", *PLAIN, "--format", "json", cwd=workspace
+    )
+    assert [one["name"] for one in strict_json(done.out)["skills"]] == ["good"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_files_that_are_no_files(tmp_path):
+    write_tree(tmp_path, skill("review"))
+    os.mkfifo(tmp_path / "skills/review/pipe.md")
+    (tmp_path / "skills/pipe").mkdir()
+    os.mkfifo(tmp_path / "skills/pipe/SKILL.md")
+    (tmp_path / "skills/review/gone.md").symlink_to("nowhere.md")
+    done = waza("check", *PLAIN, "--format", "json", cwd=tmp_path)
+    assert done.code == 2
+    assert done.err == "Error: cannot be read as a skill or agent: skills/pipe/SKILL.md\n"
+    assert len(strict_json(done.out)["skills"]) == 2
+
+
+def test_fix_changes_no_file_outside_of_the_skill(tmp_path):
+    write_tree(tmp_path, {**skill("review"), "notes.md": "[x](Other.md)\n", "other.md": "o\n"})
+    (tmp_path / "skills/review/notes.md").symlink_to(tmp_path / "notes.md")
+    (tmp_path / "skills/review/other.md").write_text("o\n")
+    assert waza("check", "--fix", *PLAIN, cwd=tmp_path).err == "nothing to fix\n"
+    assert (tmp_path / "notes.md").read_text() == "[x](Other.md)\n"
+
+
+def test_a_skill_that_is_reached_by_a_link_is_fixed_there(tmp_path):
+    write_tree(
+        tmp_path,
+        {
+            "real/review/SKILL.md": "---\nname: Review\ndescription: d\n---\n[g](Guide.md)\n",
+            "real/review/guide.md": "g",
+        },
+    )
+    (tmp_path / "skills").symlink_to(tmp_path / "real")
+    assert waza("check", "skills/review", "--fix", *PLAIN, cwd=tmp_path).code == 0
+    assert (
+        tmp_path / "real/review/SKILL.md"
+    ).read_text() == "---\nname: review\ndescription: d\n---\n[g](guide.md)\n"
+    assert (tmp_path / "skills").is_symlink()

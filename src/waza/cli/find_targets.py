@@ -27,13 +27,12 @@ def find_targets(wanted: Sequence[str], project: Project) -> list[DetectedSkill]
 
     A directory means what it defines, else all below it. Raises UsageError for what is not there.
     """
-    if not wanted:
-        return find_named(None, project) or _refuse_none()
-    found: dict[Path, DetectedSkill] = {}
-    for one in wanted:
-        for target in _find(one, project):
-            found.setdefault(target.definition, target)
-    return list(found.values())
+    if wanted:
+        found = [target for one in wanted for target in _find(one, project)]
+    else:
+        skills = project.directory / project.keys.paths.skills
+        found = detect_skills(Path.cwd(), skills, every=True) or _refuse_none()
+    return list({target.definition: target for target in reversed(found)}.values())[::-1]
 
 
 def find_named(name: str | None, project: Project) -> list[DetectedSkill]:

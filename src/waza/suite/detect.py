@@ -46,15 +46,19 @@ def looks_like_path(arg: str) -> bool:
     return any(sign in arg for sign in "/\\.")
 
 
-def detect_skills(start: Path, skills_dir: str | Path = "skills") -> list[DetectedSkill]:
+def detect_skills(
+    start: Path, skills_dir: str | Path = "skills", *, every: bool = False
+) -> list[DetectedSkill]:
     """Return the skills and agents of the workspace around `start`; an empty list: no workspace.
 
     The first of these that has any: the directory itself, its parents (10 at most), the known places below
     it, its child directories. `skills_dir` is relative to `start` or absolute. A file that cannot be read
-    is found all the same, under its fallback name: its mistakes are reported when it is used.
+    is found all the same, under its fallback name: its mistakes are reported when it is used. The first of a name
+    keeps it; `every`: the others are returned as well, but for builds.
     """
     start = make_absolute(start)
-    return _detect_definition(start) or _detect_above(start) or _detect_below(start, start / skills_dir)
+    around = _detect_definition(start) or _detect_above(start)
+    return around or _detect_below(start, start / skills_dir, every=every)
 
 
 def describe_definition(definition: Path, root: Path, owner: Path | None = None) -> DetectedSkill:
@@ -213,14 +217,16 @@ def _detect_above(start: Path) -> list[DetectedSkill]:
     return []
 
 
-def _detect_below(start: Path, skills: Path) -> list[DetectedSkill]:
+def _detect_below(start: Path, skills: Path, *, every: bool) -> list[DetectedSkill]:
     places = (skills, start / ".github" / "skills", start / ".github" / "agents")
     trees = chain.from_iterable(_walk(place, into_skills=False) for place in places)
     builds = chain(_detect_builds_of_sources(start, skills), _detect_builds(start))
     found = [*_describe_all(trees, start), *builds]
     # Agents have a directory of their own; without any skill it is just one of the children.
     more = _walk(start / "agents", into_skills=False) if found else list_subdirectories(start)
-    return _unique_by_name([*found, *_describe_all(more, start)])
+    found += _describe_all(more, start)
+    unique = _unique_by_name(found)
+    return [one for one in found if one in unique or one.owner == one.directory] if every else unique
 
 
 def _detect_builds(source: Path) -> list[DetectedSkill]:

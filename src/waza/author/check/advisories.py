@@ -27,7 +27,7 @@ _CONFLICTS = re.compile(
     r"|on the other hand,? you (?:can|could|may))\b",
     re.IGNORECASE,
 )
-_FIRST_STEP = re.compile(r"^[ \t>*#-]*\**step 1\**\s*:", re.IGNORECASE | re.MULTILINE)
+_FIRST_STEP = re.compile(r"^[ \t>*#-]*step 1\**\s*:", re.IGNORECASE | re.MULTILINE)
 _ORDERS = re.compile(r"\b(?:must not|never|always|forbidden|prohibited)\b", re.IGNORECASE)
 _VERBS = frozenset(
     [

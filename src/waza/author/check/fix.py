@@ -21,7 +21,7 @@ from waza.author.check.spec_checks import ALLOWED, NAME, suggest_name
 from waza.errors import WazaError
 from waza.kit import frontmatter, yaml
 from waza.kit.decode import fields_of
-from waza.kit.files import write_atomic
+from waza.kit.files import is_inside, write_atomic
 from waza.kit.markdown import Link, spellings
 from waza.kit.names import nearest_name
 from waza.problem import display_path
@@ -55,7 +55,7 @@ def fix_files(path: Path) -> tuple[Correction, ...]:
     """
     changes = list(_fix_file(path, _fix_definition))
     links = check_links(Source(path))
-    changes += _fix_links(links)
+    changes += _fix_links(links, path.parent)
     return tuple(changes)
 
 
@@ -186,10 +186,10 @@ def _replace(text: str, line: int, column: int, old: str, new: str, *, quotes: b
     return None
 
 
-def _fix_links(check: LinkCheck) -> Iterator[Correction]:
+def _fix_links(check: LinkCheck, directory: Path) -> Iterator[Correction]:
     """Correct links to files that are there under another case, or that are written with backslashes."""
     files = dict.fromkeys(placed.path for placed in check.broken)
-    for path in files:
+    for path in (one for one in files if is_inside(directory, one)):  # no link to a file of somebody else
         meant = [
             (placed.link, right)
             for placed in check.broken

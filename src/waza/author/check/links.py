@@ -35,6 +35,11 @@ class PlacedLink(msgspec.Struct, frozen=True):
     file: str
     link: Link
 
+    @property
+    def address(self) -> str:
+        """Where the link leads, without the place in the document there."""
+        return self.link.target.partition("#")[0]
+
 
 class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The links of a skill, and what is wrong with them as findings with what they are about.
@@ -57,13 +62,13 @@ class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
                     file=one.file,
                     line=one.link.line,
                     column=one.link.column,
-                    message=f"{one.link.target}: {reasons[one.link.target]}",
+                    message=f"{one.link.target}: {reasons[one.address]}",
                     remedy="correct the address, or remove the link; --offline leaves such links unchecked",
                 ),
-                BadLink(one.file, one.link.target, reasons[one.link.target]),
+                BadLink(one.file, one.link.target, reasons[one.address]),
             )
             for one in self.external
-            if one.link.target in reasons
+            if one.address in reasons
         ]
         bad = [*self.bad, *dead]
         unchecked = 0 if checked else len(self.external)
@@ -164,8 +169,8 @@ def _list_files(source: Source) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:
+        return path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
+    except (OSError, ValueError):
         return ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -22,6 +22,7 @@ from waza.author.tokens.count import TokenCounter
 from waza.author.tokens.limits import read_limits
 from waza.model.loaded import Project
 from waza.suite.detect import DetectedSkill
+from waza.suite.discover import fold_name
 from waza.suite.project import find_project
 
 HARD_LIMIT = 5000  # tokens of a skill
@@ -42,10 +43,10 @@ def check_targets(found: Sequence[DetectedSkill], options: CheckOptions) -> Chec
     links = [check_links(source) for source in sources]
     dead: dict[str, str] = {}
     if not options.offline:
-        addresses = (one.link.target for check in links for one in check.external)
+        addresses = (one.address for check in links for one in check.external)
         dead = check_addresses(addresses, allowed=options.allowed, report=options.report)
     sums: dict[int, list[Finding]] = {}
-    for source, finding in check_sum(sources):
+    for source, finding in (*_check_twins(found, sources), *check_sum(sources)):
         sums.setdefault(id(source), []).append(finding)
     return CheckReport(
         timestamp=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -101,6 +102,19 @@ def _check(
         findings=sort_findings([*findings, *of_mcp, *of_advice, *more, *of_links, *suite.findings]),
     )
     return msgspec.structs.replace(report, next_steps=tuple(list_next_steps(report)))
+
+
+def _check_twins(
+    found: Sequence[DetectedSkill], sources: Sequence[Source]
+) -> Iterator[tuple[Source, Finding]]:
+    """Yield a finding for each target whose name an earlier one has: a name means that one."""
+    first: dict[str, Source] = {}
+    for one, source in zip(found, sources, strict=True):
+        other = first.setdefault(fold_name(one.name), source)
+        if other is not source and other.path != source.path:
+            message = f"{other.file} has the name {one.name!r} as well, and is what the name means"
+            place = source.place_of_value("name")
+            yield source, source.finding("duplicate-name", "error", message, "rename one of them", place)
 
 
 def _is_shown(source: Source, line: int) -> bool:

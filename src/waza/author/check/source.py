@@ -92,6 +92,6 @@ class Source:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return path.read_bytes() if path.is_file() else b""  # a pipe would wait for its writer
     except (OSError, ValueError):
         return b""  # one of the problems of the definition
