@@ -78,6 +78,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/csv_tasks.py
 	$(BIN)/python benchmarks/runs.py
 	$(BIN)/python benchmarks/results.py
+	$(BIN)/python benchmarks/dashboard.py
 	$(BIN)/python benchmarks/wgp.py
 
 # atheris has no place in requirements/dev.txt, so it gets an environment of its own. Crashes are kept there.

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 import msgspec
+from http_api_page import http_api
 
 import waza
 from waza.cli.app import COMMANDS, cli
@@ -299,6 +300,7 @@ def all_pages() -> Iterator[tuple[str, str]]:
         yield f"graders/{name}.md", grader(name)
     yield "python.md", python()
     yield "command-line.md", command_line()
+    yield "http-api.md", http_api()
     yield "environment.md", environment()
     yield "exit-codes.md", exit_codes()
     yield "problem-codes.md", problem_codes()
@@ -317,6 +319,7 @@ def index() -> str:
             "What can be imported from `waza`: the library, and what packages of graders, executors and reporters use",
         ),
         ("[Command line](command-line.md)", "Every command with its options"),
+        ("[HTTP API](http-api.md)", "What `waza serve` answers to programs"),
         ("[Environment variables](environment.md)", "What waza reads, and what it sets for programs"),
         ("[Exit codes](exit-codes.md)", "What a command's exit code means"),
         ("[Problem codes](problem-codes.md)", "The kinds of mistakes in files, and how to solve them"),
