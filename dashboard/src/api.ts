@@ -1191,7 +1191,10 @@ export interface TaskCounts {
   cutOff: number;
 }
 
-/** A task in every file; None and the status `n/a` where it is missing. Deltas are last minus first. */
+/** A task in every file; the status is `n/a` where it is missing. Deltas are last minus first.
+ *
+ * Scores and rates are None where there is no trial: the task is missing, was skipped, or broke before its first one.
+ */
 export interface TaskDelta {
   task_id: string;
   display_name: string;

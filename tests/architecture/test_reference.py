@@ -20,6 +20,12 @@ def test_the_reference_is_that_of_the_code():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_types_of_the_front_end_are_those_of_the_answers_of_the_api():
+    script = ROOT / "scripts" / "api_types.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_reference_has_every_variable_of_the_program():
     used = set()
     for path in Path(waza.__file__).parent.rglob("*.py"):

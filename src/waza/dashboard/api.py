@@ -31,7 +31,7 @@ from waza.dashboard.run_pages import choose_tasks, make_head, order_tasks, summa
 from waza.dashboard.stored import StoreView
 from waza.dashboard.summaries import choose_runs, sort_runs, summarize_all, summarize_run
 from waza.dashboard.trial_pages import find_task, make_trial
-from waza.errors import WazaError
+from waza.errors import UsageError, WazaError
 from waza.model.result import SuiteResult
 from waza.model.trial import Arm
 from waza.results.task_index import FileChangedError, RunTasks
@@ -74,6 +74,8 @@ class Api:
             except FileChangedError as error:
                 if not left:
                     raise RequestError(503, f"{error}; it changes all the time") from error
+            except UsageError as error:
+                raise RequestError(400, str(error)) from error
             except (WazaError, OSError) as error:
                 raise RequestError(500, f"it cannot be read: {error}") from error
         raise AssertionError  # the last try returned or raised

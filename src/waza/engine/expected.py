@@ -34,11 +34,21 @@ def expected_checks(
     if expected.output_contains:
         missing = [text for text in expected.output_contains if fold_case(text) not in output]
         notes = [f"the output does not contain {text!r}" for text in missing]
-        yield "_output_contains", "text", Verdict.of_checks(len(expected.output_contains), notes, {})
+        yield (
+            "_output_contains",
+            "text",
+            Verdict.of_checks(len(expected.output_contains), notes, {"contains": expected.output_contains}),
+        )
     if expected.output_not_contains:
         found = [text for text in expected.output_not_contains if fold_case(text) in output]
         notes = [f"the output contains {text!r}" for text in found]
-        yield "_output_not_contains", "text", Verdict.of_checks(len(expected.output_not_contains), notes, {})
+        yield (
+            "_output_not_contains",
+            "text",
+            Verdict.of_checks(
+                len(expected.output_not_contains), notes, {"not_contains": expected.output_not_contains}
+            ),
+        )
     if expected.output_contains_any:
         hit = any(fold_case(text) in output for text in expected.output_contains_any)
         notes = [] if hit else [f"the output contains none of {expected.output_contains_any}"]
