@@ -74,6 +74,16 @@ export interface TaskVerdicts {
   verdicts: GraderResult[];
 }
 
+/** Why there is no answer, for people; `unreadable` where the files of it cannot be read. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly unreadable = false,
+  ) {
+    super(message);
+  }
+}
+
 /** What pages can ask. Promises are rejected with an error whose message is for people. */
 export interface Api {
   /** Whether there is a server: live runs, comparisons, trends, experiments and stored runs need one. */
@@ -169,12 +179,12 @@ export class HttpApi implements Api {
     try {
       response = await fetch(address(segments, query));
     } catch {
-      throw new Error("The server does not answer. Is `waza serve` still running?");
+      throw new ApiError("The server does not answer. Is `waza serve` still running?");
     }
     const answer: unknown = await response.json().catch(() => undefined);
     if (!response.ok || answer === undefined) {
       const said = (answer as { error?: unknown } | undefined)?.error;
-      throw new Error(typeof said === "string" ? said : `The server answered with ${response.status}.`);
+      throw new ApiError(typeof said === "string" ? said : `The server answered with ${response.status}.`, response.status === 422);
     }
     return { answer: answer as T, total: Number(response.headers.get("X-Total-Count") ?? 0) };
   }

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "./data";
 import { ABSENT, ago, moment, visible } from "./format";
 import { type Span, pieces } from "./highlight";
 import type { Loaded } from "./load";
@@ -18,7 +19,7 @@ const TONES: Record<string, string> = {
   incomplete: "partial",
   running: "running",
 };
-const MARKS: Record<string, string> = { pass: "✓", fail: "✗", error: "!", partial: "–", running: "…" };
+export const MARKS: Record<string, string> = { pass: "✓", fail: "✗", error: "!", partial: "–", running: "…" };
 
 /** The class that colours a status; none for words that are no status. */
 export const toneOf = (status: string | undefined) => TONES[status ?? ""] ?? "";
@@ -112,7 +113,7 @@ export function Text({ text, spans = [], label, kind = "well" }: { text: string;
   if (!text) return <p class={`${kind} blank`}>blank</p>;
   return (
     <>
-      <pre class={kind} tabIndex={0} role="region" aria-label={label ?? "Text"}>
+      <pre class={kind} {...(kind === "well" ? { tabIndex: 0, role: "group", "aria-label": label ?? "Text" } : {})}>
         {pieces(shown, spans).map((piece) =>
           piece.mark ? (
             <mark class={piece.mark} title={piece.note ? visible(piece.note) : undefined}>
@@ -168,6 +169,7 @@ export function Failure({ error }: { error: Error }) {
   return (
     <Notice title="This cannot be shown" kind="error">
       <p>{visible(error.message)}</p>
+      {error instanceof ApiError && error.unreadable && <p>Mend the file or remove it, then load this page again.</p>}
       <p>
         <button type="button" onClick={() => location.reload()}>
           Load the page again

@@ -36,7 +36,7 @@ export function VirtualTable<T>({ name, columns, rows, tone, sort }: Props<T>) {
   const [height, setHeight] = useState(44);
   const [range, setRange] = useState<[number, number]>([0, 40]);
   const last = useRef(-1); // the row that had the focus last
-  const [target, setTarget] = useState<number | undefined>(undefined); // the row that gets it once it is drawn
+  const target = useRef<number | undefined>(undefined); // the row that gets it once it is drawn
   const printing = useMedia("print");
   const narrow = useMedia("(max-width: 44rem)");
   const total = rows.total ?? 0;
@@ -56,7 +56,8 @@ export function VirtualTable<T>({ name, columns, rows, tone, sort }: Props<T>) {
       const top = -body.current.getBoundingClientRect().top;
       const first = Math.floor(top / height) - BEYOND;
       const last = Math.ceil((top + innerHeight) / height) + BEYOND;
-      const found: [number, number] = [clamp(first, 0, total), clamp(last, 0, total)];
+      // The first rows are there although the table begins below the screen: programs that read pages aloud go on to them.
+      const found: [number, number] = [clamp(first, 0, total), clamp(Math.max(last, BEYOND), 0, total)];
       setRange((old) => (old[0] === found[0] && old[1] === found[1] ? old : found));
       places.set(location.hash, scrollY);
     };
@@ -82,6 +83,14 @@ export function VirtualTable<T>({ name, columns, rows, tone, sort }: Props<T>) {
     if (place) scrollTo({ top: place });
   }, [rows.total]);
 
+  const reach = () => {
+    if (target.current === undefined) return;
+    const row = body.current?.querySelector<HTMLElement>(`tr[data-row="${target.current}"] :is(a, b[tabindex])`);
+    if (!row) return;
+    target.current = undefined;
+    row.focus({ preventScroll: true });
+  };
+
   useEffect(
     () =>
       walk({
@@ -95,7 +104,8 @@ export function VirtualTable<T>({ name, columns, rows, tone, sort }: Props<T>) {
           if (top < highest) scrollBy({ top: top - highest });
           else if (top > lowest) scrollBy({ top: top - lowest });
           last.current = next;
-          setTarget(next);
+          target.current = next;
+          reach();
         },
       }),
     [],
@@ -103,17 +113,12 @@ export function VirtualTable<T>({ name, columns, rows, tone, sort }: Props<T>) {
 
   const [from, to] = printing ? [0, Math.min(rows.loaded().length, total)] : range;
   rows.want(from, to);
-  useEffect(() => {
-    if (target === undefined) return;
-    const row = body.current?.querySelector<HTMLElement>(`tr[data-row="${target}"] a`);
-    row?.focus({ preventScroll: true });
-    if (row) setTarget(undefined);
-  });
+  useEffect(reach);
 
   const drawn = Array.from({ length: Math.max(0, Math.min(to, total) - from) }, (_, i) => from + i);
   const grid = columns.map((column) => column.width).join(" ");
   return (
-    <table class="virtual" role="table" aria-label={name} aria-rowcount={total + 1} style={{ "--grid": grid }}>
+    <table class={`virtual ${columns.filter((column) => column.narrow === "title").length > 1 ? "tall" : ""}`} role="table" aria-label={name} aria-rowcount={total + 1} style={{ "--grid": grid }}>
       <thead role="rowgroup">
         <tr role="row" aria-rowindex={1}>
           {columns.map((column) => (

@@ -138,7 +138,7 @@ function Conclusion({ page }: { page: ComparisonPage }) {
   return (
     <>
       {page.doubts.length > 0 && (
-        <Section title="Not like for like">
+        <Section title="Read with care">
           <ul class="warnings">
             {page.doubts.map((doubt) => (
               <li key={doubt}>{visible(doubt)}</li>
@@ -215,7 +215,7 @@ function Metrics({ found }: { found: Comparison }) {
   const show = (metric: MetricComparison, value: number | null | undefined) =>
     (SHOWN[metric.metric] ?? ((one: number | null) => signed(one)))(value ?? null);
   return (
-    <div class="scroll" role="region" aria-label="Metrics" tabIndex={0}>
+    <div class="scroll" role="group" aria-label="Metrics" tabIndex={0}>
       <table class="framed" aria-label="Metrics">
         <thead>
           <tr>

@@ -109,7 +109,7 @@ function Totals({ page }: { page: Page }) {
   if (!page.totals.length) return null;
   return (
     <Section title="Evaluators">
-      <div class="scroll" role="region" aria-label="Evaluators" tabIndex={0}>
+      <div class="scroll" role="group" aria-label="Evaluators" tabIndex={0}>
         <table class="framed" aria-label="Evaluators">
           <thead>
             <tr>

@@ -5,7 +5,7 @@ import { download, toCsv } from "../csv";
 import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Choice, Command, Drawn, Facts, Failure, Mark, Notice, Pairs, Search, Section, Show, Waiting, Whisker, toneOf } from "../parts";
+import { Choice, Command, Drawn, Facts, Failure, MARKS, Mark, Notice, Pairs, Search, Section, Show, Waiting, Whisker, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { Card, RUN_TONES, SaveButton } from "./runs";
@@ -36,7 +36,7 @@ function Run({ head, query }: { head: RunHead; query: Record<string, string> }) 
         <Actions head={head} />
       </div>
       <p class={`headline ${toneOf(RUN_TONES[run.outcome] ?? run.outcome)}`}>
-        <Mark status={RUN_TONES[run.outcome] ?? run.outcome} label="" /> {verdict.word.charAt(0).toUpperCase() + verdict.word.slice(1)}
+        <span aria-hidden="true">{MARKS[toneOf(RUN_TONES[run.outcome] ?? run.outcome)]}</span> {verdict.word.charAt(0).toUpperCase() + verdict.word.slice(1)}
       </p>
       {verdict.reasons.length > 0 && (
         <ul class={`reasons ${toneOf(RUN_TONES[run.outcome] ?? run.outcome)}`}>
@@ -249,25 +249,34 @@ function columns(run: string, grouped: boolean): Column<TaskSummary>[] {
     { title: "Score", width: "4rem", sort: "score", number: true, cell: (task) => score(task.score) },
     {
       title: "W. score",
-      width: "7rem",
+      width: "8.5rem",
       sort: "weightedScore",
       narrow: "hidden",
       number: true,
-      cell: (task) =>
-        task.interval ? (
-          <span class={toneOf(task.status)} title={`${score(task.weightedScore)}, 95% interval ${interval(task.interval.lower, task.interval.upper)}`}>
-            <span class="sr">
-              {score(task.weightedScore)}, interval {interval(task.interval.lower, task.interval.upper)}
-              {task.isSignificant ? ", not zero by chance" : ""}
-            </span>
-            <Whisker value={task.weightedScore ?? 0} lower={task.interval.lower} upper={task.interval.upper} />
-          </span>
-        ) : (
-          score(task.weightedScore)
-        ),
+      cell: (task) => <Weighted task={task} />,
     },
-    { title: "Duration", width: "4.5rem", sort: "duration", number: true, cell: (task) => duration(task.durationMs) },
+    { title: "Duration", width: "5.2rem", sort: "duration", number: true, cell: (task) => duration(task.durationMs) },
   ];
+}
+
+/** A weighted score with its interval; a star says that the interval leaves out 0. */
+function Weighted({ task }: { task: TaskSummary }) {
+  if (!task.interval) return <>{score(task.weightedScore)}</>;
+  const { lower, upper } = task.interval;
+  const star = task.isSignificant ? ": it leaves out 0" : "";
+  return (
+    <span class={`weighted ${toneOf(task.status)}`} title={`95% interval ${interval(lower, upper)}${star}`}>
+      <span>
+        {score(task.weightedScore)}
+        <span aria-hidden="true">{task.isSignificant ? "*" : ""}</span>
+      </span>
+      <span class="sr">
+        , interval {interval(lower, upper)}
+        {star}
+      </span>
+      <Whisker value={task.weightedScore ?? 0} lower={lower} upper={upper} />
+    </span>
+  );
 }
 
 function Trials({ run, task }: { run: string; task: TaskSummary }) {
@@ -275,21 +284,19 @@ function Trials({ run, task }: { run: string; task: TaskSummary }) {
   return (
     <span class="trials">
       {shown.map((trial) => {
-        const notes = [
-          `trial ${trial.number}${trial.arm === "baseline" ? " without skills" : ""}: ${trial.status}`,
-          trial.attempts > 1 && `${trial.attempts} attempts`,
-        ].filter(Boolean);
+        const notes = `${trial.arm === "baseline" ? " without skills" : ""}: ${trial.status}${trial.attempts > 1 ? `, ${trial.attempts} attempts` : ""}`;
         return (
           <a
             key={`${trial.arm}${trial.number}`}
             class={toneOf(trial.status)}
             href={linkToTrial(run, task.id, trial.number, trial.arm)}
-            aria-label={notes.join(", ")}
-            title={notes.join(", ")}
+            title={`trial ${trial.number}${notes}`}
           >
+            <span class="sr">trial </span>
             {trial.arm === "baseline" ? "b" : ""}
             {trial.number}
             {trial.attempts > 1 ? "↻" : ""}
+            <span class="sr">{notes}</span>
           </a>
         );
       })}
@@ -448,7 +455,7 @@ function Figures({ head }: { head: RunHead }) {
       <Table title="Usage" of={head.usage} />
       {head.modelUsage.length > 1 && (
         <Section title="Usage by model">
-          <div class="scroll" role="region" aria-label="Usage by model" tabIndex={0}>
+          <div class="scroll" role="group" aria-label="Usage by model" tabIndex={0}>
             <table class="framed" aria-label="Usage by model">
               <thead>
                 <tr>

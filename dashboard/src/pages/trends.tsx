@@ -120,7 +120,7 @@ function Series({ series }: { series: HistorySeries }) {
       </Section>
       {series.flips.length > 0 && (
         <Section title="Tasks that flip" count={series.flips.length}>
-          <div class="scroll" role="region" aria-label="Tasks that flip" tabIndex={0}>
+          <div class="scroll" role="group" aria-label="Tasks that flip" tabIndex={0}>
             <table class="framed" aria-label="Tasks that flip">
               <thead>
                 <tr>
@@ -218,7 +218,7 @@ function Figure({ metric, title, format, series, runs }: FigureProps) {
       />
       <details>
         <summary>As a table</summary>
-        <div class="scroll" role="region" aria-label={title} tabIndex={0}>
+        <div class="scroll" role="group" aria-label={title} tabIndex={0}>
           <table aria-label={title}>
             <thead>
               <tr>

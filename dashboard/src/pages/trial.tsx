@@ -23,7 +23,7 @@ export function TrialPage({ run, task, number, query }: { run: string; task: str
           [spec, linkToRun(run)],
         ]}
       />
-      <Show loaded={loaded}>{(trial) => <Page trial={trial} chosen={query.check ?? ""} />}</Show>
+      <Show loaded={loaded}>{(trial) => <Page key={`${trial.task} ${trial.number} ${trial.arm}`} trial={trial} chosen={query.check ?? ""} />}</Show>
       {loaded.state === "error" && <Heading title={`${task}, trial ${number}`} />}
     </>
   );
@@ -53,8 +53,9 @@ function Page({ trial, chosen }: { trial: Trial; chosen: string }) {
       </div>
       {several && <Strip trial={trial} />}
       {trial.inProgress && <p class="quiet">The run is in progress: more trials may come.</p>}
-      <Why trial={trial} />
+      {trial.error && <Why trial={trial} />}
       <Verdicts trial={trial} chosen={chosen} />
+      {!trial.error && <Why trial={trial} />}
       <Timeline trial={trial} />
       <Section title="Conversation">
         <Conversation turns={trial.turns} whole={trial.whole} others={trial.otherEvents} />
@@ -97,7 +98,7 @@ function Strip({ trial }: { trial: Trial }) {
   return (
     <nav class="trials strip" aria-label="Trials of this task">
       {trial.trials.map((one) => {
-        const name = `trial ${one.number}${one.arm === "baseline" ? " without skills" : ""}: ${one.status}`;
+        const notes = `${one.arm === "baseline" ? " without skills" : ""}: ${one.status}`;
         const current = one.number === trial.number && one.arm === trial.arm;
         return (
           <a
@@ -105,11 +106,12 @@ function Strip({ trial }: { trial: Trial }) {
             class={toneOf(one.status)}
             href={to(trial.run, one)}
             aria-current={current ? "page" : undefined}
-            aria-label={name}
-            title={name}
+            title={`trial ${one.number}${notes}`}
           >
+            <span class="sr">trial </span>
             {one.arm === "baseline" ? "b" : ""}
             {one.number}
+            <span class="sr">{notes}</span>
           </a>
         );
       })}
@@ -117,32 +119,16 @@ function Strip({ trial }: { trial: Trial }) {
   );
 }
 
-const MOST_CAUSES = 4;
-
+/** What explains the end of the trial besides its verdicts. */
 function Why({ trial }: { trial: Trial }) {
-  const causes = trial.causes.map((name) => trial.checks.find((check) => check.name === name && !check.passed)).filter((check) => check !== undefined);
-  const calm = trial.status === "passed" && !causes.length && !trial.error && !trial.besides.length;
-  if (calm) return <p class="headline pass">✓ Every grader passed</p>;
+  if (!trial.error && !trial.besides.length) return null;
   return (
-    <Section title={trial.status === "passed" ? "It passed, but" : "Why"}>
-      <ol class="why">
+    <Section title={trial.error ? "What broke" : "What else went wrong"}>
+      <ul class="why">
         {trial.error && (
           <li class="panel error" data-step tabIndex={-1}>
-            <b>Error</b>
             <p class="feedback">{visible(trial.error)}</p>
             {trial.timedOut && <p class="quiet">A time limit ended it; what was seen until then is below.</p>}
-          </li>
-        )}
-        {causes.slice(0, MOST_CAUSES).map((check) => (
-          <li key={check.label} class={`panel ${check.broke ? "error" : "fail"}`} data-step tabIndex={-1}>
-            <CheckHead check={check} />
-            <p class="feedback">{visible(check.feedback)}</p>
-            <Contrast check={check} />
-          </li>
-        ))}
-        {causes.length > MOST_CAUSES && (
-          <li class="quiet">
-            {trial.error ? "After that failed" : "Also failed"}: {causes.slice(MOST_CAUSES).map((check) => visible(check.label)).join(", ")}
           </li>
         )}
         {trial.besides.map((line, i) => (
@@ -150,10 +136,7 @@ function Why({ trial }: { trial: Trial }) {
             <p class="feedback">{visible(line)}</p>
           </li>
         ))}
-        {!trial.error && !causes.length && !trial.besides.length && (
-          <li class="panel partial">{trial.status === "skipped" ? "It was not graded." : "No cause is recorded."}</li>
-        )}
-      </ol>
+      </ul>
     </Section>
   );
 }
@@ -196,15 +179,20 @@ const keyOf = (check: Check) => (check.afterTurn ? `${check.name}@${check.afterT
 
 /** The verdicts, beside the text that they judged: what the chosen one speaks of is marked in it. */
 function Verdicts({ trial, chosen }: { trial: Trial; chosen: string }) {
-  const current = trial.checks.find((check) => keyOf(check) === chosen) ?? trial.checks.find((check) => check.highlights.length) ?? undefined;
+  // What explains the end comes first; the others follow in their order.
+  const rank = (check: Check) => (check.passed || !trial.causes.includes(check.name) ? trial.causes.length : trial.causes.indexOf(check.name));
+  const checks = [...trial.checks].sort((a, b) => Number(a.passed) - Number(b.passed) || rank(a) - rank(b));
+  const current = checks.find((check) => keyOf(check) === chosen) ?? checks.find((check) => check.highlights.length);
+  const failed = checks.filter((check) => !check.passed).length;
+  const title = failed ? (trial.error ? "Verdicts, of what was seen until then" : "Why it failed") : "Verdicts";
   return (
-    <Section title="Verdicts" count={trial.checks.length}>
+    <Section title={trial.status === "passed" && failed ? "Verdicts" : title}>
       <div class="beside">
         <ol class="checks">
-          {trial.checks.map((check) => (
-            <Verdict key={keyOf(check)} check={check} current={check === current} />
+          {checks.map((check) => (
+            <Verdict key={keyOf(check)} check={check} current={check === current && check.highlights.length > 0} />
           ))}
-          {!trial.checks.length && <li class="quiet">No grader judged this trial.</li>}
+          {!checks.length && <li class="quiet">{trial.status === "skipped" ? "It was not graded." : "No grader judged this trial."}</li>}
         </ol>
         <div class="judged">
           <h3>
@@ -302,6 +290,7 @@ function Timeline({ trial }: { trial: Trial }) {
             <Bar key={i} entry={one} end={end} />
           ))}
         </ol>
+        {!trial.timeline.some((one) => one.durationMs) && <p class="quiet">How long things took is not recorded.</p>}
         {trial.timeline.length > MOST_BARS && <p class="quiet">{plural(trial.timeline.length - MOST_BARS, "further bar")}</p>}
       </div>
     </Section>
@@ -528,7 +517,7 @@ function FileChanges({ changes }: { changes: readonly FileChange[] }) {
         <details key={one.path} open={changes.length <= 5} data-step tabIndex={-1}>
           <summary>
             <code>{visible(one.path)}</code> {one.change}
-            {one.note && <span class="quiet"> {visible(one.note)}</span>}
+            {one.note && <span class="quiet">: {visible(one.note)}</span>}
           </summary>
           {one.diff && <Diff text={one.diff} whole={one.change === "written" || !one.diff.includes("@@")} name={one.path} />}
         </details>
@@ -545,7 +534,7 @@ export function Diff({ text, whole, name }: { text: string; whole: boolean; name
   if (whole && !text.startsWith("@@") && !/^(---|diff) /.test(text)) return <Text text={text} label={name} />;
   const lines = readDiff(text);
   return (
-    <pre class="diff" tabIndex={0} role="region" aria-label={`Changes of ${name}`}>
+    <pre class="diff" tabIndex={0} role="group" aria-label={`Changes of ${name}`}>
       {lines.slice(0, MOST_LINES).map((line, i) => (
         <span key={i} class={line.kind}>
           {SIGNS[line.kind]}
