@@ -16,7 +16,7 @@ const TONES: Record<string, string> = {
   error: "error",
   skipped: "partial",
   "cut off": "partial",
-  incomplete: "partial",
+  partial: "partial",
   running: "running",
 };
 export const MARKS: Record<string, string> = { pass: "✓", fail: "✗", error: "!", partial: "–", running: "…" };

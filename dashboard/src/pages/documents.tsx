@@ -209,7 +209,7 @@ const RANKS: Record<string, number> = { error: 0, fail: 1 };
 function Scores({ of }: { of: readonly EvaluatorScore[] }) {
   const ordered = [...of].sort((a, b) => (RANKS[a.result] ?? 2) - (RANKS[b.result] ?? 2));
   return (
-    <table class="framed" aria-label="Evaluators of this turn">
+    <table class="framed stack" aria-label="Evaluators of this turn">
       <thead>
         <tr>
           <th scope="col">Evaluator</th>
@@ -229,7 +229,7 @@ function Scores({ of }: { of: readonly EvaluatorScore[] }) {
               {one.score || "—"}
               {one.threshold && <span class="quiet"> of {visible(one.threshold)}</span>}
             </td>
-            <td>{visible(one.reason)}</td>
+            <td class="reason">{visible(one.reason)}</td>
           </tr>
         ))}
       </tbody>

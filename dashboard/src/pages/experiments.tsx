@@ -35,7 +35,7 @@ function Experiment({ of }: { of: ExperimentPage }) {
   return (
     <article class={`panel ${tone}`} data-step tabIndex={-1} aria-label={visible(of.path)}>
       <h2>
-        {visible(of.path)} {of.error ? <Badge status="error" /> : <Badge status={of.outcome ?? "undecided"} />}
+        {of.path === "." ? "This directory" : visible(of.path)} {of.error ? <Badge status="error" /> : <Badge status={of.outcome ?? "undecided"} />}
       </h2>
       {of.error && <p class="feedback">{visible(of.error)}</p>}
       {of.reason && <p class="sentence">{visible(of.reason)}</p>}

@@ -385,7 +385,7 @@ function Figures({ head }: { head: RunHead }) {
     <>
       {head.gates.length > 0 && (
         <Section title="Gates">
-          <table class="framed" aria-label="Gates">
+          <table class="framed stack" aria-label="Gates">
             <thead>
               <tr>
                 <th scope="col">Gate</th>
@@ -400,7 +400,7 @@ function Figures({ head }: { head: RunHead }) {
                   <tr key={gate.name} class={gate.passed ? "pass" : "fail"}>
                     <th scope="row">{visible(gate.name)}</th>
                     <td class="result">{gate.passed ? "passed" : "failed"}</td>
-                    <td>{visible(gate.found)}</td>
+                    <td class="reason">{visible(gate.found)}</td>
                   </tr>
                 ))}
             </tbody>
