@@ -145,8 +145,8 @@ class Dashboard:
         found = self.files.get("/" + "/".join(segments)) or self.files.get("/")
         if found is None:
             raise RequestError(503, NOT_BUILT)
-        cache = "public, max-age=31536000, immutable" if found.final else "no-cache"
-        return Response(found.data, headers={"Content-Type": found.type, "Cache-Control": cache})
+        # The files keep their names: a browser must ask whether they are still those of this version.
+        return Response(found.data, headers={"Content-Type": found.type, "Cache-Control": "no-cache"})
 
 
 def json_response(answer: Answer) -> Response:

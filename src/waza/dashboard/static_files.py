@@ -29,11 +29,10 @@ _TYPES: Mapping[str, str] = {
 
 
 class StaticFile(msgspec.Struct, frozen=True):
-    """A file: its content, its type, and whether its name has a digest, so that it never changes."""
+    """A file: its content and its type."""
 
     data: bytes
     type: str
-    final: bool
 
 
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +60,6 @@ def read_static_files(folder: Path = FOLDER) -> dict[str, StaticFile]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in _TYPES:
             name = path.relative_to(folder).as_posix()
-            found["/" + name] = StaticFile(path.read_bytes(), _TYPES[path.suffix], name.startswith("assets/"))
+            found["/" + name] = StaticFile(path.read_bytes(), _TYPES[path.suffix])
     found["/"] = found["/" + INDEX]
     return found
