@@ -161,6 +161,7 @@ def pages(runs: list[str], served: Served) -> dict[str, str]:
         "compare": f"/compare?a={old}&b={new}",
         "compare-trial": f"/compare?a={old}&b={new}&task={task}&trial=1",
         "trends": "/trends?suite=suite",
+        "live": "/live",
         "experiments": "/experiments",
         "stored": "/stored",
         "documents": "/documents",
@@ -351,6 +352,7 @@ def test_an_empty_directory_says_how_to_begin(visit_others, tmp_path):
     page = visitor.page()
     for address, says in {
         "/": "waza run eval.yaml",
+        "/live": "waza run eval.yaml",
         "/trends": "waza run eval.yaml",
         "/experiments": "waza experiment plan",
         "/stored": ".waza.yaml",
@@ -457,7 +459,9 @@ def test_embedded_data_are_shown_without_a_server(chromium, served, runs, tmp_pa
     page.on("console", lambda message: heard.append(message.text))
     page.on("pageerror", lambda error: heard.append(str(error)))
     page.goto(file.as_uri())
-    expect(page.get_by_role("heading", level=1, name="greeter")).to_be_visible()  # of one run, that run is shown
+    expect(
+        page.get_by_role("heading", level=1, name="greeter")
+    ).to_be_visible()  # of one run, that run is shown
     expect(page.get_by_text("reduced")).to_have_count(0)
     page.get_by_role("searchbox").fill("pwned")
     expect(page.locator(".virtual tbody tr")).to_have_count(1)

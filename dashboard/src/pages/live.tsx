@@ -83,7 +83,9 @@ export function LivePage({ query }: { query: Record<string, string> }) {
 }
 
 interface Seen {
-  events: LiveEvent[];
+  trials: LiveEvent[];
+  /** Why it does not go on, although it has not ended. */
+  state: string;
   live: LiveRun | undefined;
   at: number;
   spec: string;
@@ -93,10 +95,10 @@ interface Seen {
 
 function Watch({ id, known }: { id: string; known: LiveRun | undefined }) {
   const [connection, setConnection] = useState<Connection>("connecting");
-  const [seen, setSeen] = useState<Seen>({ events: [], live: undefined, at: 0, spec: "", model: "", ended: undefined });
+  const [seen, setSeen] = useState<Seen>({ trials: [], state: "", live: undefined, at: 0, spec: "", model: "", ended: undefined });
   const [part, restart] = useState(0); // a run may go on after its end, when it is resumed
   useEffect(() => {
-    setSeen((old) => ({ ...old, events: [], ended: undefined }));
+    setSeen((old) => ({ ...old, trials: [], ended: undefined }));
     return follow(id, 0, (event) => setSeen((old) => add(old, event)), setConnection);
   }, [id, part]);
   // Its stream has ended, and still it is in progress.
@@ -109,9 +111,8 @@ function Watch({ id, known }: { id: string; known: LiveRun | undefined }) {
   const latest = useNewest(seen.live, seen.at, known);
   const live = latest.live;
   const now = useClock(connection !== "ended");
-  const passed = Math.max(0, live && !seen.ended ? now - latest.at : 0);
-  const { ended } = seen;
-  const trials = seen.events.filter((event) => event.type === "task_completed");
+  const passed = Math.max(0, live && !seen.ended && !seen.state ? now - latest.at : 0);
+  const { ended, trials } = seen;
   const last = trials.at(-1)?.data;
   const done = live?.completedTrials ?? last?.completedTrials ?? trials.length;
   const total = live?.totalTrials ?? last?.totalTrials ?? null;
@@ -158,6 +159,14 @@ function Watch({ id, known }: { id: string; known: LiveRun | undefined }) {
         />
       </dl>
       {ended && <Ended id={id} event={ended} />}
+      {!ended && seen.state && (
+        <Notice title="It does not go on">
+          <p>{visible(seen.state)}</p>
+          <p>
+            When it is resumed, this page goes on: <Command>waza run --resume</Command>
+          </p>
+        </Notice>
+      )}
       {!ended && (
         <Section title="Running now" count={live?.running.length ?? 0}>
           {live?.running.length ? (
@@ -203,13 +212,15 @@ function useNewest(streamed: LiveRun | undefined, at: number, listed: LiveRun | 
 
 function add(old: Seen, event: LiveEvent): Seen {
   const final = event.type === "run_completed" || event.type === "run_failed";
-  const kept = event.type === "step_executed" ? old.events : [...old.events.filter((one) => one.sequence !== event.sequence), event];
+  // What passes by has the number of the event before it; trials come again after a new connection at most.
+  const known = event.type !== "task_completed" || old.trials.some((one) => one.sequence === event.sequence);
   return {
-    events: kept,
+    trials: known ? old.trials : [...old.trials, event],
     live: event.data.live ?? old.live,
     at: event.data.live ? Date.now() : old.at,
     spec: event.data.spec ?? old.spec,
     model: event.data.model ?? old.model,
+    state: event.type === "step_executed" ? (event.data.message ?? "") : old.state,
     ended: final ? event : event.type === "run_started" ? undefined : old.ended,
   };
 }
