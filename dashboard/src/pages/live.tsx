@@ -113,14 +113,19 @@ function Watch({ id, known }: { id: string; known: LiveRun | undefined }) {
   const now = useClock(connection !== "ended");
   const passed = Math.max(0, live && !seen.ended && !seen.state ? now - latest.at : 0);
   const { ended, trials } = seen;
-  const last = trials.at(-1)?.data;
-  const done = live?.completedTrials ?? last?.completedTrials ?? trials.length;
+  const lastEvent = ended ?? trials.at(-1);
+  const last = lastEvent?.data;
+  // What is running is told after the trial that ended before it: the newer one of both has the figures.
+  const newer = live && live.sequence >= (lastEvent?.sequence ?? 0);
   const total = live?.totalTrials ?? last?.totalTrials ?? null;
+  const done = newer ? live.completedTrials : (last?.completedTrials ?? trials.length);
+  const errors = newer ? live.errors : trials.filter((event) => event.data.outcome === "error").length;
   const counts = {
-    pass: live?.passed ?? last?.passCount ?? 0,
-    fail: live?.failed ?? last?.failCount ?? 0,
-    error: live?.errors ?? 0,
+    pass: newer ? live.passed : (last?.passCount ?? 0),
+    fail: newer ? live.failed : Math.max(0, (last?.failCount ?? 0) - errors),
+    error: errors,
   };
+  const tokens = newer ? live.tokens : last?.tokens;
   const spec = live?.run.spec || seen.spec || id;
   return (
     <>
@@ -151,7 +156,7 @@ function Watch({ id, known }: { id: string; known: LiveRun | undefined }) {
         <Card name="Errors" value={grouped(counts.error)} tone={counts.error ? "error" : ""} />
         <Card name="Elapsed" value={live ? duration(live.elapsedMs + passed) : ABSENT} />
         <Card name="Left, about" value={ended ? "0s" : live?.leftMs == null ? ABSENT : duration(Math.max(0, live.leftMs - passed))} />
-        <Card name="Tokens" value={count(live?.tokens ?? last?.tokens)} />
+        <Card name="Tokens" value={count(tokens)} />
         <Card
           name="Cost so far"
           value={last?.cost === undefined ? (live?.aiCredits == null ? ABSENT : `${count(live.aiCredits)} credits`) : cost(last.cost)}
