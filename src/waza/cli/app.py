@@ -38,7 +38,7 @@ COMMANDS = {
     "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
     "session": ("waza.cli.session", "List and view session logs."),
     "experiment": ("waza.cli.experiment", "Compare two arms by a plan that is sealed before the data."),
-    "check": ("waza.cli.check", "Check skills and agents: format, description, links, tokens, suites."),
+    "check": ("waza.cli.check", "Check whether skills and agents are fit for use."),
     "coverage": ("waza.cli.coverage", "List skills and agents with their suites, and what these hold."),
     "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),

@@ -15,8 +15,8 @@ Examples:
   waza check --offline --fail-on error   in a hook: no network; exit code 1 unless all are ready
 
 \b
-Exit codes: 0 the report is printed, 1 --fail-on found something, 2 bad usage, nothing found, or a file
-that cannot be read.
+Exit codes: 0 the report is printed, 1 --fail-on found something, 2 bad usage, nothing found,
+or a file that cannot be read.
 """
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 EPILOG = """
 \b
-Full: tasks, and graders of two types at least. Partial: a suite that has less, or mistakes. None: no suite.
+Full: tasks, and graders of two types at least. Partial: a suite that has less, or mistakes.
+None: no suite.
 
 \b
 Examples:

@@ -15,8 +15,8 @@ Examples:
   waza spec verify skills/review evals/review/eval.yaml --semantic --judge-model gpt-5-mini
 
 \b
-Exit codes: 0 the report is printed, 1 --fail and at least --threshold requirements are not covered,
-2 bad usage, mistakes in the suite, or a judge that was to be asked gave no answer.
+Exit codes: 0 the report is printed, 1 --fail and at least --threshold requirements are not
+covered, 2 bad usage, mistakes in the suite, or a judge that was to be asked gave no answer.
 """
 
 
