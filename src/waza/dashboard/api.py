@@ -220,7 +220,9 @@ class Api:
         if place is None:
             return None
         of_arm = head if arm == "main" else head.baseline_outcome or head
-        return make_trial(run, of_arm, source, arm, source.read(arm, place), number)
+        return make_trial(
+            run, of_arm, source, arm, source.read(arm, place), number, self.catalogue.read_inside
+        )
 
     def find(self, run_id: str) -> ListedRun:
         """Return the run that is called so. Raises RequestError."""

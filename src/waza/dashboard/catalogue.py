@@ -130,6 +130,14 @@ class Catalogue:
                 return self._journal(directory)
             return self._index(results, own=directory is not None)
 
+    def read_inside(self, path: str) -> bytes | None:
+        """Return the content of a file that results name; None where it is not below the root, or not to be read."""
+        place = self.root / path
+        try:
+            return _read_bounded(place) if is_inside(self.root, place) and place.is_file() else None
+        except (WazaError, OSError, ValueError):
+            return None
+
     def name(self, path: Path) -> str:
         """Return the path of a file below the root, as text."""
         return path_text(path.relative_to(self.root)).replace(os.sep, "/")

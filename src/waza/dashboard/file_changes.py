@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
+
+import msgspec
 
 from waza.dashboard.pages import FileChange
 from waza.model.observation import ToolEvent
@@ -18,13 +21,57 @@ _WHOLE = ("file_text", "content", "contents", "text")
 _OLD, _NEW = ("old_str", "old_string", "oldText"), ("new_str", "new_string", "newText")
 
 
-def changes_of(calls: Sequence[ToolEvent]) -> list[FileChange]:
+def changes_of(calls: Sequence[ToolEvent], snapshot: bytes | None) -> list[FileChange]:
+    """Return what is known to have changed: what a snapshot with this content has, then what calls wrote besides."""
+    by_calls = {one.path: one for one in _of_calls(calls)}
+    kept = list(_of_snapshot(snapshot, by_calls)) if snapshot is not None else []
+    known = {one.path for one in kept}
+    return [*kept, *(one for path, one in by_calls.items() if path not in known)][:_MOST]
+
+
+class _Fixture(msgspec.Struct):
+    path: str
+    sha256: str = ""
+
+
+class _File(msgspec.Struct):
+    path: str
+    content: str
+    redacted: bool = False
+
+
+class _Snapshot(msgspec.Struct, rename="camel"):
+    fixtures: list[_Fixture] = []
+    workspace_files: list[_File] = []
+
+
+def _of_snapshot(data: bytes, by_calls: Mapping[str, FileChange]) -> Iterator[FileChange]:
+    """Yield the files of a snapshot but those that are as they were put into the workspace."""
+    try:
+        snapshot = msgspec.json.decode(data, type=_Snapshot)
+    except (msgspec.MsgspecError, RecursionError):  # `waza evidence verify` says so
+        return
+    before = {one.path: one.sha256 for one in snapshot.fixtures}
+    for file in snapshot.workspace_files:
+        now = "" if file.redacted else sha256(file.content.encode("utf-8", "surrogatepass")).hexdigest()
+        if now and before.get(file.path) == now:
+            continue
+        yield FileChange(
+            path=file.path,
+            change="changed" if now and before.get(file.path) else "written",
+            source="snapshot",
+            diff=by_calls[file.path].diff if file.path in by_calls else file.content[:LONGEST],
+            note=by_calls[file.path].note if file.path in by_calls else _LEFT,
+        )
+
+
+def _of_calls(calls: Sequence[ToolEvent]) -> list[FileChange]:
     """Return the changes that calls made, which succeeded and say what they wrote; the last writing of a file counts."""
     found: dict[str, list[FileChange]] = {}
     for call in calls:
         if call.success and isinstance(call.args, dict) and (change := _change(call.args)):
             found.setdefault(change.path, []).append(change)
-    return [_merged(changes) for changes in list(found.values())[:_MOST]]
+    return [_merged(changes) for changes in found.values()]
 
 
 def _change(arguments: Mapping[str, Any]) -> FileChange | None:
@@ -43,6 +90,7 @@ def _change(arguments: Mapping[str, Any]) -> FileChange | None:
     return None
 
 
+_LEFT = "the content that the agent left; what was there before is not in the snapshot"
 _PARTS = "the replaced passages, as the tool calls have them"
 _UNKNOWN = "the content that was written; what was there before is not recorded"
 

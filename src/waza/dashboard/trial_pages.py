@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from waza.dashboard.catalogue import ListedRun
@@ -56,9 +56,19 @@ _LINE = 600  # characters of a line about what else went wrong
 
 
 def make_trial(
-    run: ListedRun, head: SuiteResult, source: RunTasks, arm: Arm, task: TaskResult, number: int
+    run: ListedRun,
+    head: SuiteResult,
+    source: RunTasks,
+    arm: Arm,
+    task: TaskResult,
+    number: int,
+    read: Callable[[str], bytes | None] | None = None,
 ) -> TrialDetail | None:
-    """Return a trial of a task of a run; None where there is no such trial. `head` are the results of its arm."""
+    """Return a trial of a task of a run; None where there is no such trial.
+
+    `head` are the results of its arm, `read` returns the content of a file that results
+    name, such as a snapshot; without it none is looked at.
+    """
     trial = next((one for one in task.runs if one.run_number == number), None)
     if trial is None:
         return None
@@ -131,7 +141,9 @@ def make_trial(
             )
             for place, one in enumerate(trial.grader_sessions, 1)
         ],
-        file_changes=changes_of(calls_of(trial)),
+        file_changes=changes_of(
+            calls_of(trial), read(trial.snapshot_path) if read and trial.snapshot_path else None
+        ),
         facts=[NamedValue(name=name, value=value) for name, value in _facts(view)],
         trials=list(_links(source, task.test_id)),
         previous=before,

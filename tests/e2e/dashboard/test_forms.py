@@ -131,6 +131,28 @@ def test_tasks_are_found_where_the_baseline_comes_first_and_begins_alike(tmp_pat
         assert page["task"] == "t00002"
 
 
+def test_files_that_changed_come_from_the_snapshot(tmp_path):
+    task = """
+    inputs: {prompt: p, files: [{path: same.txt, content: "1"}, {path: old.txt, content: "1"}]}
+    mock:
+      output: hello
+      files: [{path: old.txt, content: "2"}, {path: new.txt, content: "3"}]
+      tool_calls: [{name: create, args: {path: elsewhere.md, file_text: "4"}}]
+    graders: [{type: text, name: says, config: {contains: [hello]}}]
+    """
+    suite = mock_suite(tmp_path, {"a": task})
+    ended = waza("run", suite, "--snapshot", "ev", "--evidence-file", "*.txt", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    with serving(tmp_path) as served:
+        (run,) = served.data("runs")
+        trial = served.data("runs", run["id"], "tasks", "a", "trials", "1")
+        assert {one["path"]: (one["change"], one["source"], one["diff"]) for one in trial["fileChanges"]} == {
+            "old.txt": ("changed", "snapshot", "2"),
+            "new.txt": ("written", "snapshot", "3"),
+            "elsewhere.md": ("written", "tool calls", "4"),
+        }
+
+
 @pytest.mark.slow
 def test_a_slice_of_many_tasks_is_small(tmp_path):
     tasks = [foreign(number, "failed" if number == TASKS - 1 else "passed") for number in range(TASKS)]
