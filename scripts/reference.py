@@ -165,6 +165,10 @@ EXPORTS: Mapping[str, tuple[str, Sequence[str]]] = {
         "[A reporter in a package](../extending/reporter.md) shows how they are used.",
         ("Reporter", "InvocationResults", "Outcome", "NotStarted", "RunVerdict"),
     ),
+    "Stores": (
+        "[A store in a package](../extending/store.md) shows how they are used.",
+        ("ResultStore", "StoreSetup", "StoredObject", "NameTakenError"),
+    ),
     "Results": (
         "Fields of a `SuiteResult` and its parts are the keys of [results files](results.md), rows have [columns](rows.md).",
         ("load_results", "Results", "SuiteResult", "Summary", "TaskResult", "TrialResult", "Validation", "CheckpointRecord"),
@@ -172,7 +176,7 @@ EXPORTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "Errors": (
         "",
         (
-            "WazaError", "UsageError", "SuiteError", "RunError", "GraderError", "ExecutorError", "OutsideError",
+            "WazaError", "UsageError", "SuiteError", "RunError", "GraderError", "ExecutorError", "OutsideError", "StoreError",
         ),
     ),
     "Events of a run": (
@@ -222,6 +226,19 @@ READ = {
         "COPILOT_WIRE_API": "The interface that it speaks. Also `COPILOT_PROVIDER_WIRE_API`.",
         "COPILOT_API_KEY": "Its key. Also `COPILOT_PROVIDER_API_KEY`.",
         "COPILOT_BEARER_TOKEN": "Its bearer token. Also `COPILOT_PROVIDER_BEARER_TOKEN`.",
+    },
+    "The store of results": {
+        "AZURE_STORAGE_CONNECTION_STRING": (
+            "A connection string for the store `azure-blob`, unless it is of another account than `accountName`."
+        ),
+        "AZURE_CLIENT_ID": (
+            "With `AZURE_CLIENT_SECRET` and `AZURE_TENANT_ID`: who signs in to Azure; it comes before all other credentials."
+        ),
+        "CODEBUILD_BUILD_ID": (
+            "Not empty: `az login` is never started. So with `CI`, `GITHUB_ACTIONS`, `TF_BUILD` and `JENKINS_URL`."
+        ),
+        "AWS_ACCESS_KEY_ID": "With `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`: the credentials of the store `s3`.",
+        "GOOGLE_APPLICATION_CREDENTIALS": "The file with the credentials of the store `gcs`.",
     },
     "Judges of evaluators": {
         "AZURE_AI_OPENAI_ENDPOINT": "The endpoint of Azure OpenAI. Also `AZURE_OPENAI_ENDPOINT`.",
@@ -455,7 +472,8 @@ def _fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
     for name, written in written_types.items():
         if name in docs and not name.startswith("_"):
             field = fields.get(name)
-            shown = field_default(field) if field else repr(getattr(kind, name))
+            default = repr(getattr(kind, name)) if hasattr(kind, name) else ""  # of a protocol
+            shown = field_default(field) if field else default
             yield f"`{name}`", f"`{written}`", shown and f"`{shown}`", docs[name]
 
 

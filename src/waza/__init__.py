@@ -1,7 +1,7 @@
 """Evaluate AI agent skills and custom agents from YAML suites.
 
-The names below are the library: loading and running suites, and what graders, executors, reporters and listeners
-of your own are made of. They are imported when they are first used, so that `import waza` is cheap::
+The names below are the library: loading and running suites, and what graders, executors, reporters, stores and
+listeners of your own are made of. They are imported when they are first used, so that `import waza` is cheap::
 
     import waza
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         GraderError,
         OutsideError,
         RunError,
+        StoreError,
         SuiteError,
         UsageError,
         WazaError,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from waza.results.invocation import InvocationResults
     from waza.results.outcome import Outcome
     from waza.results.verdict import NotStarted, RunVerdict
+    from waza.stores.base import NameTakenError, ResultStore, StoredObject, StoreSetup
 
 _NAMES = {
     "waza.api": ("Listener", "arun", "load", "load_results", "run"),
@@ -102,6 +104,7 @@ _NAMES = {
         "GraderError",
         "OutsideError",
         "RunError",
+        "StoreError",
         "SuiteError",
         "UsageError",
         "WazaError",
@@ -178,6 +181,7 @@ _NAMES = {
     "waza.results.invocation": ("InvocationResults",),
     "waza.results.outcome": ("Outcome",),
     "waza.results.verdict": ("NotStarted", "RunVerdict"),
+    "waza.stores.base": ("NameTakenError", "ResultStore", "StoreSetup", "StoredObject"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -216,6 +220,7 @@ __all__ = [
     "Listener",
     "ModelCall",
     "ModelUsage",
+    "NameTakenError",
     "NotStarted",
     "Observation",
     "Outcome",
@@ -226,6 +231,7 @@ __all__ = [
     "Reporter",
     "Resource",
     "ResponseSeen",
+    "ResultStore",
     "Results",
     "RunError",
     "RunEvent",
@@ -236,6 +242,9 @@ __all__ = [
     "Setup",
     "SharedResources",
     "SkillInvocation",
+    "StoreError",
+    "StoreSetup",
+    "StoredObject",
     "Suite",
     "SuiteError",
     "SuiteFinished",

@@ -29,7 +29,10 @@ HELP = {
     "waza.cli.std_streams",
     "waza.errors",
 }
-OF_OPTIONS = dict.fromkeys(("run", "grade", "compare", "preflight"), ("numbers", "options", "paths"))
+OF_OPTIONS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("run", "grade", "compare", "preflight"), ("numbers", "options", "paths")
+)
+OF_OPTIONS["results list"] = ("moment", "numbers", "options", "paths")
 # Heavy modules that no help text needs.
 NEVER_FOR_HELP = {
     "asyncio",
@@ -72,10 +75,10 @@ def test_help_imports_no_command():
     assert not found & NEVER_FOR_HELP
 
 
-@pytest.mark.parametrize("command", ["run", "grade", "compare", "preflight", "schema"])
+@pytest.mark.parametrize("command", ["run", "grade", "compare", "preflight", "schema", "results list"])
 def test_help_of_a_command_imports_its_options_only(command):
-    found = imported(command, "--help")
-    own = {f"waza.cli.{name}" for name in (command, *OF_OPTIONS.get(command, ()))}
+    found = imported(*command.split(), "--help")
+    own = {f"waza.cli.{name}" for name in (command.split()[0], *OF_OPTIONS.get(command, ()))}
     assert {name for name in found if name.split(".")[0] == "waza"} == {*HELP, *own}
     assert not found & NEVER_FOR_HELP
 
@@ -90,6 +93,7 @@ def test_a_run_imports_what_it_needs(tmp_path, monkeypatch):
     packages = {name.split(".")[0] for name in found if name.split(".")[0] not in sys.stdlib_module_names}
     assert {name for name in packages if not name.startswith(("_cython", "cython"))} <= RUN
     assert not found & NEVER_FOR_RUN
+    assert not {name for name in found if name.startswith("waza.stores.")}
     assert {name for name in found if name.startswith("waza.graders.")} == RUN_GRADERS
 
 

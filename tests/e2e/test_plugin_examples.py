@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ PLUGINS = ROOT / "examples" / "plugins"
 PAGES = ROOT / "docs" / "extending"
 
 
-@pytest.fixture(params=["executor", "grader", "reporter"])
+@pytest.fixture(params=["executor", "grader", "reporter", "store"])
 def kind(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
@@ -78,6 +79,33 @@ def test_the_reporter_is_installed_and_writes(tmp_path: Path):
     assert (ended.cwd / "results.tap").read_text().splitlines()[4].startswith("not ok 3 - verdict # ")
 
 
+@pytest.mark.slow
+def test_the_store_is_installed_and_keeps_results(tmp_path: Path):
+    ended, python = run(tmp_path, "store")
+    assert (ended.code, "Uploaded to sqlite: hello/run-" in ended.err) == (0, True), ended.out + ended.err
+    (file,) = ended.cwd.glob(".waza/runs/*/results.json")
+
+    def again(*words: str) -> Ended:
+        return waza(*words, cwd=ended.cwd, python=python)
+
+    assert again("results", "push", file.parent.name).code == 0  # in place of itself
+    listed = json.loads(again("results", "list", "--json").out)
+    assert [(one["run_id"], one["pass_rate"]) for one in listed] == [(file.parent.name, 100)]
+    got = again("results", "get", file.parent.name, "-o", "back.json")
+    assert (got.code, (ended.cwd / "back.json").read_bytes()) == (0, file.read_bytes()), got.err
+    settings = write_tree(
+        ended.cwd, {".waza.yaml": "storage:\n  provider: sqlite\n  options: {file: a.db, table: b}\n"}
+    )
+    refused = again("results", "list")
+    assert (refused.code, ".waza.yaml:3:25: storage.options.table: unknown key 'table'" in refused.err) == (
+        2,
+        True,
+    )
+    write_tree(settings, {".waza.yaml": "storage: {provider: sqlite, options: {file: nowhere/a.db}}\n"})
+    kept = again("run", "eval.yaml")
+    assert (kept.code, "cannot be used: unable to open database file" in kept.err) == (0, True), kept.err
+
+
 @pytest.mark.parametrize(("script", "passed"), [("pass", True), ("fail", False)])
 def test_the_grader_of_the_page_that_asks_a_judge_gets_its_answer(
     tmp_path: Path, script: str, *, passed: bool
@@ -105,8 +133,7 @@ def test_the_grader_of_the_page_that_asks_a_judge_gets_its_answer(
 def test_a_page_shows_the_files_of_the_package(kind: str):
     page = (PAGES / f"{kind}.md").read_text(encoding="utf-8")
     shown = dict(re.findall(r"^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    (module,) = (path.name for path in (PLUGINS / kind).glob("*.py"))
-    assert shown.keys() == {"pyproject.toml", module, "eval.yaml"}
+    assert shown.keys() == {path.name for path in (PLUGINS / kind).iterdir() if path.is_file()}
     for name, text in shown.items():
         assert text == (PLUGINS / kind / name).read_text(encoding="utf-8")
 

@@ -10,7 +10,18 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.support.stores import AZURITE, S3_KEYS, Azurite, Token, azurite, make_bucket, s3_server
+from tests.support.stores import (
+    AZURITE,
+    S3_KEYS,
+    Azurite,
+    GoogleCloud,
+    Token,
+    azurite,
+    google_cloud,
+    google_key,
+    make_bucket,
+    s3_server,
+)
 from waza.model.loaded import Project, StorageKeys
 from waza.stores.base import StoreSetup
 from waza.stores.stored_runs import StoredRuns, make_store
@@ -41,7 +52,13 @@ def s3_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["file", "s3", "azure-blob", "azure-blob with a token"])
+@pytest.fixture(scope="session")
+def google_server() -> Iterator[GoogleCloud]:
+    with google_cloud() as cloud:
+        yield cloud
+
+
+@pytest.fixture(params=["file", "s3", "gcs", "azure-blob", "azure-blob with a token"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenStore:
     """Opens an empty store of each provider."""
     options: dict[str, Any] = {}
@@ -53,6 +70,10 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
         for name, value in S3_KEYS.items():
             monkeypatch.setenv(name, value)
         keys = StorageKeys(provider="s3", bucket=make_bucket(address), prefix="тест/a b", endpoint=address)
+    elif request.param == "gcs":
+        cloud = request.getfixturevalue("google_server")
+        monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", google_key("http://127.0.0.1:9"))
+        keys = StorageKeys(provider="gcs", bucket=cloud.make_bucket(), prefix="a/ü", endpoint=cloud.address)
     elif request.param == "azure-blob":
         server = request.getfixturevalue("azure_server")
         keys = StorageKeys(

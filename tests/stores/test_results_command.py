@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -145,22 +146,18 @@ def test_what_is_unknown_is_an_error_that_helps(team):
 
 
 @pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        (
-            "paths: {}\n",
-            "has no store for results; write into it, for example:\nstorage:\n  provider: azure-blob",
-        ),
-        ("storage: {provider: file, path: ., enabled: false}\n", "the store is switched off in"),
-    ],
+    "args", [("list", "--json"), ("get", "a"), ("push",), ("pull",), ("compare", "a", "b")]
 )
-@pytest.mark.parametrize(
-    "args", [("list",), ("list", "--json"), ("get", "a"), ("push",), ("pull",), ("compare", "a", "b")]
-)
-def test_without_a_store_commands_say_what_to_write(tmp_path, text, part, args):
-    write_tree(tmp_path, {".waza.yaml": text})
+def test_without_a_store_commands_say_what_to_write(tmp_path, args):
     ended = waza("results", *args, cwd=tmp_path)
+    part = "has no store for results; write into it, for example:\nstorage:\n  provider: azure-blob"
     assert (ended.code, ended.out, part in ended.err) == (2, "", True), ended.err
+
+
+def test_a_store_that_is_switched_off_is_not_asked(tmp_path):
+    write_tree(tmp_path, {".waza.yaml": "storage: {provider: file, path: ., enabled: false}\n"})
+    ended = waza("results", "list", cwd=tmp_path)
+    assert (ended.code, ended.out, "the store is switched off in" in ended.err) == (2, "", True), ended.err
 
 
 def test_a_run_without_a_store_uploads_nothing(tmp_path):
@@ -172,7 +169,7 @@ def test_a_run_without_a_store_uploads_nothing(tmp_path):
 def test_what_cannot_be_uploaded_is_kept_and_repeated(team, tmp_path):
     shared = tmp_path / "shared"
     if not shared.exists():
-        pytest.skip("the directory alone can go and come back here; servers are in test_broken_stores")
+        pytest.skip("a directory can go and come back; servers are in test_broken_stores")
     shared.rename(tmp_path / "away")
     ended, first = team.run_suite()
     assert ended.code == 1
@@ -188,3 +185,28 @@ def test_what_cannot_be_uploaded_is_kept_and_repeated(team, tmp_path):
     assert (ended.code, ended.err.count("Uploaded to file"), team.queued()) == (0, 3, [])
     listed = strict_json(team("results", "list", "--json").out)
     assert [run["run_id"] for run in listed] == [file.parent.name for file in (third, second, first)]
+
+
+def test_without_a_queue_results_are_uploaded_all_the_same(tmp_path):
+    team = Team(tmp_path / "home", "{provider: file, path: ../shared}", {})
+    write_tree(team.home, {".waza/upload-queue": "no directory"})
+    ended, _ = team.run_suite()
+    assert (ended.code, "are not kept for later: cannot write" in ended.err) == (1, True), ended.err
+    assert "warning: results were not uploaded: there is no directory" in ended.err
+    (tmp_path / "shared").mkdir()
+    ended, file = team.run_suite()
+    assert (ended.code, f"Uploaded to file: suite/{file.parent.name}.json" in ended.err) == (1, True), (
+        ended.err
+    )
+    assert (tmp_path / f"shared/suite/{file.parent.name}.json").read_bytes() == file.read_bytes()
+
+
+def test_a_missing_package_is_named(tmp_path):
+    absent = "raise ModuleNotFoundError('No module named obstore', name='obstore')\n"
+    packages = write_tree(tmp_path / "packages", {"obstore/__init__.py": absent})
+    path = os.pathsep.join(part for part in (str(packages), os.environ.get("PYTHONPATH", "")) if part)
+    team = Team(tmp_path / "home", "{provider: file, path: .}", {"PYTHONPATH": path})
+    ended, _ = team.run_suite()
+    part = 'the store file needs obstore: python3 -m pip install "waza[objects]"'
+    assert (ended.code, part in ended.err, len(team.queued())) == (1, True, 1), ended.err
+    assert (team("results", "list").code, team("results", "push").code, len(team.queued())) == (2, 2, 1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import pytest
 
 from tests.stores.results import write_result
 from waza.errors import StoreError, UsageError
-from waza.stores.base import NameTakenError
+from waza.stores.base import NameTakenError, ResultStore, StoredObject
+from waza.stores.stored_runs import StoredRuns
 
 AWKWARD = [
     "réviser le code", "审查", "a/b\\c:d e", "100% ~ 'x' & \"y\" <z> #1 ?q=2 *|+", "UTF-8''%41", " blank ends ", "%41", "..",
@@ -181,3 +184,45 @@ def test_large_results_come_back_as_they_were(in_store, tmp_path):
 
     assert in_store(work).size == file.stat().st_size > 16 * 2**20
     assert (tmp_path / "back").read_bytes() == file.read_bytes()
+
+
+class Archive:
+    """A store whose listing has no labels, with a run an hour; it counts what it is asked."""
+
+    place = "archive"
+
+    def __init__(self, count: int) -> None:
+        self.asked: list[str] = []
+        first = datetime(2026, 1, 1, tzinfo=UTC)
+        self.started = {f"s/run-{number:04}.json": first + timedelta(hours=number) for number in range(count)}
+
+    async def list(self, prefix):
+        for name, started in self.started.items():
+            yield StoredObject(name=name, size=1, modified=started + timedelta(minutes=50), version="1")
+
+    async def describe(self, name):
+        self.asked.append(name)
+        started = self.started[name]
+        labels = {
+            "runid": name[2:-5],
+            "timestamp": started.isoformat(),
+            "skill": "s",
+            "model": f"m{started.hour % 2}",
+        }
+        return StoredObject(name=name, size=1, version="1", labels=labels)
+
+
+def test_only_the_newest_are_asked_for_their_labels():
+    archive = Archive(1000)
+    stored = StoredRuns(cast("ResultStore", archive), "archive")
+    runs = asyncio.run(stored.list(limit=20))
+    assert [run.run_id for run in runs] == [f"run-{number:04}" for number in range(999, 979, -1)]
+    assert len(archive.asked) == 32
+    asyncio.run(stored.list(limit=20))
+    assert len(archive.asked) == 32  # the same versions are not asked for again
+    since = datetime(2026, 2, 1, tzinfo=UTC)
+    runs = asyncio.run(stored.list(since=since, model="m1"))
+    assert [run.started for run in runs] == sorted(
+        (one for one in archive.started.values() if one >= since and one.hour % 2), reverse=True
+    )
+    assert len(archive.asked) < 300

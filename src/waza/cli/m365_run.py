@@ -179,6 +179,11 @@ class _DocumentRun:
         try:
             return self._finish(run, agent)
         finally:
+            if self.project.storage is not None:
+                from waza.cli.upload import upload_after_run  # most runs do without it
+
+                interrupted = run.interrupted is not None
+                await upload_after_run(self.project, [run.outcome], interrupted=interrupted)
             run.run_directory.close()
 
     def _agent(self) -> Agent:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +12,8 @@ from waza.cli.paths import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
+    from pathlib import Path
 
 _skill_option = click.option("--skill", default="", help="Runs with this target.")
 _since_option = click.option(

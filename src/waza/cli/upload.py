@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from waza.cli.streams import print_notice
 from waza.engine.cancellation import Cancellation
 from waza.errors import WazaError
+from waza.kit.exception_report import describe_exception
 from waza.kit.files import write_atomic
 from waza.kit.text import pluralize
 from waza.model.loaded import Project
@@ -29,29 +30,36 @@ async def upload_after_run(project: Project, outcomes: Sequence[Outcome], *, int
 
     An interrupted run only leaves its results in the queue.
     """
+    control = Cancellation()
+    try:
+        with ExitStack() as stack, control.handle_signals():
+            await control.run_cancellable(_keep_and_upload(project, outcomes, stack, interrupted=interrupted))
+    except asyncio.CancelledError:
+        if control.stopped_by is None:
+            raise
+        print_notice(f"warning: results were not uploaded: interrupted; {_KEPT}")
+    except (WazaError, OSError) as error:
+        print_notice(f"warning: results were not uploaded: {error}; {_KEPT}")
+    except Exception as error:  # noqa: BLE001  # the store of a package may raise anything, and the run is over
+        why = describe_exception(error).text
+        print_notice(f"warning: results were not uploaded, since the store broke: {why}; {_KEPT}")
+
+
+async def _keep_and_upload(
+    project: Project, outcomes: Sequence[Outcome], stack: ExitStack, *, interrupted: bool
+) -> None:
     queue = UploadQueue(project.directory)
-    with ExitStack() as stack:
-        own = [_keep(queue, outcome, stack) for outcome in outcomes]
-        if interrupted:
-            if kept := sum(map(queue.holds, own)):
-                print_notice(f"{pluralize(kept, 'result')} not uploaded: interrupted; {_KEPT}")
-            return
-        older = [path for path in queue.files() if path not in own]
-        control = Cancellation()
-        failed: list[Upload] = []
-        try:
-            with control.handle_signals():
-                await control.run_cancellable(_upload(project, [*own, *older], queue, failed.append))
-        except asyncio.CancelledError:
-            if control.stopped_by is None:
-                raise
-            print_notice(f"warning: results were not uploaded: interrupted; {_KEPT}")
-        except (WazaError, OSError) as error:
-            print_notice(f"warning: results were not uploaded: {error}; {_KEPT}")
-        for why in dict.fromkeys(one.error for one in failed):
-            files = [one.file for one in failed if one.error == why]
-            where = _KEPT if all(map(queue.holds, files)) else "they are only where the run wrote them"
-            print_notice(f"warning: {pluralize(len(files), 'result')} not uploaded: {why}; {where}")
+    own = [_keep(queue, outcome, stack) for outcome in outcomes]
+    if interrupted:
+        if kept := sum(map(queue.holds, own)):
+            print_notice(f"{pluralize(kept, 'result')} not uploaded: interrupted; {_KEPT}")
+        return
+    older = [path for path in queue.files() if path not in own]
+    failed = [one async for one in upload(project, [*own, *older], queue) if one.run is None]
+    for why in dict.fromkeys(one.error for one in failed):
+        files = [one.file for one in failed if one.error == why]
+        where = _KEPT if all(map(queue.holds, files)) else "they are only where the run wrote them"
+        print_notice(f"warning: {pluralize(len(files), 'result')} not uploaded: {why}; {where}")
 
 
 def _keep(queue: UploadQueue, outcome: Outcome, stack: ExitStack) -> Path:
@@ -64,14 +72,6 @@ def _keep(queue: UploadQueue, outcome: Outcome, stack: ExitStack) -> Path:
         path = directory / f"{name_part(outcome.head.eval_id)}{SUFFIX}"
         write_atomic(path, encode(outcome))
         return path
-
-
-async def _upload(
-    project: Project, files: Sequence[Path], queue: UploadQueue, fail: Callable[[Upload], None]
-) -> None:
-    async for one in upload(project, files, queue):
-        if one.run is None:
-            fail(one)
 
 
 async def upload(project: Project, files: Sequence[Path], queue: UploadQueue) -> AsyncIterator[Upload]:

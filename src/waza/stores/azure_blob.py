@@ -50,7 +50,8 @@ _CREDENTIALS = (
     "AzurePowerShellCredential",
 )
 """The order in which credentials are tried; any others that the SDK knows come last."""
-_TO_SIGN_IN = "sign in with `az login`, or set AZURE_CLIENT_ID, AZURE_CLIENT_SECRET and AZURE_TENANT_ID"
+_VARIABLES = ("AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_TENANT_ID")
+_TO_SIGN_IN = f"sign in with `az login`, or set {', '.join(_VARIABLES[:2])} and {_VARIABLES[2]}"
 _SCOPE = "https://storage.azure.com/.default"
 _ROLE = "Storage Blob Data Contributor"
 
@@ -214,7 +215,8 @@ class AzureBlobStore:
         )
 
     def _explain_response(self, error: HttpResponseError, name: str) -> StoreError:
-        code = str(getattr(error, "error_code", "") or "")
+        code = getattr(error, "error_code", None) or ""  # an enumeration, unless the SDK does not know it
+        code = str(getattr(code, "value", code))
         if isinstance(error, ResourceExistsError | ResourceModifiedError) and code != "ContainerBeingDeleted":
             return _TakenError(code)
         if isinstance(error, ResourceNotFoundError) and code != "ContainerNotFound" and name:
@@ -245,8 +247,13 @@ class AzureBlobStore:
                     "wait some minutes"
                 )
             case "AuthorizationFailure" | "PublicAccessNotPermitted":
+                key = (
+                    ""
+                    if self._credential
+                    else "the key in the connection string is not that of the account, or "
+                )
                 return (
-                    "its network rules do not let this machine in (a private endpoint, or a firewall); run where the "
+                    f"{key}its network rules do not let this machine in (a private endpoint, or a firewall); run where the "
                     "account can be reached, or allow this address"
                 )
             case "KeyBasedAuthenticationNotPermitted":
@@ -269,8 +276,21 @@ class _TakenError(StoreError):
 
 
 def make_credential() -> DefaultAzureCredential:
-    """Return the credential of Azure, which tries one after another of those that the machine has."""
-    credential = DefaultAzureCredential()
+    """Return the credential of Azure, which tries one after another of those that the machine has.
+
+    Variables that are empty, as secrets are that a CI job does not have, count as not set. Raises StoreError for others
+    that cannot be used.
+    """
+    empty = any(os.environ.get(name) == "" for name in _VARIABLES)
+    try:
+        credential = DefaultAzureCredential(
+            exclude_environment_credential=empty,
+            managed_identity_client_id=os.environ.get(_VARIABLES[0]) or None,
+        )
+    except ValueError as error:
+        raise StoreError(
+            f"the credentials of the environment cannot be used: {error}; {_TO_SIGN_IN}"
+        ) from error
     order = {name: place for place, name in enumerate(_CREDENTIALS)}
     credential.credentials = tuple(
         sorted(credential.credentials, key=lambda one: order.get(type(one).__name__, len(order)))

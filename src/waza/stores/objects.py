@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 LABELS = ".labels"  # behind the name of an object in a directory
 _CONNECT = 10  # seconds
-_REQUEST = 600  # seconds; who uploads has a limit of their own
+_REQUEST = 180  # seconds for all of a request; uploads have a limit of their own besides
 _RETRY: RetryConfig = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
 _JSON = "application/json"
 _NOT_FOUND = (NotFoundError, FileNotFoundError)

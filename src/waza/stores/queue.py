@@ -6,6 +6,7 @@ push` uploads it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from waza.kit.files import write_atomic
@@ -35,7 +36,10 @@ class UploadQueue:
 
     def files(self) -> list[Path]:
         """Return the copies, oldest first."""
-        found = [(path.stat().st_mtime_ns, path) for path in self.directory.glob(f"*{SUFFIX}")]
+        found: list[tuple[int, Path]] = []
+        for path in self.directory.glob(f"*{SUFFIX}"):
+            with suppress(FileNotFoundError):  # another process uploaded it
+                found.append((path.stat().st_mtime_ns, path))
         return [path for _, path in sorted(found)]
 
     def holds(self, path: Path) -> bool:

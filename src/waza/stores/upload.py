@@ -29,8 +29,8 @@ async def upload_files(
 ) -> AsyncIterator[Upload]:
     """Upload results files, and yield what became of each.
 
-    Where the store itself cannot be used, the rest is not tried and has the same error. `limit` is the time in seconds
-    that a small file may take.
+    A file that is gone is left out. Where the store itself cannot be used, the rest is not tried and has the same error.
+    `limit` is the time in seconds that a small file may take.
     """
     broken = ""
     for file in files:
@@ -44,6 +44,8 @@ async def upload_files(
         except TimeoutError:
             broken = f"{stored.place} did not take {file.name} within {seconds:.0f} seconds"
             yield Upload(file=file, error=broken)
+        except FileNotFoundError:  # another process uploaded it
+            continue
         except (NameTakenError, SuiteError, OSError) as error:  # of this file
             yield Upload(file=file, error=str(error))
         except StoreError as error:
