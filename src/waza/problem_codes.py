@@ -313,8 +313,8 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "name: My_Skill instead of my-skill",
     ),
     "name-mismatch": Explanation(
-        "The name of a skill differs from that of its directory, or the name of an agent from that of its file. Some programs look it up by the one, some by the other.",
-        "Give both the same name.",
+        "A skill is not called like its directory, an agent not like its file, or a suite is at the place of another skill than the one it tests. Programs look for either name.",
+        "Give both the same name, or move the suite.",
         "name: review in reviewer.agent.md",
     ),
     "name-missing": Explanation(

@@ -413,3 +413,20 @@ def test_a_skill_that_is_reached_by_a_link_is_fixed_there(tmp_path):
         tmp_path / "real/review/SKILL.md"
     ).read_text() == "---\nname: review\ndescription: d\n---\n[g](guide.md)\n"
     assert (tmp_path / "skills").is_symlink()
+
+
+def test_a_suite_at_the_place_of_another_skill(tmp_path):
+    suite = "config: {executor: mock}\nskill: other\ngraders: [{type: text, config: {contains: [x]}}]\ntasks: [t.yaml]\n"
+    write_tree(
+        tmp_path,
+        {
+            **skill("review"),
+            **skill("other"),
+            "evals/review/eval.yaml": suite,
+            "evals/review/t.yaml": "{id: a, inputs: {prompt: p}}",
+        },
+    )
+    findings = all_findings(strict_json(waza("check", *PLAIN, "--format", "json", cwd=tmp_path).out))
+    assert [(one["file"], one["line"], one["message"]) for one in findings if one["severity"] == "error"] == [
+        ("evals/review/eval.yaml", 2, "this suite is at the place of 'review', and tests 'other'")
+    ]

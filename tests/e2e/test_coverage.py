@@ -139,11 +139,12 @@ def test_further_directories_and_the_first_of_a_name(tmp_path):
         tmp_path,
         {"skills/a/SKILL.md": skill("a"), "more/x/SKILL.md": skill("b"), "more/y/SKILL.md": skill("a")},
     )
-    paths = [
-        one["path"]
-        for one in strict_json(waza("coverage", "--path", "more", "-f", "json", cwd=tmp_path).out)["skills"]
+    done = waza("coverage", "--path", "more", "-f", "json", cwd=tmp_path)
+    assert [one["path"] for one in strict_json(done.out)["skills"]] == [
+        "skills/a/SKILL.md",
+        "more/x/SKILL.md",
     ]
-    assert paths == ["skills/a/SKILL.md", "more/x/SKILL.md"]
+    assert done.err == "warning: more/y/SKILL.md is left out: skills/a/SKILL.md has the name 'a'\n"
 
 
 @pytest.mark.parametrize("arguments", [(), ("nowhere",), (".", "--path", "nowhere")])

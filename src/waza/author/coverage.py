@@ -85,14 +85,20 @@ def measure(root: Path, project: Project, more: Sequence[Path] = ()) -> Coverage
     for directory in (root, *more):
         if not directory.is_dir():
             raise UsageError(f"there is no directory {directory}")
-    targets = detect_in(root, keys.paths.skills, more)
+    everything = detect_in(root, keys.paths.skills, more)
+    first = {one.name: one for one in reversed(everything)}
+    targets = [one for one in everything if first[one.name] is one]
     if not targets:
         raise UsageError(f"there is no skill or agent below {root}; --path adds directories to look into")
     places = [root / keys.paths.evals, *more]
     suites = list(list_suites(root, places, [one.directory for one in targets], keys.files.evalFile))
     named = {name: one for one in reversed(targets) for name in (one.declared, one.name)}
     tested: dict[str, list[_SuiteFacts]] = {}
-    warnings: list[str] = []
+    warnings = [
+        f"{display_path(one.definition)} is left out: {display_path(first[one.name].definition)} has the name {one.name!r}"
+        for one in everything
+        if one.definition != first[one.name].definition
+    ]
     for path in suites:
         name = _tested_name(path, root / keys.paths.evals)
         if name is None:

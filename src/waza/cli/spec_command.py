@@ -43,6 +43,8 @@ def run_verify(given: VerifyArguments) -> int:
     if path is None:
         raise UsageError(f"there is no suite of {target.name!r}; name it: waza spec verify SKILL EVAL.YAML")
     suite = load(path, LoadOptions(executor=given.executor, skill_dir=target.directory))
+    for warning in suite.warnings:
+        print_notice(str(warning))
     report = asyncio.run(
         verify(
             target.definition,

@@ -93,14 +93,14 @@ def detect_below(top: Path) -> list[DetectedSkill]:
 
 
 def detect_in(root: Path, skills_dir: str | Path, more: Iterable[Path] = ()) -> list[DetectedSkill]:
-    """Return the skills and agents of a workspace and of further directories, by name; the first one keeps it.
+    """Return all skills and agents of a workspace and of further directories, also those that share a name.
 
     Looked into are the root itself, its skills, its agents, both in `.github`, and all of the further directories.
     """
     hidden = root / ".github"
     trees = (root / skills_dir, hidden / "skills", root / "agents", hidden / "agents", *more)
     directories = chain([root], *(_walk(tree, into_skills=False) for tree in trees))
-    return _unique_by_name(_describe_all(dict.fromkeys(directories), root))
+    return list(_describe_all(dict.fromkeys(directories), root))
 
 
 def list_suites(root: Path, trees: Iterable[Path], skills: Iterable[Path], eval_file: str) -> list[Path]:
@@ -135,10 +135,15 @@ def _has_tasks(file: Path) -> bool:
 
 
 class TestedSkill(msgspec.Struct, frozen=True):
-    """What a suite tests: the name of its skill, empty where it has none, and whether it is a scenario."""
+    """What a suite tests: the name of its skill, empty where it has none, and whether it is a scenario.
+
+    `line` and `column` are those of `skill:`, 0 where it has none.
+    """
 
     name: str
     is_scenario: bool
+    line: int = 0
+    column: int = 0
 
 
 def read_tested_skill(path: Path) -> TestedSkill:
@@ -147,7 +152,9 @@ def read_tested_skill(path: Path) -> TestedSkill:
     root = None if isinstance(document, Problem) else document.root
     skill = _text(root, "skill")
     name = next(_read_defined_name(path.parent, skill), skill) if skill else ""
-    return TestedSkill(name, child(root, "scenario") is not None)
+    node = child(root, "skill")
+    place = (node.line, node.column) if node else (0, 0)
+    return TestedSkill(name, child(root, "scenario") is not None, *place)
 
 
 def _text(root: yaml.Node | None, key: str) -> str:

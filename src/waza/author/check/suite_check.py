@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,8 +14,8 @@ from waza.author.check.source import Source
 from waza.errors import SuiteError
 from waza.model.loaded import Project
 from waza.problem import Problem, display_path
-from waza.suite.detect import DetectedSkill, find_suite, read_directory_suite
-from waza.suite.discover import list_subdirectories, project_directories
+from waza.suite.detect import DetectedSkill, find_suite, read_directory_suite, read_tested_skill
+from waza.suite.discover import is_same_name, list_subdirectories, project_directories
 from waza.suite.load import examine, sort_problems
 from waza.suite.loading import LoadOptions
 
@@ -53,7 +54,23 @@ def check_suite(source: Source, found: DetectedSkill, project: Project) -> Suite
         eval_errors=tuple(str(problem) for problem in errors if problem.file == file),
         task_errors=tasks,
     )
-    return SuiteCheck(FoundSuite(found=True, path=file), schema, tuple(map(of_problem, problems)))
+    findings = [*map(of_problem, problems), *_check_tested(path, found)]
+    return SuiteCheck(FoundSuite(found=True, path=file), schema, tuple(findings))
+
+
+def _check_tested(path: Path, found: DetectedSkill) -> Iterator[Finding]:
+    """Yield a finding where the suite at the place of a skill or agent tests another one."""
+    tested = read_tested_skill(path)
+    if tested.name and not any(is_same_name(tested.name, name) for name in (found.name, found.declared)):
+        yield Finding(
+            code="name-mismatch",
+            severity="error",
+            file=display_path(path),
+            line=tested.line,
+            column=tested.column,
+            message=f"this suite is at the place of {found.name!r}, and tests {tested.name!r}",
+            remedy=f"write 'skill: {found.name}', or move the suite",
+        )
 
 
 def locate_suite(found: DetectedSkill, project: Project) -> Path | None:
