@@ -57,7 +57,7 @@ class Api:
     """The operations, by their names in the table of routes."""
 
     def __init__(self, root: Path, warn: Callable[[str], None]) -> None:
-        self.catalogue = Catalogue(root)
+        self.catalogue = Catalogue(root, warn)
         self._histories = Histories(self.catalogue, warn)
         self._comparisons = Comparisons()
         self._experiments = Experiments(self.catalogue)

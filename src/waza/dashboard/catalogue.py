@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -77,9 +77,13 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalogue:
-    """The runs and files below a root. Its methods may be called by several threads."""
+    """The runs and files below a root. Its methods may be called by several threads.
 
-    def __init__(self, root: Path) -> None:
+    `warn` is called, once, where there are too many files to look at all of them.
+    """
+
+    def __init__(self, root: Path, warn: Callable[[str], None]) -> None:
+        self._warn: Callable[[str], None] | None = warn
         self.root = Path(os.path.realpath(root))
         self._lock = threading.Lock()
         self._listed: dict[Path, tuple[_Place, ListedRun]] = {}
@@ -144,6 +148,12 @@ class Catalogue:
 
     def _refresh(self) -> dict[str, ListedRun]:
         found = _walk(self.root)
+        if not found.whole and self._warn is not None:
+            self._warn(
+                f"warning: {self.root} has more than {_MOST_ENTRIES} files and folders, so not all of its runs are shown; "
+                "serve a directory further down"
+            )
+            self._warn = None
         listed: dict[Path, tuple[_Place, ListedRun]] = {}
         for place in found.runs:
             listed[place.path] = place, self._run(place)
@@ -293,9 +303,9 @@ def _walk(root: Path) -> _Found:
     runs: list[_Place] = []
     files: list[_Place] = []
     left = _MOST_ENTRIES
-    queue = [root]
+    queue = deque([root])  # what is nearer to the root comes first
     while queue and left > 0:
-        folder = queue.pop()
+        folder = queue.popleft()
         if place := _run_place(folder):
             runs.append(place)
             continue
@@ -313,7 +323,7 @@ def _walk(root: Path) -> _Found:
                     files.append(_Place(Path(entry), (stamp_of(entry.stat()), _ABSENT), False))
             except OSError:  # gone meanwhile
                 continue
-    return _Found(runs=runs, files=files, whole=left > 0)
+    return _Found(runs=runs, files=files, whole=not queue)
 
 
 def _run_place(folder: Path) -> _Place | None:
