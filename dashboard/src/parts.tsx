@@ -102,34 +102,41 @@ export function Section({ title, children, id, count }: { title: string; childre
 
 const FIRST = 4000; // characters of a text that are drawn until the reader asks for all of it
 
-/** A text from elsewhere, as it is, with the parts marked that a verdict speaks of. */
-export function Text({ text, spans = [], label, kind = "well" }: { text: string; spans?: readonly Span[]; label?: string; kind?: string }) {
+/** A text from elsewhere, as it is, with the parts marked that a verdict speaks of; a long one as far as the reader wants. */
+export function Words({ text, spans = [] }: { text: string; spans?: readonly Span[] }) {
   const [whole, showWhole] = useState(false);
   // What a verdict speaks of is drawn, wherever it is.
-  const far = Math.max(0, ...spans.map((span) => span.end));
+  const far = spans.reduce((end, span) => Math.max(end, span.end), 0);
   const end = whole ? text.length : Math.max(FIRST, far && far + 400);
   const shown = text.length > end + 400 ? text.slice(0, end) : text;
   const rest = text.length - shown.length;
-  if (!text) return <p class={`${kind} blank`}>blank</p>;
   return (
     <>
-      <pre class={kind} {...(kind === "well" ? { tabIndex: 0, role: "group", "aria-label": label ?? "Text" } : {})}>
-        {pieces(shown, spans).map((piece) =>
-          piece.mark ? (
-            <mark class={piece.mark} title={piece.note ? visible(piece.note) : undefined}>
-              {visible(piece.text)}
-            </mark>
-          ) : (
-            visible(piece.text)
-          ),
-        )}
-      </pre>
+      {pieces(shown, spans).map((piece) =>
+        piece.mark ? (
+          <mark class={piece.mark} title={piece.note ? visible(piece.note) : undefined}>
+            {visible(piece.text)}
+          </mark>
+        ) : (
+          visible(piece.text)
+        ),
+      )}
       {rest > 0 && (
         <button type="button" class="more" onClick={() => showWhole(true)}>
           Show {rest.toLocaleString("en-US")} more characters
         </button>
       )}
     </>
+  );
+}
+
+/** A text in a box of its own. */
+export function Text({ text, spans = [], label, kind = "well" }: { text: string; spans?: readonly Span[]; label?: string; kind?: string }) {
+  if (!text) return <p class={`${kind} blank`}>blank</p>;
+  return (
+    <pre class={kind} {...(kind === "well" ? { tabIndex: 0, role: "group", "aria-label": label ?? "Text" } : {})}>
+      <Words text={text} spans={spans} />
+    </pre>
   );
 }
 

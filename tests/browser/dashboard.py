@@ -23,6 +23,8 @@ FINDINGS = """async () => (await axe.run(document, { resultTypes: ["violations"]
 # What is wider than the page and does not scroll by itself.
 TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("main *")]
   .filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML.slice(0, 100))"""
+# Bytes that the page has fetched.
+TRANSFERRED = "performance.getEntriesByType('resource').reduce((sum, one) => sum + one.transferSize, 0)"
 
 expect.set_options(timeout=30_000)  # milliseconds; a machine may be busy
 
@@ -33,7 +35,8 @@ class Visitor:
     def __init__(self, browser: Browser, served: Served) -> None:
         if not STATIC.is_file() or not AXE.is_file():
             pytest.skip("the pages are not built: run `make dashboard`")
-        self.browser, self.base = browser, f"http://localhost:{served.port}"
+        self.browser, self.served = browser, served
+        self.base = f"http://localhost:{served.port}"
         self.heard: list[str] = []
         self.asked: list[str] = []  # addresses
         self.contexts: list[BrowserContext] = []

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.dashboard import (
     TOO_WIDE,
+    TRANSFERRED,
     Visitor,
     drawn_rows,
     findings,
@@ -147,9 +149,7 @@ def pages(runs: list[str], served: Served) -> dict[str, str]:
     """Every page with something to show, by what it is called."""
     new, old = runs
     failed = next(one for one in served.data("runs", new, "tasks") if one["name"] == HOSTILE)
-    task = re.sub(
-        r"[^\w.-]", lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), failed["id"]
-    )
+    task = quote(failed["id"], safe="")
     (document,) = served.data("documents")
     return {
         "runs": "/",
@@ -201,6 +201,48 @@ def test_the_verdict_stands_beside_the_text_with_what_it_speaks_of_marked(visito
     verdict, judged = (why.locator(part).first.bounding_box() for part in ("li.panel", ".judged"))
     assert judged["x"] > verdict["x"] + verdict["width"]
     assert abs(judged["y"] - verdict["y"]) < 50
+
+
+def test_the_session_shows_the_policy_in_effect_and_every_denial(visit_others, project, runs, tmp_path):
+    results = results_of(project, runs[0])
+    first, second = (task["runs"][0]["session_digest"] for task in results["tasks"][:2])
+    denials = [{"tool": "bash", "kind": "shell", "reason": f"not declared, number {i}"} for i in range(7)]
+    first |= {"tool_policy_mode": "allow_list", "tool_policy_denials": denials}
+    second |= {"tool_policy_mode": "unrestricted"}
+    (tmp_path / "r.json").write_text(json.dumps(results), encoding="utf-8")
+    visitor = visit_others(tmp_path)
+    page = visitor.page()
+    address = f"/runs/{visitor.served.data('runs')[0]['id'].replace('/', '%2F')}/{{}}/1"
+    for task, says in ((results["tasks"][0], "allow_list"), (results["tasks"][1], "unrestricted")):
+        visitor.visit(address.format(quote(task["test_id"], safe="")), page)
+        session = page.get_by_role("table", name="Session")
+        expect(session.get_by_role("row", name=re.compile("^Tool policy"))).to_contain_text(says)
+        expected = len(denials) if says == "allow_list" else 0
+        expect(session.locator("li", has_text="not declared")).to_have_count(expected)
+    assert findings(page) == []
+
+
+def test_a_huge_trial_is_drawn_in_part_until_the_reader_wants_more(visit_others, project, runs, tmp_path):
+    results = results_of(project, runs[0])
+    trial = results["tasks"][0]["runs"][0]
+    call = {"tool_call_id": "", "tool_name": "bash", "arguments": {"command": "x" * 1000}}
+    trial["final_output"] = "y" * 2_000_000
+    trial["transcript"] = [
+        {"type": "user.message", "content": "go"},
+        *({**call, "type": "tool.execution_start", "tool_call_id": str(i)} for i in range(2000)),
+        {"type": "assistant.message", "content": "z" * 2_000_000},
+    ]
+    (tmp_path / "r.json").write_text(json.dumps(results), encoding="utf-8")
+    visitor = visit_others(tmp_path)
+    (run,) = visitor.served.data("runs")
+    task = quote(results["tasks"][0]["test_id"], safe="")
+    page = visitor.visit(f"/runs/{run['id'].replace('/', '%2F')}/{task}/1")
+    assert page.evaluate("document.body.textContent.length") < 1_000_000
+    assert page.locator(".call").count() == 300
+    page.get_by_role("button", name="more steps").click()
+    expect(page.locator(".call")).to_have_count(600)
+    page.locator(".judged").get_by_role("button", name="more characters").click()
+    expect(page.locator(".judged pre")).to_have_text(re.compile("^y{2000000}$"))
 
 
 def test_from_the_list_to_the_cause_with_the_keyboard_alone(visitor, runs):
@@ -404,6 +446,7 @@ def test_ten_thousand_tasks_are_asked_for_in_slices_and_drawn_by_the_screen(
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     expect(page.locator(".virtual tbody tr[aria-rowindex='10001']")).to_contain_text("Task 09998")
     assert drawn_rows(page) < 50
+    assert page.evaluate(TRANSFERRED) < 1_000_000
     asked = visitor.api_requests("/api/runs/[^/]+/tasks")
     assert len(asked) <= 4
     assert all("limit=100" in url for url in asked)

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ItemPage, DocumentPage as Page, DocumentSummary, DocumentTurnPage, EvaluatorScore } from "../api";
 import { plain, score, visible } from "../format";
 import { Crumbs, Heading, useApi } from "../page";
-import { Badge, Command, Facts, Notice, Search, Section, Text, toneOf } from "../parts";
+import { Badge, Command, Facts, Notice, Search, Section, Text, Words, toneOf } from "../parts";
 import { link, setQuery } from "../router";
 import { List } from "./list";
 
@@ -180,17 +180,21 @@ function Turn({ turn, number, several }: { turn: DocumentTurnPage; number: numbe
       <dl class="contrast">
         <div class="wide">
           <dt>Prompt</dt>
-          <dd>{visible(turn.prompt)}</dd>
+          <dd tabIndex={0}>
+            <Words text={turn.prompt} />
+          </dd>
         </div>
         {turn.expectedResponse && (
           <div>
             <dt>Expected response</dt>
-            <dd tabIndex={0}>{visible(turn.expectedResponse)}</dd>
+            <dd tabIndex={0}>
+              <Words text={turn.expectedResponse} />
+            </dd>
           </div>
         )}
         <div>
           <dt>Response</dt>
-          <dd tabIndex={0}>{turn.response ? visible(turn.response) : <span class="blank">blank</span>}</dd>
+          <dd tabIndex={0}>{turn.response ? <Words text={turn.response} /> : <span class="blank">blank</span>}</dd>
         </div>
       </dl>
       {turn.scores.length > 0 && <Scores of={turn.scores} />}

@@ -6,7 +6,7 @@ import { readDiff } from "../diff";
 import { exactDuration, grouped, plain, plural, score, visible } from "../format";
 import { useLoad } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Badge, Command, Facts, Pairs, Section, Show, Text, toneOf } from "../parts";
+import { Badge, Command, Facts, Pairs, Section, Show, Text, Words, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { Conversation } from "./conversation";
 
@@ -127,7 +127,9 @@ function Why({ trial }: { trial: Trial }) {
       <ul class="why">
         {trial.error && (
           <li class="panel error" data-step tabIndex={-1}>
-            <p class="feedback">{visible(trial.error)}</p>
+            <p class="feedback">
+              <Words text={trial.error} />
+            </p>
             {trial.timedOut && <p class="quiet">A time limit ended it; what was seen until then is below.</p>}
           </li>
         )}
@@ -162,13 +164,17 @@ function Contrast({ check }: { check: Check }) {
       {check.expected && (
         <div>
           <dt>Expected</dt>
-          <dd>{visible(check.expected)}</dd>
+          <dd tabIndex={0}>
+            <Words text={check.expected} />
+          </dd>
         </div>
       )}
       {check.found && (
         <div>
           <dt>Found</dt>
-          <dd>{visible(check.found)}</dd>
+          <dd tabIndex={0}>
+            <Words text={check.found} />
+          </dd>
         </div>
       )}
     </dl>
@@ -238,7 +244,11 @@ function Verdict({ check, current }: { check: Check; current: boolean }) {
           ))}
         </ul>
       ) : (
-        check.feedback && <p class="feedback">{visible(check.feedback)}</p>
+        check.feedback && (
+          <p class="feedback">
+            <Words text={check.feedback} />
+          </p>
+        )
       )}
       {!check.passed && <Contrast check={check} />}
       <p class="quiet check-notes">
@@ -269,7 +279,9 @@ function Field({ name, value }: { name: string; value: string }) {
   return (
     <div>
       <dt>{visible(name)}</dt>
-      <dd tabIndex={0}>{visible(value)}</dd>
+      <dd tabIndex={0}>
+        <Words text={value} />
+      </dd>
     </div>
   );
 }
