@@ -100,14 +100,15 @@ export function Section({ title, children, id, count }: { title: string; childre
   );
 }
 
-const FIRST = 4000; // characters of a text that are drawn until the reader asks for all of it
+const FIRST = 4000; // characters of a text that are drawn until the reader asks for more
+const MORE = 100_000; // and so many with each time that they ask: browsers are slow with millions
 
 /** A text from elsewhere, as it is, with the parts marked that a verdict speaks of; a long one as far as the reader wants. */
 export function Words({ text, spans = [] }: { text: string; spans?: readonly Span[] }) {
-  const [whole, showWhole] = useState(false);
+  const [most, show] = useState(FIRST);
   // What a verdict speaks of is drawn, wherever it is.
   const far = spans.reduce((end, span) => Math.max(end, span.end), 0);
-  const end = whole ? text.length : Math.max(FIRST, far && far + 400);
+  const end = Math.max(most, far && far + 400);
   const shown = text.length > end + 400 ? text.slice(0, end) : text;
   const rest = text.length - shown.length;
   return (
@@ -122,8 +123,8 @@ export function Words({ text, spans = [] }: { text: string; spans?: readonly Spa
         ),
       )}
       {rest > 0 && (
-        <button type="button" class="more" onClick={() => showWhole(true)}>
-          Show {rest.toLocaleString("en-US")} more characters
+        <button type="button" class="more" onClick={() => show(end + MORE)}>
+          Show {Math.min(rest, MORE).toLocaleString("en-US")} of {rest.toLocaleString("en-US")} more characters
         </button>
       )}
     </>
