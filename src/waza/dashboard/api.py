@@ -30,7 +30,7 @@ from waza.dashboard.requests import RequestError
 from waza.dashboard.run_pages import choose_tasks, make_head, order_tasks, summarize_tasks
 from waza.dashboard.stored import StoreView
 from waza.dashboard.summaries import choose_runs, sort_runs, summarize_all, summarize_run
-from waza.dashboard.trial_pages import find_task, make_trial
+from waza.dashboard.trial_pages import TrialLinks, find_task, make_trial
 from waza.errors import UsageError, WazaError
 from waza.model.result import SuiteResult
 from waza.model.trial import Arm
@@ -221,7 +221,7 @@ class Api:
             return None
         of_arm = head if arm == "main" else head.baseline_outcome or head
         return make_trial(
-            run, of_arm, source, arm, source.read(arm, place), number, self.catalogue.read_inside
+            run, of_arm, TrialLinks(source), arm, source.read(arm, place), number, self.catalogue.read_inside
         )
 
     def find(self, run_id: str) -> ListedRun:

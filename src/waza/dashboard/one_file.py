@@ -11,7 +11,7 @@ from waza.dashboard.catalogue import ListedRun, RunState
 from waza.dashboard.pages import DocumentPage, NamedValue, Page, RunHead, TaskSummary, TrialDetail
 from waza.dashboard.run_pages import make_head, order_tasks, summarize_tasks
 from waza.dashboard.static_files import Bundle
-from waza.dashboard.trial_pages import make_trial
+from waza.dashboard.trial_pages import TrialLinks, make_trial
 from waza.kit.text import pluralize, shorten_middle
 from waza.model.result import SuiteResult, TaskResult
 from waza.model.trial import Arm
@@ -26,6 +26,7 @@ from waza.results.verdict import NotStarted
 from waza.version import __version__
 
 MEGABYTE = 1_000_000
+_MOST_MISSES = 20  # trials in a row that do not fit; those after them are not tried
 _LONGEST_TEXT = 1000  # characters of a text in a trial that is shortened
 
 
@@ -112,8 +113,11 @@ def embed(
     parts = [_RunPart(run) for run in runs]
     left = most - sum(part.size for part in parts)
     places = [(part, place) for part in parts for place in part.places()]
+    misses = 0
     for part, place in sorted(places, key=lambda one: one[1].rank):
-        left -= part.add(place, left)
+        size = part.add(place, left) if misses < _MOST_MISSES else part.leave_out()
+        misses = 0 if size else misses + 1
+        left -= size
     absent = [NamedValue(name=one.name, value=one.why) for one in not_started]
     embedded = Embedded(
         version=__version__,
@@ -141,6 +145,7 @@ class _RunPart:
         self.tasks = summarize_tasks(run.source, order_tasks(run.source, "default", "asc"))
         self.size = _size(msgspec.json.encode((self.head, self.tasks)))
         self.trials: list[msgspec.Raw] = []
+        self._links = TrialLinks(run.source)
         self._shortened = self._left_out = 0
         self._task: tuple[Arm, int, TaskResult] | None = None  # the one that was read last
 
@@ -164,11 +169,15 @@ class _RunPart:
             data = msgspec.json.encode(_shorten(page))
         size = _size(data)
         if size > left:
-            self._left_out += 1
-            return 0
+            return self.leave_out()
         self._shortened += short
         self.trials.append(msgspec.Raw(data))
         return size
+
+    def leave_out(self) -> int:
+        """Count a trial that is not added; return that it takes no bytes."""
+        self._left_out += 1
+        return 0
 
     @property
     def notes(self) -> list[str]:
@@ -191,7 +200,7 @@ class _RunPart:
         if self._task is None or self._task[:2] != (place.arm, place.task):
             self._task = place.arm, place.task, run.source.read(place.arm, place.task)
         head = run.head if place.arm == "main" else run.head.baseline_outcome or run.head
-        return make_trial(self.listed, head, run.source, place.arm, self._task[2], place.number)
+        return make_trial(self.listed, head, self._links, place.arm, self._task[2], place.number)
 
 
 def _size(data: bytes) -> int:

@@ -55,10 +55,44 @@ _SHOWN = {"failures", "passes", "prompt", "response"}
 _LINE = 600  # characters of a line about what else went wrong
 
 
+class TrialLinks:
+    """Where the trials of a run are: by task, and in the order in which failed ones come first. Takes time once."""
+
+    def __init__(self, source: RunTasks) -> None:
+        arms: tuple[Arm, ...] = ("main", "baseline")
+        self._by_task: dict[str, list[TrialLink]] = {}
+        self._ordered: dict[Arm, list[TrialLink]] = {}
+        for arm in arms:
+            links = [
+                TrialLink(task=task.test_id, number=one.number, arm=arm, status=one.status)
+                for task in source.heads(arm)
+                for one in task.trials
+            ]
+            for link in links:
+                self._by_task.setdefault(link.task, []).append(link)
+            self._ordered[arm] = sorted(links, key=lambda link: link.status not in _BAD)
+        self._places = {
+            (link.arm, link.task, link.number): place
+            for links in self._ordered.values()
+            for place, link in enumerate(links)
+        }
+
+    def of_task(self, task_id: str) -> list[TrialLink]:
+        """Return all trials of a task, of both arms."""
+        return self._by_task.get(task_id, [])
+
+    def neighbours(self, arm: Arm, task_id: str, number: int) -> tuple[TrialLink | None, TrialLink | None]:
+        """Return the trials before and after one of its arm."""
+        here, links = self._places.get((arm, task_id, number)), self._ordered[arm]
+        if here is None:
+            return None, None
+        return links[here - 1] if here else None, links[here + 1] if here + 1 < len(links) else None
+
+
 def make_trial(
     run: ListedRun,
     head: SuiteResult,
-    source: RunTasks,
+    links: TrialLinks,
     arm: Arm,
     task: TaskResult,
     number: int,
@@ -80,7 +114,7 @@ def make_trial(
         TurnPage(prompt=turn.prompt, steps=[_step(step) for step in turn.steps])
         for turn in conversation.turns
     ]
-    before, after = _neighbours(source, task.test_id, number, arm)
+    before, after = links.neighbours(arm, task.test_id, number)
     return TrialDetail(
         run=run.id,
         spec=head.eval_name,
@@ -145,7 +179,7 @@ def make_trial(
             calls_of(trial), read(trial.snapshot_path) if read and trial.snapshot_path else None
         ),
         facts=[NamedValue(name=name, value=value) for name, value in _facts(view)],
-        trials=list(_links(source, task.test_id)),
+        trials=links.of_task(task.test_id),
         previous=before,
         next=after,
         in_progress=run.state == "in progress",
@@ -313,31 +347,6 @@ def _facts(view: TrialView) -> Iterator[tuple[str, str]]:
         yield "Snapshot", trial.snapshot_path
     if view.task.missing_trials:
         yield "Not run", pluralize(view.task.missing_trials, "trial")
-
-
-def _links(source: RunTasks, task_id: str) -> Iterator[TrialLink]:
-    arms: tuple[Arm, ...] = ("main", "baseline")
-    for arm in arms:
-        for task in source.heads(arm):
-            if task.test_id == task_id:
-                for one in task.trials:
-                    yield TrialLink(task=task_id, number=one.number, arm=arm, status=one.status)
-
-
-def _neighbours(
-    source: RunTasks, task_id: str, number: int, arm: Arm
-) -> tuple[TrialLink | None, TrialLink | None]:
-    """Return the trials before and after one of its arm, where failed ones come first."""
-    trials = [(task, one) for task in source.heads(arm) for one in task.trials]
-    ordered = [pair for pair in trials if pair[1].status in _BAD]
-    ordered += [pair for pair in trials if pair[1].status not in _BAD]
-    links = [
-        TrialLink(task=task.test_id, number=one.number, arm=arm, status=one.status) for task, one in ordered
-    ]
-    here = next((i for i, one in enumerate(links) if (one.task, one.number) == (task_id, number)), None)
-    if here is None:
-        return None, None
-    return links[here - 1] if here else None, links[here + 1] if here + 1 < len(links) else None
 
 
 def find_task(source: RunTasks, arm: Arm, task_id: str) -> int | None:
