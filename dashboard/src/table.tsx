@@ -13,7 +13,7 @@ export interface Column<T> {
   number?: boolean;
   /** The name by which the rows can be sorted. */
   sort?: string;
-  /** On a narrow screen: "title" is a line of its own, "hidden" is left out. */
+  /** Where not all columns fit, "hidden" is left out; on a narrow screen "title" is a line of its own. */
   narrow?: "title" | "hidden";
 }
 
@@ -31,7 +31,7 @@ const BEYOND = 8; // rows drawn above and below what can be seen, so that scroll
 const places = new Map<string, number>();
 
 /** A table. The first link in a row opens it; j and k walk through the rows. */
-export function VirtualTable<T>({ name, columns, rows, tone, sort }: Props<T>) {
+export function VirtualTable<T>({ name, columns: every, rows, tone, sort }: Props<T>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [height, setHeight] = useState(44);
   const [range, setRange] = useState<[number, number]>([0, 40]);
@@ -39,6 +39,8 @@ export function VirtualTable<T>({ name, columns, rows, tone, sort }: Props<T>) {
   const target = useRef<number | undefined>(undefined); // the row that gets it once it is drawn
   const printing = useMedia("print");
   const narrow = useMedia("(max-width: 44rem)");
+  const crowded = useMedia(`(max-width: ${least(every)}rem)`);
+  const columns = crowded ? every.filter((column) => column.narrow !== "hidden") : every;
   const total = rows.total ?? 0;
   const latest = useRef({ total, height });
   latest.current = { total, height };
@@ -185,6 +187,12 @@ function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
 
 function classes<T>(column: Column<T>): string {
   return [column.number && "number", column.narrow && `narrow-${column.narrow}`].filter(Boolean).join(" ");
+}
+
+/** The width of the window, in rem, in which all columns fit, with what is between and beside them. */
+function least<T>(columns: readonly Column<T>[]): number {
+  const widths = columns.map((column) => Number.parseFloat(column.width.replace(/^minmax\(/, "")) + 1);
+  return Math.ceil(widths.reduce((sum, width) => sum + width, 4));
 }
 
 const clamp = (value: number, low: number, high: number) => Math.max(low, Math.min(high, value));

@@ -165,6 +165,19 @@ def test_several_runs_begin_with_the_verdict_over_all_of_them(view, project):
     expect(page.get_by_text("broken on y: did not run", exact=False)).to_be_in_viewport()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("where", ["", "?tab=plots", "?tab=figures"])
+def test_axe_finds_nothing_in_the_pages(view, project, where, scheme):
+    page: Page = view(project / "one.html", color_scheme=scheme)
+    expect(page.get_by_text("✗ Failed")).to_be_visible()
+    page.evaluate("(where) => { location.hash = location.hash + where }", where)
+    if where:
+        expect(page.get_by_role("link", name="Tasks", exact=True)).not_to_have_attribute(
+            "aria-current", "page"
+        )
+    assert axe(page) == []
+
+
 @pytest.mark.parametrize("name", ["one.html", "many.html"])
 def test_axe_finds_nothing_in_the_short_form(view, project, tmp_path, name):
     text = (project / name).read_text(encoding="utf-8")
@@ -186,3 +199,4 @@ def test_it_prints_bright(view, project):
         expect(page.get_by_text("✗ Failed").first).to_be_visible()
         page.emulate_media(media="print")
         assert page.evaluate("getComputedStyle(document.body).color") == "rgb(28, 36, 48)"
+        assert page.evaluate("document.documentElement.scrollWidth") == 720
