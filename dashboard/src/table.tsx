@@ -13,7 +13,7 @@ export interface Column<T> {
   number?: boolean;
   /** The name by which the rows can be sorted. */
   sort?: string;
-  /** Where not all columns fit, "hidden" is left out; on a narrow screen "title" is a line of its own. */
+  /** Where not all columns fit, "hidden" is left out; where even the rest does not, "title" is a line of its own. */
   narrow?: "title" | "hidden";
 }
 
@@ -38,9 +38,10 @@ export function VirtualTable<T>({ name, columns: every, rows, tone, sort }: Prop
   const last = useRef(-1); // the row that had the focus last
   const target = useRef<number | undefined>(undefined); // the row that gets it once it is drawn
   const printing = useMedia("print");
-  const narrow = useMedia("(max-width: 44rem)");
   const crowded = useMedia(`(max-width: ${least(every)}rem)`);
   const columns = crowded ? every.filter((column) => column.narrow !== "hidden") : every;
+  const narrow = useMedia(`(max-width: ${least(columns)}rem)`) && crowded;
+  const tall = columns.filter((column) => column.narrow === "title").length > 1;
   const total = rows.total ?? 0;
   const latest = useRef({ total, height });
   latest.current = { total, height };
@@ -120,7 +121,7 @@ export function VirtualTable<T>({ name, columns: every, rows, tone, sort }: Prop
   const drawn = Array.from({ length: Math.max(0, Math.min(to, total) - from) }, (_, i) => from + i);
   const grid = columns.map((column) => column.width).join(" ");
   return (
-    <table class={`virtual ${columns.filter((column) => column.narrow === "title").length > 1 ? "tall" : ""}`} role="table" aria-label={name} aria-rowcount={total + 1} style={{ "--grid": grid }}>
+    <table class={`virtual ${narrow ? "stacked" : ""} ${tall ? "tall" : ""}`} role="table" aria-label={name} aria-rowcount={total + 1} style={{ "--grid": grid }}>
       <thead role="rowgroup">
         <tr role="row" aria-rowindex={1}>
           {columns.map((column) => (
@@ -186,7 +187,7 @@ function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
 }
 
 function classes<T>(column: Column<T>): string {
-  return [column.number && "number", column.narrow && `narrow-${column.narrow}`].filter(Boolean).join(" ");
+  return [column.number && "number", column.narrow === "title" && "narrow-title"].filter(Boolean).join(" ");
 }
 
 /** The width of the window, in rem, in which all columns fit, with what is between and beside them. */

@@ -150,6 +150,7 @@ def test_nothing_that_is_written_or_printed_holds_a_planted_secret(tmp_path: Pat
         *("--otel-exporter", "file", "--otel-file", "spans.ndjson", "--otel-include-payloads", "--otel-compat"),
     )  # fmt: skip
     assert ended.code == 1, ended.err
+    assert waza("report", "-o", "report.html", cwd=tmp_path / "out", env=ENV).code == 0
     files = written(tmp_path)
     kinds = (
         "ev/",
@@ -161,6 +162,7 @@ def test_nothing_that_is_written_or_printed_holds_a_planted_secret(tmp_path: Pat
         "j.xml",
         "m.md",
         "h.html",
+        "report.html",
         "spans.ndjson",
     )
     assert {kind for kind in kinds if any(name.startswith(kind) for name in files)} == set(kinds)

@@ -243,7 +243,7 @@ function columns(run: string, grouped: boolean): Column<TaskSummary>[] {
     },
     {
       title: "Trials",
-      width: "minmax(4rem, 9.5rem)",
+      width: "9.5rem",
       cell: (task) => <Trials run={run} task={task} />,
     },
     { title: "Score", width: "4rem", sort: "score", number: true, cell: (task) => score(task.score) },
