@@ -3,6 +3,7 @@ import random
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.journals import resealed, rewritten
 
@@ -58,6 +59,7 @@ def test_what_is_appended_is_read_again(tmp_path: Path):
     assert journal.trials == 2
     assert journal.read_trial(second).final_output == "x" * 100_000
     assert journal.read_trial(first) == record(1)
+    assert msgspec.json.decode(journal.read_encoded(first), type=TrialResult) == record(1)
     kept = [(one.number, one.offset, one.line.trial) for one in journal]
     assert kept == [
         (2, first, trial(1)),
@@ -107,6 +109,8 @@ def test_an_offset_without_a_trial_is_reported(tmp_path: Path):
     journal = Journal.create(tmp_path, header())
     with pytest.raises(WazaError, match="no trial at byte 0"):
         journal.read_trial(0)
+    with pytest.raises(WazaError, match="no trial at byte 0"):
+        journal.read_encoded(0)
     journal.close()
 
 
