@@ -28,12 +28,22 @@ from waza.report.html_page import (
     make_tools,
     make_wide_table,
 )
-from waza.report.impact import UNCOMPARED
+from waza.report.html_sections import (
+    MEANINGS,
+    draw_gates,
+    draw_impact,
+    draw_metrics,
+    draw_triggers,
+    draw_usage,
+    list_figures,
+    make_badge,
+    make_list,
+    make_pairs,
+)
 from waza.report.reporter import Reporter
 from waza.report.rows import OUTPUT, BadTrial, CheckRow, TaskRow
-from waza.report.section import Table
 from waza.report.task_plots import TONES, plot_runs, plot_tasks
-from waza.report.view import InvocationView, Pairs, RunView, compare_outcomes
+from waza.report.view import InvocationView, RunView, compare_outcomes
 from waza.report.words import NO_SUITE, duration, grouped, moment, one_line, shortened, status_mark
 from waza.results.ending import CUT_OFF
 from waza.results.invocation import InvocationResults
@@ -43,13 +53,6 @@ _LONGEST_TITLE = 160
 _MOST_OPEN = 20  # failed tasks; more would bury the list of all
 _MOST_GRADERS = 100  # to choose from
 _LINE_TONES = {"passed": "pass", "not graded": "partial", NO_SUITE: "partial"}
-_MEANINGS = {
-    "passed": "every grader passed, in every trial",
-    "failed": "at least one grader did not pass",
-    "error": "no verdict was reached, because of something other than the answer",
-    "skipped": "not graded, on purpose",
-    CUT_OFF: "some trials did not run, so it has not passed",
-}
 _ALWAYS_SHOWN = ("passed", "failed", "error")
 
 
@@ -141,16 +144,16 @@ class _Page:
         cards = [_card(key, row, level + 1, unfold=len(failed) <= _MOST_OPEN) for key, row in failed]
         parts: list[tuple[str, Iterable[str]]] = [
             ("Failures", [*cards, *_left_out(cut, "did not pass either")]),
-            ("Warnings", _list(view.warnings)),
+            ("Warnings", make_list(view.warnings)),
             ("At a glance", plot_tasks(number, view.tasks)),
             ("Tasks", [*_tasks(shown if left_out else items), *_left_out(left_out, "are not listed here")]),
-            ("Groups", _list(view.groups)),
-            ("Trigger tests", _triggers(view)),
-            ("Skill impact", _impact(view)),
-            ("Gates", _gates(view)),
-            ("Metrics", _metrics(view)),
-            ("Figures", _pairs(_figures(view))),
-            ("Usage", _usage(view)),
+            ("Groups", make_list(view.groups)),
+            ("Trigger tests", draw_triggers(view)),
+            ("Skill impact", draw_impact(view)),
+            ("Gates", draw_gates(view)),
+            ("Metrics", draw_metrics(view)),
+            ("Figures", make_pairs(list_figures(view))),
+            ("Usage", draw_usage(view)),
         ]
         for title, part in parts:
             content = list(part)
@@ -201,7 +204,7 @@ def _head_of_run(view: RunView) -> Iterator[str]:
     endings = [(ending, view.count(ending)) for ending in TONES]
     yield make_bar((TONES[ending], count) for ending, count in endings)
     yield make_legend(
-        (TONES[ending], ending, count, _MEANINGS[ending])
+        (TONES[ending], ending, count, MEANINGS[ending])
         for ending, count in endings
         if count or ending in _ALWAYS_SHOWN
     )
@@ -242,7 +245,7 @@ def _models(view: InvocationView) -> Iterator[str]:
         yield from (element("p", escape_text(line)) for line in sentences)
         if found:
             yield element("h3", "Recommendation")
-            yield from _pairs(overview.recommendation(found))
+            yield from make_pairs(overview.recommendation(found))
             ranking = overview.rank_models(found)
             if ranking is not None:
                 yield make_wide_table(ranking, f"Ranking of the models of {one_line(skill)}")
@@ -256,7 +259,7 @@ def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
         "summary",
         element(f"h{level}", escape_text(shortened(one_line(row.title), _LONGEST_TITLE)), class_="title"),
         element("span", escape_text(shortened(", ".join(names), _LONGEST_TITLE)), class_="gist"),
-        _badge(row.ending),
+        make_badge(row.ending),
     )
     notes = []
     if row.never_passed:
@@ -286,7 +289,9 @@ def _card(key: str, row: TaskRow, level: int, *, unfold: bool) -> str:
 
 def _trial(trial: BadTrial, row: TaskRow, level: int) -> str:
     attempts = f" after {pluralize(trial.attempts, 'attempt')}" if trial.attempts > 1 else ""
-    parts = [element(f"h{level}", f"Trial {trial.number} of {row.planned}{attempts} ", _badge(trial.status))]
+    parts = [
+        element(f"h{level}", f"Trial {trial.number} of {row.planned}{attempts} ", make_badge(trial.status))
+    ]
     if trial.error:
         parts.append(element("p", escape_text(trial.error), class_="problem"))
     if trial.checks:
@@ -371,7 +376,7 @@ def _task(key: str, row: TaskRow, columns: Sequence[_Column]) -> str:
     ]
     return make_row(
         title + own_id,
-        element("td", _badge(row.ending), " ", escape_text(", ".join(notes)), class_="status"),
+        element("td", make_badge(row.ending), " ", escape_text(", ".join(notes)), class_="status"),
         element("td", decimal(row.score) if ran else "-", class_="number", data_label="score"),
         element("td", trials, class_="number", data_label="trials passed"),
         *cells,
@@ -383,84 +388,3 @@ def _task(key: str, row: TaskRow, columns: Sequence[_Column]) -> str:
 
 def _missing(row: TaskRow) -> str:
     return row.why_cut_off.removeprefix(f"{CUT_OFF}: ")  # the badge says it
-
-
-def _triggers(view: RunView) -> Iterator[str]:
-    if view.trigger_figures:
-        yield from _pairs([*view.trigger_figures, ("Counts", view.trigger_counts)])
-        yield from _list(view.trigger_failures)
-
-
-def _impact(view: RunView) -> Iterator[str]:
-    found = view.impact
-    if found is None:
-        return
-    if found.uncompared:
-        yield element("p", escape_text(f"{UNCOMPARED}: {found.uncompared}"), class_="problem fail")
-        yield from _list(found.misses)
-        return
-    yield from _pairs([*found.overall, ("Verdict", found.conclusion), ("Scores", found.scores)])
-    cells = [
-        (row.title, row.word, row.without, row.with_skills, row.delta, row.judged) for row in found.tasks
-    ]
-    titles = ("Task", "Change", "Without skills", "With skills", "Difference", "Judged")
-    if cells:
-        yield make_wide_table(Table(titles, cells), "Skill impact by task")
-
-
-def _gates(view: RunView) -> Iterator[str]:
-    rows = [
-        make_row(
-            escape_text(one_line(gate.name)),
-            element("td", word, class_="result"),
-            element("td", escape_text(gate.found), class_="reason"),
-            class_=TONES[word],
-        )
-        for gate in view.gates
-        for word in ("passed" if gate.passed else "failed",)
-    ]
-    if rows:
-        yield make_table(make_titles(("Gate", "Result", "What was measured")), rows, "framed stack")
-
-
-def _metrics(view: RunView) -> Iterator[str]:
-    gates = {gate.name for gate in view.gates}
-    cells = [
-        (name, "passed" if metric.passed else "failed", decimal(metric.value), decimal(metric.threshold))
-        for name, metric in sorted(view.head.metrics.items())
-        if name not in gates
-    ]
-    if cells:
-        yield make_wide_table(Table(("Metric", "Result", "Value", "Threshold"), cells), "Metrics")
-
-
-def _figures(view: RunView) -> Pairs:
-    return [
-        ("Tasks", f"{view.head.summary.total_tests}: {view.counts}"),
-        *view.rates,
-        *view.scores,
-        ("Weighted score", decimal(view.head.summary.weighted_score)),
-        *view.statistics,
-    ]
-
-
-def _usage(view: RunView) -> Iterator[str]:
-    yield from _pairs(view.usage_figures)
-    if models := view.usage_by_model:
-        yield make_wide_table(models, "Usage by model")
-
-
-def _badge(status: str) -> str:
-    return element("span", status, class_=f"badge {TONES[status]}", title=_MEANINGS[status])
-
-
-def _list(lines: Iterable[str]) -> Iterator[str]:
-    items = [element("li", escape_text(line)) for line in lines]
-    if items:
-        yield element("ul", *items)
-
-
-def _pairs(pairs: Pairs) -> Iterator[str]:
-    rows = [make_row(escape_text(name), element("td", escape_text(value))) for name, value in pairs]
-    if rows:
-        yield element("table", element("tbody", *rows), class_="framed pairs")
