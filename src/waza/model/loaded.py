@@ -146,7 +146,7 @@ class GraderKeys(Keys, frozen=True, kw_only=True):
 class StorageKeys(Keys, frozen=True, kw_only=True):
     """`storage` of `.waza.yaml`. The section being there switches uploads on.
 
-    Which keys a provider needs and takes is in `STORAGE_KEYS`.
+    Each key says which providers it is of; others refuse it.
     """
 
     strict_keys: ClassVar[bool] = True
