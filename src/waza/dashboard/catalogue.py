@@ -20,6 +20,7 @@ from waza.kit.files import is_inside
 from waza.kit.line_file import is_locked
 from waza.kit.os_errors import describe_os_error
 from waza.model.result import SuiteResult
+from waza.problem import display_path
 from waza.results.invocation_lines import RUNS
 from waza.results.journal_lines import JOURNAL, RESULTS, RunHeader, path_text, read_header
 from waza.results.live_state import LiveState, read_live_state
@@ -27,6 +28,7 @@ from waza.results.read import holds_results, open_parts
 from waza.results.saved import SavedRun, saved_run
 from waza.results.so_far import RunSoFar
 from waza.results.task_index import ResultsIndex, RunTasks, Stamp, index_results, stamp_of
+from waza.suite.project import find_project
 
 RunState = Literal["finished", "in progress", "cut off", "unreadable"]
 Kind = Literal["results", "document", "plan", "other"]
@@ -85,6 +87,7 @@ class Catalogue:
     def __init__(self, root: Path, warn: Callable[[str], None]) -> None:
         self._warn: Callable[[str], None] | None = warn
         self.root = Path(os.path.realpath(root))
+        self._project = find_project(Path.cwd()).directory  # where commands look for ids of runs
         self._lock = threading.Lock()
         self._listed: dict[Path, tuple[_Place, ListedRun]] = {}
         self._kinds: dict[Path, tuple[Stamp, Kind, str]] = {}
@@ -205,7 +208,7 @@ class Catalogue:
     def _read_run(self, directory: Path, name: str) -> ListedRun:
         self._refuse_outside(directory / JOURNAL)
         header = read_header(directory)
-        run = saved_run(directory, name)
+        run = saved_run(directory, name if directory.parent == self._project / RUNS else _shown(directory))
         if run.results is not None:
             self._refuse_outside(run.results)
             return self._with_results(run, name, own=True, header=header)
@@ -234,7 +237,7 @@ class Catalogue:
         if known and known[0].stamps == place.stamps:
             return known[1]
         name = self.name(place.path)
-        run = SavedRun(name=name, results=place.path)
+        run = SavedRun(name=_shown(place.path), results=place.path)
         try:
             return self._with_results(run, name, own=False)
         except (WazaError, OSError, RecursionError) as error:
@@ -296,6 +299,11 @@ class Catalogue:
     def _refuse_outside(self, path: Path) -> None:
         if not is_inside(self.root, path):
             raise WazaError(f"{self.name(path)} leads out of the directory that is served, so it is not read")
+
+
+def _shown(path: Path) -> str:
+    """Return the path of a run for commands, which are given in the directory where the server was started."""
+    return path_text(Path(display_path(path)))
 
 
 def _walk(root: Path) -> _Found:

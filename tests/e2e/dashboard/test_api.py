@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import signal
 
@@ -104,6 +105,21 @@ def test_the_head_says_what_console_and_reports_say(served, run_id):
     assert head["complete"]
     assert not head["inProgress"]
     assert head["command"] == f"waza show {run_id}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", ["artifact/results.json", "artifact/.waza/runs/{run}/results.json"])
+def test_commands_find_runs_from_where_the_server_was_started(project, run_id, tmp_path, kept):
+    file = tmp_path / kept.format(run=run_id)
+    if "runs" in kept:
+        shutil.copytree(project / ".waza/runs" / run_id, file.parent)
+    else:
+        write_tree(tmp_path, {kept: (project / ".waza/runs" / run_id / "results.json").read_bytes().decode()})
+    with serving(tmp_path, "artifact") as served:
+        (run,) = served.data("runs")
+        says = served.data("runs", run["id"], "head")["command"]
+    shown = waza(*shlex.split(says)[1:], cwd=tmp_path)
+    assert (shown.code, "café" in shown.out) == (0, True), shown.err
 
 
 def test_tasks_that_failed_come_first_with_their_cause(served, run_id):
