@@ -473,7 +473,7 @@ export interface HistoryRun {
   figures: Record<string, Level>;
   /** Why the results cannot be read. */
   error: string;
-  /** Why it is no part of trends; empty for one that measured all of its tasks. */
+  /** Why it is left out of changes and flips; empty for one that measured all of its tasks. */
   flaw: string;
 }
 

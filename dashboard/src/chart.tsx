@@ -10,6 +10,8 @@ export interface Point {
   value: number | null;
   lower: number | null;
   upper: number | null;
+  /** Whether its run did not measure all of its tasks: the line passes it by. */
+  partial: boolean;
 }
 
 interface Props {
@@ -59,9 +61,10 @@ const HEIGHT = 200;
 function dataOf(points: readonly Point[]): uPlot.AlignedData {
   return [
     points.map((_, i) => i),
-    points.map((point) => point.upper),
-    points.map((point) => point.lower),
-    points.map((point) => point.value),
+    points.map((point) => (point.partial ? null : point.upper)),
+    points.map((point) => (point.partial ? null : point.lower)),
+    points.map((point) => (point.partial ? null : point.value)),
+    points.map((point) => (point.partial ? point.value : null)),
   ];
 }
 
@@ -75,8 +78,20 @@ function colour(name: string, within: HTMLElement): string {
   return found;
 }
 
+/** The ends of the upright axis. Values that are all equal are seen against 0. */
+function bounds(_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax {
+  if (low === null || high === null) return [0, 1];
+  return low === high ? [Math.min(0, low), Math.max(0, high) || 1] : uPlot.rangeNum(low, high, 0.1, true);
+}
+
 function options(element: HTMLElement, format: (value: number) => string, changes: readonly number[]): uPlot.Options {
-  const [line, accent, quiet, partial] = ["line", "accent", "quiet", "partial"].map((name) => colour(name, element)) as [string, string, string, string];
+  const [line, accent, quiet, partial, card] = ["line", "accent", "quiet", "partial", "card"].map((name) => colour(name, element)) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   const faint = accent.replace(/^rgba?\(([^)]+)\)$/, (_, parts: string) => `rgba(${parts.split(",").slice(0, 3).join(",")}, .18)`);
   const axis = { stroke: quiet, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "12px system-ui, sans-serif" };
   return {
@@ -84,16 +99,17 @@ function options(element: HTMLElement, format: (value: number) => string, change
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 7 } },
-    scales: { x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] } },
+    scales: { x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] }, y: { range: bounds } },
     axes: [
       { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100], values: (_, splits) => splits.map((split) => (Number.isInteger(split) ? String(split + 1) : "")) },
       { ...axis, size: 56, values: (_, splits) => splits.map(format) },
     ],
     series: [
       {},
-      { stroke: "transparent", points: { show: false } },
-      { stroke: "transparent", points: { show: false } },
+      { stroke: "transparent", spanGaps: true, points: { show: false } },
+      { stroke: "transparent", spanGaps: true, points: { show: false } },
       { stroke: accent, width: 2, spanGaps: true, points: { show: true, size: 6, fill: accent } },
+      { stroke: partial, paths: () => null, points: { show: true, size: 9, width: 2, fill: card } },
     ],
     bands: [{ series: [1, 2], fill: faint }],
     hooks: {

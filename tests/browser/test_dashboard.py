@@ -360,6 +360,68 @@ def test_a_trend_is_drawn_and_told(visitor):
     expect(page.locator("figure").first.get_by_role("table")).to_be_visible()
 
 
+@pytest.fixture(scope="module")
+def regressed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A run in which all was well, and one with three trials in both arms in which a task broke."""
+    root = tmp_path_factory.mktemp("regressed")
+    skill = {"skills/greeter/SKILL.md": "---\nname: greeter\ndescription: Greets.\n---\nGreet.\n"}
+    write_tree(root, skill)
+    head = "skill: greeter\ngraders: [{type: text, name: says, config: {contains: [hello]}}]"  # a passing verdict
+    for mock, options, code in (("{output: hello}", [], 0), ("{error: gone}", ["--baseline"], 1)):
+        tasks = {
+            "breaks": f"inputs: {{prompt: p}}\nmock: {mock}",
+            "writes": "inputs: {prompt: p}\nmock: {output: hello}\n"
+            + ("graders: [{type: file, name: card, config: {must_exist: [card]}}]" if code else ""),
+        }
+        suite = mock_suite(root, tasks, head, ["trials_per_task: 3"], name="greeter")
+        ended = waza("run", suite, *options, cwd=root)
+        assert ended.code == code, ended.err
+    with serving(root) as found:
+        yield found
+
+
+@pytest.fixture
+def regressed_visitor(chromium: Browser, regressed: Served) -> Iterator[Visitor]:
+    found = Visitor(chromium, regressed)
+    yield found
+    found.close()
+
+
+def test_trials_of_both_arms_stay_in_the_row_of_their_task(regressed_visitor, regressed):
+    run = next(one for one in regressed.data("runs") if one["outcome"] != "passed")
+    page = regressed_visitor.visit(f"/runs/{run['id']}")
+    rows = page.locator(".virtual tbody tr")
+    for row in rows.all():
+        marks = row.locator(".trials a")
+        assert marks.count() == 6
+        around = row.bounding_box()
+        for mark in marks.all():
+            box = mark.bounding_box()
+            assert around["y"] <= box["y"]
+            assert box["y"] + box["height"] <= around["y"] + around["height"] + 1
+            assert mark.evaluate(
+                "one => one.getBoundingClientRect().right <= one.closest('td').getBoundingClientRect().right"
+            )
+
+
+def test_a_verdict_that_passed_explains_no_failure(regressed_visitor, regressed):
+    run = next(one for one in regressed.data("runs") if one["outcome"] != "passed")
+    page = regressed_visitor.visit(f"/runs/{run['id']}/writes/1")
+    expect(page.locator(".judged .well")).to_have_text("hello")
+    assert page.locator("mark").count() == 0
+    page.get_by_role("button", name="show in the output").click()
+    expect(page.locator("mark")).to_have_text("hello")
+
+
+def test_a_trend_shows_the_newest_run_although_a_task_broke(regressed_visitor):
+    page = regressed_visitor.visit("/trends?suite=greeter")
+    rate = page.locator("figure").filter(has_text="Success rate")
+    expect(rate).to_contain_text("last 0% not all tasks measured")
+    rate.get_by_text("As a table").click()
+    expect(rate.locator("tbody tr").nth(1)).to_contain_text("1 of 2 tasks not measured")
+    expect(page.get_by_role("region", name="Left out of changes and flips")).to_contain_text("1 of 2 tasks")
+
+
 def test_documents_show_what_did_not_pass_first(visitor, served, runs):
     page = visitor.visit(pages(runs, served)["document"])
     first = page.locator("details.item").first

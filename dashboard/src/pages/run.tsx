@@ -198,7 +198,16 @@ function Lines({ of, name = "" }: { of: readonly string[]; name?: string }) {
   );
 }
 
-const MOST_MARKS = 6; // trials that fit into a row
+const MARKS_WIDTH = 11.5; // rem; six trials, also of both arms
+
+/** How many of these labels fit into a row, with the number of the others behind them. */
+function fitting(labels: readonly string[]): number {
+  const widths = labels.map((label) => Math.max(1.5, 0.55 + 0.6 * label.length) + 0.2);
+  const total = widths.reduce((sum, width) => sum + width, 0);
+  if (total <= MARKS_WIDTH) return labels.length;
+  let room = MARKS_WIDTH - 2.5; // what "+9999" takes
+  return widths.findIndex((width) => (room -= width) < 0);
+}
 
 /** The trial that a task opens with: the first one that did not pass. */
 function firstTrial(task: TaskSummary): TrialMark | undefined {
@@ -243,7 +252,7 @@ function columns(run: string, grouped: boolean): Column<TaskSummary>[] {
     },
     {
       title: "Trials",
-      width: "9.5rem",
+      width: `${MARKS_WIDTH}rem`,
       cell: (task) => <Trials run={run} task={task} />,
     },
     { title: "Score", width: "4rem", sort: "score", number: true, cell: (task) => score(task.score) },
@@ -280,10 +289,11 @@ function Weighted({ task }: { task: TaskSummary }) {
 }
 
 function Trials({ run, task }: { run: string; task: TaskSummary }) {
-  const shown = task.trials.length > MOST_MARKS ? task.trials.slice(0, MOST_MARKS - 1) : task.trials;
+  const labels = task.trials.map((trial) => `${trial.arm === "baseline" ? "b" : ""}${trial.number}${trial.attempts > 1 ? "↻" : ""}`);
+  const shown = task.trials.slice(0, fitting(labels));
   return (
     <span class="trials">
-      {shown.map((trial) => {
+      {shown.map((trial, i) => {
         const notes = `${trial.arm === "baseline" ? " without skills" : ""}: ${trial.status}${trial.attempts > 1 ? `, ${trial.attempts} attempts` : ""}`;
         return (
           <a
@@ -293,9 +303,7 @@ function Trials({ run, task }: { run: string; task: TaskSummary }) {
             title={`trial ${trial.number}${notes}`}
           >
             <span class="sr">trial </span>
-            {trial.arm === "baseline" ? "b" : ""}
-            {trial.number}
-            {trial.attempts > 1 ? "↻" : ""}
+            {labels[i]}
             <span class="sr">{notes}</span>
           </a>
         );

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import type { HistorySeries } from "../api";
 import { Chart, type Point } from "../chart";
-import { count, duration, interval, moment, percent, plural, score, visible } from "../format";
+import { count, exactDuration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad } from "../load";
 import { Heading, useApi } from "../page";
 import { Badge, Choice, Command, Facts, Notice, Section, Show } from "../parts";
@@ -14,7 +14,7 @@ type Metric = HistorySeries["changes"][number]["metric"];
 const METRICS: readonly (readonly [Metric, title: string, format: (value: number) => string])[] = [
   ["graded_success_rate", "Success rate", percent],
   ["score", "Score", score],
-  ["duration_ms", "Duration of a trial", duration],
+  ["duration_ms", "Duration of a trial", exactDuration],
   ["tokens", "Tokens of a trial", count],
   ["ai_credits", "AI credits of a trial", count],
   ["premium_requests", "Premium requests of a trial", count],
@@ -72,14 +72,13 @@ export function TrendsPage({ query }: { query: Record<string, string> }) {
 const keyOf = (series: HistorySeries) => JSON.stringify([series.suite, series.path, series.model]);
 
 function Series({ series }: { series: HistorySeries }) {
-  const sound = useMemo(() => series.runs.filter((run) => !run.flaw), [series]);
   const flawed = series.runs.filter((run) => run.flaw);
   return (
     <>
       <Facts
         of={[
           ["Suite", series.suite],
-          ["File", series.path],
+          ["File", series.path === series.suite ? "" : series.path],
           ["Skill", series.skill],
           ["Model", series.model || "(default)"],
           ["Runs", plural(series.runs.length, "run")],
@@ -108,14 +107,15 @@ function Series({ series }: { series: HistorySeries }) {
         </Section>
       )}
       <Section title="Figures">
-        {sound.length ? (
-          <div class="charts">
-            {METRICS.map(([metric, title, format]) => (
-              <Figure key={metric} metric={metric} title={title} format={format} series={series} runs={sound} />
-            ))}
-          </div>
-        ) : (
-          <p class="quiet">No run measured all of its tasks.</p>
+        <div class="charts">
+          {METRICS.map(([metric, title, format]) => (
+            <Figure key={metric} metric={metric} title={title} format={format} series={series} />
+          ))}
+        </div>
+        {flawed.length > 0 && (
+          <p class="quiet">
+            A hollow point is a run that did not measure all of its tasks: its figures are of other tasks, and the line passes it by.
+          </p>
         )}
       </Section>
       {series.flips.length > 0 && (
@@ -157,7 +157,7 @@ function Series({ series }: { series: HistorySeries }) {
         </Section>
       )}
       {flawed.length > 0 && (
-        <Section title="Runs that are no part of it" count={flawed.length}>
+        <Section title="Left out of changes and flips" count={flawed.length}>
           <ul>
             {flawed.map((run) => (
               <li key={run.run}>
@@ -176,11 +176,10 @@ interface FigureProps {
   title: string;
   format: (value: number) => string;
   series: HistorySeries;
-  runs: HistorySeries["runs"];
 }
 
-function Figure({ metric, title, format, series, runs }: FigureProps) {
-  const known = useMemo(() => runs.filter((run) => run.figures[metric]), [runs]);
+function Figure({ metric, title, format, series }: FigureProps) {
+  const known = useMemo(() => series.runs.filter((run) => run.figures[metric]), [series]);
   const points = useMemo<Point[]>(
     () =>
       known.map((run) => ({
@@ -188,6 +187,7 @@ function Figure({ metric, title, format, series, runs }: FigureProps) {
         value: run.figures[metric]?.value ?? null,
         lower: run.figures[metric]?.lower ?? null,
         upper: run.figures[metric]?.upper ?? null,
+        partial: Boolean(run.flaw),
       })),
     [known],
   );
@@ -204,7 +204,7 @@ function Figure({ metric, title, format, series, runs }: FigureProps) {
   return (
     <figure class="chart">
       <h3>
-        {title} <span class="quiet">last {format(last?.value ?? Number.NaN)}</span>
+        {title} <span class="quiet">last {format(last?.value ?? Number.NaN)}</span> {last?.partial && <span class="tag">not all tasks measured</span>}
       </h3>
       <Chart
         title={title}
@@ -245,6 +245,7 @@ function Figure({ metric, title, format, series, runs }: FigureProps) {
                     <td>
                       <a href={linkToRun(run.run)}>{visible(run.run)}</a>
                       {changes.includes(i) && <span class="tag">new level</span>}
+                      {run.flaw && <span class="tag">{visible(run.flaw)}</span>}
                     </td>
                     <td>{moment(run.started)}</td>
                     <td class="number">{format(figure?.value ?? Number.NaN)}</td>

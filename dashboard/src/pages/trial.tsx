@@ -188,8 +188,9 @@ function Verdicts({ trial, chosen }: { trial: Trial; chosen: string }) {
   // What explains the end comes first; the others follow in their order.
   const rank = (check: Check) => (check.passed || !trial.causes.includes(check.name) ? trial.causes.length : trial.causes.indexOf(check.name));
   const checks = [...trial.checks].sort((a, b) => Number(a.passed) - Number(b.passed) || rank(a) - rank(b));
-  const current = checks.find((check) => keyOf(check) === chosen) ?? checks.find((check) => check.highlights.length);
   const failed = checks.filter((check) => !check.passed).length;
+  // What a verdict that passed speaks of is no answer to why others did not.
+  const current = checks.find((check) => keyOf(check) === chosen) ?? checks.find((check) => check.highlights.length && !(failed && check.passed));
   const title = failed ? (trial.error ? "Verdicts, of what was seen until then" : "Why it failed") : "Verdicts";
   return (
     <Section title={trial.status === "passed" && failed ? "Verdicts" : title}>

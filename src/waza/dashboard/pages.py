@@ -850,7 +850,7 @@ class HistoryRun(RunEntry, frozen=True, kw_only=True):
     """A run in a history."""
 
     flaw: str
-    """Why it is no part of trends; empty for one that measured all of its tasks."""
+    """Why it is left out of changes and flips; empty for one that measured all of its tasks."""
 
 
 class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
