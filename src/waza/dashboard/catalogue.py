@@ -19,6 +19,7 @@ from waza.errors import WazaError
 from waza.kit.files import is_inside
 from waza.kit.line_file import is_locked
 from waza.kit.os_errors import describe_os_error
+from waza.model.observation import tokens_of
 from waza.model.result import SuiteResult
 from waza.problem import display_path
 from waza.results.invocation_lines import RUNS
@@ -90,7 +91,7 @@ class Catalogue:
         self._project = find_project(Path.cwd()).directory  # where commands look for ids of runs
         self._lock = threading.Lock()
         self._listed: dict[Path, tuple[_Place, ListedRun]] = {}
-        self._kinds: dict[Path, tuple[Stamp, Kind, str]] = {}
+        self._kinds: dict[Path, tuple[Stamp, Kind]] = {}
         self._so_far: dict[Path, RunSoFar] = {}
         self._sources: OrderedDict[Path, ResultsIndex] = OrderedDict()
 
@@ -108,7 +109,7 @@ class Catalogue:
         """Return the files of a kind, sorted."""
         with self._lock:
             self._refresh()
-            return sorted(path for path, (_, known, _) in self._kinds.items() if known == kind)
+            return sorted(path for path, (_, known) in self._kinds.items() if known == kind)
 
     def reread(self, run: ListedRun) -> ListedRun:
         """Return a run in a directory as it is now. Raises WazaError where it is gone."""
@@ -227,7 +228,7 @@ class Catalogue:
             state="in progress" if in_progress else "cut off",
             head=head,
             header=header,
-            tokens=_tokens(head),
+            tokens=tokens_of(head.summary.usage),
             warnings=warnings,
         )
 
@@ -249,7 +250,7 @@ class Catalogue:
         assert run.results is not None  # noqa: S101  # both callers have seen it
         data = _read_bounded(run.results)
         parts = open_parts(data, self.name(run.results), checked=not own)
-        tokens = _tokens(parts.head)
+        tokens = tokens_of(parts.head.summary.usage)
         if tokens is None:  # an older file; the trials know them
             tokens = _tokens_of_tasks(self._index(run.results, own=own))
         return ListedRun(
@@ -264,7 +265,7 @@ class Catalogue:
         )
 
     def _classify(self, files: Sequence[_Place]) -> None:
-        kinds: dict[Path, tuple[Stamp, Kind, str]] = {}
+        kinds: dict[Path, tuple[Stamp, Kind]] = {}
         for place in files:
             known = self._kinds.get(place.path)
             if known and known[0] == place.stamps[0]:
@@ -274,7 +275,7 @@ class Catalogue:
                 kind: Kind = _kind(_read_bounded(place.path))
             except (WazaError, OSError):
                 kind = "other"
-            kinds[place.path] = place.stamps[0], kind, ""
+            kinds[place.path] = place.stamps[0], kind
         self._kinds = kinds
 
     def _journal(self, directory: Path) -> RunSoFar:
@@ -422,14 +423,9 @@ def _with_names(head: SuiteResult, live: LiveState | None) -> SuiteResult:
     return msgspec.structs.replace(head, eval_name=live.suite, skill=live.skill, config=config)
 
 
-def _tokens(head: SuiteResult) -> int | None:
-    usage = head.summary.usage
-    return None if usage is None else usage.input_tokens + usage.output_tokens
-
-
 def _tokens_of_tasks(index: ResultsIndex) -> int | None:
     known = [trial.usage for task in index.heads("main") for trial in task.trials if trial.usage is not None]
-    return sum(one.input_tokens + one.output_tokens for one in known) if known else None
+    return sum(one.tokens for one in known) if known else None
 
 
 def _size(index: ResultsIndex) -> int:

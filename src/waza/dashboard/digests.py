@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from waza.dashboard.pages import DenialPage, DigestPage, NamedValue, ResponderPage
-from waza.model.observation import Denial, Usage
+from waza.model.observation import Denial, Usage, tokens_of
 from waza.model.result import ResponderRecord, SessionDigest
 from waza.report.words import grouped
 
@@ -19,7 +19,7 @@ def digest_page(digest: SessionDigest, usage: Usage | None) -> DigestPage:
         tool_call_count=digest.tool_call_count,
         tokens_in=None if usage is None else usage.input_tokens,
         tokens_out=None if usage is None else usage.output_tokens,
-        tokens_total=None if usage is None else usage.input_tokens + usage.output_tokens,
+        tokens_total=tokens_of(usage),
         tools_used=list(digest.tools_used or ()),
         errors=list(digest.errors or ()),
         session_id=digest.session_id,

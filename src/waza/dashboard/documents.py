@@ -21,7 +21,7 @@ from waza.dashboard.pages import (
 from waza.dashboard.run_pages import named_values
 from waza.dashboard.summaries import matches
 from waza.errors import WazaError
-from waza.kit.os_errors import describe_os_error
+from waza.kit.os_errors import describe_error
 from waza.m365.document.read import read_document
 from waza.m365.results.overview import STATUSES, ItemRow, Overview, TurnRow, make_overview
 from waza.results.task_index import Stamp, stamp_of
@@ -85,7 +85,7 @@ class Documents:
                 known = self._known[path] = stamp, _summarize(name, _read(path))
             return known[1]
         except (WazaError, OSError) as error:
-            why = describe_os_error(error) if isinstance(error, OSError) else str(error)
+            why = describe_error(error)
             return DocumentSummary(
                 id=name,
                 name=path.name,

@@ -16,7 +16,7 @@ from waza.experiment.collection import PLAN, read_collection
 from waza.experiment.decide import decide
 from waza.experiment.ledger import LEDGER, read_ledger
 from waza.experiment.plan import ARMS, ExperimentPlan, PlannedArm, read_plan
-from waza.kit.os_errors import describe_os_error
+from waza.kit.os_errors import describe_error
 from waza.results.task_index import Stamp, stamp_of
 
 
@@ -78,7 +78,7 @@ def _broken(path: str, error: Exception) -> ExperimentPage:
         reason="",
         comparison="",
         golden_failures=[],
-        error=describe_os_error(error) if isinstance(error, OSError) else str(error),
+        error=describe_error(error),
     )
 
 

@@ -17,10 +17,9 @@ from msgspec import UNSET
 
 from waza.dashboard.catalogue import Catalogue, ListedRun, RunState
 from waza.dashboard.pages import LiveData, LiveEvent, LiveRun, RunningTrial
-from waza.dashboard.run_pages import tokens_of
 from waza.dashboard.summaries import began, sorted_by_time, summarize_run
 from waza.errors import WazaError
-from waza.model.observation import add_usage
+from waza.model.observation import add_usage, tokens_of
 from waza.model.result import TrialResult, TrialStatus
 from waza.model.trial import Arm
 from waza.report.trial_page import cause, causes

@@ -25,7 +25,7 @@ from waza.dashboard.pages import (
     VerdictPage,
 )
 from waza.dashboard.summaries import matches, sort_known, summarize_run, usage_by_model
-from waza.model.observation import Usage, add_usage
+from waza.model.observation import add_usage, tokens_of
 from waza.model.origin import CiJob
 from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult
 from waza.model.trial import Arm
@@ -210,11 +210,6 @@ def _not_started(head: SuiteResult) -> list[NamedValue]:
         for one in (lines if isinstance(lines, list) else ())
         if isinstance(one, dict)
     ]
-
-
-def tokens_of(usage: Usage | None) -> int | None:
-    """Return input and output tokens; None where they are not known."""
-    return None if usage is None else usage.input_tokens + usage.output_tokens
 
 
 def _mark(trial: TrialHead, arm: Arm) -> TrialMark:

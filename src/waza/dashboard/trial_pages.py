@@ -23,9 +23,8 @@ from waza.dashboard.pages import (
     TrialLink,
     TurnPage,
 )
-from waza.dashboard.run_pages import tokens_of
 from waza.kit.text import pluralize
-from waza.model.observation import ToolEvent
+from waza.model.observation import ToolEvent, tokens_of
 from waza.model.result import SuiteResult, TaskResult, TrialResult, Validation
 from waza.model.trial import Arm
 from waza.report.conversation import (

@@ -12,7 +12,7 @@ import msgspec
 from waza.evidence.manifest import CaptureDiagnostic
 from waza.kit.files import BINARY, safe_join
 from waza.kit.glob import matches
-from waza.kit.os_errors import describe_os_error
+from waza.kit.os_errors import describe_error, describe_os_error
 
 MOST_FILES = 100
 LARGEST = 1_000_000  # bytes of one file
@@ -100,7 +100,7 @@ def collect(workspace: Path | None, patterns: Sequence[str]) -> CollectedFiles:
     try:
         paths = sorted(_paths(workspace))
     except (OSError, OverflowError) as error:
-        why = describe_os_error(error) if isinstance(error, OSError) else str(error)
+        why = describe_error(error)
         return CollectedFiles(diagnostics=(_diagnostic("unreadable-workspace", why),))
     found, unmatched, total = list[CollectedFile](), set(wanted), 0
     for path in paths:

@@ -6,7 +6,7 @@ import errno
 import shutil
 from pathlib import Path
 
-from waza.kit.os_errors import describe_os_error
+from waza.kit.os_errors import describe_error
 
 _HEAD = 256  # bytes of a script in which its first line is looked for
 
@@ -18,7 +18,7 @@ def describe_start_error(error: OSError | ValueError, program: str, cwd: Path | 
     elif isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.ENOEXEC):
         why = _missing(error, program, cwd)
     else:
-        why = describe_os_error(error) if isinstance(error, OSError) else str(error)
+        why = describe_error(error)
     return f"{program!r} cannot be started: {why}"
 
 

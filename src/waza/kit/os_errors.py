@@ -22,6 +22,11 @@ else:
         return None if limit == resource.RLIM_INFINITY else limit
 
 
+def describe_error(error: Exception) -> str:
+    """Return the reason of an error for a message: of an OSError without its number and file, else its text."""
+    return describe_os_error(error) if isinstance(error, OSError) else str(error)
+
+
 def describe_os_error(error: OSError) -> str:
     """Return the reason of an OSError for a message; if descriptors have run out, with their limit."""
     reason = error.strerror or str(error)

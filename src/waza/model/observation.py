@@ -150,6 +150,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model_metrics: dict[str, ModelUsage] = {}
     """The same by model."""
 
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens."""
+        return self.input_tokens + self.output_tokens
+
 
 class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a model, as an executor reports it when it is over."""
@@ -266,7 +271,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tokens(self) -> int | None:
         """Input and output tokens, or None where no usage was reported."""
-        return None if self.usage is None else self.usage.input_tokens + self.usage.output_tokens
+        return tokens_of(self.usage)
 
 
 START, COMPLETE, MESSAGE = "tool.execution_start", "tool.execution_complete", "assistant.message"
@@ -322,6 +327,11 @@ def _tool_event(number: int, turn: int, start: Event, end: Event | None) -> Tool
         error=msgspec.json.encode(result).decode() if failed else "",
         duration_ms=max(0, round(took)),
     )
+
+
+def tokens_of(usage: Usage | None) -> int | None:
+    """Return input and output tokens; None where they are not known."""
+    return None if usage is None else usage.tokens
 
 
 def add_usage(parts: Sequence[Usage | None]) -> Usage | None:

@@ -215,7 +215,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
             return []
         host = f" ({total.provider_host})" if total.provider_host else ""
         requests = "Provider requests" if total.provider else "Premium requests"
-        tokens = grouped(judges.input_tokens + judges.output_tokens) if judges else ""
+        tokens = grouped(judges.tokens) if judges else ""
         return [
             *([("Provider", total.provider + host)] if total.provider else []),
             *([(requests, f"{total.premium_requests:.0f}")] if total.premium_requests else []),
@@ -225,7 +225,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
             ("Output tokens", grouped(total.output_tokens)),
             ("Cached tokens read", grouped(total.cache_read_tokens)),
             ("Cached tokens written", grouped(total.cache_write_tokens)),
-            ("Total tokens", grouped(total.input_tokens + total.output_tokens)),
+            ("Total tokens", grouped(total.tokens)),
             *([("Judges' part", f"{tokens} tokens")] if judges else []),
         ]
 

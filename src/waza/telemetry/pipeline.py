@@ -27,7 +27,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from waza.errors import RunError
-from waza.kit.os_errors import describe_os_error
+from waza.kit.os_errors import describe_error, describe_os_error
 from waza.telemetry.measures import Measures
 from waza.telemetry.payloads import Payloads
 from waza.telemetry.settings import TelemetrySettings
@@ -222,7 +222,7 @@ class _Lines:
                 self._stream.write("".join(f"{line}\n" for line in lines))
                 self._stream.flush()
             except (OSError, ValueError) as error:
-                self.trouble = describe_os_error(error) if isinstance(error, OSError) else str(error)
+                self.trouble = describe_error(error)
         return not self.trouble
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from waza.author.check.finding import Finding, worst_first
 from waza.author.check.report import AgentTools, CheckReport, Links, NamedCheck, TargetReport, TokenBudget
-from waza.kit.text import pluralize
 from waza.report.table import WIDTH, table
 from waza.report.words import one_line, shortened
 
@@ -34,13 +33,6 @@ def table_lines(report: CheckReport, width: int = WIDTH) -> Iterator[str]:
     ready = sum(target.ready for target in report.targets)
     yield ""
     yield f"{ready} of {len(report.targets)} ready"
-
-
-def summary_line(report: CheckReport) -> str:
-    """Return in a sentence what was found."""
-    errors = sum(finding.severity == "error" for finding in report.findings)
-    warnings = sum(finding.severity == "warning" for finding in report.findings)
-    return f"{pluralize(errors, 'error')} and {pluralize(warnings, 'warning')}"
 
 
 def _row(target: TargetReport) -> tuple[str, ...]:
