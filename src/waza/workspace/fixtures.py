@@ -6,15 +6,13 @@ A fixture directory is walked in the order of names, without directories whose n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from waza.errors import ExecutorError
-from waza.kit import yaml
+from waza.kit import json_nodes, yaml
 from waza.kit.decode import Decoder, Document, UnknownKeyAdvice, UnknownKeyHandler
 from waza.kit.files import safe_join
 from waza.model.base import Keys
@@ -52,12 +50,12 @@ def read_tool_file(file: Path, unknown: UnknownKeyHandler) -> ToolFile:
     name = display_path(file)
     try:
         if file.exists() and not file.is_file():
-            raise ValueError("is no regular file, so no fixture")
-        document = Document(name, _make_nodes(_read_strict(file.read_bytes())))
-    except (OSError, ValueError) as error:
-        return ToolFile(
-            document=Document(name, _make_nodes(None)), problems=[_describe_unreadable(name, error)]
-        )
+            return _unreadable(name, "is no regular file, so no fixture")
+        document = Document(name, json_nodes.load(file.read_bytes()))
+    except json_nodes.JsonError as error:
+        return _unreadable(name, error.message, error.line, error.column)
+    except OSError as error:
+        return _unreadable(name, f"cannot be read ({error.strerror or error})")
     decoder = Decoder(document, unknown)
     if _is_bundle(document.root):
         bundle, document = decoder.read_partial(_Bundle)
@@ -103,50 +101,12 @@ def _ignore_key(_struct: type, _key: str, _path: tuple[str | int, ...]) -> Unkno
     return UnknownKeyAdvice("warning", "")
 
 
-def _read_strict(data: bytes) -> object:
-    from waza.kit.schema import strict_json  # heavy, and few suites need it
-
-    value = strict_json(data)
-    json.loads(data, object_pairs_hook=_build_object)
-    return value
-
-
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object; JSON readers would take the last of several equal keys in silence."""
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        keys = [key for key, _ in pairs]
-        duplicate = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"duplicate key {duplicate!r} in an object; keep one of them")
-    return entries
-
-
-def _describe_unreadable(name: str, error: OSError | ValueError) -> Problem:
-    if isinstance(error, json.JSONDecodeError):
-        return Problem(
-            code="mock-fixture",
-            file=name,
-            line=error.lineno,
-            column=error.colno,
-            message=f"not valid JSON: {error.msg}",
-        )
-    if isinstance(error, OSError):
-        return Problem(code="mock-fixture", file=name, message=f"cannot be read ({error.strerror or error})")
-    return Problem(code="mock-fixture", file=name, message=str(error))
+def _unreadable(name: str, message: str, line: int = 0, column: int = 0) -> ToolFile:
+    """Return a fixture file that holds nothing, for this reason."""
+    problem = Problem(code="mock-fixture", file=name, line=line, column=column, message=message)
+    return ToolFile(document=Document(name, yaml.Mapping({}, {}, 0, 0)), problems=[problem])
 
 
 def _is_bundle(root: yaml.Node) -> bool:
     tools = root.entries.get("tools") if isinstance(root, yaml.Mapping) else None
     return isinstance(tools, yaml.Mapping) and bool(tools.entries)
-
-
-def _make_nodes(value: object) -> yaml.Node:
-    """Return JSON data as the nodes that a Decoder reads; line 0 means the file as a whole."""
-    if isinstance(value, dict):
-        keys = {key: yaml.Scalar(key, key, 0, 0) for key in value}
-        return yaml.Mapping({key: _make_nodes(item) for key, item in value.items()}, keys, 0, 0)
-    if isinstance(value, list):
-        return yaml.Sequence([_make_nodes(item) for item in value], 0, 0)
-    if isinstance(value, str):
-        return yaml.Scalar(value, value, 0, 0, quoted=True)
-    return yaml.Scalar(value, json.dumps(value), 0, 0)  # type: ignore[arg-type]  # JSON has no other scalars

@@ -537,19 +537,19 @@ def test_mistakes_in_fixtures_are_found_when_the_suite_is_loaded(tmp_path):
         tmp_path, "- {name: m, fixtures: mcp, tools: {inline: {responses: [{return: 1}]}}}", files=files
     )
     assert said[:2] == [
-        "a.json: not valid JSON: Expecting value",
+        "a.json: not valid JSON: a value is missing before this comma",
         (
             "b.json: responses[0].match_regex.x: the pattern '(' cannot be used: a group is not closed; "
             "add `)`, or write `\\(` for the sign itself"
         ),
     ]
-    assert said[3] == "bundle.json: tools.c: has no responses"
-    assert said[2].startswith("bundle.json: tools.d.responses: must be a list, not the number 5")
+    assert said[2] == "bundle.json: tools.c: has no responses"
+    assert said[3].startswith("bundle.json: tools.d.responses: must be a list, not the number 5")
     assert said[4:6] == [
         "e.json: has no responses",
-        "twice.json: duplicate key 'responses' in an object; keep one of them",
+        "twice.json: duplicate key 'responses', on lines 1 and 1; keep one of them",
     ]
-    assert said[6].startswith("utf.json: the JSON is not UTF-8")
+    assert said[6].startswith("utf.json: the file is not UTF-8 text")
     assert len(said) == 7
 
 
