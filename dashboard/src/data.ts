@@ -33,7 +33,7 @@ import type {
 } from "./api";
 import { linkToRun } from "./router";
 
-/** What `waza report` embeds. Lists are complete and in the order in which the API gives them by default. */
+/** What `waza report` embeds. Lists are complete: runs as they were named, tasks as in their suite, items as the API gives them. */
 export interface Embedded {
   /** The version of waza. */
   version: string;
@@ -266,7 +266,7 @@ export class EmbeddedApi implements Api {
     const found = (this.data.tasks[run] ?? [])
       .filter((task) => has(wanted.q, task.id, task.name, task.group, ...task.tags))
       .filter((task) => fits(wanted.filters?.status, task.status));
-    return cut(sorted(found, TASK_KEYS[wanted.sort ?? ""], wanted.order ?? "asc"), wanted);
+    return cut(sorted(found, TASK_KEYS[wanted.sort || "default"], wanted.order ?? "asc"), wanted);
   }
 
   async verdicts(run: string): Promise<TaskVerdicts[]> {
@@ -312,20 +312,25 @@ export class EmbeddedApi implements Api {
 type Key<T> = (one: T) => string | number | null;
 
 const RUN_KEYS: Record<string, Key<RunSummary>> = {
-  timestamp: (run) => run.timestamp,
+  timestamp: (run) => Date.parse(run.timestamp) || null,
   tokens: (run) => run.tokens,
   cost: (run) => run.cost,
   duration: (run) => run.duration,
-  spec: (run) => run.spec,
-  model: (run) => run.model,
+  spec: (run) => run.spec.toLowerCase(),
+  model: (run) => run.model.toLowerCase(),
   passRate: (run) => run.successRate,
-  score: (run) => run.weightedScore,
+  score: (run) => run.score,
+  weightedScore: (run) => run.weightedScore,
   tasks: (run) => run.taskCount,
 };
 
+const ending: Key<TaskSummary> = (task) => ["error", "failed", "cut off", "skipped", "passed"].indexOf(task.status);
+
+// "order" has no key: it is the order in which the tasks are embedded.
 const TASK_KEYS: Record<string, Key<TaskSummary>> = {
-  name: (task) => task.name,
-  status: (task) => ["error", "failed", "cut off", "skipped", "passed"].indexOf(task.status),
+  default: ending,
+  name: (task) => task.name.toLowerCase(),
+  status: ending,
   score: (task) => task.score,
   weightedScore: (task) => task.weightedScore,
   duration: (task) => task.durationMs,

@@ -60,7 +60,7 @@ def test_the_newest_run_with_every_trial_in_one_file(suite: Path):
     data = embedded(suite.parent / "report.html")
     (head,) = data["heads"]
     assert (head["run"]["spec"], head["verdict"]["word"], head["run"]["passCount"]) == ("suite", "failed", 1)
-    assert [task["id"] for task in data["tasks"][head["run"]["id"]]] == ["bad", "sometimes", "good"]
+    assert [task["id"] for task in data["tasks"][head["run"]["id"]]] == ["bad", "good", "sometimes"]
     trials = [(one["task"], one["number"], one["status"]) for one in only(data["trials"])]
     assert trials == [
         *(("bad", number, "failed") for number in (1, 2, 3)),

@@ -72,7 +72,7 @@ class Embedded(Page, frozen=True, kw_only=True):
     heads: list[RunHead]
     """The heads of the runs."""
     tasks: dict[str, list[TaskSummary]]
-    """The tasks of each run, by its id."""
+    """The tasks of each run, by its id, in the order of its suite."""
     trials: dict[str, list[msgspec.Raw]]
     """The trials of each run, by its id, each a `TrialDetail`; those that are left out are not among them."""
     documents: list[DocumentPage] = []
@@ -142,7 +142,7 @@ class _RunPart:
         self._run = run
         self.listed = ListedRun(id=run.saved.name, saved=run.saved, path="", state=run.state, head=run.head)
         self.head = make_head(self.listed, run.head, run.source)
-        self.tasks = summarize_tasks(run.source, order_tasks(run.source, "default", "asc"))
+        self.tasks = summarize_tasks(run.source, order_tasks(run.source, "order", "asc"))
         self.size = _size(msgspec.json.encode((self.head, self.tasks)))
         self.trials: list[msgspec.Raw] = []
         self._links = TrialLinks(run.source)

@@ -179,6 +179,7 @@ _KEYS: dict[str, Callable[[RunSummary], Any]] = {
     "model": lambda run: run.model.casefold(),
     "passRate": lambda run: run.success_rate,
     "score": lambda run: run.score,
+    "weightedScore": lambda run: run.weighted_score,
     "tasks": lambda run: run.task_count,
 }
 
