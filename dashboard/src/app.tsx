@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
 import type { Api } from "./data";
 import { KEYS, press } from "./keys";
+import { asError } from "./load";
 import { ApiContext, Heading } from "./page";
 import { ComparePage } from "./pages/compare";
 import { DocumentPage, DocumentsPage } from "./pages/documents";
@@ -101,7 +102,7 @@ function Guard({ children }: { children: ComponentChildren }) {
   return (
     <>
       <Heading title="This page broke" />
-      <Failure error={error instanceof Error ? error : new Error(String(error))} />
+      <Failure error={asError(error)} />
     </>
   );
 }

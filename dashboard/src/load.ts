@@ -21,7 +21,8 @@ export function useLoad<T>(load: () => Promise<T>, keys: readonly unknown[]): Lo
   return loaded;
 }
 
-const asError = (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+/** What was thrown, as an error. */
+export const asError = (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 /** A long list of which only slices are ever asked for. */
 export interface Slices<T> {

@@ -15,13 +15,16 @@ const TONES: Record<string, string> = {
   fail: "fail",
   error: "error",
   skipped: "partial",
+  "not graded": "partial",
   "cut off": "partial",
   partial: "partial",
   running: "running",
+  "in progress": "running",
+  unreadable: "error",
 };
 export const MARKS: Record<string, string> = { pass: "✓", fail: "✗", error: "!", partial: "–", running: "…" };
 
-/** The class that colours a status; none for words that are no status. */
+/** The class that colours a status of a trial, task, item or run; none for words that are no status. */
 export const toneOf = (status: string | undefined) => TONES[status ?? ""] ?? "";
 
 /** A status: a mark, a word and a colour. */

@@ -9,7 +9,7 @@ import { Crumbs, Heading, useApi } from "../page";
 import { Badge, Failure, Mark, Notice, Section, Show, Text, Waiting, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
-import { Model, OutcomeMark } from "./runs";
+import { Model, OutcomeMark, rateTone } from "./runs";
 
 export function ComparePage({ query }: { query: Record<string, string> }) {
   const { a = "", b = "", task, trial } = query;
@@ -121,7 +121,7 @@ function RunCard({ side, run }: { side: string; run: RunSummary }) {
       <p class="quiet">
         <Model run={run} />, {moment(run.timestamp)}
       </p>
-      <div class={`rate ${run.successRate === null ? "" : run.successRate >= 0.8 ? "pass" : run.successRate >= 0.5 ? "partial" : "fail"}`}>
+      <div class={`rate ${rateTone(run.successRate)}`}>
         <span class="bar" aria-hidden="true">
           <i style={{ flex: run.successRate ?? 0 }} />
           <span style={{ flex: 1 - (run.successRate ?? 0) }} />

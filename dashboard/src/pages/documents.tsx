@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ItemPage, DocumentPage as Page, DocumentSummary, DocumentTurnPage, EvaluatorScore } from "../api";
-import { plain, score, visible } from "../format";
+import { ABSENT, plain, score, visible } from "../format";
 import { Crumbs, Heading, useApi } from "../page";
 import { Badge, Command, Facts, Notice, Search, Section, Text, Words, toneOf } from "../parts";
 import { link, setQuery } from "../router";
@@ -230,7 +230,7 @@ function Scores({ of }: { of: readonly EvaluatorScore[] }) {
             <th scope="row">{visible(one.evaluator)}</th>
             <td class="result">{visible(one.result)}</td>
             <td class="number">
-              {one.score || "—"}
+              {one.score || ABSENT}
               {one.threshold && <span class="quiet"> of {visible(one.threshold)}</span>}
             </td>
             <td class="reason">{visible(one.reason)}</td>

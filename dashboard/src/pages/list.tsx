@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Slice } from "../data";
 import { plural } from "../format";
-import { SLICE } from "../load";
+import { SLICE, asError } from "../load";
 import { Failure, Waiting } from "../parts";
 
 interface Props<T> {
@@ -29,7 +29,7 @@ export function List<T>({ fetch, children, empty, noun, of = "" }: Props<T>) {
     const offset = wanted - SLICE;
     fetch(offset, SLICE).then(
       (slice) => current && set((old) => ({ total: slice.total, items: [...(old?.items.slice(0, offset) ?? []), ...slice.items] })),
-      (thrown: unknown) => current && fail(thrown instanceof Error ? thrown : new Error(String(thrown))),
+      (thrown: unknown) => current && fail(asError(thrown)),
     );
     return () => {
       current = false;

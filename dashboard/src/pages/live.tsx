@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LiveEvent, LiveRun } from "../api";
 import { ABSENT, cost, count, duration, grouped, moment, score, visible } from "../format";
+import { asError } from "../load";
 import { Heading, useApi } from "../page";
 import { Command, Mark, Notice, Section, toneOf } from "../parts";
 import { linkToRun, linkToTrial, setQuery } from "../router";
@@ -28,7 +29,7 @@ export function LivePage({ query }: { query: Record<string, string> }) {
             set(found);
             fail("");
           },
-          (thrown: unknown) => open && fail(thrown instanceof Error ? thrown.message : String(thrown)),
+          (thrown: unknown) => open && fail(asError(thrown).message),
         )
         .finally(() => {
           if (open) timer = setTimeout(look, LOOK);

@@ -8,7 +8,7 @@ import { Crumbs, Heading, useApi } from "../page";
 import { Choice, Command, Drawn, Facts, Failure, MARKS, Mark, Notice, Pairs, Search, Section, Show, Waiting, Whisker, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
-import { Card, RUN_TONES, SaveButton } from "./runs";
+import { Card, SaveButton } from "./runs";
 
 export function RunPage({ id, query }: { id: string; query: Record<string, string> }) {
   const api = useApi();
@@ -35,11 +35,11 @@ function Run({ head, query }: { head: RunHead; query: Record<string, string> }) 
         </div>
         <Actions head={head} />
       </div>
-      <p class={`headline ${toneOf(RUN_TONES[run.outcome] ?? run.outcome)}`}>
-        <span aria-hidden="true">{MARKS[toneOf(RUN_TONES[run.outcome] ?? run.outcome)]}</span> {verdict.word.charAt(0).toUpperCase() + verdict.word.slice(1)}
+      <p class={`headline ${toneOf(run.outcome)}`}>
+        <span aria-hidden="true">{MARKS[toneOf(run.outcome)]}</span> {verdict.word.charAt(0).toUpperCase() + verdict.word.slice(1)}
       </p>
       {verdict.reasons.length > 0 && (
-        <ul class={`reasons ${toneOf(RUN_TONES[run.outcome] ?? run.outcome)}`}>
+        <ul class={`reasons ${toneOf(run.outcome)}`}>
           {verdict.reasons.map((reason) => (
             <li key={reason}>{visible(reason)}</li>
           ))}

@@ -4,20 +4,11 @@ import { useState } from "preact/hooks";
 import type { RunSummary } from "../api";
 import { download, toCsv } from "../csv";
 import { ABSENT, cost, count, duration, grouped, percent, plural, score, visible } from "../format";
-import { useLoad, useSlices } from "../load";
+import { asError, useLoad, useSlices } from "../load";
 import { Heading, useApi } from "../page";
-import { Choice, Command, Drawn, Failure, Mark, Notice, Search, Waiting, When } from "../parts";
+import { Choice, Command, Drawn, Failure, Mark, Notice, Search, Waiting, When, toneOf } from "../parts";
 import { linkToRun, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
-
-export const RUN_TONES: Record<string, string> = {
-  passed: "passed",
-  failed: "failed",
-  "not graded": "skipped",
-  "in progress": "running",
-  "cut off": "cut off",
-  unreadable: "error",
-};
 
 const seconds = (value: number | null) => (value === null ? ABSENT : duration(value * 1000));
 
@@ -43,7 +34,7 @@ const COLUMNS: readonly Column<RunSummary>[] = [
     number: true,
     cell: (run) => <span class={`tone ${rateTone(run.successRate)}`}>{percent(run.successRate)}</span>,
   },
-  { title: "W. score", width: "5rem", sort: "score", number: true, narrow: "hidden", cell: (run) => score(run.weightedScore) },
+  { title: "W. score", width: "5rem", sort: "weightedScore", number: true, narrow: "hidden", cell: (run) => score(run.weightedScore) },
   { title: "Tasks", width: "4.5rem", sort: "tasks", number: true, cell: (run) => `${run.passCount}/${run.taskCount}` },
   { title: "Tokens", width: "4.5rem", sort: "tokens", number: true, narrow: "hidden", cell: (run) => count(run.tokens) },
   { title: "Credits", width: "4.5rem", number: true, narrow: "hidden", cell: (run) => count(run.aiCredits) },
@@ -59,7 +50,7 @@ export function rateTone(rate: number | null): string {
 }
 
 export function OutcomeMark({ run }: { run: RunSummary }) {
-  return <Mark status={RUN_TONES[run.outcome] ?? run.outcome} label={run.outcome} />;
+  return <Mark status={run.outcome} />;
 }
 
 export function Model({ run }: { run: RunSummary }) {
@@ -128,7 +119,7 @@ export function RunsPage({ query }: { query: Record<string, string> }) {
           name="Runs"
           columns={COLUMNS}
           rows={rows}
-          tone={(run) => toneClass(run)}
+          tone={(run) => (run.outcome === "passed" || run.outcome === "not graded" ? "" : toneOf(run.outcome))}
           sort={{ by, descending, change: (sort, down) => setQuery({ sort, order: down ? "" : "asc" }) }}
         />
       ) : filtered ? (
@@ -144,11 +135,6 @@ export function RunsPage({ query }: { query: Record<string, string> }) {
       )}
     </>
   );
-}
-
-function toneClass(run: RunSummary): string {
-  const tones: Record<string, string> = { failed: "fail", unreadable: "error", "cut off": "partial", "in progress": "running" };
-  return tones[run.outcome] ?? "";
 }
 
 /** What to do where nothing has run yet. */
@@ -243,7 +229,7 @@ export function SaveButton({ save, children }: { save: () => Promise<void>; chil
     set("busy");
     save().then(
       () => set(""),
-      (error: unknown) => set(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => set(asError(error).message),
     );
   };
   return (

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Check, DenialPage, FileChange, TimelineEntry, TrialLink, TrialDetail as Trial } from "../api";
 import { readDiff } from "../diff";
-import { exactDuration, grouped, plain, plural, score, visible } from "../format";
+import { ABSENT, exactDuration, grouped, plain, plural, score, visible } from "../format";
 import { useLoad } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
 import { Badge, Command, Facts, Pairs, Section, Show, Text, Words, toneOf } from "../parts";
@@ -379,7 +379,7 @@ function Digest({ trial }: { trial: Trial }) {
           </tr>
           <tr class={digest.toolPolicyDenials.length ? "fail" : ""}>
             <th scope="row">Denials</th>
-            <td>{digest.toolPolicyDenials.length ? <Denials of={digest.toolPolicyDenials} /> : mode ? "none" : "—"}</td>
+            <td>{digest.toolPolicyDenials.length ? <Denials of={digest.toolPolicyDenials} /> : mode ? "none" : ABSENT}</td>
           </tr>
           <tr>
             <th scope="row">Tool calls</th>

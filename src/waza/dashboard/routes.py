@@ -75,7 +75,9 @@ _PAIR = (
     Parameter(name="b", kind=str, meaning="The id of the other run.", needed=True),
 )
 
-RunSort = Literal["timestamp", "tokens", "cost", "duration", "spec", "model", "passRate", "score", "weightedScore", "tasks"]
+RunSort = Literal[
+    "timestamp", "tokens", "cost", "duration", "spec", "model", "passRate", "score", "weightedScore", "tasks"
+]
 TaskSort = Literal["default", "order", "name", "status", "score", "weightedScore", "duration", "tokens"]
 
 ROUTES: tuple[ApiRoute, ...] = (
