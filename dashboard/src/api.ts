@@ -1169,6 +1169,10 @@ export interface StoredRun {
   size: number | null;
   /** Whether it is among the runs here. */
   local: boolean;
+  /** What it is called among the runs here; empty where it is not among them. */
+  run: string;
+  /** `passed`, `failed` or `not graded`; empty where the store does not know. */
+  verdict: string;
 }
 
 /** One of several suites: each of the other results against the first, as far as both have the suite. */

@@ -17,7 +17,7 @@ from waza.dashboard.static_files import FOLDER, INDEX
 
 SAYS = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
 PASSES = "inputs: {prompt: p}\nmock: {output: hello}"
-FAILS = "inputs: {prompt: p}\nmock: {output: nothing}"
+FAILS = "inputs: {prompt: p}\nmock: {output: nothing, usage: {input_tokens: 30, output_tokens: 4}}"
 SOMETIMES = "inputs: {prompt: p}\nmock: {executions: [{output: hello}, {output: bad}, {error: it fell over}]}"
 HOSTILE = "</script><script>pwned=1</script><!-- <img src=x onerror=pwned=1>\\u2028\\u2029&amp;"
 
@@ -60,6 +60,7 @@ def test_the_newest_run_with_every_trial_in_one_file(suite: Path):
     data = embedded(suite.parent / "report.html")
     (head,) = data["heads"]
     assert (head["run"]["spec"], head["verdict"]["word"], head["run"]["passCount"]) == ("suite", "failed", 1)
+    assert head["run"]["tokens"] == 3 * 34
     assert [task["id"] for task in data["tasks"][head["run"]["id"]]] == ["bad", "good", "sometimes"]
     trials = [(one["task"], one["number"], one["status"]) for one in only(data["trials"])]
     assert trials == [

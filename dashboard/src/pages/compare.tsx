@@ -157,7 +157,7 @@ function Conclusion({ page }: { page: ComparisonPage }) {
           <p>The two have no task in common, so there is nothing to compare.</p>
         )}
         <p class="quiet">
-          Success rate {signed(comparison.success_rate_delta * 100, 1)} points, mean score {signed(comparison.aggregate_score_delta)}, duration{" "}
+          Over all tasks and trials, broken ones included: success rate {signed(comparison.success_rate_delta * 100, 1)} points, mean score {signed(comparison.aggregate_score_delta)}, duration{" "}
           {comparison.duration_delta_ms < 0 ? "−" : "+"}
           {exactDuration(Math.abs(comparison.duration_delta_ms))}
         </p>
@@ -205,7 +205,9 @@ function Difference({ found }: { found: Comparison }) {
   );
 }
 
+const NAMES: Record<string, string> = { pass_rate: "trial pass rate", duration_ms: "duration" };
 const SHOWN: Record<string, (value: number | null) => string> = {
+  pass_rate: (value) => (value === null ? ABSENT : `${signed(100 * Math.max(-1, Math.min(1, value)), 1)} points`),
   duration_ms: (value) => (value === null ? ABSENT : `${value < 0 ? "−" : "+"}${exactDuration(Math.abs(value))}`),
 };
 
@@ -216,7 +218,7 @@ function Metrics({ found }: { found: Comparison }) {
     (SHOWN[metric.metric] ?? ((one: number | null) => signed(one)))(value ?? null);
   return (
     <div class="scroll" role="group" aria-label="Metrics" tabIndex={0}>
-      <table class="framed" aria-label="Metrics">
+      <table class="framed metrics" aria-label="Metrics">
         <thead>
           <tr>
             <th scope="col">Metric</th>
@@ -232,7 +234,7 @@ function Metrics({ found }: { found: Comparison }) {
         <tbody>
           {metrics.map((metric) => (
             <tr key={metric.metric}>
-              <th scope="row">{metric.metric.replaceAll("_", " ")}</th>
+              <th scope="row">{NAMES[metric.metric] ?? metric.metric.replaceAll("_", " ")}</th>
               <td class="number">{show(metric, metric.mean_difference)}</td>
               <td class="number">
                 {metric.interval ? `${show(metric, metric.interval.lower)} to ${show(metric, metric.interval.upper)}` : ABSENT}
@@ -270,7 +272,7 @@ function columns(a: string, b: string): Column<Row>[] {
       title: "Δ score",
       width: "5rem",
       number: true,
-      cell: ({ delta }) => <b class={`tone ${tone(delta.score_delta)}`}>{signed(delta.score_delta)}</b>,
+      cell: ({ delta }) => <b class={`tone ${tone(delta)}`}>{signed(delta.score_delta)}</b>,
     },
     {
       title: "Δ pass rate",
@@ -282,7 +284,11 @@ function columns(a: string, b: string): Column<Row>[] {
   ];
 }
 
-const tone = (delta: number | null) => (delta === null || delta === 0 ? "" : delta > 0 ? "pass" : "fail");
+/** A task that broke on one side is neither better nor worse. */
+function tone({ score_delta: by, statuses }: TaskDelta): string {
+  if (statuses.includes("error")) return "error";
+  return by === null || by === 0 ? "" : by > 0 ? "pass" : "fail";
+}
 
 function Tasks({ a, b, rows }: { a: string; b: string; rows: Slices<Row> }) {
   return (
@@ -292,7 +298,7 @@ function Tasks({ a, b, rows }: { a: string; b: string; rows: Slices<Row> }) {
       ) : rows.total === undefined ? (
         <Waiting />
       ) : (
-        <VirtualTable name="Tasks of both runs" columns={columns(a, b)} rows={rows} tone={({ delta }) => tone(delta.score_delta)} />
+        <VirtualTable name="Tasks of both runs" columns={columns(a, b)} rows={rows} tone={({ delta }) => tone(delta)} />
       )}
     </Section>
   );

@@ -2,23 +2,26 @@
 
 import { useState } from "preact/hooks";
 import type { StoredPage as Page, StoredRun } from "../api";
-import { count, percent, visible } from "../format";
+import { ABSENT, count, percent, visible } from "../format";
 import { useSlices } from "../load";
 import { Heading, useApi } from "../page";
-import { Command, Facts, Failure, Notice, Waiting, When } from "../parts";
+import { Badge, Command, Facts, Failure, Notice, Waiting, When } from "../parts";
 import { linkToRun } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { rateTone } from "./runs";
 
+/** What the place of a store is called. */
+const PLACES: Record<string, string> = { "azure-blob": "Account", s3: "Bucket", gcs: "Bucket", file: "Directory" };
+
 const COLUMNS: readonly Column<StoredRun>[] = [
   {
     title: "Run",
-    width: "minmax(9rem, 3fr)",
+    width: "minmax(9rem, 4fr)",
     narrow: "title",
-    cell: (run) => (run.local ? <a href={linkToRun(run.id)}>{visible(run.id)}</a> : <b tabIndex={-1}>{visible(run.id)}</b>),
+    cell: (run) => (run.run ? <a href={linkToRun(run.run)}>{visible(run.id)}</a> : <b tabIndex={-1}>{visible(run.id)}</b>),
   },
-  { title: "Suite", width: "minmax(6rem, 2fr)", cell: (run) => visible(run.spec) },
-  { title: "Skill", width: "minmax(6rem, 2fr)", narrow: "hidden", cell: (run) => visible(run.skill) },
+  { title: "Verdict", width: "6rem", cell: (run) => (run.verdict ? <Badge status={run.verdict} /> : ABSENT) },
+  { title: "Skill", width: "minmax(6rem, 2fr)", cell: (run) => visible(run.skill) },
   { title: "Model", width: "minmax(6rem, 2fr)", cell: (run) => visible(run.model) },
   {
     title: "Pass rate",
@@ -47,7 +50,7 @@ export function StoredPage() {
         <Facts
           of={[
             ["Store", status.provider],
-            ["Account", status.account],
+            [PLACES[status.provider] ?? "Place", status.account],
           ]}
         />
       )}

@@ -13,6 +13,7 @@ from waza.dashboard.run_pages import make_head, order_tasks, summarize_tasks
 from waza.dashboard.static_files import Bundle
 from waza.dashboard.trial_pages import TrialLinks, make_trial
 from waza.kit.text import pluralize, shorten_middle
+from waza.model.observation import tokens_of
 from waza.model.result import SuiteResult, TaskResult
 from waza.model.trial import Arm
 from waza.problem import Problem
@@ -140,9 +141,16 @@ class _RunPart:
 
     def __init__(self, run: ReportedRun) -> None:
         self._run = run
-        self.listed = ListedRun(id=run.saved.name, saved=run.saved, path="", state=run.state, head=run.head)
-        self.head = make_head(self.listed, run.head, run.source)
         self.tasks = summarize_tasks(run.source, order_tasks(run.source, "order", "asc"))
+        self.listed = ListedRun(
+            id=run.saved.name,
+            saved=run.saved,
+            path="",
+            state=run.state,
+            head=run.head,
+            tokens=tokens_of(run.head.summary.usage),
+        )
+        self.head = make_head(self.listed, run.head, run.source)
         self.size = _size(msgspec.json.encode((self.head, self.tasks)))
         self.trials: list[msgspec.Raw] = []
         self._links = TrialLinks(run.source)

@@ -968,6 +968,10 @@ class StoredRun(Page, frozen=True, kw_only=True):
     """Its size in bytes."""
     local: bool
     """Whether it is among the runs here."""
+    run: str
+    """What it is called among the runs here; empty where it is not among them."""
+    verdict: str
+    """`passed`, `failed` or `not graded`; empty where the store does not know."""
 
 
 class StoredPage(Page, frozen=True, kw_only=True):

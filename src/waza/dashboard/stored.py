@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from waza.dashboard.pages import StorageStatus, StoredRun
 from waza.errors import WazaError
@@ -33,8 +33,8 @@ class StoreView:
             configured=True, provider=keys.provider, account=keys.accountName or keys.bucket or keys.path
         )
 
-    def runs(self, local: set[str]) -> tuple[list[StoredRun], str]:
-        """Return its runs, the newest first, and why they cannot be listed; `local` are the ids of those here."""
+    def runs(self, local: Mapping[str, str]) -> tuple[list[StoredRun], str]:
+        """Return its runs, the newest first, and why they cannot be listed; `local` names those here, by id."""
         if self._project.storage is None:
             return [], ""
         with self._lock:
@@ -56,7 +56,7 @@ async def _list(project: Project) -> list[StoredResult]:
         return await stored.list()
 
 
-def _page(run: StoredResult, local: set[str]) -> StoredRun:
+def _page(run: StoredResult, local: Mapping[str, str]) -> StoredRun:
     return StoredRun(
         id=run.run_id,
         skill=run.skill,
@@ -66,4 +66,6 @@ def _page(run: StoredResult, local: set[str]) -> StoredRun:
         timestamp=run.timestamp,
         size=run.size or None,
         local=run.run_id in local,
+        run=local.get(run.run_id, ""),
+        verdict=run.verdict,
     )

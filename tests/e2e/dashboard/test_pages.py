@@ -173,7 +173,11 @@ def test_runs_of_the_store_are_listed(project, tmp_path):
         page = served.data("stored")
         assert page["status"] == {"configured": True, "provider": "file", "account": "kept"}
         assert (len(page["runs"]), page["error"]) == (len(results), "")
-        assert {one["id"]: one["local"] for one in page["runs"]}[results[0].parent.name] is True
+        one = next(one for one in page["runs"] if one["id"] == results[0].parent.name)
+        assert (one["local"], one["run"], one["verdict"]) == (True, one["id"], "failed")
+    with serving(tmp_path, "kept") as served:  # files, which are called after their paths here
+        for one in served.data("stored")["runs"]:
+            assert served.data("runs", one["run"], "head")["run"]["id"] == one["run"]
 
 
 def test_a_store_that_is_not_there_is_an_error_and_no_list(tmp_path):
