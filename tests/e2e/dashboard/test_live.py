@@ -104,6 +104,7 @@ def test_a_run_is_followed_through_its_death_to_its_end(project):
             again = list(stream)
         assert kinds(again) == kinds(rest)
         assert [one["data"].get("taskId") for one in again] == [None, "c", None]
+        assert again[1]["data"]["taskName"] == "The slow one"
         with events(served, f"/api/v1/runs/{run_id}/events?lastEventId=6") as stream:
             assert stream.status == 204
         with events(served, "/api/events?lastEventId=99") as stream:  # a number of another run
