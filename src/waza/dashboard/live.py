@@ -184,7 +184,9 @@ class Follower:
             self._tally = _Tally(state.trials)
         self._names |= {one.task: one.name for one in state.running} if state else {}
         if run.saved.results and not self._at:  # it ended before anybody looked
-            self._names |= {one.test_id: one.display_name for one in self._catalogue.source(run).heads("main")}
+            self._names |= {
+                one.test_id: one.display_name for one in self._catalogue.source(run).heads("main")
+            }
         events = list(self._numbered(run, so_far, entries, state))
         if entries and isinstance(entries[-1], RunEnd) and run.state != "in progress":
             self.ended = True
