@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
+from unicodedata import normalize
 
 import msgspec
 
@@ -36,6 +39,7 @@ _AT_ONCE = 8  # downloads
 _LISTED = 5  # names in a message
 _OFTEN = 10 * 16  # objects between two lines of progress
 _PIECE = 2**20  # bytes
+_DIGEST = 12  # digits
 
 
 class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +57,7 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
             skill=self.skill, model=self.model, since=self.since, limit=self.limit, progress=_progress
         )
         if stored.left_out:
-            names = ", ".join(stored.left_out[:_LISTED])
+            names = ", ".join(map(one_line, stored.left_out[:_LISTED]))
             count = pluralize(len(stored.left_out), "object")
             print_notice(f"warning: left out: {count} that waza did not store: {names}")
         return runs
@@ -91,7 +95,7 @@ def get_run(name: str, output: Path | None) -> int:
                 out.json([file.read_bytes()])
                 out.close()
                 return EXIT_OK
-            target = output or Path(f"{name_part(run.run_id)}{SUFFIX}")
+            target = output or Path(_file_part(run.run_id) + SUFFIX)
             if output is None and target.exists() and target.read_bytes() != file.read_bytes():
                 raise UsageError(f"{target} is there already, and is another file; name one with -o FILE")
             write_atomic(target, _pieces(file))
@@ -131,9 +135,7 @@ def pull_runs(arguments: ListArguments, directory: Path | None) -> int:
 
     async def work(stored: StoredRuns) -> int:
         runs = await arguments.list(stored)
-        wanted = [
-            (run, root / name_part(run.skill or "_") / f"{name_part(run.run_id)}{SUFFIX}") for run in runs
-        ]
+        wanted = list(zip(runs, _places(root, runs), strict=True))
         missing = [(run, file) for run, file in wanted if not _is_there(run, file)]
         done, places = 0, asyncio.Semaphore(_AT_ONCE)
 
@@ -232,6 +234,22 @@ def _line(run: StoredResult) -> tuple[str, ...]:
     rate = "" if run.pass_rate is None else percent(run.pass_rate / 100)
     started = run.started.astimezone()
     return run.run_id, run.skill, run.model or "default", rate, run.verdict, f"{started:%Y-%m-%d %H:%M}"
+
+
+def _places(root: Path, runs: Sequence[StoredResult]) -> Iterator[Path]:
+    """Yield for each run the file that it is fetched into, which is no other's, also where names are not case-sensitive."""
+    plain = [(_file_part(run.skill or "_"), _file_part(run.run_id)) for run in runs]
+    keys = [tuple(normalize("NFC", part.casefold()) for part in parts) for parts in plain]
+    counted = Counter(keys)
+    for run, (folder, name), key in zip(runs, plain, keys, strict=True):
+        tail = f"-{sha256(run.blob_path.encode()).hexdigest()[:_DIGEST]}" if counted[key] > 1 else ""
+        yield root / folder / f"{name}{tail}{SUFFIX}"
+
+
+def _file_part(text: str) -> str:
+    """Return a text of a store as the name of a file here, which is never a hidden one, such as those that configure tools."""
+    part = name_part(text)
+    return "_" + part[1:] if part.startswith(".") else part
 
 
 def _is_there(run: StoredResult, file: Path) -> bool:

@@ -6,6 +6,7 @@ push` uploads it.
 
 from __future__ import annotations
 
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,11 +36,13 @@ class UploadQueue:
         return path
 
     def files(self) -> list[Path]:
-        """Return the copies, oldest first."""
+        """Return the copies, oldest first. What is no file of its own, such as a link or a pipe, is none."""
         found: list[tuple[int, Path]] = []
         for path in self.directory.glob(f"*{SUFFIX}"):
             with suppress(FileNotFoundError):  # another process uploaded it
-                found.append((path.stat().st_mtime_ns, path))
+                state = path.lstat()
+                if stat.S_ISREG(state.st_mode):
+                    found.append((state.st_mtime_ns, path))
         return [path for _, path in sorted(found)]
 
     def holds(self, path: Path) -> bool:

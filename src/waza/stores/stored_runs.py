@@ -10,7 +10,6 @@ For commands and the dashboard::
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from waza import plugins
-from waza.errors import StoreError, UsageError
+from waza.errors import StoreError, SuiteError, UsageError
 from waza.kit.share import percent
 from waza.model.loaded import Project, StorageKeys
 from waza.model.result import SuiteResult
@@ -35,6 +34,7 @@ from waza.stores.names import SUFFIX, folder_name, name_part, object_name
 _AT_ONCE = 16  # requests
 _LISTED = 5  # names in a message
 _RUN = "run-"
+_WHOLE = 100  # per cent
 
 Progress = Callable[[int, int], None]
 """Is called with how many of how many are done."""
@@ -139,8 +139,24 @@ class StoredRuns:
         raise UsageError(f"there is no run {name!r} in {self.place}; `waza results list` shows what there is")
 
     async def download(self, run: StoredResult, target: Path) -> None:
-        """Write the results file of a run into a file, byte by byte as it was uploaded. Raises StoreError."""
+        """Write the results file of a run into a file, byte by byte as it was uploaded.
+
+        Raises StoreError, also where the object holds something else than the results of this run: labels and content
+        are two statements of the store, and whoever reads the file takes it for the run.
+        """
         await self._store.get(run.blob_path, target)
+        try:
+            head, _ = await asyncio.to_thread(_head_and_size, target)
+        except SuiteError as error:
+            why = "; ".join(f"{one.path}: {one.message}".removeprefix(": ") for one in error.problems[:1])
+            raise StoreError(f"{self._name(run)} holds no results: the file {why}") from error
+        if head.eval_id != run.run_id:
+            raise StoreError(
+                f"{self._name(run)} has the results of another run, {head.eval_id!r}; they were not taken"
+            )
+
+    def _name(self, run: StoredResult) -> str:
+        return f"{run.blob_path} in {self.place}, which is labelled as the run {run.run_id!r},"
 
     async def load(self, run: StoredResult) -> tuple[SuiteResult, Sequence[Problem]]:
         """Return the results of a run, and warnings about the file.
@@ -293,7 +309,7 @@ def _number(text: str) -> float | None:
         found = float(text)
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return found if 0 <= found <= _WHOLE else None
 
 
 def _moment(text: str) -> datetime | None:
