@@ -7,6 +7,7 @@ time, and nothing outside of the root is read: symbolic links that lead out of i
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -179,6 +180,8 @@ class Catalogue:
             name = run.id
             if name in by_id:
                 name = self.name(run.saved.directory or run.saved.results or self.root)
+            while name in by_id:  # a directory that is called as a file elsewhere, or names that are no UTF-8
+                name += "'"
             by_id[name] = msgspec.structs.replace(run, id=name)
         return by_id
 
@@ -354,10 +357,12 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _stamp(path: Path) -> Stamp | None:
+    """Return the stamp of a file; None where there is none, or something that is no file: a pipe is waited for."""
     try:
-        return stamp_of(path.stat())
+        found = path.stat()
     except OSError:
         return None
+    return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
 
 
 def _is_locked(directory: Path) -> bool:

@@ -39,6 +39,7 @@ _HEADERS: Mapping[str, str] = {
 }
 _POLL = 0.25  # seconds
 _SILENCE = 15.0  # seconds
+_DIGITS = 16  # of the number of an event
 _METHODS = ("GET", "HEAD", "OPTIONS")
 _ALLOW = ", ".join(_METHODS)
 _HTTP = 80  # the port that browsers leave out
@@ -115,7 +116,7 @@ class Dashboard:
         """Answer with the events of a run, from the one on that the client saw last."""
         seen = values["lastEventId"] or 0
         if text := request.headers.get("last-event-id"):
-            if not (text.isascii() and text.isdecimal()):
+            if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
                 raise RequestError(400, f"Last-Event-ID is {text[:60]!r}, and not the number of an event")
             seen = int(text)
         follower = await run_in_threadpool(self.api.follow, values.get("id"), seen)

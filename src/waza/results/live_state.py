@@ -54,8 +54,11 @@ class LiveState(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_live_state(directory: Path) -> LiveState | None:
     """Return the state of the run in a directory; None where it has none that can be read."""
+    path = directory / LIVE
     try:
-        with (directory / LIVE).open("rb") as file:
+        if not path.is_file():  # a pipe would be waited for
+            return None
+        with path.open("rb") as file:
             return msgspec.json.decode(file.read(_LARGEST), type=LiveState)
     except (OSError, msgspec.MsgspecError, RecursionError):
         return None

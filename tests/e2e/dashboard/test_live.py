@@ -131,6 +131,7 @@ def test_a_number_that_is_none_is_refused_and_no_run_is_no_content(tmp_path):
         assert served.request("/api/events").status == 204
         assert served.request("/api/events?lastEventId=x").status == 400
         assert served.request("/api/events", headers={"Last-Event-ID": "-1"}).status == 400
+        assert served.request("/api/events", headers={"Last-Event-ID": "9" * 5000}).status == 400
         assert served.request("/api/v1/runs/none/events").status == 404
 
 
