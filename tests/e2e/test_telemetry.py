@@ -373,6 +373,30 @@ def test_a_broken_collector_changes_nothing_but_a_warning(tmp_path: Path, answer
         assert {path for path, _ in collector.requests} == {TRACES, METRICS}
 
 
+@pytest.mark.parametrize(
+    ("status", "header", "why"),
+    [
+        (302, "Location", "it answered 302, a redirect"),
+        (200, "Content-Type", "a page of HTML, so it is no collector"),
+    ],
+)
+def test_what_is_no_answer_of_a_collector_is_no_success(
+    tmp_path: Path, status: int, header: str, why: str
+) -> None:
+    root = suite(tmp_path, tasks={"t": "inputs: {prompt: hi}\n"}, head="")
+    with collecting() as other:
+        headers = {
+            header: {"Location": f"{other.url}/v1/traces", "Content-Type": "text/html; charset=utf-8"}[header]
+        }
+        with collecting(status=status, headers=headers) as collector:
+            flags = ("--otel-endpoint", collector.url, "--otel-headers", f"x-key={SECRET}")
+            ended = waza("run", "eval.yaml", "--otel-exporter", "otlp", *flags, cwd=root)
+    (warning,) = [line for line in ended.err.splitlines() if "telemetry" in line]
+    assert "5 of 5 spans and metrics did not reach the collector" in warning
+    assert why in warning
+    assert (ended.code, other.requests) == (0, [])
+
+
 def test_waiting_for_a_collector_can_be_interrupted(project: Project) -> None:
     suite(project.home, tasks={"t": "inputs: {prompt: hi}\n"}, head="")
     with collecting(hanging=True) as collector:

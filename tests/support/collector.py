@@ -41,6 +41,8 @@ class Collector:
     port: int = 0
     status: int = 200
     hanging: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+    """More headers of its answers."""
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     """The paths of requests, with their headers."""
     spans: list[Seen] = field(default_factory=list)
@@ -101,6 +103,8 @@ def collecting(**given: Any) -> Iterator[Collector]:
                 collector.take(self.path, body)
             self.send_response(collector.status)
             self.send_header("Content-Length", "0")
+            for name, value in collector.headers.items():
+                self.send_header(name, value)
             self.end_headers()
 
         def log_message(self, *args: object) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import urlsplit
 
+import requests
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics import MeterProvider
@@ -38,6 +39,7 @@ from waza.version import __version__
 FLUSH_LIMIT = 10.0  # seconds in which everything must be sent when the run is over
 _LONGEST_QUEUE = 65_536  # spans that wait to be sent; more are dropped, and counted
 _UNSAMPLED = "OTEL_SDK_DISABLED is set, or the trace is not sampled: see TRACEPARENT and OTEL_TRACES_SAMPLER"
+_CREDENTIAL_PROVIDER = "_CREDENTIAL_PROVIDER"  # the end of the variables that name a package with sessions
 _SHOWN = 300  # characters of what went wrong
 
 
@@ -138,16 +140,38 @@ class Telemetry:
     def _span_exporter(self) -> SpanExporter:
         if self._lines is not None:
             return _SpanLines(self._lines)
-        return OTLPSpanExporter(self._settings.traces_url, headers=self._headers())
+        return OTLPSpanExporter(self._settings.traces_url, headers=self._headers(), session=_make_session())
 
     def _make_metric_exporter(self) -> _WatchedMetrics:
         if self._lines is not None:
             return _WatchedMetrics(_MetricLines(self._lines))
-        return _WatchedMetrics(OTLPMetricExporter(self._settings.metrics_url, headers=self._headers()))
+        exporter = OTLPMetricExporter(
+            self._settings.metrics_url, headers=self._headers(), session=_make_session()
+        )
+        return _WatchedMetrics(exporter)
 
     def _headers(self) -> dict[str, str] | None:
         """Return the headers that were given; None: those of the environment."""
         return dict(self._settings.headers) or None
+
+
+def _make_session() -> requests.Session | None:
+    """Return a session that takes no answer for success which is none; None: a package brings its own one."""
+    if any(name.endswith(_CREDENTIAL_PROVIDER) and value for name, value in os.environ.items()):
+        return None
+    session = requests.Session()
+    session.hooks["response"].append(_refuse_answer)
+    return session
+
+
+def _refuse_answer(answer: requests.Response, **_kwargs: Any) -> None:
+    """Raise for a redirect, which the SDK counts as success, and for a page, such as one to sign in at."""
+    if 300 <= answer.status_code < 400:
+        raise requests.RequestException(
+            f"it answered {answer.status_code}, a redirect, which is not followed; give the address of the collector itself"
+        )
+    if answer.ok and answer.headers.get("Content-Type", "").lower().startswith("text/html"):
+        raise requests.RequestException("it answered with a page of HTML, so it is no collector")
 
 
 class _Count(SpanProcessor):
