@@ -22,7 +22,10 @@ _SHAPES = {
         re.compile(r"(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*"),
         "3 to 63 lower-case letters, digits and single hyphens",
     ),
-    "endpoint": (re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?"), "an address such as https://host"),
+    "endpoint": (
+        re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?"),
+        "one such as https://host, without password and query",
+    ),
 }
 """What values look like, so that a mistake is found before a run and not after it."""
 
@@ -56,7 +59,9 @@ def check_storage(document: Document, decoder: Decoder, keys: StorageKeys) -> No
             hint = f"it takes {', '.join((*known.needed, *known.optional)) or 'no others'}"
             check.report("unknown-key", key, f"'{key}' is no key of the provider {keys.provider}", hint)
         elif written and key in _SHAPES and not _SHAPES[key][0].fullmatch(getattr(keys, key)):
-            check.report("invalid-value", key, f"{getattr(keys, key)!r} is not {_SHAPES[key][1]}", "")
+            # An address may hold a password or a signature.
+            shown = "the address" if key == "endpoint" else repr(getattr(keys, key))
+            check.report("invalid-value", key, f"{shown} is not {_SHAPES[key][1]}", "")
 
 
 class _Check:

@@ -78,8 +78,10 @@ CASES: list[Case] = [
         ".waza.yaml:2:1: storage: 'bucket' is missing; enabled: false switches the section off",
         ".waza.yaml:2:30: storage.accountName: 'accountName' is no key of the provider s3; it takes bucket, prefix, "
         "endpoint, region",
-        ".waza.yaml:2:46: storage.endpoint: 'localhost' is not an address such as https://host",
-        files={".waza.yaml": "# a\nstorage: {provider: s3,      accountName: a, endpoint: localhost}\n"},
+        ".waza.yaml:2:46: storage.endpoint: the address is not one such as https://host, without password and query",
+        files={
+            ".waza.yaml": "# a\nstorage: {provider: s3,      accountName: a, endpoint: 'http://u:secret@host'}\n"
+        },
     ),
     case(
         "a project file with names that Azure does not have",
