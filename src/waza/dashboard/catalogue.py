@@ -357,7 +357,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _stamp(path: Path) -> Stamp | None:
-    """Return the stamp of a file; None where there is none, or something that is no file: a pipe is waited for."""
+    """Return the stamp of a file; None where there is no file: opening a pipe would wait for a writer."""
     try:
         found = path.stat()
     except OSError:

@@ -36,7 +36,7 @@ class UploadQueue:
         return path
 
     def files(self) -> list[Path]:
-        """Return the copies, oldest first. What is no file of its own, such as a link or a pipe, is none."""
+        """Return the copies, oldest first. Links, pipes and directories are left out."""
         found: list[tuple[int, Path]] = []
         for path in self.directory.glob(f"*{SUFFIX}"):
             with suppress(FileNotFoundError):  # another process uploaded it

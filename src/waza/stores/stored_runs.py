@@ -142,7 +142,7 @@ class StoredRuns:
         """Write the results file of a run into a file, byte by byte as it was uploaded.
 
         Raises StoreError, also where the object holds something else than the results of this run: labels and content
-        are two statements of the store, and whoever reads the file takes it for the run.
+        are two statements of the store, and readers of the file would take it for the run.
         """
         await self._store.get(run.blob_path, target)
         try:
