@@ -335,7 +335,7 @@ def _check(check: CheckRow) -> str:
 def _tasks(items: Iterable[tuple[str, TaskRow]]) -> Iterator[str]:
     found = list(items)
     if found:
-        columns = [column for column in _COLUMNS if any(column.value(row) for _, row in found)]
+        columns = [c for c in _COLUMNS if any(c.value(row) not in ("", "0") for _, row in found)]
         titles = ("Task", "Status", "Score", "Trials passed", *(column.title for column in columns))
         numbers = (2, 3, *(i for i, column in enumerate(columns, 4) if column.number))
         rows = [_task(key, row, columns) for key, row in found]
@@ -343,7 +343,7 @@ def _tasks(items: Iterable[tuple[str, TaskRow]]) -> Iterator[str]:
 
 
 class _Column(NamedTuple):
-    """A column of the table of tasks that is left out where no task has a value."""
+    """A column of the table of tasks that is left out where no task has a value other than 0."""
 
     title: str
     value: Callable[[TaskRow], str]
