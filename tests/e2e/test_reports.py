@@ -409,13 +409,21 @@ def test_the_lines_of_a_session_log(mixed: Path, tmp_path: Path):
 def check_log(lines: list[dict[str, Any]]) -> None:
     """Check the form of every line, and that all that happened is there in its order."""
     fields: dict[str, dict[str, Any]] = {
-        "session_start": {"spec_path": str, "model": str, "engine": str, "task_count": int},
+        "session_start": {"spec_path": str, "model": str, "engine": str, "task_count": int, "runs_per_task": int, "run_id": str},
         "task_start": {"task_name": str, "task_num": int, "total_tasks": int},
         "grader_result": {
             "grader_name": str, "grader_type": str, "passed": bool, "score": (int, float), "feedback": str,
             "task_name": str, "run_number": int,
         },
         "error": {"message": str, "task_name": str, "run_number": int},
+        "run_start": {"task_name": str, "run_number": int, "runs": int},
+        "attempt_start": {"task_name": str, "run_number": int, "attempt": int, "attempts": int},
+        "attempt_complete": {"task_name": str, "run_number": int, "attempt": int, "status": str, "duration_ms": int},
+        "grader_start": {"task_name": str, "run_number": int, "attempt": int, "grader_name": str, "grader_type": str},
+        "grader_complete": {
+            "task_name": str, "run_number": int, "attempt": int, "grader_name": str, "grader_type": str,
+            "passed": bool, "score": (int, float), "duration_ms": int,
+        },
         "turn_start": {"task_name": str, "run_number": int, "attempt": int, "turn": int, "prompt": str},
         "tool_call": {"task_name": str, "run_number": int, "attempt": int, "turn": int, "tool_name": str, "success": bool, "duration_ms": int},
         "turn_complete": {"task_name": str, "run_number": int, "attempt": int, "turn": int, "tool_call_count": int, "output": str},
@@ -429,16 +437,19 @@ def check_log(lines: list[dict[str, Any]]) -> None:
         assert list(line) == ["timestamp", "type", "data"]
         assert line["timestamp"].endswith("Z")
         wanted = fields[line["type"]]
-        assert set(line["data"]) - {"error", "args", "result"} == set(wanted)
+        optional = {"error", "args", "result", "input_tokens", "output_tokens"}
+        assert set(line["data"]) - optional == set(wanted)
         assert all(isinstance(line["data"][key], kind) for key, kind in wanted.items())
     moments = [datetime.fromisoformat(line["timestamp"]) for line in lines]
     assert all(a <= b for a, b in pairwise(moments))
     counts = Counter(line["type"] for line in lines)
     assert counts.pop("turn_start") == counts.pop("turn_complete") >= 8
+    assert counts.pop("attempt_start") == counts.pop("attempt_complete") >= 8
+    assert counts.pop("grader_start") == counts.pop("grader_complete") >= 10
     for kind in ("tool_call", "attempt_failed", "judge_session"):
         counts.pop(kind, None)
     assert counts == {
-        "session_start": 1, "task_start": 4, "grader_result": 10, "error": 2, "run_complete": 8,
+        "session_start": 1, "task_start": 4, "run_start": 8, "grader_result": 10, "error": 2, "run_complete": 8,
         "task_complete": 4, "session_complete": 1,
     }  # fmt: skip
     assert [line["type"] for line in (lines[0], lines[-1])] == ["session_start", "session_complete"]

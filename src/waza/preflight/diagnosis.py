@@ -12,6 +12,7 @@ from waza.suite.loading import Loading
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
 
 AGAIN = "correct it there, then run `waza preflight` again"
+_MOCK_FILE = "mock"  # a kind of file, not the executor of that name
 _GET = "run `waza get` with the suite's file"
 
 # The diagnostic code of each problem. Problems with another one have that of their part of the file: see `_code`.
@@ -124,7 +125,7 @@ def _code(problem: Problem, level: str) -> str:
     if problem.code in ("missing-file", "unreadable-file") and not problem.path:
         return f"{level}.read"  # the file itself
     part = re.sub(r"\[\d+\]", "", problem.path)
-    if level == "mock":
+    if level == _MOCK_FILE:
         return "mock.input_schema" if part.endswith("input_schema") else "mock.mcp"
     if problem.code == "outside-path" and part.endswith("instruction_files"):
         return "instruction.path"
@@ -146,7 +147,7 @@ class LoaderDiagnostics:
         self._documents = {source.document.file: source for source in loading.sources}
         self._levels = {display_path(loading.directory / TRIGGER_TESTS): "trigger"}
         self._levels |= dict.fromkeys((*loading.unread, *self._documents), "task")
-        self._levels |= dict.fromkeys(loading.mock_files, "mock")
+        self._levels |= dict.fromkeys(loading.mock_files, _MOCK_FILE)
 
     def diagnostics(self) -> list[Diagnostic]:
         """Return it as diagnostics; those of a task's file name its task."""
