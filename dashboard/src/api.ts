@@ -1253,7 +1253,7 @@ export interface TimelineEntry {
   kind: "judge" | "mcp" | "tool" | "turn";
   /** What to call it. */
   label: string;
-  /** When it began, in milliseconds of the trial; null where it is not known. */
+  /** When it began, in milliseconds since the first prompt was sent; null where it is not known. */
   startMs: number | null;
   /** How long it took; null where it is not known. */
   durationMs: number | null;

@@ -19,7 +19,7 @@ from tests.support.program import LIMIT, Ended, command, environment, waza
 _NAPS = random.SystemRandom()
 _PASSING = {
     "eval_id", "timestamp", "session_id", "workspace_dir", "captured_at",
-    "duration_ms", "avg_duration_ms",
+    "duration_ms", "avg_duration_ms", "started_ms",
 }  # fmt: skip
 
 

@@ -304,6 +304,7 @@ function Timeline({ trial }: { trial: Trial }) {
           ))}
         </ol>
         {!trial.timeline.some((one) => one.durationMs) && <p class="quiet">How long things took is not recorded.</p>}
+        {trial.timeline.some((one) => one.startMs === null) && <p class="quiet">What has no bar: when it began is not recorded.</p>}
         {trial.timeline.length > MOST_BARS && <p class="quiet">{plural(trial.timeline.length - MOST_BARS, "further bar")}</p>}
       </div>
     </Section>
@@ -311,7 +312,8 @@ function Timeline({ trial }: { trial: Trial }) {
 }
 
 function Bar({ entry, end }: { entry: TimelineEntry; end: number }) {
-  const name = `${KINDS[entry.kind]} ${visible(entry.label)}`;
+  const began = entry.startMs === null ? "" : `, began after ${exactDuration(entry.startMs)}`;
+  const name = `${KINDS[entry.kind]} ${visible(entry.label)}${began}`;
   const target = entry.step === null ? undefined : `step-${entry.turn}-${entry.step}`;
   const jump = (event: Event) => {
     event.preventDefault();

@@ -651,15 +651,18 @@ class TurnPage(Page, frozen=True, kw_only=True):
     """What followed, in order."""
 
 
+BarKind = Literal["turn", "tool", "mcp", "judge"]
+
+
 class TimelineEntry(Page, frozen=True, kw_only=True):
     """A bar of the waterfall, in the order in which things began."""
 
-    kind: Literal["turn", "tool", "mcp", "judge"]
+    kind: BarKind
     """What it is: a turn of the conversation, a tool call, one of an MCP server, a session of a judge."""
     label: str
     """What to call it."""
     start_ms: float | None
-    """When it began, in milliseconds of the trial; null where it is not known."""
+    """When it began, in milliseconds since the first prompt was sent; null where it is not known."""
     duration_ms: float | None
     """How long it took; null where it is not known."""
     ok: bool

@@ -11,6 +11,7 @@ from waza.dashboard.file_changes import changes_of
 from waza.dashboard.highlights import highlights_of
 from waza.dashboard.pages import (
     AttemptPage,
+    BarKind,
     CallPage,
     Check,
     CheckpointPage,
@@ -286,41 +287,58 @@ def _call(call: ToolEvent, *, ended: bool) -> CallPage:
 
 
 def _timeline(trial: TrialResult, conversation: ShownConversation) -> Iterator[TimelineEntry]:
-    """Yield the bars of the waterfall. Results say how long calls and graders took, and nothing of when they began."""
+    """Yield the bars of the waterfall, with the times that results have: turns and their calls, then judges."""
     turns = conversation.turns
     for number, turn in enumerate(turns, 1):
         broke = any(isinstance(step, TurnFailure) for step in turn.steps)
-        yield TimelineEntry(
-            kind="turn",
-            label=f"turn {number}",
-            start_ms=0.0 if number == 1 else None,
-            duration_ms=float(trial.duration_ms) if len(turns) == 1 and trial.duration_ms else None,
-            ok=not broke,
-            turn=number,
-            step=None,
-        )
+        started_ms = 0 if number == 1 else turn.started_ms  # by definition, also in results without starts
+        took = turn.duration_ms or (trial.duration_ms if len(turns) == 1 else 0)
+        yield _bar("turn", f"turn {number}", started_ms, took, ok=not broke, turn=number)
         for place, step in enumerate(turn.steps):
             if isinstance(step, CallMade):
-                yield TimelineEntry(
-                    kind="mcp" if _is_mcp(step.call) else "tool",
-                    label=step.call.tool_name,
-                    start_ms=None,
-                    duration_ms=float(step.call.duration_ms) if step.call.duration_ms else None,
-                    ok=step.call.success,
+                call = step.call
+                kind: BarKind = "mcp" if _is_mcp(call) else "tool"
+                yield _bar(
+                    kind,
+                    call.tool_name,
+                    call.started_ms,
+                    call.duration_ms,
+                    ok=call.success,
                     turn=number,
                     step=place,
                 )
-    for name, verdict in (trial.validations or {}).items():
+        for point in trial.checkpoints:
+            if point.after_turn == number:
+                yield from _judge_bars(point.validations)
+    yield from _judge_bars(trial.validations or {})
+
+
+def _judge_bars(validations: Mapping[str, Validation]) -> Iterator[TimelineEntry]:
+    for name, verdict in validations.items():
         if verdict.details.get("prompt") or verdict.type == "prompt":
-            yield TimelineEntry(
-                kind="judge",
-                label=verdict.identifier or name,
-                start_ms=None,
-                duration_ms=float(verdict.duration_ms) if verdict.duration_ms else None,
-                ok="error" not in verdict.details,
-                turn=0,
-                step=None,
-            )
+            label, broke = verdict.identifier or name, "error" in verdict.details
+            yield _bar("judge", label, verdict.started_ms, verdict.duration_ms, ok=not broke)
+
+
+def _bar(
+    kind: BarKind,
+    label: str,
+    started_ms: int | None,
+    duration_ms: int,
+    *,
+    ok: bool,
+    turn: int = 0,
+    step: int | None = None,
+) -> TimelineEntry:
+    return TimelineEntry(
+        kind=kind,
+        label=label,
+        start_ms=None if started_ms is None else float(started_ms),
+        duration_ms=float(duration_ms) if duration_ms else None,
+        ok=ok,
+        turn=turn,
+        step=step,
+    )
 
 
 def _is_mcp(call: ToolEvent) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from waza.engine.attempt_clock import AttemptClock
 from waza.engine.responder import ResponderSession
 from waza.errors import ExecutorError, is_outside
 from waza.model.agent import Limits, Session
@@ -40,8 +41,11 @@ ReportTurn = Callable[[int, str, Turn | None], None]
 class Conversation:
     """What the turns of one attempt add up to."""
 
-    def __init__(self, task: Task, trial: int, workspace: str, mocked: AttemptMocks | None = None) -> None:
+    def __init__(
+        self, task: Task, trial: int, workspace: str, clock: AttemptClock, mocked: AttemptMocks | None = None
+    ) -> None:
         self.task, self.trial, self.workspace, self._mocked = task, trial, workspace, mocked
+        self.clock = clock
         self.output = self.question = ""
         self.diagnostics: dict[str, Any] = {}
         self.events: list[Event] = []
@@ -61,7 +65,7 @@ class Conversation:
         """Add a turn, the answer to a prompt: its output replaces the last one, the rest adds up."""
         self.turns += 1
         self.question, self.output, self.diagnostics = prompt, turn.output, turn.diagnostics
-        self.events += turn_events(prompt, turn)
+        self.events += self.clock.timed(turn_events(prompt, turn))
         has_answer = self.task.verbatim or turn.citations or turn.diagnostics
         if has_answer and not (turn.error or turn.denials):
             details: dict[str, Any] = {"citations": turn.citations, "diagnostics": turn.diagnostics}
@@ -83,7 +87,8 @@ class Conversation:
             self.add(prompt, turn)
             self.output = turn.output or before
             return
-        self.events += [event for event in turn_events(prompt, turn) if event.type == PROMPT]
+        events = self.clock.timed(turn_events(prompt, turn))
+        self.events += [event for event in events if event.type == PROMPT]
         self.outside = self.outside or turn.outside
         self.usages.append(turn.usage)
         self.denials += turn.denials
@@ -138,14 +143,14 @@ class Conversation:
 class Driver(msgspec.Struct):
     """The means of a conversation. `workspace_fault` returns why the workspace can no longer be graded, or "".
 
-    `explain_failure` makes the error of a turn of an exception. `measured`: the duration of a turn that its executor
-    leaves out is measured.
+    `explain_failure` makes the error of a turn of an exception. `clock` is that of the conversation; if it is
+    measured, so is the duration of a turn that its executor leaves out.
     """
 
     session: Session
     workspace_fault: Callable[[], str]
     explain_failure: Callable[[Exception], ExecutorError]
-    measured: bool
+    clock: AttemptClock
     limits: Limits
     report_turn: ReportTurn
     warn: Callable[[str], None]
@@ -179,6 +184,7 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
     driver.report_turn(number, prompt, None)
     limit = driver.limits.turn + GRACE if driver.limits.turn else None
     started = time.monotonic()
+    driver.clock.send_prompt()
     try:
         async with asyncio.timeout(limit):
             turn = _checked(await driver.session.send(prompt, driver.limits))
@@ -189,7 +195,9 @@ async def _send(driver: Driver, number: int, prompt: str) -> Turn:
             timed_out=True,
             duration_ms=int(seconds * 1000),
         )
-    if driver.measured and not turn.duration_ms:
+    finally:
+        driver.clock.end_turn()
+    if driver.clock.measured and not turn.duration_ms:
         took = round((time.monotonic() - started) * 1000)
         turn = msgspec.structs.replace(turn, duration_ms=took)
     if displaced := driver.workspace_fault():

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from waza.engine.attempt_clock import AttemptClock
 from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.tamper_check import TamperCheck
 from waza.errors import GraderError, is_outside
@@ -43,8 +44,11 @@ async def grade(
     observation: Observation,
     helpers: Helpers,
     watch: AttemptWatch | None = None,
+    clock: AttemptClock | None = None,
 ) -> Grading:
     """Run graders in order, neighbours that are `concurrent` at the same time. `watch` reports each.
+
+    `clock` is that of the attempt; verdicts over an earlier one have no time at which they began.
 
     A grader that breaks has score 0, and never passes. Graders that need the last answer are left out where there is
     none.
@@ -53,7 +57,7 @@ async def grade(
         graders = [built for built in graders if not getattr(built.grader, "needs_answer", False)]
     graded: list[tuple[Validation, Verdict]] = []
     for batch in _batches(graders):
-        answers = [_grade_one(built, observation, helpers, watch) for built in batch]
+        answers = [_grade_one(built, observation, helpers, watch, clock) for built in batch]
         # Most graders are plain functions, and a task of its own costs more than many of them.
         graded += await asyncio.gather(*answers) if len(answers) > 1 else [await answers[0]]
     errors = tuple(f"{found.identifier}: {verdict.error}" for found, verdict in graded if verdict.error)
@@ -75,15 +79,20 @@ def _batches(graders: Sequence[BuiltGrader]) -> Iterator[list[BuiltGrader]]:
 
 
 async def _grade_one(
-    built: BuiltGrader, observation: Observation, helpers: Helpers, watch: AttemptWatch | None
+    built: BuiltGrader,
+    observation: Observation,
+    helpers: Helpers,
+    watch: AttemptWatch | None,
+    clock: AttemptClock | None,
 ) -> tuple[Validation, Verdict]:
     """Return the verdict of a grader, in the form of the results file and in its own."""
     if watch is not None:
         helpers = watch.start_grader(built, helpers)
-    started = time.monotonic()
+    started, started_ms = time.monotonic(), clock.now() if clock else None
     verdict = await _ask(built, observation, helpers)
     took = round((time.monotonic() - started) * 1000)
     validation = as_validation(built.spec.name, built.spec.type, verdict, built.spec.weight, took)
+    validation = msgspec.structs.replace(validation, started_ms=started_ms)
     if watch is not None:
         watch.finish_grader(validation, verdict)
     return validation, verdict

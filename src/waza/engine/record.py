@@ -11,6 +11,7 @@ from typing import Any, Literal, get_origin
 
 import msgspec
 
+from waza.engine.attempt_clock import AttemptClock
 from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy, Redactor
 from waza.kit.text import replace_surrogates, shorten_middle
 from waza.model.agent import JudgeSession
@@ -75,8 +76,8 @@ def result_object(result: Any) -> Any:
     return {"content": result if isinstance(result, str) else msgspec.json.encode(result).decode()}
 
 
-def judge_session_digest(session: JudgeSession) -> SessionDigest:
-    """Return the session of a judge or responder in short."""
+def judge_session_digest(session: JudgeSession, clock: AttemptClock | None = None) -> SessionDigest:
+    """Return the session of a judge or responder in short; `clock` is that of its attempt, None: of an earlier run."""
     return SessionDigest(
         tool_call_count=len(session.calls),
         tools_used=[call.name for call in session.calls],
@@ -85,6 +86,8 @@ def judge_session_digest(session: JudgeSession) -> SessionDigest:
         session_id=session.session_id,
         tool_policy_mode="" if session.denials is None else "allow_list",
         tool_policy_denials=list(session.denials or ()),
+        started_ms=clock.of_epoch(session.at_ms) if clock else None,
+        duration_ms=session.duration_ms,
     )
 
 

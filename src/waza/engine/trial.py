@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from waza.engine.attempt_clock import AttemptClock
 from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.attempt_workspace import AttemptScope
 from waza.engine.converse import Conversation, Driver, converse
@@ -283,7 +284,8 @@ async def _run_in_workspace(
     watch: AttemptWatch | None,
 ) -> FinishedTrial:
     task = attempt.task
-    conversation = Conversation(task, trial.number, str(place.workspace or ""), mocked)
+    clock = AttemptClock(measured=not context.plan.suite.capabilities.scripted)
+    conversation = Conversation(task, trial.number, str(place.workspace or ""), clock, mocked)
     judge = context.executor.judge(attempt)
     if watch is not None and judge is not None:
         judge = watch.judge(judge)
@@ -299,13 +301,13 @@ async def _run_in_workspace(
                     session=session,
                     workspace_fault=grading_context.workspace_fault,
                     explain_failure=lambda error: explain_failure(context, task, error),
-                    measured=not context.plan.suite.capabilities.scripted,
+                    clock=clock,
                     limits=turn_limits(context, task),
                     report_turn=_turn_reporter(context, attempt, watch),
                     warn=lambda message: context.emit(Warned(message=f"{task.name}: {message}")),
                     grade_checkpoint=None
                     if context.skip_graders
-                    else _checkpoint_grader(context, attempt, helpers, grading_context, watch),
+                    else _checkpoint_grader(context, attempt, helpers, grading_context, watch, clock),
                     responder=responder,
                 )
                 await converse(conversation, driver)
@@ -331,10 +333,10 @@ async def _run_in_workspace(
             grading = None
             if not (context.skip_graders or fault):
                 grading = await grade_observation(
-                    context.plan.suite, attempt, observation, helpers, task.graders, watch
+                    context.plan.suite, attempt, observation, helpers, task.graders, watch, clock
                 )
     result = _result(context, attempt, conversation, observation, grading)
-    sessions = [judge_session_digest(one) for one in (judge.sessions if judge else ())]
+    sessions = [judge_session_digest(one, clock) for one in (judge.sessions if judge else ())]
     outside_error = grading_error(grading) if grading is not None and grading.outside else ""
     return FinishedTrial(
         msgspec.structs.replace(result, grader_sessions=sessions),
@@ -445,13 +447,14 @@ def _checkpoint_grader(
     helpers: Helpers,
     grading_context: GradingContext,
     watch: AttemptWatch | None,
+    clock: AttemptClock,
 ) -> Any:
     task, trial = attempt.task, attempt.trial.number
 
     async def grade_checkpoint(point: Checkpoint, observation: Observation) -> CheckpointRecord:
         if watch is not None:
             watch.after_turn = point.after_turn
-        grading = await grade(point.graders, await grading_context.add_to(observation), helpers, watch)
+        grading = await grade(point.graders, await grading_context.add_to(observation), helpers, watch, clock)
         if watch is not None:
             watch.after_turn = 0
         status = "error" if grading.errors else "failed" if grading.failed else "passed"
@@ -474,9 +477,10 @@ async def grade_observation(
     helpers: Helpers,
     graders: Sequence[BuiltGrader],
     watch: AttemptWatch | None = None,
+    clock: AttemptClock | None = None,
 ) -> Grading:
     """Grade the observation of an attempt: first by the graders, then by the checks under `expected`."""
-    grading = await grade(graders, observation, helpers, watch)
+    grading = await grade(graders, observation, helpers, watch, clock)
     task, config = attempt.task, suite.file.config
     script = task.mock.execution(attempt.execution) if task.mock else None
     checks = expected_checks(

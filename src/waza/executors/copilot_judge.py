@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from pathlib import Path
 
 from copilot import CopilotClient, CopilotSession, ToolInvocation, ToolResult
@@ -72,6 +73,7 @@ class CopilotInterview:
             return JudgeAnswer(error=str(error))
         if self.resume_id:  # what the agent spent is not the judge's
             self.meter.turn(Collector(), await session_metrics(session))
+        at_ms = time.time() * 1000
         metrics = await take_turn(
             watch,
             session,
@@ -88,6 +90,8 @@ class CopilotInterview:
                 usage=usage,
                 calls=tuple(calls),
                 denials=tuple(policy.denials),
+                at_ms=at_ms,
+                duration_ms=round(watch.seconds * 1000),
             )
         )
         return JudgeAnswer(

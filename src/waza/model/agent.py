@@ -210,6 +210,10 @@ class JudgeSession(msgspec.Struct, frozen=True, kw_only=True):
     """The calls of the tools of questions."""
     denials: tuple[Denial, ...] | None = None
     """What the judge was denied; None: nothing is denied."""
+    at_ms: float | None = None
+    """When it was asked, in milliseconds since the Unix epoch; None: not known."""
+    duration_ms: int = 0
+    """Milliseconds until it answered; 0: not known."""
 
 
 class Judge(Protocol):

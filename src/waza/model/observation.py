@@ -11,7 +11,7 @@ import msgspec
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One event of a session, in the form of `runs[].transcript`.
 
-    `at_ms` (milliseconds on any monotonic clock) is for durations; it is not part of the transcript.
+    `at_ms` is not part of the transcript: the durations of calls come from it, and `started_ms`.
     """
 
     type: str
@@ -32,7 +32,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool_result: Any = None
     """What the tool answered."""
     at_ms: float | None = None
-    """When it happened, in milliseconds of a clock without a fixed start."""
+    """When it happened, in milliseconds since the Unix epoch. Times of another clock serve for durations only."""
+    started_ms: int | None = None
+    """Of a prompt or the start of a tool call: milliseconds since the first prompt of the attempt was sent. Left out where
+    it is not known."""
+    duration_ms: int = 0
+    """Of a prompt: milliseconds from when it was sent to the end of its turn, with all that the executor did for it. Left
+    out where it is not known."""
 
 
 class ToolEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,6 +65,8 @@ class ToolEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The answer of a call that did not succeed."""
     duration_ms: int = 0
     """Milliseconds that the call took."""
+    started_ms: int | None = None
+    """When it began: milliseconds since the first prompt of the attempt was sent. Left out where it is not known."""
     truncated: bool = False
     """The result was longer than 1 MB; its head and tail are kept."""
     result_bytes: int = 0
@@ -326,6 +334,7 @@ def _tool_event(number: int, turn: int, start: Event, end: Event | None) -> Tool
         success=success,
         error=msgspec.json.encode(result).decode() if failed else "",
         duration_ms=max(0, round(took)),
+        started_ms=start.started_ms,
     )
 
 

@@ -39,6 +39,8 @@ class Validation(ResultPart, frozen=True, kw_only=True):
     """What the grader found, by its type. `error` says why there is no verdict."""
     duration_ms: int = msgspec.field()
     """Milliseconds that the grader took."""
+    started_ms: int | None = None
+    """When it was asked: milliseconds since the first prompt of the attempt was sent. Left out where it is not known."""
 
 
 class DigestArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +92,11 @@ class SessionDigest(ResultPart, frozen=True, kw_only=True):
     """`unrestricted`, `deny_all` or `allow_list`; empty where the executor has no tool policy."""
     tool_policy_denials: list[Denial] = []
     """Calls that the tool policy denied."""
+    started_ms: int | None = None
+    """Of a judge or responder: when it was asked, in milliseconds since the first prompt of its attempt was sent. Left out
+    where it is not known."""
+    duration_ms: int = 0
+    """Of a judge or responder: milliseconds until it answered. Left out where they are not known."""
 
 
 class ResponderRecord(ResultPart, frozen=True, kw_only=True):

@@ -50,10 +50,15 @@ Step = AgentMessage | AnswerDetails | TurnFailure | SkillLoaded | CallMade
 
 
 class ShownTurn(msgspec.Struct, frozen=True):
-    """A prompt and what followed. `prompt` is None where the transcript does not have it."""
+    """A prompt and what followed. `prompt` is None where the transcript does not have it.
+
+    `started_ms` and `duration_ms` are those of the prompt's event.
+    """
 
     prompt: str | None
     steps: list[Step]
+    started_ms: int | None = None
+    duration_ms: int = 0
 
 
 class ShownConversation(msgspec.Struct, frozen=True):
@@ -128,7 +133,7 @@ class _Reader:
     def _add(self, event: Event) -> None:
         match event.type:
             case str(kind) if kind == PROMPT:
-                self._start(_text(event.content))
+                self._start(_text(event.content), event.started_ms, event.duration_ms)
             case str(kind) if kind == MESSAGE:
                 if text := _text(event.content) or _text(event.message):
                     self._step(AgentMessage(text))
@@ -152,8 +157,8 @@ class _Reader:
         if self.turns and not answered and self.run.final_output and is_of_last:
             steps.append(AgentMessage(self.run.final_output))
 
-    def _start(self, prompt: str | None) -> None:
-        self.turns.append(ShownTurn(prompt, []))
+    def _start(self, prompt: str | None, started_ms: int | None = None, duration_ms: int = 0) -> None:
+        self.turns.append(ShownTurn(prompt, [], started_ms, duration_ms))
         self.answered = False
 
     def _step(self, step: Step) -> None:
