@@ -19,13 +19,11 @@ from waza.report.section import Part
 from waza.report.trial_page import TrialPage, TrialView, cause
 from waza.report.words import BULLET, one_line, status_mark
 from waza.report.wrap import wrap
-from waza.results.ending import run_status
+from waza.results.ending import BAD, run_status
 from waza.results.saved import FoundRuns, SavedRun, find_results
 from waza.results.so_far import results_so_far
 from waza.results.verdict import verdict_of
 from waza.suite.project import find_project
-
-_BAD = ("failed", "error")
 
 
 class ShowArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +178,7 @@ def _choose(one: _Loaded, arguments: ShowArguments) -> _Loaded:
         for view in one.trials
         if (not arguments.baseline or view.arm == "baseline")
         and (arguments.trial is None or view.trial.run_number == arguments.trial)
-        and (not arguments.failed or view.trial.status in _BAD)
+        and (not arguments.failed or view.trial.status in BAD)
         and (
             not arguments.grader
             or not _graders(view).get(arguments.grader, True)
@@ -214,7 +212,7 @@ def _pages(
 
 def _one_trial(views: Sequence[TrialView]) -> TrialView | None:
     """Return the first trial that did not pass, else the first one."""
-    bad = (view for view in views if view.trial.status in _BAD)
+    bad = (view for view in views if view.trial.status in BAD)
     return next(bad, views[0] if views else None)
 
 

@@ -17,7 +17,7 @@ from waza.kit.text import pluralize
 from waza.model.loaded import Project
 from waza.results.outcome import Outcome
 from waza.results.write import encode
-from waza.stores.names import SUFFIX, name_part
+from waza.stores.names import file_name
 from waza.stores.queue import UploadQueue
 from waza.stores.stored_runs import open_stored_runs
 from waza.stores.upload import Upload, upload_files
@@ -69,7 +69,7 @@ def _keep(queue: UploadQueue, outcome: Outcome, stack: ExitStack) -> Path:
     except WazaError as error:
         print_notice(f"warning: results that cannot be uploaded now are not kept for later: {error}")
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="waza-upload-")))
-        path = directory / f"{name_part(outcome.head.eval_id)}{SUFFIX}"
+        path = directory / file_name(outcome.head.eval_id)
         write_atomic(path, encode(outcome))
         return path
 

@@ -7,7 +7,6 @@ time, and nothing outside of the root is read: symbolic links that lead out of i
 from __future__ import annotations
 
 import os
-import stat
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from waza.errors import WazaError
-from waza.kit.files import is_inside
+from waza.kit.files import Stamp, is_inside, stamp_at, stamp_of
 from waza.kit.line_file import is_locked
 from waza.kit.os_errors import describe_os_error
 from waza.model.observation import tokens_of
@@ -29,7 +28,7 @@ from waza.results.live_state import LiveState, read_live_state
 from waza.results.read import holds_results, open_parts
 from waza.results.saved import SavedRun, saved_run
 from waza.results.so_far import RunSoFar
-from waza.results.task_index import ResultsIndex, RunTasks, Stamp, index_results, stamp_of
+from waza.results.task_index import ResultsIndex, RunTasks, index_results
 from waza.suite.project import find_project
 
 RunState = Literal["finished", "in progress", "cut off", "unreadable"]
@@ -340,8 +339,8 @@ def _walk(root: Path) -> _Found:
 
 def _run_place(folder: Path) -> _Place | None:
     """Return a folder as the place of a run; None where it has no journal."""
-    journal = _stamp(folder / JOURNAL)
-    return _Place(folder, (journal, _stamp(folder / RESULTS) or _ABSENT), True) if journal else None
+    journal = stamp_at(folder / JOURNAL)
+    return _Place(folder, (journal, stamp_at(folder / RESULTS) or _ABSENT), True) if journal else None
 
 
 def _is_searched(name: str) -> bool:
@@ -354,15 +353,6 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
             yield from sorted(entries, key=lambda entry: entry.name, reverse=True)
     except OSError:  # gone, or not to be read
         return
-
-
-def _stamp(path: Path) -> Stamp | None:
-    """Return the stamp of a file; None where there is no file: opening a pipe would wait for a writer."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
 
 
 def _is_locked(directory: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from waza.dashboard.pages import DenialPage, DigestPage, NamedValue, ResponderPage
+from waza.dashboard.run_pages import named_values
 from waza.model.observation import Denial, Usage, tokens_of
 from waza.model.result import ResponderRecord, SessionDigest
 from waza.report.words import grouped
@@ -60,4 +61,4 @@ def usage_values(usage: Usage | None) -> list[NamedValue]:
         )
         for name, one in usage.model_metrics.items()
     ]
-    return [NamedValue(name=name, value=value) for name, value in [*known, *models] if value]
+    return named_values(pair for pair in [*known, *models] if pair[1])

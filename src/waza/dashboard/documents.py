@@ -21,10 +21,10 @@ from waza.dashboard.pages import (
 from waza.dashboard.run_pages import named_values
 from waza.dashboard.summaries import matches
 from waza.errors import WazaError
+from waza.kit.files import Stamp, stamp_of
 from waza.kit.os_errors import describe_error
 from waza.m365.document.read import read_document
 from waza.m365.results.overview import STATUSES, ItemRow, Overview, TurnRow, make_overview
-from waza.results.task_index import Stamp, stamp_of
 
 _TITLE = 200  # characters
 _WORST_FIRST = {status: place for place, status in enumerate(("error", "fail", "partial", "pass"))}

@@ -16,8 +16,8 @@ from waza.experiment.collection import PLAN, read_collection
 from waza.experiment.decide import decide
 from waza.experiment.ledger import LEDGER, read_ledger
 from waza.experiment.plan import ARMS, ExperimentPlan, PlannedArm, read_plan
+from waza.kit.files import Stamp, stamp_at, stamp_of
 from waza.kit.os_errors import describe_error
-from waza.results.task_index import Stamp, stamp_of
 
 
 class Experiments:
@@ -47,20 +47,13 @@ class Experiments:
 
     def _page(self, path: Path) -> ExperimentPage:
         try:
-            stamps = stamp_of(path.stat()), _stamp(path.parent / LEDGER)
+            stamps = stamp_of(path.stat()), stamp_at(path.parent / LEDGER)
             known = self._known.get(path)
             if known is None or known[0] != stamps:
                 known = self._known[path] = stamps, _make(self._catalogue.name(path.parent), path)
             return known[1]
         except (WazaError, OSError) as error:
             return _broken(self._catalogue.name(path), error)
-
-
-def _stamp(path: Path) -> Stamp | None:
-    try:
-        return stamp_of(path.stat())
-    except FileNotFoundError:
-        return None
 
 
 def _broken(path: str, error: Exception) -> ExperimentPage:

@@ -11,9 +11,9 @@ from waza.dashboard.catalogue import Catalogue, ListedRun
 from waza.dashboard.pages import History, HistorySeries
 from waza.errors import WazaError
 from waza.history.index import read_entries
+from waza.kit.files import Stamp, stamp_of
 from waza.results.invocation_lines import RUNS
 from waza.results.read import open_results
-from waza.results.task_index import Stamp, stamp_of
 from waza.results.trend import Filter, RunEntry, make_entry, series_of
 
 

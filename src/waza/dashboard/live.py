@@ -17,13 +17,14 @@ from msgspec import UNSET
 
 from waza.dashboard.catalogue import Catalogue, ListedRun, RunState
 from waza.dashboard.pages import LiveData, LiveEvent, LiveRun, RunningTrial
-from waza.dashboard.summaries import began, sorted_by_time, summarize_run
+from waza.dashboard.summaries import sorted_by_time, summarize_run
 from waza.errors import WazaError
+from waza.kit.moments import read_moment
 from waza.model.observation import add_usage, tokens_of
 from waza.model.result import TrialResult, TrialStatus
-from waza.model.trial import Arm
+from waza.model.trial import ARMS, Arm
 from waza.report.trial_page import cause, causes
-from waza.results.ending import came_to_its_end
+from waza.results.ending import BAD, came_to_its_end
 from waza.results.journal_lines import RunEnd
 from waza.results.live_state import LiveState, RunningNow, read_live_state
 from waza.results.so_far import JournaledTrial, PartBegan, RunSoFar
@@ -35,7 +36,6 @@ EventKind = Literal[
 ]
 _EXPLAINED = 200  # of the last events that say why a trial did not pass, for which its record is read
 _encode = msgspec.json.Encoder(enc_hook=str).encode
-_ARMS: tuple[Arm, ...] = ("main", "baseline")
 
 RETRY = b"retry: 1000\n\n"
 """What a stream begins with: how many milliseconds a client waits before it comes back."""
@@ -103,7 +103,7 @@ def _make_live_run(run: ListedRun, so_far: RunSoFar, tally: _Tally, state: LiveS
     now, done = datetime.now(UTC), len(tally.trials)
     usage = add_usage([one.usage for one in tally.trials.values()])
     first = so_far.header.started if so_far.header else ""
-    started = began(tally.part_began or first) or now
+    started = read_moment(tally.part_began or first) or now
     elapsed = max(0.0, (now - started).total_seconds() * 1000)
     total = state.total_trials if state else None
     left = elapsed / len(tally.in_part) * (total - done) if total is not None and tally.in_part else None
@@ -205,14 +205,14 @@ class Follower:
     ) -> Iterator[LiveEvent]:
         """Yield the events of the entries that are new, but for the end of the run."""
         if not self._at and self._state is None and so_far.header:
-            self._time = began(so_far.header.started) or self._time
+            self._time = read_moment(so_far.header.started) or self._time
             yield self._event(run, 1, "run_started", self._totals(run, state))
         part = self._time
         for place in range(self._at, len(entries)):
             entry = entries[place]
             self._tally.add(entry)
             if isinstance(entry, PartBegan):
-                part = self._time = began(entry.at) or self._time
+                part = self._time = read_moment(entry.at) or self._time
                 yield self._event(run, place + 2, "run_started", self._totals(run, state, message="resumed"))
             elif isinstance(entry, JournaledTrial):
                 self._time = max(self._time, part + timedelta(milliseconds=entry.clock))
@@ -223,7 +223,7 @@ class Follower:
         self._at = len(entries)
 
     def _why(self, so_far: RunSoFar, entry: JournaledTrial | None) -> TrialResult | None:
-        if entry is None or entry.head.status not in ("failed", "error"):
+        if entry is None or entry.head.status not in BAD:
             return None
         try:
             return so_far.read_trial(entry)
@@ -254,7 +254,7 @@ class Follower:
         head = run.head
         complete = run.state == "finished" and head is not None and came_to_its_end(head)
         verdict = verdict_of(head) if head is not None and run.state == "finished" else None
-        at = head and began(head.timestamp)
+        at = head and read_moment(head.timestamp)
         if head is not None and at:
             self._time = max(self._time, at + timedelta(milliseconds=head.summary.duration_ms))
         data = _with(
@@ -271,7 +271,7 @@ class Follower:
         self.ended = True
         source, number = self._catalogue.source(self._run), 1
         events = [self._event(self._run, 1, "run_started", self._totals(self._run, None))]
-        for arm in _ARMS:
+        for arm in ARMS:
             for task in source.heads(arm):
                 self._names[task.test_id] = task.display_name
                 for trial in task.trials:

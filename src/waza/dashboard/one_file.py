@@ -8,17 +8,18 @@ from typing import Any
 import msgspec
 
 from waza.dashboard.catalogue import ListedRun, RunState
-from waza.dashboard.pages import DocumentPage, NamedValue, Page, RunHead, TaskSummary, TrialDetail
-from waza.dashboard.run_pages import make_head, order_tasks, summarize_tasks
+from waza.dashboard.pages import DocumentPage, Page, RunHead, TaskSummary, TrialDetail
+from waza.dashboard.run_pages import make_head, named_values, order_tasks, summarize_tasks
 from waza.dashboard.static_files import Bundle
 from waza.dashboard.trial_pages import TrialLinks, make_trial
 from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import tokens_of
 from waza.model.result import SuiteResult, TaskResult
-from waza.model.trial import Arm
+from waza.model.trial import ARMS, Arm
 from waza.problem import Problem
 from waza.report.html_page import PageApp
 from waza.report.show_hint import show_command
+from waza.results.ending import BAD
 from waza.results.outcome import Outcome
 from waza.results.saved import SavedRun
 from waza.results.so_far import RunSoFar
@@ -119,7 +120,7 @@ def embed(
         size = part.add(place, left) if misses < _MOST_MISSES else part.leave_out()
         misses = 0 if size else misses + 1
         left -= size
-    absent = [NamedValue(name=one.name, value=one.why) for one in not_started]
+    absent = named_values((one.name, one.why) for one in not_started)
     embedded = Embedded(
         version=__version__,
         heads=[
@@ -159,11 +160,10 @@ class _RunPart:
 
     def places(self) -> Iterator[_Place]:
         """Yield all trials of the run."""
-        arms: tuple[Arm, ...] = ("main", "baseline")
-        for arm in arms:
+        for arm in ARMS:
             for task, head in enumerate(self._run.source.heads(arm)):
                 for trial in head.trials:
-                    passed = trial.status not in ("failed", "error")
+                    passed = trial.status not in BAD
                     yield _Place(arm, task, trial.number, passed)
 
     def add(self, place: _Place, left: int) -> int:

@@ -34,7 +34,7 @@ from waza.report.show_hint import show_command
 from waza.report.trial_page import cause
 from waza.report.view import Pairs, RunView, model_name
 from waza.report.words import one_line
-from waza.results.ending import CUT_OFF
+from waza.results.ending import BAD, CUT_OFF
 from waza.results.read import open_results
 from waza.results.rows import git_state
 from waza.results.task_index import RunTasks, TaskHead, TrialHead
@@ -72,14 +72,14 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunHead:
         gates=[GatePage(name=one.name, passed=one.passed, found=one.found) for one in view.gates]
         if finished
         else [],
-        rates=_pairs(view.rates) if finished else [],
-        scores=_pairs(view.scores) if view.tasks else [],
-        statistics=_pairs(view.statistics),
+        rates=named_values(view.rates) if finished else [],
+        scores=named_values(view.scores) if view.tasks else [],
+        statistics=named_values(view.statistics),
         score_interval=interval_page(found.bootstrap_ci if found else None),
         success_rate_interval=interval_page(found.success_rate_ci if found else None),
-        usage=_pairs(view.usage_figures),
+        usage=named_values(view.usage_figures),
         model_usage=usage_by_model(head.summary.usage),
-        config=_pairs(_config(head)) if finished else [],
+        config=named_values(_config(head)) if finished else [],
         warnings=[*view.warnings, *run.warnings],
         groups=[
             GroupPage(name=one.name, passed=one.passed, total=one.total, score=one.avg_score)
@@ -95,7 +95,7 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunHead:
             )
             for name, one in sorted(head.metrics.items())
         ],
-        trigger_figures=_pairs(view.trigger_figures),
+        trigger_figures=named_values(view.trigger_figures),
         trigger_counts=view.trigger_counts,
         trigger_failures=view.trigger_failures,
         impact=view.impact.lines if view.impact else [],
@@ -146,13 +146,9 @@ def _row(task: TaskHead) -> TaskRow:
     )
 
 
-def _pairs(pairs: Pairs) -> list[NamedValue]:
-    return [NamedValue(name=name, value=value) for name, value in pairs]
-
-
 def named_values(pairs: Iterable[tuple[str, str]]) -> list[NamedValue]:
     """Return names and values."""
-    return _pairs(list(pairs))
+    return [NamedValue(name=name, value=value) for name, value in pairs]
 
 
 def interval_page(found: ConfidenceInterval | None) -> IntervalPage | None:
@@ -230,7 +226,7 @@ def _tokens(task: TaskHead) -> int | None:
 
 def ending_of(task: TaskHead) -> Ending:
     """Return how a task ended: one whose trials did not all run has not passed."""
-    cut = task.missing_trials and task.status not in ("failed", "error")
+    cut = task.missing_trials and task.status not in BAD
     return "cut off" if cut else task.status
 
 
@@ -278,7 +274,7 @@ def summarize_tasks(source: RunTasks, places: Sequence[int]) -> list[TaskSummary
             heads[place],
             others.get(heads[place].test_id),
             ambiguous=names[heads[place].display_name] > 1,
-            why=_why(source.read("main", place)) if heads[place].status in ("failed", "error") else "",
+            why=_why(source.read("main", place)) if heads[place].status in BAD else "",
         )
         for place in places
     ]
@@ -286,7 +282,7 @@ def summarize_tasks(source: RunTasks, places: Sequence[int]) -> list[TaskSummary
 
 def _why(task: TaskResult) -> str:
     """Return why a task did not pass: the cause of its first trial that did not, in one line."""
-    bad = next((trial for trial in task.runs if trial.status in ("failed", "error")), None)
+    bad = next((trial for trial in task.runs if trial.status in BAD), None)
     return one_line(cause(bad) if bad else task.error_msg, _CAUSE)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeVar
 
 from waza.dashboard.catalogue import ListedRun
 from waza.dashboard.pages import ModelUsagePage, Outcome, RunsSummary, RunSummary
+from waza.kit.moments import EARLIEST, read_moment
 from waza.kit.stats import mean
 from waza.model.observation import Usage
 from waza.results.ending import came_to_its_end, run_status
@@ -15,7 +16,6 @@ from waza.results.rows import git_state
 from waza.results.verdict import verdict_of
 
 T = TypeVar("T")
-_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def summarize_run(run: ListedRun) -> RunSummary:
@@ -171,7 +171,7 @@ def choose_runs(
 
 
 _KEYS: dict[str, Callable[[RunSummary], Any]] = {
-    "timestamp": lambda run: began(run.timestamp),
+    "timestamp": lambda run: read_moment(run.timestamp),
     "tokens": lambda run: run.tokens,
     "cost": lambda run: run.cost,
     "duration": lambda run: run.duration,
@@ -198,19 +198,10 @@ def sort_known(items: Sequence[T], key: Callable[[T], Any], *, descending: bool)
     ]
 
 
-def began(timestamp: str) -> datetime | None:
-    """Return when a run began; None where that is not known."""
-    try:
-        found = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
 def sorted_by_time(runs: Sequence[ListedRun]) -> list[ListedRun]:
     """Return runs, the newest first."""
 
     def key(run: ListedRun) -> tuple[datetime, str]:
-        return (run.head and began(run.head.timestamp)) or _NEVER, run.id
+        return (run.head and read_moment(run.head.timestamp)) or EARLIEST, run.id
 
     return sorted(runs, key=key, reverse=True)

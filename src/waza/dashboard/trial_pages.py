@@ -17,17 +17,17 @@ from waza.dashboard.pages import (
     CheckpointPage,
     JudgePage,
     MockedCommand,
-    NamedValue,
     Step,
     TimelineEntry,
     TrialDetail,
     TrialLink,
     TurnPage,
 )
+from waza.dashboard.run_pages import named_values
 from waza.kit.text import pluralize
 from waza.model.observation import ToolEvent, tokens_of
 from waza.model.result import SuiteResult, TaskResult, TrialResult, Validation
-from waza.model.trial import Arm
+from waza.model.trial import ARMS, Arm
 from waza.report.conversation import (
     AgentMessage,
     AnswerDetails,
@@ -46,10 +46,10 @@ from waza.report.rows import EXPECTED, FOUND, plain_value
 from waza.report.trial_page import TrialView, cause, causes
 from waza.report.view import model_name
 from waza.report.words import duration, grouped, one_line
+from waza.results.ending import BAD
 from waza.results.figures import mean_scores
 from waza.results.task_index import RunTasks
 
-_BAD = ("failed", "error")
 # Details of verdicts that have fields of their own.
 _SHOWN = {"failures", "passes", "prompt", "response"}
 _LINE = 600  # characters of a line about what else went wrong
@@ -59,10 +59,9 @@ class TrialLinks:
     """Where the trials of a run are: by task, and in the order in which failed ones come first. Takes time once."""
 
     def __init__(self, source: RunTasks) -> None:
-        arms: tuple[Arm, ...] = ("main", "baseline")
         self._by_task: dict[str, list[TrialLink]] = {}
         self._ordered: dict[Arm, list[TrialLink]] = {}
-        for arm in arms:
+        for arm in ARMS:
             links = [
                 TrialLink(task=task.test_id, number=one.number, arm=arm, status=one.status)
                 for task in source.heads(arm)
@@ -70,7 +69,7 @@ class TrialLinks:
             ]
             for link in links:
                 self._by_task.setdefault(link.task, []).append(link)
-            self._ordered[arm] = sorted(links, key=lambda link: link.status not in _BAD)
+            self._ordered[arm] = sorted(links, key=lambda link: link.status not in BAD)
         self._places = {
             (link.arm, link.task, link.number): place
             for links in self._ordered.values()
@@ -178,7 +177,7 @@ def make_trial(
         file_changes=changes_of(
             calls_of(trial), read(trial.snapshot_path) if read and trial.snapshot_path else None
         ),
-        facts=[NamedValue(name=name, value=value) for name, value in _facts(view)],
+        facts=named_values(_facts(view)),
         trials=links.of_task(task.test_id),
         previous=before,
         next=after,

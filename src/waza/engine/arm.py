@@ -22,6 +22,7 @@ from waza.model.event import SuiteStopped, TaskFinished, TaskStarted, TrialFinis
 from waza.model.suite import Hooks
 from waza.model.task import Task
 from waza.model.trial import Trial
+from waza.results.ending import BAD
 from waza.results.journal_lines import TrialRecord
 
 PAUSE = 0.005  # seconds after which signals are taken at the latest, between two trials
@@ -224,7 +225,7 @@ class ArmRun:
 
     def _apply_fail_fast(self, task: Task) -> None:
         """Start no more tasks if this one did not pass and the suite has `fail_fast`."""
-        if self.config.fail_fast and self.fold.tasks[self.arm][task.id].status in ("failed", "error"):
+        if self.config.fail_fast and self.fold.tasks[self.arm][task.id].status in BAD:
             self.schedule.stop_tasks()
 
     def _report_task(self, progress: TaskProgress, *, note: str = "") -> None:

@@ -26,6 +26,7 @@ from waza.model.result import (
     TrialStatus,
     Validation,
 )
+from waza.results.ending import BAD
 
 HUGE = 1_000_000  # bytes of a text, from which on only its ends are stored
 ENDS = 100_000  # bytes that are stored of each end
@@ -277,7 +278,7 @@ def failure_artifacts(
     status: TrialStatus, output: str, error: str, failed_graders: Sequence[str], redactor: Redactor
 ) -> FailureArtifacts | None:
     """Return what helps to understand a trial that did not pass, without secrets; None for one that did."""
-    if status not in ("failed", "error"):
+    if status not in BAD:
         return None
     output, error = redactor.full_text(output), redactor.full_text(error)  # before they are cut and lowered
     stderr, stderr_cut = _artifact(error)

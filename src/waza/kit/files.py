@@ -149,6 +149,24 @@ def _is_drive(segment: str) -> bool:
     return segment[1:2] == ":" and segment[0].isascii() and segment[0].isalpha()
 
 
+Stamp = tuple[int, int, int]
+"""Which file it is, its size in bytes, and when it was changed, in nanoseconds: another one means another content."""
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """Return the stamp of a file."""
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def stamp_at(path: Path) -> Stamp | None:
+    """Return the stamp of the file at a path; None without one, also for a pipe: opening it would wait for a writer."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
+
+
 def is_inside(root: Path, path: Path) -> bool:
     """Return whether the path, all symbolic links followed, lies in the root or is the root itself.
 

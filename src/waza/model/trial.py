@@ -9,6 +9,7 @@ import msgspec
 from waza.model.task import Task
 
 Arm = Literal["main", "baseline"]  # baseline: the second pass of an A/B run, without skills
+ARMS: tuple[Arm, ...] = ("main", "baseline")
 
 
 class TrialKey(msgspec.Struct, frozen=True, order=True):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from html import escape
 
 import msgspec
 
+from waza.kit.moments import read_moment
 from waza.kit.share import decimal
 from waza.kit.unsafe_text import escape_unsafe
 from waza.model.pass_rule import ALL, rule_name
@@ -233,11 +234,8 @@ def _counts(cases: Sequence[JUnitCase]) -> dict[str, object]:
 
 def _moment(timestamp: str) -> str:
     """Return a time to the second in UTC; the text itself if it is not a time."""
-    try:
-        moment = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return timestamp
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    moment = read_moment(timestamp)
+    return timestamp if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _open(tag: str, fields: Mapping[str, object], *, close: bool = False) -> str:

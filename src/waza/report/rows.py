@@ -13,7 +13,7 @@ from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import Usage, add_usage
 from waza.model.result import SkillImpact, TaskResult, TaskStats, TrialResult, TrialStatus, Validation
 from waza.report.words import one_line
-from waza.results.ending import CUT_OFF, cut_off
+from waza.results.ending import BAD, CUT_OFF, cut_off
 from waza.results.figures import figures_of
 
 LONGEST = 4000  # characters of a feedback that a report keeps
@@ -194,7 +194,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> bool:
         """Whether the task failed or errored."""
-        return self.status in ("failed", "error")
+        return self.status in BAD
 
 
 def row(task: TaskResult) -> TaskRow:
@@ -214,7 +214,7 @@ def row(task: TaskResult) -> TaskRow:
         impact=task.skill_impact,
         graders=tuple(sorted(task.runs[0].validations or ())) if task.runs else (),
         trial_summaries=tuple(map(_figures, task.runs)),
-        bad_trials=tuple(_trial(trial) for trial in task.runs if trial.status in ("failed", "error")),
+        bad_trials=tuple(_trial(trial) for trial in task.runs if trial.status in BAD),
         passed_trials=len(passed),
         first_tries=sum(1 for trial in passed if trial.attempts <= 1),
         judging=None

@@ -14,7 +14,7 @@ from waza.report.trial_page import TrialView, cause
 from waza.report.view import RunView, model_name
 from waza.report.words import BULLET, moment, one_line, shortened, status_mark
 from waza.report.wrap import wrap
-from waza.results.ending import CUT_OFF, IN_PROGRESS, run_status
+from waza.results.ending import BAD, CUT_OFF, IN_PROGRESS, run_status
 from waza.results.outcome import Outcome
 from waza.results.verdict import verdict_of
 
@@ -72,7 +72,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
         """Yield the failed trials with their causes; trials of a task with one cause are one line."""
         groups: dict[tuple[str, str, str], list[TrialView]] = {}
         for one in self.trials:
-            if one.trial.status in ("failed", "error"):
+            if one.trial.status in BAD:
                 groups.setdefault((one.arm, one.task.test_id, cause(one.trial)), []).append(one)
         shown = list(groups.items())
         if not self.all_failed:

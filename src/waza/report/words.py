@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Final, Protocol
 
+from waza.kit.moments import read_moment
 from waza.kit.unsafe_text import escape_unsafe
 from waza.results.ending import CUT_OFF
 
@@ -122,11 +123,8 @@ def duration(milliseconds: float) -> str:
 
 def moment(timestamp: str) -> str:
     """Return a time to the minute in UTC, as people read it; the text itself if it is not a time."""
-    try:
-        found = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return timestamp
-    return f"{found.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    found = read_moment(timestamp)
+    return timestamp if found is None else f"{found.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def grouped(count: float) -> str:

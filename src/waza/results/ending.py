@@ -5,6 +5,7 @@ from __future__ import annotations
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult
 
+BAD = ("failed", "error")  # how trials and tasks end that did not pass; skipped ones were not graded
 COMPLETE = "complete"
 NOT_STARTED = "not_started"  # the `run_status` of what never ran
 WITHOUT_SUITE = "it has no suite: nothing of it was run"

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from waza.errors import WazaError
+from waza.kit.files import Stamp, stamp_of
 from waza.model.observation import Usage, add_usage
 from waza.model.result import SuiteResult, TaskResult, TaskStats, TaskStatus, TrialResult, TrialStatus
 from waza.model.trial import Arm
@@ -65,15 +66,6 @@ class RunTasks(Protocol):
     def read(self, arm: Arm, place: int) -> TaskResult:
         """Return the task with this place among the heads. Raises FileChangedError, WazaError, OSError."""
         ...
-
-
-Stamp = tuple[int, int, int]
-"""Which file it is, its size in bytes, and when it was changed, in nanoseconds."""
-
-
-def stamp_of(found: os.stat_result) -> Stamp:
-    """Return the stamp of a file."""
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 class ResultsIndex(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
 
+from waza.kit.moments import EARLIEST, read_moment
 from waza.kit.stats import mean, wilson
 from waza.kit.student_t import t_quantile
 from waza.kit.text import pluralize
@@ -36,7 +37,6 @@ ALPHA = 0.05 / len(METRICS)
 ENOUGH_RUNS = 12
 """So many runs nearly always show a change in their middle that is clear. Of eight or fewer none is significant: even
 all low values before all high ones come by chance too often, in 2/C(n, n/2) of all orders."""
-_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 UNREADABLE, CUT_OFF, IN_PROGRESS = "unreadable", "cut_off", "in_progress"  # beside those of results files
 
 
@@ -225,7 +225,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     def accepts(self, run: RunEntry) -> bool:
         """Tell whether a run is wanted."""
-        began = _began(run)
+        began = read_moment(run.started)
         return (
             (not self.suite or self.suite == run.suite or _is_at(run.path, self.suite))
             and self.skill in ("", run.skill)
@@ -241,18 +241,10 @@ def _is_at(path: str, place: str) -> bool:
     return path == place or path.startswith(place.rstrip("/") + "/")
 
 
-def _began(run: RunEntry) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(run.started)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.astimezone()
-
-
 def series_of(entries: Iterable[RunEntry], last: int | None = None) -> list[Series]:
     """Return runs by suite file and model, of each the `last` ones; in the order in which they were run first."""
     found: dict[tuple[str, str], list[RunEntry]] = {}
-    for entry in sorted(entries, key=lambda one: (_began(one) or _UNKNOWN, one.run)):
+    for entry in sorted(entries, key=lambda one: (read_moment(one.started) or EARLIEST, one.run)):
         found.setdefault((entry.path, entry.model), []).append(entry)
     made = []
     for (path, model), runs in found.items():

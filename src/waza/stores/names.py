@@ -32,9 +32,14 @@ def name_part(text: str) -> str:
     return data.decode()
 
 
+def file_name(run_id: str) -> str:
+    """Return the name of the results file of a run, without a folder."""
+    return f"{name_part(run_id)}{SUFFIX}"
+
+
 def object_name(skill: str, run_id: str) -> str:
     """Return the name of the results of a run."""
-    return f"{folder_name(skill)}{name_part(run_id)}{SUFFIX}"
+    return folder_name(skill) + file_name(run_id)
 
 
 def folder_name(skill: str) -> str:

@@ -14,7 +14,7 @@ from waza.kit.files import write_atomic
 from waza.kit.git import ignore_in_git
 from waza.results.outcome import Outcome
 from waza.results.write import encode
-from waza.stores.names import SUFFIX, name_part
+from waza.stores.names import SUFFIX, file_name
 
 QUEUE = ".waza/upload-queue"
 
@@ -30,7 +30,7 @@ class UploadQueue:
 
         Raises WazaError if it cannot be written.
         """
-        path = self.directory / f"{name_part(outcome.head.eval_id)}{SUFFIX}"
+        path = self.directory / file_name(outcome.head.eval_id)
         write_atomic(path, encode(outcome))
         ignore_in_git(self.directory.parent)
         return path

@@ -20,6 +20,7 @@ import msgspec
 
 from waza import plugins
 from waza.errors import StoreError, SuiteError, UsageError
+from waza.kit.moments import EARLIEST, read_moment
 from waza.kit.share import percent
 from waza.model.loaded import Project, StorageKeys
 from waza.model.result import SuiteResult
@@ -29,7 +30,7 @@ from waza.results.read import load, open_results
 from waza.results.verdict import verdict_of
 from waza.stores import EXTRAS
 from waza.stores.base import NameTakenError, ResultStore, StoredObject, StoreSetup
-from waza.stores.names import SUFFIX, folder_name, name_part, object_name
+from waza.stores.names import SUFFIX, file_name, folder_name, name_part, object_name
 
 _AT_ONCE = 16  # requests
 _LISTED = 5  # names in a message
@@ -63,7 +64,7 @@ class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def started(self) -> datetime:
         """When the run began."""
-        return _moment(self.timestamp) or datetime.min.replace(tzinfo=UTC)
+        return read_moment(self.timestamp) or EARLIEST
 
 
 class StoredRuns:
@@ -164,7 +165,7 @@ class StoredRuns:
         Raises StoreError, and SuiteError for what is no results file.
         """
         with TemporaryDirectory(prefix="waza-stored-") as directory:
-            file = Path(directory) / f"{name_part(run.run_id)}{SUFFIX}"
+            file = Path(directory) / file_name(run.run_id)
             await self.download(run, file)
             return await asyncio.to_thread(load, file)
 
@@ -290,7 +291,7 @@ def _run_of(one: StoredObject) -> StoredResult | None:
     """Return what an object is; None: not one that was stored as a run."""
     labels = one.labels or {}
     timestamp, run_id = labels.get("timestamp", ""), labels.get("runid", "")
-    if not run_id or _moment(timestamp) is None:
+    if not run_id or read_moment(timestamp) is None:
         return None
     return StoredResult(
         run_id=run_id,
@@ -310,14 +311,6 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return found if 0 <= found <= _WHOLE else None
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _written(one: StoredObject) -> datetime:
