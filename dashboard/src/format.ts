@@ -26,6 +26,11 @@ export function exactDuration(ms: Maybe<number>): string {
   return duration(ms);
 }
 
+/** A difference of durations with its sign: `+1.25s`, `−850ms`. */
+export function signedDuration(ms: Maybe<number>): string {
+  return known(ms) ? `${ms < 0 ? "−" : "+"}${exactDuration(Math.abs(ms))}` : ABSENT;
+}
+
 /** US dollars: `$0.00`. */
 export function cost(dollars: Maybe<number>): string {
   return known(dollars) ? `$${dollars.toFixed(2)}` : ABSENT;

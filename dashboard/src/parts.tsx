@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { NamedValue } from "./api";
 import { ApiError } from "./data";
 import { ABSENT, ago, moment, visible } from "./format";
 import { type Span, pieces } from "./highlight";
@@ -72,6 +73,9 @@ export function When({ time }: { time: string | null | undefined }) {
     <>{ABSENT}</>
   );
 }
+
+/** Names and values as `Facts` and `Pairs` take them. */
+export const pairsOf = (values: readonly NamedValue[]) => values.map((one) => [one.name, one.value] as const);
 
 /** Names and values as a table. */
 export function Pairs({ of, name }: { of: readonly (readonly [string, ComponentChildren])[]; name: string }) {
@@ -228,6 +232,29 @@ export function Search({ value, change, label }: { value: string; change: (value
       autocomplete="off"
       onInput={(event) => set(event.currentTarget.value)}
     />
+  );
+}
+
+/** A choice of one status, of those that there are; "" is no restriction. */
+export function StatusChips({ counts, order, chosen = "", change }: {
+  counts: Record<string, number>;
+  order: readonly string[];
+  chosen: string | undefined;
+  change: (status: string) => void;
+}) {
+  return (
+    <div class="chips" role="group" aria-label="Status">
+      <button type="button" aria-pressed={!chosen} onClick={() => change("")}>
+        all
+      </button>
+      {order
+        .filter((status) => counts[status])
+        .map((status) => (
+          <button key={status} type="button" class={toneOf(status)} aria-pressed={chosen === status} onClick={() => change(status)}>
+            {status} {counts[status]}
+          </button>
+        ))}
+    </div>
   );
 }
 

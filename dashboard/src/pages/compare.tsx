@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Comparison, ComparisonPage, MetricComparison, RunSummary, Step, TaskDelta, TrialLink, TrialDetail } from "../api";
 import { align } from "../diff";
-import { ABSENT, exactDuration, moment, percent, plain, score, signed, visible } from "../format";
+import { ABSENT, moment, percent, plain, score, signed, signedDuration, visible } from "../format";
 import { type Slices, useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
 import { Badge, Failure, Mark, Notice, Section, Show, Text, Waiting, toneOf } from "../parts";
@@ -158,8 +158,7 @@ function Conclusion({ page }: { page: ComparisonPage }) {
         )}
         <p class="quiet">
           Over all tasks and trials, broken ones included: success rate {signed(comparison.success_rate_delta * 100, 1)} points, mean score {signed(comparison.aggregate_score_delta)}, duration{" "}
-          {comparison.duration_delta_ms < 0 ? "−" : "+"}
-          {exactDuration(Math.abs(comparison.duration_delta_ms))}
+          {signedDuration(comparison.duration_delta_ms)}
         </p>
       </Section>
     </>
@@ -208,7 +207,7 @@ function Difference({ found }: { found: Comparison }) {
 const NAMES: Record<string, string> = { pass_rate: "trial pass rate", duration_ms: "duration" };
 const SHOWN: Record<string, (value: number | null) => string> = {
   pass_rate: (value) => (value === null ? ABSENT : `${signed(100 * Math.max(-1, Math.min(1, value)), 1)} points`),
-  duration_ms: (value) => (value === null ? ABSENT : `${value < 0 ? "−" : "+"}${exactDuration(Math.abs(value))}`),
+  duration_ms: signedDuration,
 };
 
 function Metrics({ found }: { found: Comparison }) {

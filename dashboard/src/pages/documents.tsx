@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ItemPage, DocumentPage as Page, DocumentSummary, DocumentTurnPage, EvaluatorScore } from "../api";
 import { ABSENT, plain, score, visible } from "../format";
 import { Crumbs, Heading, useApi } from "../page";
-import { Badge, Command, Facts, Notice, Search, Section, Text, Words, toneOf } from "../parts";
+import { Badge, Command, Facts, Notice, Search, Section, StatusChips, Text, Words, pairsOf, toneOf } from "../parts";
 import { link, setQuery } from "../router";
 import { List } from "./list";
 
@@ -54,7 +54,7 @@ function Summary({ of }: { of: DocumentSummary }) {
         <Counts of={of.counts} />
       </h2>
       {of.error && <p class="feedback">{visible(of.error)}</p>}
-      <Facts of={[["Items", String(of.items)], ["Turns", String(of.turns)], ...of.facts.map((one) => [one.name, one.value] as const), ["File", of.id]]} />
+      <Facts of={[["Items", String(of.items)], ["Turns", String(of.turns)], ...pairsOf(of.facts), ["File", of.id]]} />
     </article>
   );
 }
@@ -69,23 +69,14 @@ export function DocumentPage({ id, query }: { id: string; query: Record<string, 
       <Heading title={page?.document.name || id} />
       {page && (
         <>
-          <Facts of={[...page.document.facts.map((one) => [one.name, one.value] as const), ["File", page.document.id]]} />
+          <Facts of={[...pairsOf(page.document.facts), ["File", page.document.id]]} />
           {page.description && <p>{visible(page.description)}</p>}
           <Totals page={page} />
         </>
       )}
       <Section title="Items">
         <search class="filters" aria-label="Items">
-          <div class="chips" role="group" aria-label="Status">
-            <button type="button" aria-pressed={!query.status} onClick={() => setQuery({ status: "" })}>
-              all
-            </button>
-            {ORDER.filter((status) => page?.document.counts[status]).map((status) => (
-              <button key={status} type="button" class={toneOf(status)} aria-pressed={query.status === status} onClick={() => setQuery({ status })}>
-                {status} {page?.document.counts[status]}
-              </button>
-            ))}
-          </div>
+          <StatusChips counts={page?.document.counts ?? {}} order={ORDER} chosen={query.status} change={(status) => setQuery({ status })} />
           <Search value={query.q ?? ""} change={(q) => setQuery({ q })} label="Search items" />
         </search>
         <List

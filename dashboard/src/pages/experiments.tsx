@@ -3,7 +3,7 @@
 import type { ArmPage, ExperimentPage } from "../api";
 import { moment, plural, visible } from "../format";
 import { Heading, useApi } from "../page";
-import { Badge, Command, Facts, Notice, Pairs } from "../parts";
+import { Badge, Command, Facts, Notice, Pairs, pairsOf } from "../parts";
 import { List } from "./list";
 
 export function ExperimentsPage() {
@@ -54,7 +54,7 @@ function Experiment({ of }: { of: ExperimentPage }) {
       {of.rule.length > 0 && (
         <details>
           <summary>The rule</summary>
-          <Pairs name="Rule" of={of.rule.map((one) => [one.name, one.value] as const)} />
+          <Pairs name="Rule" of={pairsOf(of.rule)} />
         </details>
       )}
     </article>

@@ -6,7 +6,7 @@ import { ABSENT, cost, count, duration, grouped, moment, score, visible } from "
 import { asError } from "../load";
 import { Heading, useApi } from "../page";
 import { Command, Mark, Notice, Section, toneOf } from "../parts";
-import { linkToRun, linkToTrial, setQuery } from "../router";
+import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Connection, follow } from "../stream";
 import { Card } from "./runs";
 
@@ -61,7 +61,7 @@ export function LivePage({ query }: { query: Record<string, string> }) {
           {others.map((one, i) => (
             <>
               {i > 0 && ", "}
-              <a key={one.run.id} href={`#/live?run=${encodeURIComponent(one.run.id)}`}>
+              <a key={one.run.id} href={link(["live"], { run: one.run.id })}>
                 {visible(one.run.spec)} {visible(one.run.model)}
               </a>
             </>

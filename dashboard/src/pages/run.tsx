@@ -5,7 +5,7 @@ import { download, toCsv } from "../csv";
 import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Choice, Command, Drawn, Facts, Failure, MARKS, Mark, Notice, Pairs, Search, Section, Show, Waiting, Whisker, toneOf } from "../parts";
+import { Choice, Command, Drawn, Facts, Failure, MARKS, Mark, Notice, Pairs, Search, Section, Show, StatusChips, Waiting, Whisker, pairsOf, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { Card, SaveButton } from "./runs";
@@ -85,7 +85,7 @@ function Run({ head, query }: { head: RunHead; query: Record<string, string> }) 
       )}
       {head.notStarted.length > 0 && (
         <Section title="Not started">
-          <Pairs name="Not started" of={pairs(head.notStarted)} />
+          <Pairs name="Not started" of={pairsOf(head.notStarted)} />
         </Section>
       )}
       <nav class="tabs" aria-label="Parts of the run">
@@ -185,8 +185,6 @@ function Bar({ counts }: { counts: RunHead["counts"] }) {
     </div>
   );
 }
-
-const pairs = (of: readonly NamedValue[]) => of.map((one) => [one.name, one.value] as const);
 
 function Lines({ of, name = "" }: { of: readonly string[]; name?: string }) {
   return (
@@ -330,22 +328,7 @@ function Tasks({ head, query }: { head: RunHead; query: Record<string, string> }
   return (
     <>
       <search class="filters" aria-label="Tasks">
-        <div class="chips" role="group" aria-label="Status">
-          <button type="button" aria-pressed={!query.status} onClick={() => setQuery({ status: "" })}>
-            all
-          </button>
-          {STATUSES.filter((status) => numbers[status]).map((status) => (
-            <button
-              key={status}
-              type="button"
-              class={toneOf(status)}
-              aria-pressed={query.status === status}
-              onClick={() => setQuery({ status })}
-            >
-              {status} {numbers[status]}
-            </button>
-          ))}
-        </div>
+        <StatusChips counts={numbers} order={STATUSES} chosen={query.status} change={(status) => setQuery({ status })} />
         <Search value={query.q ?? ""} change={(q) => setQuery({ q })} label="Search tasks, groups, tags" />
         <Choice
           label="Order"
@@ -448,7 +431,7 @@ function Figures({ head }: { head: RunHead }) {
       )}
       {head.triggerFigures.length > 0 && (
         <Section title="Trigger tests">
-          <Pairs name="Trigger tests" of={[...pairs(head.triggerFigures), ["Counts", head.triggerCounts]]} />
+          <Pairs name="Trigger tests" of={[...pairsOf(head.triggerFigures), ["Counts", head.triggerCounts]]} />
           <Lines of={head.triggerFailures} />
         </Section>
       )}
@@ -504,7 +487,7 @@ function Table({ title, of }: { title: string; of: readonly NamedValue[] }) {
   if (!of.length) return null;
   return (
     <Section title={title}>
-      <Pairs name={title} of={pairs(of)} />
+      <Pairs name={title} of={pairsOf(of)} />
     </Section>
   );
 }

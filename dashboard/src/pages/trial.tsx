@@ -6,7 +6,7 @@ import { readDiff } from "../diff";
 import { ABSENT, exactDuration, grouped, plain, plural, score, visible } from "../format";
 import { useLoad } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Badge, Command, Facts, Pairs, Section, Show, Text, Words, toneOf } from "../parts";
+import { Badge, Command, Facts, Pairs, Section, Show, Text, Words, pairsOf, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { Conversation } from "./conversation";
 
@@ -64,7 +64,7 @@ function Page({ trial, chosen }: { trial: Trial; chosen: string }) {
       <Rest trial={trial} />
       <FileChanges changes={trial.fileChanges} />
       <Section title="About this trial">
-        <Pairs name="About this trial" of={trial.facts.map((one) => [one.name, one.value] as const)} />
+        <Pairs name="About this trial" of={pairsOf(trial.facts)} />
         <p>
           In a terminal: <Command>{trial.command}</Command>
         </p>
@@ -185,9 +185,7 @@ const keyOf = (check: Check) => (check.afterTurn ? `${check.name}@${check.afterT
 
 /** The verdicts, beside the text that they judged: what the chosen one speaks of is marked in it. */
 function Verdicts({ trial, chosen }: { trial: Trial; chosen: string }) {
-  // What explains the end comes first; the others follow in their order.
-  const rank = (check: Check) => (check.passed || !trial.causes.includes(check.name) ? trial.causes.length : trial.causes.indexOf(check.name));
-  const checks = [...trial.checks].sort((a, b) => Number(a.passed) - Number(b.passed) || rank(a) - rank(b));
+  const { checks } = trial; // what explains the end comes first
   const failed = checks.filter((check) => !check.passed).length;
   // What a verdict that passed speaks of is no answer to why others did not.
   const current = checks.find((check) => keyOf(check) === chosen) ?? checks.find((check) => check.highlights.length && !(failed && check.passed));
@@ -228,11 +226,9 @@ function Judged({ text, current }: { text: string; current: Check | undefined })
   );
 }
 
-const HIDDEN_DETAILS = new Set(["prompt", "response", "failures", "passes"]);
-
 function Verdict({ check, current }: { check: Check; current: boolean }) {
   const more = Object.entries(check.details).filter(
-    ([key, value]) => !HIDDEN_DETAILS.has(key) && value !== null && value !== "" && !(Array.isArray(value) && !value.length),
+    ([, value]) => value !== null && value !== "" && !(Array.isArray(value) && !value.length),
   );
   const notes = [check.weight !== 1 && `weight ${check.weight}`, exactDuration(check.durationMs)].filter(Boolean).join(", ");
   return (
@@ -368,7 +364,6 @@ function Digest({ trial }: { trial: Trial }) {
   const mode = digest.toolPolicyMode;
   const tools = new Map<string, number>();
   for (const tool of digest.toolsUsed) tools.set(tool, (tools.get(tool) ?? 0) + 1);
-  const known = new Set(["Tool calls"]);
   return (
     <Section title="Session">
       <table class="framed pairs" aria-label="Session">
@@ -400,14 +395,12 @@ function Digest({ trial }: { trial: Trial }) {
               <td class="tone">{visible(error)}</td>
             </tr>
           ))}
-          {digest.usage
-            .filter((one) => !known.has(one.name))
-            .map((one) => (
-              <tr key={one.name}>
-                <th scope="row">{visible(one.name)}</th>
-                <td>{visible(one.value)}</td>
-              </tr>
-            ))}
+          {digest.usage.map((one) => (
+            <tr key={one.name}>
+              <th scope="row">{visible(one.name)}</th>
+              <td>{visible(one.value)}</td>
+            </tr>
+          ))}
           {digest.sessionId && (
             <tr>
               <th scope="row">Session</th>
@@ -492,7 +485,7 @@ function Rest({ trial }: { trial: Trial }) {
           {trial.judges.map((judge, i) => (
             <div key={i} class="panel">
               <h3>{visible(judge.label)}</h3>
-              <Facts of={[["Tool calls", String(judge.toolCalls)], ...judge.usage.map((one) => [one.name, one.value] as const)]} />
+              <Facts of={[["Tool calls", String(judge.toolCalls)], ...pairsOf(judge.usage)]} />
               {judge.denials.length > 0 && <Denials of={judge.denials} />}
             </div>
           ))}
