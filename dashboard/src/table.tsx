@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { walk } from "./keys";
 import { type Slices, useMedia } from "./load";
+import { Failure, Waiting } from "./parts";
 
 export interface Column<T> {
   title: string;
@@ -30,8 +31,16 @@ const BEYOND = 8; // rows drawn above and below what can be seen, so that scroll
 /** Where readers were in the lists they left, by the address. */
 const places = new Map<string, number>();
 
-/** A table. The first link in a row opens it; j and k walk through the rows. */
-export function VirtualTable<T>({ name, columns: every, rows, tone, sort }: Props<T>) {
+/** A table once its first slice has come; `empty` takes the place of a table without rows. */
+export function VirtualTable<T>({ empty, ...table }: Props<T> & { empty?: ComponentChildren }) {
+  const { error, total } = table.rows;
+  if (error) return <Failure error={error} />;
+  if (total === undefined) return <Waiting />;
+  return total === 0 && empty !== undefined ? <>{empty}</> : <Table {...table} />;
+}
+
+/** The first link in a row opens it; j and k walk through the rows. */
+function Table<T>({ name, columns: every, rows, tone, sort }: Props<T>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [height, setHeight] = useState(44);
   const [range, setRange] = useState<[number, number]>([0, 40]);

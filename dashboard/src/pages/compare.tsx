@@ -6,7 +6,7 @@ import { align } from "../diff";
 import { ABSENT, moment, percent, plain, score, signed, signedDuration, visible } from "../format";
 import { type Slices, useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Badge, Failure, Mark, Notice, Section, Show, Text, Waiting, toneOf } from "../parts";
+import { Badge, Mark, Notice, Section, Show, Text, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { Model, OutcomeMark, rateTone } from "./runs";
@@ -292,13 +292,7 @@ function tone({ score_delta: by, statuses }: TaskDelta): string {
 function Tasks({ a, b, rows }: { a: string; b: string; rows: Slices<Row> }) {
   return (
     <Section title="Tasks" {...(rows.total === undefined ? {} : { count: rows.total })}>
-      {rows.error ? (
-        <Failure error={rows.error} />
-      ) : rows.total === undefined ? (
-        <Waiting />
-      ) : (
-        <VirtualTable name="Tasks of both runs" columns={columns(a, b)} rows={rows} tone={({ delta }) => tone(delta)} />
-      )}
+      <VirtualTable name="Tasks of both runs" columns={columns(a, b)} rows={rows} tone={({ delta }) => tone(delta)} />
     </Section>
   );
 }

@@ -5,7 +5,7 @@ import { download, toCsv } from "../csv";
 import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Choice, Command, Drawn, Facts, Failure, MARKS, Mark, Notice, Pairs, Search, Section, Show, StatusChips, Waiting, Whisker, pairsOf, toneOf } from "../parts";
+import { Choice, Command, Drawn, Facts, MARKS, Mark, Notice, Pairs, Search, Section, Show, StatusChips, Whisker, pairsOf, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { Card, SaveButton } from "./runs";
@@ -342,31 +342,26 @@ function Tasks({ head, query }: { head: RunHead; query: Record<string, string> }
         />
         <output>{rows.total === undefined ? "" : plural(rows.total, "task")}</output>
       </search>
-      {rows.error ? (
-        <Failure error={rows.error} />
-      ) : rows.total === undefined ? (
-        <Waiting />
-      ) : rows.total > 0 ? (
-        <VirtualTable
-          name="Tasks"
-          columns={columns(id, head.groups.length > 0)}
-          rows={rows}
-          tone={(task) => (task.status === "passed" ? "" : toneOf(task.status))}
-          sort={{ by, descending, change: (sort, down) => setQuery({ sort, order: down ? "desc" : "" }) }}
-        />
-      ) : (
-        <Notice title={query.q || query.status ? "No task fits" : "There are no tasks yet"}>
-          {query.q || query.status ? (
-            <p>
-              <button type="button" onClick={() => setQuery({ q: "", status: "" })}>
-                Show all tasks
-              </button>
-            </p>
-          ) : (
-            <p>Tasks are shown when their first trial has ended.</p>
-          )}
-        </Notice>
-      )}
+      <VirtualTable
+        name="Tasks"
+        columns={columns(id, head.groups.length > 0)}
+        rows={rows}
+        tone={(task) => (task.status === "passed" ? "" : toneOf(task.status))}
+        sort={{ by, descending, change: (sort, down) => setQuery({ sort, order: down ? "desc" : "" }) }}
+        empty={
+          <Notice title={query.q || query.status ? "No task fits" : "There are no tasks yet"}>
+            {query.q || query.status ? (
+              <p>
+                <button type="button" onClick={() => setQuery({ q: "", status: "" })}>
+                  Show all tasks
+                </button>
+              </p>
+            ) : (
+              <p>Tasks are shown when their first trial has ended.</p>
+            )}
+          </Notice>
+        }
+      />
     </>
   );
 }

@@ -6,7 +6,7 @@ import { download, toCsv } from "../csv";
 import { ABSENT, cost, count, duration, grouped, percent, plural, score, visible } from "../format";
 import { asError, useLoad, useSlices } from "../load";
 import { Heading, useApi } from "../page";
-import { Choice, Command, Drawn, Failure, Mark, Notice, Search, Waiting, When, toneOf } from "../parts";
+import { Choice, Command, Drawn, Mark, Notice, Search, When, toneOf } from "../parts";
 import { linkToRun, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 
@@ -110,29 +110,26 @@ export function RunsPage({ query }: { query: Record<string, string> }) {
         )}
         <output>{rows.total === undefined ? "" : plural(rows.total, "run")}</output>
       </search>
-      {rows.error ? (
-        <Failure error={rows.error} />
-      ) : rows.total === undefined ? (
-        <Waiting />
-      ) : rows.total > 0 ? (
-        <VirtualTable
-          name="Runs"
-          columns={COLUMNS}
-          rows={rows}
-          tone={(run) => (run.outcome === "passed" || run.outcome === "not graded" ? "" : toneOf(run.outcome))}
-          sort={{ by, descending, change: (sort, down) => setQuery({ sort, order: down ? "" : "asc" }) }}
-        />
-      ) : filtered ? (
-        <Notice title="No run fits">
-          <p>
-            <button type="button" onClick={() => setQuery({ q: "", outcome: "", model: "" })}>
-              Show all runs
-            </button>
-          </p>
-        </Notice>
-      ) : (
-        <NoRuns />
-      )}
+      <VirtualTable
+        name="Runs"
+        columns={COLUMNS}
+        rows={rows}
+        tone={(run) => (run.outcome === "passed" || run.outcome === "not graded" ? "" : toneOf(run.outcome))}
+        sort={{ by, descending, change: (sort, down) => setQuery({ sort, order: down ? "" : "asc" }) }}
+        empty={
+          filtered ? (
+            <Notice title="No run fits">
+              <p>
+                <button type="button" onClick={() => setQuery({ q: "", outcome: "", model: "" })}>
+                  Show all runs
+                </button>
+              </p>
+            </Notice>
+          ) : (
+            <NoRuns />
+          )
+        }
+      />
     </>
   );
 }
