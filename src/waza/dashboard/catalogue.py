@@ -254,7 +254,7 @@ class Catalogue:
         parts = open_parts(data, self.name(run.results), checked=not own)
         tokens = tokens_of(parts.head.summary.usage)
         if tokens is None:  # an older file; the trials know them
-            tokens = _tokens_of_tasks(self._index(run.results, own=own))
+            tokens = tokens_of_trials(self._index(run.results, own=own))
         return ListedRun(
             id=name,
             saved=run,
@@ -418,8 +418,9 @@ def _with_names(head: SuiteResult, live: LiveState | None) -> SuiteResult:
     return msgspec.structs.replace(head, eval_name=live.suite, skill=live.skill, config=config)
 
 
-def _tokens_of_tasks(index: ResultsIndex) -> int | None:
-    known = [trial.usage for task in index.heads("main") for trial in task.trials if trial.usage is not None]
+def tokens_of_trials(tasks: RunTasks) -> int | None:
+    """Return the tokens of all trials of the main arm, of results that do not add them up; None where none are known."""
+    known = [trial.usage for task in tasks.heads("main") for trial in task.trials if trial.usage is not None]
     return sum(one.tokens for one in known) if known else None
 
 

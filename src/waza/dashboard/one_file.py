@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 
-from waza.dashboard.catalogue import ListedRun, RunState
+from waza.dashboard.catalogue import ListedRun, RunState, tokens_of_trials
 from waza.dashboard.pages import DocumentPage, Page, RunHead, TaskSummary, TrialDetail
 from waza.dashboard.run_pages import make_head, named_values, order_tasks, summarize_tasks
 from waza.dashboard.static_files import Bundle
 from waza.dashboard.trial_pages import TrialLinks, make_trial
 from waza.kit.text import pluralize, shorten_middle
-from waza.model.observation import tokens_of
 from waza.model.result import SuiteResult, TaskResult
 from waza.model.trial import ARMS, Arm
 from waza.problem import Problem
@@ -143,13 +142,14 @@ class _RunPart:
     def __init__(self, run: ReportedRun) -> None:
         self._run = run
         self.tasks = summarize_tasks(run.source, order_tasks(run.source, "order", "asc"))
+        usage = run.head.summary.usage
         self.listed = ListedRun(
             id=run.saved.name,
             saved=run.saved,
             path="",
             state=run.state,
             head=run.head,
-            tokens=tokens_of(run.head.summary.usage),
+            tokens=tokens_of_trials(run.source) if usage is None else usage.tokens,
         )
         self.head = make_head(self.listed, run.head, run.source)
         self.size = _size(msgspec.json.encode((self.head, self.tasks)))
