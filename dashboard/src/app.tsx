@@ -109,7 +109,7 @@ function Guard({ children }: { children: ComponentChildren }) {
 
 function Top({ route, api, showHelp }: { route: Route; api: Api; showHelp: () => void }) {
   const current = route.path[0] === "runs" ? "" : (route.path[0] ?? "");
-  const pages = api.served ? PAGES : PAGES.filter(([name]) => name === "" || (name === "documents" && api.documentsOnly));
+  const pages = api.served ? PAGES : PAGES.filter(([name]) => name === (api.documentsOnly ? "documents" : ""));
   return (
     <header class="top">
       <div>

@@ -31,7 +31,7 @@ import type {
   TrialComparison,
   TrialDetail,
 } from "./api";
-import { linkToRun } from "./router";
+import { link, linkToRun } from "./router";
 
 /** What `waza report` embeds. Lists are complete: runs as they were named, tasks as in their suite, items as the API gives them. */
 export interface Embedded {
@@ -216,7 +216,9 @@ export class EmbeddedApi implements Api {
     this.overview = [...(page?.querySelectorAll("[data-overview]") ?? [])];
     this.#plots = [...(page?.querySelectorAll<HTMLElement>("[data-plots]") ?? [])];
     const [only, ...others] = data.heads;
+    const [document, ...documents] = data.documents ?? [];
     this.home = only && !others.length && !this.overview.length ? linkToRun(only.run.id) : "";
+    if (this.documentsOnly && document && !documents.length) this.home = link(["documents", document.document.id]);
   }
 
   plots(run: string): readonly Element[] {
@@ -289,9 +291,8 @@ export class EmbeddedApi implements Api {
     return found;
   }
 
-  async documents(offset: number, limit: number): Promise<Slice<DocumentSummary>> {
-    return cut((this.data.documents ?? []).map((one) => one.document), { offset, limit });
-  }
+  documents = async (offset: number, limit: number): Promise<Slice<DocumentSummary>> =>
+    cut((this.data.documents ?? []).map((one) => one.document), { offset, limit });
 
   async document(id: string, wanted: Wanted) {
     const page = this.data.documents?.find((one) => one.document.id === id);

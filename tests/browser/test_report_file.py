@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.looks import CONTRAST, is_bright
-from tests.browser.reports import ARABIC, FAR
+from tests.browser.reports import ARABIC, FAR, MIXED, report
 from tests.support.program import mock_suite, strict_json, waza, write_tree
 
 from waza.dashboard.static_files import FOLDER, INDEX
@@ -200,3 +200,29 @@ def test_it_prints_bright(view, project):
         page.emulate_media(media="print")
         assert page.evaluate("getComputedStyle(document.body).color") == "rgb(28, 36, 48)"
         assert page.evaluate("document.documentElement.scrollWidth") == 720
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of an evaluation document with awkward texts."""
+    root = tmp_path_factory.mktemp("document")
+    report(root, MIXED, Relevance={})
+    ended = waza("report", "report.json", "-o", "file.html", cwd=root)
+    assert ended.code == 0, ended.err
+    return root / "file.html"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_of_a_document_opens_with_its_items(view, document, scheme):
+    page: Page = view(document, color_scheme=scheme, viewport={"width": 360, "height": 800})
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert page.locator("[data-reduced]").count() == 0
+    expect(page.get_by_text("How do I order a new laptop?").first).to_be_visible()
+    assert page.evaluate("window.pwned") is None
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert axe(page) == []
+
+
+def test_without_scripts_a_report_of_a_document_has_all_items(view, document):
+    page: Page = view(document, java_script_enabled=False)
+    assert page.locator("#items > *").count() == len(MIXED)

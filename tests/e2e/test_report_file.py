@@ -195,3 +195,38 @@ def test_what_cannot_be_is_refused(suite: Path):
         ended = waza("report", *args, cwd=suite.parent)
         assert (ended.code, message in ended.err) == (2, True), ended.err
     assert (suite.parent / "r.json").read_bytes() == before
+
+
+DOCUMENT = {
+    "schemaVersion": "1.3.0",
+    "default_evaluators": {"ExactMatch": {}},
+    "items": [
+        {"prompt": "What is it?", "response": "hello", "expected_response": "hello"},
+        {"prompt": f"And this? {HOSTILE}", "response": "no", "expected_response": "hello"},
+    ],
+}
+
+
+@with_pages
+def test_an_evaluation_document_with_all_of_its_items_in_one_file(tmp_path: Path):
+    write_tree(tmp_path, {"evals.json": json.dumps(DOCUMENT)})
+    ended = waza("m365", "run", "evals.json", "--agent", "recorded", "-o", "results.json", cwd=tmp_path)
+    assert ended.code == 1, ended.err
+    ended = waza("report", "results.json", cwd=tmp_path)
+    assert (ended.code, ended.out) == (0, "")
+    assert re.search(r"^report.html: 2 items, 0\.\d MB$", ended.err, re.MULTILINE)
+    data = embedded(tmp_path / "report.html")
+    assert (data["heads"], data["tasks"], data["trials"]) == ([], {}, {})
+    (document,) = data["documents"]
+    assert document["document"]["id"] == "results.json"
+    assert [(item["status"], item["turns"][0]["response"]) for item in document["items"]] == [
+        ("fail", "no"),
+        ("pass", "hello"),
+    ]
+    assert HOSTILE in document["items"][0]["turns"][0]["prompt"]
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "50% 1 of 2 items passes" in page.lines
+    before = (tmp_path / "results.json").read_bytes()
+    for args in (("results.json", "-o", "results.json"), ("results.json", "evals.json")):
+        assert waza("report", *args, cwd=tmp_path).code == 2
+    assert (tmp_path / "results.json").read_bytes() == before

@@ -24,8 +24,8 @@ MEGABYTES = Number("a number of megabytes above 0, such as 10", float, least=0.1
 def command(results: tuple[str, ...], output: Path | None, max_size: float | None) -> int:
     """Write runs as one HTML file to read, mail and archive; it needs no other file and no network.
 
-    RESULTS are results files, ids of runs or invocations, or directories; without any, the newest run is taken. The
-    file has the pages of `waza serve`, with every trial. Where scripts do not run, as in mail programs, it shows
+    RESULTS are results files, ids of runs or invocations, or directories, or one evaluation document with results;
+    without any, the newest run is taken. The file has the pages of `waza serve`, with every trial. Where scripts do not run, as in mail programs, it shows
     the verdict, plots and what failed.
     """
     from waza.cli.report_file import LARGEST, write_saved_report

@@ -1,4 +1,4 @@
-"""Writing runs as one HTML file: `waza report`, and `-o report.html` of `waza run`."""
+"""Writing runs, or an evaluation document with results, as one HTML file: `waza report`, and `-o report.html` of `waza run`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from tempfile import TemporaryDirectory
 
 from waza.cli.outputs import CommandResults, check_target
 from waza.cli.streams import print_notice
-from waza.dashboard.one_file import MEGABYTE, ReportedRun, embed, make_app, read_run
+from waza.dashboard.catalogue import kind_of
+from waza.dashboard.documents import read_overview
+from waza.dashboard.one_file import MEGABYTE, ReportedRun, embed, embed_document, make_app, read_run
 from waza.dashboard.static_files import NO_PAGES, read_bundle
-from waza.errors import EXIT_OK
+from waza.errors import EXIT_OK, UsageError
 from waza.kit.files import write_atomic
 from waza.kit.text import pluralize
-from waza.report.html_page import PageApp, element, escape_text, make_page
-from waza.report.html_report import HtmlReporter, ReportParts, make_parts
+from waza.m365.results.html_report import make_parts as make_document_parts
+from waza.problem import display_path
+from waza.report.html_page import PageApp, PageParts, element, escape_text, make_page
+from waza.report.html_report import HtmlReporter, make_parts
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.saved import FoundRuns, SavedRun, find_results
 from waza.results.verdict import run_name
@@ -31,8 +35,15 @@ _NOTES = 1000  # bytes that notes about a run may take
 def write_saved_report(arguments: Sequence[str], output: Path, megabytes: float) -> int:
     """Write the runs that arguments mean, as `find_results` finds them; without any, the newest run. Return the exit code.
 
+    The only argument may also be an evaluation document with results.
+
     Raises UsageError for runs that are not there and for a file that cannot be the output, WazaError, OSError.
     """
+    documents = [Path(one) for one in arguments if _is_document(Path(one))]
+    if documents:
+        if len(arguments) > 1:
+            raise UsageError(f"{documents[0]} is an evaluation document; write a report of its own for each")
+        return _write_document_report(documents[0], output, megabytes)
     project = find_project(Path.cwd()).directory
     found = [find_results(argument, project) for argument in arguments or (None,)]
     for note in (note for one in found for note in one.notes):
@@ -48,6 +59,30 @@ def write_saved_report(arguments: Sequence[str], output: Path, megabytes: float)
     write_report_file(output, results, runs, megabytes)
     size = output.stat().st_size / MEGABYTE
     print_notice(f"{output}: {pluralize(len(runs), 'run')}, {size:.1f} MB")
+    return EXIT_OK
+
+
+def _is_document(path: Path) -> bool:
+    return path.is_file() and kind_of(path.read_bytes()) == "document"
+
+
+def _write_document_report(document: Path, output: Path, megabytes: float) -> int:
+    check_target(output, [document])
+    report, bundle = read_overview(document), read_bundle()
+    parts = make_document_parts(report)
+    if bundle is None:
+        print_notice(f"warning: {output} has its short form alone: {NO_PAGES}")
+        data = make_page(parts.title, parts.header, [*parts.tools, *parts.main], parts.style).encode(
+            "utf-8", "replace"
+        )
+    else:
+        data = _page(parts, make_app(bundle, embed_document(display_path(document), report)), ())
+    if len(data) > megabytes * MEGABYTE:
+        print_notice(
+            f"warning: {output} has {len(data) / MEGABYTE:.1f} MB, more than --max-size {megabytes:g}: nothing of a document is left out"
+        )
+    write_atomic(output, data)
+    print_notice(f"{output}: {pluralize(len(report.items), 'item')}, {len(data) / MEGABYTE:.1f} MB")
     return EXIT_OK
 
 
@@ -91,8 +126,8 @@ def write_report_file(
     write_atomic(path, data)
 
 
-def _page(parts: ReportParts, app: PageApp, notes: Sequence[str]) -> bytes:
-    about = "This is the short form, for programs that run no scripts; a browser shows every task and trial."
+def _page(parts: PageParts, app: PageApp, notes: Sequence[str]) -> bytes:
+    about = "This is the short form, for programs that run no scripts; a browser shows all of it."
     lines = [element("p", escape_text(line), class_="quiet") for line in (about, *notes)]
     page = make_page(parts.title, parts.header, [*lines, *parts.main], parts.style, app)
     return page.encode("utf-8", "replace")

@@ -274,7 +274,7 @@ class Catalogue:
                 kinds[place.path] = known
                 continue
             try:
-                kind: Kind = _kind(_read_bounded(place.path))
+                kind: Kind = kind_of(_read_bounded(place.path))
             except (WazaError, OSError):
                 kind = "other"
             kinds[place.path] = place.stamps[0], kind
@@ -376,7 +376,7 @@ class _Signs(msgspec.Struct):
     metadata: msgspec.Raw = msgspec.Raw()
 
 
-def _kind(data: bytes) -> Kind:
+def kind_of(data: bytes) -> Kind:
     """Return what a JSON file holds. A damaged one counts as results if it begins as these do."""
     found = holds_results(data)
     if found is None:

@@ -55,26 +55,11 @@ class Documents:
         )
         if path is None:
             return None
-        report = _read(path)
-        items = sorted(report.items, key=lambda item: _WORST_FIRST.get(item.status, 0))
-        wanted = [item for item in items if status in (None, item.status) and (not q or _has(item, q))]
-        page = DocumentPage(
-            document=_summarize(name, report),
-            description=str(report.description),
-            totals=[
-                EvaluatorTotals(
-                    evaluator=one.evaluator,
-                    asked=one.count,
-                    passed=one.passed,
-                    failed=one.failed,
-                    errors=one.errors,
-                    mean=one.mean,
-                )
-                for one in report.totals
-            ],
-            items=[_item(item) for item in wanted[offset : offset + limit]],
-        )
-        return page, len(wanted)
+        report = read_overview(path)
+        wanted = [
+            item for item in worst_first(report) if status in (None, item.status) and (not q or _has(item, q))
+        ]
+        return make_document_page(name, report, wanted[offset : offset + limit]), len(wanted)
 
     def _summary(self, path: Path) -> DocumentSummary:
         name = self._catalogue.name(path)
@@ -82,7 +67,7 @@ class Documents:
             stamp = stamp_of(path.stat())
             known = self._known.get(path)
             if known is None or known[0] != stamp:
-                known = self._known[path] = stamp, _summarize(name, _read(path))
+                known = self._known[path] = stamp, _summarize(name, read_overview(path))
             return known[1]
         except (WazaError, OSError) as error:
             why = describe_error(error)
@@ -97,8 +82,34 @@ class Documents:
             )
 
 
-def _read(path: Path) -> Overview:
+def read_overview(path: Path) -> Overview:
+    """Return what reports show of a document with results. Raises WazaError for a file that is no document, OSError."""
     return make_overview(read_document(path).data, path.stem)
+
+
+def worst_first(report: Overview) -> list[ItemRow]:
+    """Return the items of a document, those that went worst first."""
+    return sorted(report.items, key=lambda item: _WORST_FIRST.get(item.status, 0))
+
+
+def make_document_page(name: str, report: Overview, items: Sequence[ItemRow]) -> DocumentPage:
+    """Return the page of a document with some of its items; `name` is its id."""
+    return DocumentPage(
+        document=_summarize(name, report),
+        description=str(report.description),
+        totals=[
+            EvaluatorTotals(
+                evaluator=one.evaluator,
+                asked=one.count,
+                passed=one.passed,
+                failed=one.failed,
+                errors=one.errors,
+                mean=one.mean,
+            )
+            for one in report.totals
+        ],
+        items=[_item(item) for item in items],
+    )
 
 
 def _summarize(name: str, report: Overview) -> DocumentSummary:

@@ -8,11 +8,13 @@ from typing import Any
 import msgspec
 
 from waza.dashboard.catalogue import ListedRun, RunState, tokens_of_trials
+from waza.dashboard.documents import make_document_page, worst_first
 from waza.dashboard.pages import DocumentPage, Page, RunHead, TaskSummary, TrialDetail
 from waza.dashboard.run_pages import make_head, named_values, order_tasks, summarize_tasks
 from waza.dashboard.static_files import Bundle
 from waza.dashboard.trial_pages import TrialLinks, make_trial
 from waza.kit.text import pluralize, shorten_middle
+from waza.m365.results.overview import Overview
 from waza.model.result import SuiteResult, TaskResult
 from waza.model.trial import ARMS, Arm
 from waza.problem import Problem
@@ -134,6 +136,12 @@ def embed(
         trials={one.listed.id: one.trials for one in parts},
     )
     return embedded, [f"{one.listed.id}: {note}" for one in parts for note in one.notes]
+
+
+def embed_document(name: str, report: Overview) -> Embedded:
+    """Return the data of a document with results, whose id is `name`."""
+    page = make_document_page(name, report, worst_first(report))
+    return Embedded(version=__version__, heads=[], tasks={}, trials={}, documents=[page])
 
 
 class _RunPart:

@@ -38,6 +38,16 @@ class PageApp(msgspec.Struct, frozen=True, kw_only=True):
     """JSON, which it reads from the element `waza-data`; it may hold any text."""
 
 
+class PageParts(msgspec.Struct, frozen=True, kw_only=True):
+    """A page in parts, of which all but `title` and `style` are HTML; `tools` are for the script of the frame."""
+
+    title: str
+    header: list[str]
+    tools: list[str]
+    main: list[str]
+    style: str
+
+
 def make_page(
     title: str, header: Iterable[str], main: Iterable[str], style: str, app: PageApp | None = None
 ) -> str:

@@ -8,12 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize
 from waza.report import overview
 from waza.report.html_page import (
+    PageParts,
     element,
     escape_text,
     make_bar,
@@ -68,17 +67,7 @@ class HtmlReporter(Reporter):
         return make_page(parts.title, parts.header, [*parts.tools, *parts.main], parts.style)
 
 
-class ReportParts(msgspec.Struct, frozen=True, kw_only=True):
-    """A page in parts, of which all but `title` and `style` are HTML; `tools` are for the script of the frame."""
-
-    title: str
-    header: list[str]
-    tools: list[str]
-    main: list[str]
-    style: str
-
-
-def make_parts(results: InvocationResults, most: int = 0) -> ReportParts:
+def make_parts(results: InvocationResults, most: int = 0) -> PageParts:
     """Return the page of results in parts. Goes through the tasks once.
 
     `most` is how many tasks of a run are listed, those that did not pass first; 0: all of them.
@@ -94,7 +83,7 @@ class _Page:
         self.endings = Counter[str]()
         self.not_passed: dict[str, None] = {}  # graders, in the order in which they appear
 
-    def parts(self) -> ReportParts:
+    def parts(self) -> PageParts:
         view = self.view
         if view.single:
             (run,) = view.runs()
@@ -107,7 +96,7 @@ class _Page:
                 *_overview(view),
                 *(part for number, run in enumerate(view.runs(), 1) for part in self._section(number, run)),
             ]
-        return ReportParts(
+        return PageParts(
             title=f"{one_line(name)}: {verdict.word}",
             header=[element("h1", escape_text(one_line(name))), *header],
             tools=list(self._tools()),

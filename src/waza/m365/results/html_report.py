@@ -12,6 +12,7 @@ from waza.kit.text import pluralize
 from waza.m365.document.model import Status
 from waza.m365.results.overview import STATUSES, ItemRow, Overview, Score, Totals, TurnRow, make_overview
 from waza.report.html_page import (
+    PageParts,
     element,
     escape_text,
     make_bar,
@@ -45,7 +46,12 @@ _ORDERS = {"": "Document order", "worst": "Worst first"}
 
 def to_html(result: dict[str, Any], title: str = "") -> str:
     """Return a result document as an HTML page; `title` is that of one without a name of its own."""
-    report = make_overview(result, title)
+    parts = make_parts(make_overview(result, title))
+    return make_page(parts.title, parts.header, [*parts.tools, *parts.main], parts.style)
+
+
+def make_parts(report: Overview) -> PageParts:
+    """Return the page of a result document in parts."""
     not_passed = len(report.items) - report.counts["pass"]
     items = [_item(item, unfold=item.status != "pass" and not_passed <= _MOST_OPEN) for item in report.items]
     main = [
@@ -57,7 +63,9 @@ def to_html(result: dict[str, Any], title: str = "") -> str:
         *items,
         "</div>",
     ]
-    return make_page(report.name, _header(report), main, _read_style())
+    return PageParts(
+        title=report.name, header=list(_header(report)), tools=[], main=main, style=_read_style()
+    )
 
 
 @cache
