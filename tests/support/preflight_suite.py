@@ -186,6 +186,14 @@ RICH_REPORT: dict[str, Any] = {
             "make sure that its program is available",
         ),
         _diagnostic(
+            "mock.mcp_override",
+            "mocked-server",
+            "verified",
+            "info",
+            "eval.yaml:13:14: mcp_mocks[0].name: 'tracker' takes the place of the configured server of this name",
+            "rename the mock if tasks are to use the server",
+        ),
+        _diagnostic(
             "runtime.availability",
             "unconfirmed-executor",
             "unresolved",

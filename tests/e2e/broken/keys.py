@@ -27,7 +27,7 @@ CASES: list[Case] = [
         "eval.yaml:4:83: mcp_mocks[0].tools.t.schema: unknown key 'schema'; did you mean 'input_schema'?",
         "eval.yaml:5:28: command_mocks[0].expect_call: unknown key 'expect_call'; did you mean 'expect_calls'?",
         "eval.yaml:5:67: command_mocks[0].responses[0].stdot: unknown key 'stdot'; did you mean 'stdout'?",
-        "fixtures/b.json: expect: unknown key 'expect'; known: description, input_schema, responses",
+        "fixtures/b.json:1:32: expect: unknown key 'expect'; known: description, input_schema, responses",
         suite=f"{COMMANDS}mcp_mocks: [{{name: m, tool: x, tools: {{t: {{responses: [{{matches: {{}}, return: 1}}], schema: {{}}}}}}, fixtures: fixtures}}]\n"
         "command_mocks: [{name: gh, expect_call: 1, responses: [{args: [], stdot: x}]}]\n",
         files={"fixtures/b.json": '{"responses": [{"return": 1}], "expect": 1}'},

@@ -35,11 +35,19 @@ def test_figures_stand_in_the_order_of_the_files_and_deltas_are_last_minus_first
 
 def test_runs_that_did_not_pass_and_other_tasks_are_named() -> None:
     cut = suite([task("B")], metadata={"run_status": "cancelled"})
-    assert list(doubts([("a", cut), ("b", suite([task("B"), task("C")]))])) == [
+    other = suite([task("B"), task("C")], eval_id="run-2")
+    assert list(doubts([("a", cut), ("b", other)])) == [
         "a: failed: the run did not come to its end (cancelled)",
         "the files do not have results of the same tasks (1 in common): their totals do not compare",
     ]
-    assert not list(doubts([("a", suite([task("B")])), ("b", suite([task("B")]))]))
+    assert not list(doubts([("a", suite([task("B")])), ("b", suite([task("B")], eval_id="run-2"))]))
+
+
+def test_a_run_that_is_compared_with_itself_is_named() -> None:
+    one = suite([task("B")])
+    assert list(doubts([("a", one), ("b", one)])) == [
+        "b is the same run as one before it, which is compared with itself"
+    ]
 
 
 def test_tasks_come_in_order_of_first_appearance_and_missing_ones_are_null() -> None:
