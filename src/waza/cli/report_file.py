@@ -72,9 +72,7 @@ def _write_document_report(document: Path, output: Path, megabytes: float) -> in
     parts = make_document_parts(report)
     if bundle is None:
         print_notice(f"warning: {output} has its short form alone: {NO_PAGES}")
-        data = make_page(parts.title, parts.header, [*parts.tools, *parts.main], parts.style).encode(
-            "utf-8", "replace"
-        )
+        data = parts.draw().encode("utf-8", "replace")
     else:
         data = _page(parts, make_app(bundle, embed_document(display_path(document), report)), ())
     if len(data) > megabytes * MEGABYTE:

@@ -47,6 +47,10 @@ class PageParts(msgspec.Struct, frozen=True, kw_only=True):
     main: list[str]
     style: str
 
+    def draw(self) -> str:
+        """Return the page as a whole."""
+        return make_page(self.title, self.header, [*self.tools, *self.main], self.style)
+
 
 def make_page(
     title: str, header: Iterable[str], main: Iterable[str], style: str, app: PageApp | None = None

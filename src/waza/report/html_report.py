@@ -18,7 +18,6 @@ from waza.report.html_page import (
     make_bar,
     make_facts,
     make_legend,
-    make_page,
     make_row,
     make_select,
     make_table,
@@ -63,8 +62,7 @@ class HtmlReporter(Reporter):
 
     def report(self, results: InvocationResults) -> str:
         """Return the HTML page. Goes through the tasks once."""
-        parts = make_parts(results)
-        return make_page(parts.title, parts.header, [*parts.tools, *parts.main], parts.style)
+        return make_parts(results).draw()
 
 
 def make_parts(results: InvocationResults, most: int = 0) -> PageParts:

@@ -18,7 +18,6 @@ from waza.report.html_page import (
     make_bar,
     make_facts,
     make_legend,
-    make_page,
     make_select,
     make_table,
     make_text,
@@ -46,8 +45,7 @@ _ORDERS = {"": "Document order", "worst": "Worst first"}
 
 def to_html(result: dict[str, Any], title: str = "") -> str:
     """Return a result document as an HTML page; `title` is that of one without a name of its own."""
-    parts = make_parts(make_overview(result, title))
-    return make_page(parts.title, parts.header, [*parts.tools, *parts.main], parts.style)
+    return make_parts(make_overview(result, title)).draw()
 
 
 def make_parts(report: Overview) -> PageParts:
