@@ -471,6 +471,8 @@ export interface HistoryRun {
   missing_trials: number;
   /** Figures over the tasks, by metric. A task without a measurement is left out of them. */
   figures: Record<string, Level>;
+  /** Which part of the suite was run; empty for all of it. */
+  part: string;
   /** Why the results cannot be read. */
   error: string;
   /** Why it is left out of changes and flips; empty for one that measured all of its tasks. */

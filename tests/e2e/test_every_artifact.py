@@ -356,3 +356,36 @@ def test_results_that_are_graded_again_are_of_no_invocation(tmp_path: Path):
     assert "invocation" in results(tmp_path / "r.json")["metadata"]
     waza("grade", suite, "--results", "r.json", "-o", "again.json", cwd=tmp_path)
     assert "invocation" not in results(tmp_path / "again.json")["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("args", "filters"), [(("-k", "a or zeta"), "-k 'a or zeta'"), (("--task", "a*"), "--task 'a*'")]
+)
+def test_a_part_of_a_suite_is_called_so_in_every_artifact(
+    tmp_path: Path, args: tuple[str, ...], filters: str
+):
+    suite = mock_suite(tmp_path, {"alpha": PASSES, "zeta": PASSES, "bin": FAILS}, SAYS)
+    if "--task" in args:
+        mock_suite(tmp_path, {"alpha": PASSES, "azeta": PASSES, "bin": FAILS}, SAYS)
+        (tmp_path / "tasks" / "zeta.yaml").unlink()
+    ended = waza("run", suite, *args, *REPORTS, "--session-dir", "log", cwd=tmp_path)
+    assert ended.code == 0
+    part = f"only 2 of 3 tasks chosen: {filters}"
+    metadata = results(tmp_path / "r.json")["metadata"]
+    assert metadata["selection"] == {"filters": [filters], "selected": 2, "of": 3}
+    assert f"⚠ {part}\n" in ended.out
+    (told,) = junit(tmp_path).iter("system-out")
+    assert f"warning: {part}" in (told.text or "").splitlines()
+    assert part.replace("*", "\\*") in markdown(tmp_path)
+    assert part.replace("*", "\\*") in comment(tmp_path, suite, *args)
+    assert part in html(tmp_path).after("Warnings")
+    assert part in waza("show", cwd=tmp_path).out.splitlines()
+    waza("report", "-o", "again.html", cwd=tmp_path)
+    assert part in (tmp_path / "again.html").read_text("utf-8").replace("&#39;", "'").replace("&#x27;", "'")
+
+
+def test_what_chooses_all_tasks_is_a_whole_run(tmp_path: Path):
+    suite = mock_suite(tmp_path, {"alpha": PASSES, "zeta": PASSES}, SAYS)
+    ended = waza("run", suite, "-k", "alpha or zeta", *REPORTS, cwd=tmp_path)
+    assert (ended.code, "chosen" in ended.out + ended.err) == (0, False)
+    assert "selection" not in results(tmp_path / "r.json")["metadata"]

@@ -504,3 +504,31 @@ def test_output_that_cannot_be_written_is_no_golden_failure(tmp_path: Path, form
         )
     assert done.returncode == 3
     assert b"cannot write the output" in done.stderr
+
+
+def test_a_part_of_a_suite_is_no_whole_run(tmp_path: Path):
+    both = {"selection": {"filters": ["-k x"], "selected": 2, "of": 10}}
+    other = {"selection": {"filters": ["-k y"], "selected": 2, "of": 10}}
+    part, whole = passes(2, of=2), passes(9)
+    why = "only 2 of 10 tasks chosen: -k {}: its pass rate is of other tasks"
+    for before, after, told in (
+        ((whole, {}), (part, both), [f"current: {why.format('x')}"]),
+        ((part, both), (whole, {}), [f"baseline: {why.format('x')}"]),
+        ((part, both), (part, other), [f"baseline: {why.format('x')}", f"current: {why.format('y')}"]),
+        (
+            (part, both),
+            (passes(1, of=1), both),
+            [f"baseline: {why.format('x')}", f"current: {why.format('x')}"],
+        ),
+    ):
+        results(tmp_path / "a.json", before[0], metadata=before[1])
+        results(tmp_path / "b.json", after[0], metadata=after[1])
+        found = decided(tmp_path, "--max-regression-pct", "100")
+        assert (found["exit_code"], found["outcome"]) == (1, "incomplete")
+        assert [line.partition("; run both")[0] for line in found["errors"]] == told
+    results(tmp_path / "a.json", part, metadata=both)
+    results(tmp_path / "b.json", part, metadata=both)
+    ended = gate(tmp_path)
+    assert ended.code == 0
+    for name in ("baseline", "current"):
+        assert f"{name}: only 2 of 10 tasks chosen: -k x" in " ".join((ended.out + ended.err).split())

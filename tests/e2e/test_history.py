@@ -137,6 +137,7 @@ def test_flawed_runs_are_marked_and_left_out(project: Path, one_run: Path):
     results["tasks"][0]["status"] = results["tasks"][0]["runs"][0]["status"] = "error"
     (broken / "results.json").write_text(json.dumps(results), encoding="utf-8")
     (add(project, one_run, 31) / "results.json").write_bytes(b'{"summary": {}, "ta')
+    add(project, one_run, 33, selection={"filters": ["-k x"], "selected": 10, "of": 12})
     killed = add(project, one_run, 32)
     lines = (killed / "journal.ndjson").read_bytes().splitlines(keepends=True)
     (killed / "journal.ndjson").write_bytes(b"".join(lines[:-1]))
@@ -148,6 +149,7 @@ def test_flawed_runs_are_marked_and_left_out(project: Path, one_run: Path):
         "30": "1 of 10 tasks not measured",
         "31": "unreadable",
         "32": "cut off",
+        "33": "only 10 of 12 tasks chosen: -k x",
     }
     unreadable = next(run for run in found["runs"] if run["status"] == "unreadable")
     assert "is not valid JSON" in unreadable["error"]

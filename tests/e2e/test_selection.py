@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from tests.support.program import Ended, mock_suite, waza, write_tree
+from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
 SUITE = "name: suite of {0}\nskill: {0}\nconfig: {{executor: mock, model: m}}\ntasks: [{1}]\n"
 TASK = "id: t\ninputs: {prompt: p}\n"
@@ -231,6 +232,11 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--tags", "*s*"], ["a:1", "a:2"]),
         (["--tags", "slow", "--tags", "1:2"], ["a:2", "C:\\dir\\file"]),
         (["--tags", "words", "--task", "a:2"], ["a:2"]),
+        (["-k", "WORDS and not slow"], ["a:1"]),
+        (["-k", "a:1 or übung"], ["a:1", "d"]),
+        (["-k", "'long words' or \"[brackets]\""], ["a:2", "C:\\dir\\file"]),
+        (["-k=not (words or übung)"], ["C:\\dir\\file"]),
+        (["-k", "words", "--tags", "slow"], ["a:2"]),
     ],
 )
 def test_tasks_by_name_id_and_tag(words: Path, args: list[str], expected: list[str]):
@@ -250,6 +256,20 @@ def test_tasks_by_name_id_and_tag(words: Path, args: list[str], expected: list[s
         (["--task", "off"], "none matches --task off"),
         (["--tags", "fast", "--task", "d"], "0 tasks selected"),
         (["--task", "["], "--task: "),
+        (
+            ["-k", "wrods and slow"],
+            "none matches -k 'wrods and slow'; 'wrods' is in no id, name or tag: did you mean 'words'?",
+        ),
+        (["-k", "qqq"], "'qqq' is in no id, name or tag: tasks: a:1, a:2, C:\\dir\\file, d\n"),
+        (["-k", "fast and slow"], "0 tasks selected: none matches -k 'fast and slow'\n"),
+        (
+            ["-k", "a b"],
+            "-k: 'b' follows a text; join the two by 'and' or 'or', or quote them as one text; write texts",
+        ),
+        (
+            ["-k", ""],
+            "-k: the end is where a text belongs; write texts joined by and, or, not and parentheses",
+        ),
     ],
 )
 def test_a_selection_of_nothing_is_no_success(words: Path, args: Sequence[str], said: str):
@@ -293,3 +313,48 @@ def test_all_tasks_switched_off(tmp_path: Path):
     ended = waza("run", "eval.yaml", cwd=tmp_path)
     assert ended.code == 2
     assert "0 tasks selected: all are disabled" in ended.err
+
+
+def test_a_text_of_an_expression_that_is_nowhere_is_a_warning_and_if_strict_an_error(words: Path):
+    given = ("run", "eval.yaml", "--no-save", "-k", "fast or fats")
+    loose = waza(*given, cwd=words)
+    assert loose.code == 0
+    assert "-k: warning: 'fats' is in no id, name or tag; did you mean 'fast'?" in loose.err
+    strict = waza(*given, "--strict", cwd=words)
+    assert (strict.code, strict.out) == (2, "")
+    assert strict.err.endswith("Error: -k: 'fats' is in no id, name or tag; nothing was run (--strict)\n")
+
+
+def test_suites_without_a_task_that_is_meant_are_left_out_and_reported(tmp_path: Path):
+    workspace(tmp_path, {**THREE, "evals/ada/t.yaml": "id: special\ninputs: {prompt: p}\n"})
+    reports = (
+        "-o",
+        "r.json",
+        "--reporter",
+        "junit:j.xml",
+        "--reporter",
+        "junit:each/",
+        "--reporter",
+        "markdown:m.md",
+    )
+    ended = waza("run", "-k", "special", *reports, "--no-save", cwd=tmp_path)
+    why = "none of its tasks matches -k special, so nothing of it was run"
+    assert (ended.code, ran(ended)) == (0, ["ada"])
+    assert f"skipping bob: {why}\n" in ended.err
+    assert re.search(r"^bob +○ Left out +- +-$", ended.out, re.MULTILINE)
+    assert strict_json((tmp_path / "r.json").read_bytes())["metadata"]["invocation"] == {
+        "verdict": {"passed": True, "reasons": []},
+        "without_suite": ["cy"],
+        "left_out": [{"skill": "bob", "why": why}],
+    }
+    assert f'<skipped message="{why}"' in (tmp_path / "j.xml").read_text("utf-8")
+    assert "| bob | ○ left out | - | - |" in (tmp_path / "m.md").read_text("utf-8")
+    assert sorted(path.name.partition("_")[0] for path in (tmp_path / "each").iterdir()) == [
+        "ada",
+        "bob",
+        "cy",
+    ]
+    nothing = waza("run", "-k", "speical", cwd=tmp_path)
+    assert (nothing.code, nothing.out) == (2, "")
+    assert nothing.err.count("none matches -k speical; 'speical' is in no id, name or tag") == 2
+    assert "did you mean 'special'?" in nothing.err

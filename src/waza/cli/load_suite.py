@@ -36,6 +36,7 @@ def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter
             skill_dir=chosen.skill_dir,
             tasks=given.tasks,
             tags=given.tags,
+            expression=given.expression,
             warnings_as_errors=given.warnings_as_errors,
         ),
     )
@@ -46,7 +47,7 @@ def load_suite(chosen: Chosen, given: RunArguments, reporters: Sequence[Reporter
     for reporter in reporters:
         if reporter.path and not reporter.folder:
             check_target(reporter.path, inputs)
-    unmatched = [one for one in suite.warnings if given.strict and one.file in ("--task", "--tags")]
+    unmatched = [one for one in suite.warnings if given.strict and one.file in ("--task", "--tags", "-k")]
     for warning in suite.warnings:
         if warning not in unmatched:
             print_notice(str(warning))

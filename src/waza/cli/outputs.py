@@ -20,7 +20,7 @@ from waza.kit.names import number_names
 from waza.report.reporter import Reporter
 from waza.report.view import InvocationView
 from waza.results.absent import not_started_outcome
-from waza.results.invocation import INVOCATION, InvocationResults
+from waza.results.invocation import INVOCATION, InvocationResults, LeftOut
 from waza.results.outcome import Outcome
 from waza.results.verdict import NotStarted
 from waza.results.write import encode
@@ -74,6 +74,7 @@ class CommandResults(msgspec.Struct, frozen=True, kw_only=True):
     done: tuple[SkillOutcome, ...]
     not_started: tuple[NotStarted, ...] = ()
     without_suite: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def invocation(self) -> InvocationResults:
@@ -83,6 +84,7 @@ class CommandResults(msgspec.Struct, frozen=True, kw_only=True):
             skills=tuple(one.skill for one in self.done),
             not_started=self.not_started,
             without_suite=self.without_suite,
+            left_out=self.left_out,
         )
 
     @property
@@ -92,6 +94,7 @@ class CommandResults(msgspec.Struct, frozen=True, kw_only=True):
             *(InvocationResults(outcomes=(one.outcome,), skills=(one.skill,)) for one in self.done),
             *(InvocationResults(outcomes=(), not_started=(one,)) for one in self.not_started),
             *(InvocationResults(outcomes=(), without_suite=(name,)) for name in self.without_suite),
+            *(InvocationResults(outcomes=(), left_out=(one,)) for one in self.left_out),
         ]
 
     @property
@@ -294,7 +297,8 @@ def _write_folder(name: str, folder: Path, results: CommandResults) -> list[Path
         keys, extension = results.keys, ".json"
         documents = [results.document(one) for one in results.all]
     else:
-        keys = [*results.keys, *((skill, None) for skill in results.without_suite)]
+        not_run = [*results.without_suite, *(one.skill for one in results.left_out)]
+        keys = [*results.keys, *((skill, None) for skill in not_run)]
         extension = _reporter_class(name).extension
         documents = [_encoded(make_report(name, part)) for part in results.parts]
     taken = set[str]()

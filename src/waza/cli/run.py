@@ -30,6 +30,7 @@ Examples:
   waza run eval.yaml -v                    one suite, with what the agent says and does
   waza run eval.yaml --executor mock       try the suite without an agent
   waza run eval.yaml --model a --model b   compare two models
+  waza run eval.yaml -k 'csv and not slow' some tasks, by texts in their ids, names and tags
   waza run eval.yaml --resume              go on after an interrupt
   waza run eval.yaml --snapshot evidence   keep what was observed, sealed
   waza run --discover skills --strict      every skill must have a suite
@@ -49,6 +50,12 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @timeout_option(SECONDS)
 @click.option("-t", "--task", "tasks", multiple=True, metavar="GLOB", help="Only tasks of this name or id.")
 @click.option("--tags", multiple=True, metavar="GLOB", help="Only tasks with such a tag.")
+@click.option(
+    "-k",
+    "expression",
+    metavar="EXPRESSION",
+    help="Only tasks with these texts in id, name or tags, joined by and, or, not.",
+)
 @context_dir_option
 @click.option("--parallel/--no-parallel", default=None, help="Run trials at the same time, or not.")
 @click.option(

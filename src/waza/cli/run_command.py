@@ -40,12 +40,15 @@ from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError
 from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
+from waza.problem import Problem
 from waza.report import overview
 from waza.report.console import print_report
 from waza.report.view import InvocationView, RunView, compare_outcomes
-from waza.results.ending import came_to_its_end
+from waza.results.ending import LEFT_OUT, came_to_its_end
+from waza.results.invocation import LeftOut
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
+from waza.suite.select import describe_filters
 
 if TYPE_CHECKING:
     from waza.evidence.recorder import Recorder
@@ -63,6 +66,7 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     timeout: int | None
     tasks: tuple[str, ...]
     tags: tuple[str, ...]
+    expression: str | None
     context_dir: str
     parallel: bool | None
     workers: int
@@ -173,6 +177,7 @@ class _SuitesRun:
         self.call, self.arguments, self.reporters = call, arguments, reporters
         self.project, self.out, self.cancellation = call.project, call.out, call.cancellation
         self.without_suite = without_suite
+        self.left_out: list[LeftOut] = []
         self.redaction = _redaction(arguments)
         self.recorder: Recorder | None = None
         self.to_stdout = any(reporter.path is None for reporter in reporters)
@@ -187,15 +192,25 @@ class _SuitesRun:
         self.tracing: Tracing | None = None
 
     def load_all(self, chosen: Sequence[Chosen]) -> list[tuple[Chosen, Suite]]:
-        """Load the suites. One with mistakes does not keep the others from running; alone it is an error."""
+        """Load the suites. One with mistakes does not keep the others from running; alone it is an error.
+
+        A suite of which the options choose no task is left out, unless they choose none at all.
+        """
         loaded: list[tuple[Chosen, Suite]] = []
+        unmatched: list[Problem] = []
+        given = self.arguments
+        filters = describe_filters(given.tasks, given.tags, given.expression)
         for one in chosen:
             try:
                 loaded.append((one, load_suite(one, self.arguments, self.reporters)))
             except SuiteError as error:
+                if len(chosen) > 1 and filters and _has_no_task(error):
+                    unmatched += error.problems
+                    self._leave_out(_name(one), f"none of its tasks matches {' '.join(filters)}")
+                    continue
                 if len(chosen) == 1:
-                    given = [self.arguments.output] if self.arguments.output else []
-                    for path in existing_outputs(given, self.reporters):
+                    outputs = [given.output] if given.output else []
+                    for path in existing_outputs(outputs, self.reporters):
                         print_notice(f"{path} is of an earlier run and was not written")
                     raise
                 print_notice(str(error))
@@ -203,9 +218,16 @@ class _SuitesRun:
                 self.unread.append(one.path.absolute())
                 self.not_started += [
                     NotStarted(skill=_name(one), model=model, why="its files have mistakes", unread=not model)
-                    for model in self.arguments.models or ("",)
+                    for model in given.models or ("",)
                 ]
+        if not loaded and not self.unread and unmatched:
+            raise SuiteError(unmatched)
+        for left_out in self.left_out:
+            print_notice(f"skipping {left_out.skill}: {left_out.why}")
         return loaded
+
+    def _leave_out(self, name: str, why: str) -> None:
+        self.left_out.append(LeftOut(skill=name, why=f"{why}, {LEFT_OUT}"))
 
     async def run(self, suites: Sequence[tuple[Chosen, Suite]]) -> int:
         """Run every suite on each of its models, report, write files; return the exit code."""
@@ -224,8 +246,10 @@ class _SuitesRun:
                 done=tuple(self.done),
                 not_started=tuple(self.not_started),
                 without_suite=self.without_suite,
+                left_out=tuple(self.left_out),
             )
-            self._sum_up(results, several=len(suites) + len(self.unread) + len(self.without_suite) > 1)
+            others = len(self.unread) + len(self.without_suite) + len(self.left_out)
+            self._sum_up(results, several=len(suites) + others > 1)
             self._write_reports(results)
             if self.project.storage is not None:
                 from waza.cli.upload import upload_after_run  # most runs do without it
@@ -420,6 +444,11 @@ def _redaction(arguments: RunArguments) -> RedactionPolicy:
     from waza.evidence.redaction import read_policy  # most runs do without it
 
     return read_policy(arguments.redact)
+
+
+def _has_no_task(error: SuiteError) -> bool:
+    """Return whether nothing is wrong with a suite but that options choose none of its tasks."""
+    return all(one.code == "no-task" for one in error.problems if one.severity == "error")
 
 
 def _name(chosen: Chosen) -> str:

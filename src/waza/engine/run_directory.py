@@ -34,6 +34,7 @@ from waza.results.journal_lines import (
     read_header,
 )
 from waza.results.outcome import Outcome
+from waza.results.selection import SELECTION
 from waza.results.write import encode
 from waza.version import __version__
 
@@ -121,9 +122,9 @@ class RunDirectory:
         return outcome, warnings
 
     def _origin(self) -> dict[str, Any]:
-        """Return where the suite came from when the run began, as metadata of results."""
+        """Return where the suite came from when the run began, and its selection, as metadata of results."""
         header = self.journal.header
-        found = {"git": header.git, "ci": header.ci}
+        found = {"git": header.git, "ci": header.ci, SELECTION: header.selection}
         return {key: msgspec.to_builtins(value) for key, value in found.items() if value is not None}
 
     def save(self, outcome: Outcome) -> str:
@@ -202,6 +203,7 @@ def open_run_directory(
         commits=dict(commits),
         git=origin.git,
         ci=origin.ci,
+        selection=suite.selection,
     )
     if directory is not None:
         try:
@@ -271,7 +273,7 @@ def _options(suite: Suite, project: Project) -> dict[str, Any]:
         "the judge (--judge-model, --judge)": config.judge_model,
         "the number of trials (--trials)": config.trials_per_task,
         "the time limit (--timeout)": config.timeout_seconds,
-        "the choice of tasks or items (--task, --tags)": _hashed([task.id for task in suite.tasks]),
+        "the choice of tasks or items (--task, --tags, -k)": _hashed([task.id for task in suite.tasks]),
         "the fixtures directory (--context-dir)": path_text(suite.fixtures),
         "the comparison with no skills (--baseline)": suite.file.baseline,
         "whether skills can be seen (--no-skills)": suite.skills_off,

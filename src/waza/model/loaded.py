@@ -9,6 +9,7 @@ import msgspec
 
 from waza.model.base import CountOrOff, Keys, NonBlank, NonNegative
 from waza.model.capabilities import Capabilities
+from waza.model.selection import Selection
 from waza.model.skill import Target
 from waza.model.suite import SuiteFile
 from waza.model.task import Task
@@ -270,7 +271,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
 
     `capabilities` are those of its executor. `tasks` are those that were selected; `models` the models to run on, one after another. `digest` names
     everything that may change a verdict, but for the model. `trigger_target` is the skill that the trigger tests are about,
-    where it was found.
+    where it was found. `filtered`: options chose among its tasks; `selection` says which part they left, None for all.
     """
 
     path: Path
@@ -288,6 +289,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Problem, ...] = ()
     digest: str = ""
     filtered: bool = False
+    selection: Selection | None = None
 
     @property
     def name(self) -> str:

@@ -519,7 +519,8 @@ class SuiteResult(ResultPart, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
     """How the run ended (`run_status`), its verdict (`verdict`), that of the whole call (`invocation`),
     warnings, the version of waza, what was checked out where the suite is (`git`: `commit`, `branch`, `dirty`),
-    and the job that started the run (`ci`: `name`, `job`, `url`)."""
+    the job that started the run (`ci`: `name`, `job`, `url`), and, where options chose among the tasks, which part of the
+    suite was run (`selection`: `filters`, `selected`, `of`)."""
     is_baseline: bool = False
     """This is the arm without skills."""
     baseline_outcome: SuiteResult | None = None

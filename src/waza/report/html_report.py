@@ -42,7 +42,16 @@ from waza.report.reporter import Reporter
 from waza.report.rows import OUTPUT, BadTrial, CheckRow, TaskRow
 from waza.report.task_plots import TONES, plot_runs, plot_tasks
 from waza.report.view import InvocationView, RunView, compare_outcomes
-from waza.report.words import NO_SUITE, duration, grouped, moment, one_line, shortened, status_mark
+from waza.report.words import (
+    LEFT_OUT,
+    NO_SUITE,
+    duration,
+    grouped,
+    moment,
+    one_line,
+    shortened,
+    status_mark,
+)
 from waza.results.ending import CUT_OFF
 from waza.results.invocation import InvocationResults
 from waza.results.verdict import RunVerdict
@@ -50,7 +59,7 @@ from waza.results.verdict import RunVerdict
 _LONGEST_TITLE = 160
 _MOST_OPEN = 20  # failed tasks; more would bury the list of all
 _MOST_GRADERS = 100  # to choose from
-_LINE_TONES = {"passed": "pass", "not graded": "partial", NO_SUITE: "partial"}
+_LINE_TONES = {"passed": "pass", "not graded": "partial", NO_SUITE: "partial", LEFT_OUT: "partial"}
 _ALWAYS_SHOWN = ("passed", "failed", "error")
 
 

@@ -16,7 +16,7 @@ from waza.model.pass_rule import ALL, rule_name
 from waza.report.reporter import Reporter
 from waza.report.rows import BadTrial, TaskRow
 from waza.report.view import NOT_STARTED, InvocationView, RunLine, RunView
-from waza.report.words import NO_SUITE
+from waza.report.words import LEFT_OUT, NO_SUITE
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.verdict import UNGRADED, Gate, reason_of, tasks_reason
 
@@ -65,7 +65,10 @@ def document(invocation: InvocationResults) -> bytes:
         every += part.cases
     for title, cases in (
         (NOT_STARTED, [_absent(one) for one in view.not_started]),
-        (NO_SUITE, [_without_suite(one) for one in view.without_suite]),
+        *(
+            (word, [_not_run(one) for one in view.not_run if one.word == word])
+            for word in (NO_SUITE, LEFT_OUT)
+        ),
     ):
         if cases:
             lines += _test_suite({"name": title, **_counts(cases)}, cases, "waza", [])
@@ -186,7 +189,7 @@ def _absent(one: RunLine) -> JUnitCase:
     return JUnitCase(name=one.name, tag="error", type="NotStarted", message=one.why)
 
 
-def _without_suite(one: RunLine) -> JUnitCase:
+def _not_run(one: RunLine) -> JUnitCase:
     return JUnitCase(name=one.name, tag="skipped", message=one.why)
 
 

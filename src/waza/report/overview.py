@@ -80,7 +80,7 @@ def print_skills_summary(view: InvocationView, draw: Draw) -> None:
     ]
     cells += [
         (line.name, f"{line.mark} {line.word.capitalize()}", "-", "-")
-        for line in (*view.not_started, *view.without_suite)
+        for line in (*view.not_started, *view.not_run)
     ]
     draw("MULTI-SKILL RUN SUMMARY", [Table(("Skill", "Status", "Success", "Avg Score"), cells)])
 

@@ -19,10 +19,11 @@ from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult, Trigg
 from waza.report.impact import Impact, impact_of
 from waza.report.rows import TaskRow, counts, rows
 from waza.report.section import Table
-from waza.report.words import NO_SUITE, SKIPPED, grouped, one_line, status_mark
+from waza.report.words import LEFT_OUT, NO_SUITE, SKIPPED, grouped, one_line, status_mark
 from waza.results.ending import CUT_OFF, WITHOUT_SUITE, came_to_its_end
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
+from waza.results.selection import describe_selection
 from waza.results.verdict import Gate, RunVerdict, gates
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> list[str]:
-        """The warnings of the suite."""
-        return list(self.head.metadata.get("warnings", ()))
+        """That a part of the suite was run, if so, and the warnings of the suite."""
+        part = describe_selection(self.head)
+        return [*([part] if part else ()), *self.head.metadata.get("warnings", ())]
 
     @property
     def failed(self) -> list[TaskRow]:
@@ -251,7 +253,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the overview of an invocation: a run, or what was not run.
 
-    `word` is the verdict, `not started` or `no suite`. `passed` and `score` are empty for what was not run; `why` says
+    `word` is the verdict, `not started`, `no suite` or `left out`. `passed` and `score` are empty for what was not run; `why` says
     what prevented it.
     """
 
@@ -304,7 +306,7 @@ class InvocationView(msgspec.Struct, frozen=True):
     @property
     def lines(self) -> list[RunLine]:
         """The overview: every run, then what was not run."""
-        return [*map(_run_line, self.results.named), *self.not_started, *self.without_suite]
+        return [*map(_run_line, self.results.named), *self.not_started, *self.not_run]
 
     @property
     def not_started(self) -> list[RunLine]:
@@ -315,12 +317,16 @@ class InvocationView(msgspec.Struct, frozen=True):
         ]
 
     @property
-    def without_suite(self) -> list[RunLine]:
-        """The skills that were found and have no suite."""
-        return [
+    def not_run(self) -> list[RunLine]:
+        """The skills that were found and have no suite, and the suites that were left out."""
+        without = [
             RunLine(name=name, mark=SKIPPED, word=NO_SUITE, why=WITHOUT_SUITE)
             for name in self.results.without_suite
         ]
+        left_out = [
+            RunLine(name=one.skill, mark=SKIPPED, word=LEFT_OUT, why=one.why) for one in self.results.left_out
+        ]
+        return without + left_out
 
     @property
     def skills(self) -> list[SkillLine]:

@@ -14,6 +14,7 @@ Write = Callable[[str], None]
 """Takes one line, or several joined by newlines, without the last newline."""
 
 NO_SUITE = "no suite"  # a skill that was found and has none
+LEFT_OUT = "left out"  # a suite that was found and, by what was asked for, not run
 PASSED, FAILED, ERROR, SKIPPED = "✓", "✗", "⚠", "○"
 UP, DOWN = "↑", "↓"
 BULLET = "•"

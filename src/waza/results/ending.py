@@ -9,6 +9,7 @@ BAD = ("failed", "error")  # how trials and tasks end that did not pass; skipped
 COMPLETE = "complete"
 NOT_STARTED = "not_started"  # the `run_status` of what never ran
 WITHOUT_SUITE = "it has no suite: nothing of it was run"
+LEFT_OUT = "so nothing of it was run"  # ends why a suite was left out
 CUT_OFF = "cut off"  # a task, some of whose trials did not run, for whatever reason
 GRADING = "running graders: "  # begins the error of a trial whose graders broke
 IN_PROGRESS = "in progress"  # the `run_status` of what is shown of a run while it lasts

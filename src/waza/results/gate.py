@@ -23,6 +23,7 @@ from waza.results.figures import task_status
 from waza.results.gate_policy import LimitReport, breaks_policy, judge_policy
 from waza.results.invocation import suite_name
 from waza.results.noise import ACCEPTED, FalseAlarm, arm_of, false_alarm, pools_of_pair
+from waza.results.selection import describe_selection, is_same_part
 from waza.results.verdict import RunVerdict, is_same_run, verdict_of
 
 Treatment = Literal["allow", "warn", "fail"]
@@ -130,6 +131,7 @@ def decide(
         *_unfinished(baseline, "baseline"),
         *_unfinished(current, "current"),
         *_not_run(before, after),
+        *_parts(baseline, current),
     ]
     limits = judge_policy(policy, baseline, current, (arm_of(baseline), arm_of(current))) if policy else []
     alarm = false_alarm(
@@ -261,8 +263,19 @@ def _not_run(before: Mapping[str, TaskResult], after: Mapping[str, TaskResult]) 
         yield f"current: {_tasks(names)} of the baseline without a verdict: {_list(names)}"
 
 
+def _parts(baseline: SuiteResult, current: SuiteResult) -> Iterator[str]:
+    """Yield which of the files is of a part of its suite, unless both are of the same part."""
+    if is_same_part(baseline, current):
+        return
+    for name, result in (("baseline", baseline), ("current", current)):
+        if part := describe_selection(result):
+            yield f"{name}: {part}: its pass rate is of other tasks; run both with the same choice, or all tasks"
+
+
 def _notes(result: SuiteResult, name: str) -> Iterator[str]:
     """Yield what a reader of a pass rate must know, though it is in the rate: errors, and gates of the run."""
+    if part := describe_selection(result):
+        yield f"{name}: {part}"
     broken = [task.test_id for task in result.tasks if task.status == "error"]
     if broken:
         yield f"{name}: {_tasks(broken)} with an error, counted as not passed: {_list(broken)}"

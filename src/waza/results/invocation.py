@@ -7,10 +7,20 @@ from typing import Any
 import msgspec
 
 from waza.model.result import SuiteResult
+from waza.results.ending import WITHOUT_SUITE
 from waza.results.outcome import Outcome
 from waza.results.verdict import NotStarted, RunVerdict, overall_verdict, run_name
 
 INVOCATION = "invocation"  # the key in the metadata of results files
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A suite that was found and, by what was asked for, not run."""
+
+    skill: str
+    """The suite, by its skill if it has one."""
+    why: str
+    """Why: what was asked for, and that nothing of it was run."""
 
 
 class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +34,8 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
     """What was to run and did not. None of it passed."""
     without_suite: tuple[str, ...] = ()
     """Skills that were found and have no suite. They keep nothing from passing."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Suites that were found and, by what was asked for, not run. They keep nothing from passing."""
 
     @property
     def named(self) -> list[tuple[str, Outcome]]:
@@ -38,13 +50,18 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def single(self) -> bool:
         """Whether one outcome is all that there is to tell."""
-        return len(self.outcomes) == 1 and not self.not_started and not self.without_suite
+        return len(self.outcomes) == 1 and not (self.not_started or self.without_suite or self.left_out)
 
     @property
     def verdict(self) -> RunVerdict:
         """The verdict over all of it."""
         return overall_verdict(
-            [(name, outcome.verdict) for name, outcome in self.named], self.not_started, self.without_suite
+            [(name, outcome.verdict) for name, outcome in self.named],
+            self.not_started,
+            [
+                *((name, WITHOUT_SUITE) for name in self.without_suite),
+                *((one.skill, one.why) for one in self.left_out),
+            ],
         )
 
     def as_metadata(self) -> dict[str, Any]:
@@ -55,6 +72,7 @@ class InvocationResults(msgspec.Struct, frozen=True, kw_only=True):
                 {"skill": one.skill, "model": one.model, "why": one.why} for one in self.not_started
             ],
             "without_suite": self.without_suite,
+            "left_out": self.left_out,
         }
         return {key: msgspec.to_builtins(value) for key, value in found.items() if value}
 

@@ -29,6 +29,7 @@ from waza.kit.line_file import read_lines
 from waza.model.observation import Usage
 from waza.model.origin import CiJob, GitState
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
+from waza.model.selection import Selection
 from waza.model.trial import Arm
 
 JOURNAL, RESULTS = "journal.ndjson", "results.json"
@@ -42,7 +43,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
     are those parts of the digest that options of the command can change, to say which did. `commits` are those that
-    the run is pinned to, by what names them. `git` and `ci` say where the suite comes from.
+    the run is pinned to, by what names them. `git` and `ci` say where the suite comes from,
+    `selection` which of its tasks were chosen, None for all.
     """
 
     id: str
@@ -57,6 +59,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     commits: dict[str, str] = {}
     git: GitState | None = None
     ci: CiJob | None = None
+    selection: Selection | None = None
 
 
 class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,7 @@ from waza.results.journal_lines import (
     journal_lines,
     read_header,
 )
+from waza.results.selection import SELECTION
 from waza.results.task_index import FileChangedError, TaskHead, TrialHead, trial_head_of
 
 
@@ -122,7 +124,12 @@ class RunSoFar:
         Raises WazaError for a journal without its first line.
         """
         header = self.header or read_header(self.directory)
-        status = {"run_status": IN_PROGRESS if in_progress else CUT_OFF, "waza_version": header.waza}
+        status: dict[str, Any] = {
+            "run_status": IN_PROGRESS if in_progress else CUT_OFF,
+            "waza_version": header.waza,
+        }
+        if header.selection is not None:
+            status[SELECTION] = msgspec.to_builtins(header.selection)
         baseline = _head(header, self.trials("baseline"), {}) if "baseline" in header.arms else None
         head = _head(header, self.trials("main"), status)
         return msgspec.structs.replace(head, is_baseline=baseline is not None, baseline_outcome=baseline)

@@ -20,6 +20,7 @@ from waza.results.comparison.measured import MeasuredTask, measure
 from waza.results.ending import COMPLETE, run_status
 from waza.results.outcome import Outcome
 from waza.results.rows import git_state
+from waza.results.selection import describe_selection
 
 MetricName = Literal[
     "graded_success_rate", "score", "tokens", "ai_credits", "premium_requests", "duration_ms"
@@ -77,6 +78,8 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Trials that were planned and did not run."""
     figures: dict[MetricName, Level] = {}
     """Figures over the tasks, by metric. A task without a measurement is left out of them."""
+    part: str = ""
+    """Which part of the suite was run; empty for all of it."""
     error: str = ""
     """Why the results cannot be read."""
 
@@ -89,6 +92,8 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
         """Why the run is no part of trends; empty for one that measured all of its tasks."""
         if self.status != COMPLETE:
             return self.status.replace("_", " ")
+        if self.part:
+            return self.part
         lacking = self.count("error") + self.count("skipped")
         if lacking or self.missing_trials or not self.tasks:
             return f"{lacking} of {pluralize(len(self.tasks), 'task')} not measured"
@@ -117,6 +122,7 @@ def make_entry(outcome: Outcome, run: str, path: str) -> RunEntry:
         dirty=git.dirty,
         tasks=tasks,
         missing_trials=missing,
+        part=describe_selection(head),
         figures=_figures(tasks, measured),
     )
 

@@ -13,7 +13,7 @@ from waza.kit.share import TOLERANCE, decimal, percent
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, Summary
 from waza.model.suite import Metric
-from waza.results.ending import CUT_OFF, NO_DATA, WITHOUT_SUITE, came_to_its_end, run_status
+from waza.results.ending import CUT_OFF, LEFT_OUT, NO_DATA, WITHOUT_SUITE, came_to_its_end, run_status
 
 UNGRADED = "not graded (--skip-graders)"
 _ALWAYS = "trigger_accuracy"  # gates without being asked to
@@ -32,7 +32,7 @@ class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
     def ungraded(self) -> bool:
         """Whether nothing is against passing but that nobody graded what ran, as was asked for, or that nothing ran."""
         return bool(self.reasons) and all(
-            reason.endswith((UNGRADED, WITHOUT_SUITE)) for reason in self.reasons
+            reason.endswith((UNGRADED, WITHOUT_SUITE, LEFT_OUT)) for reason in self.reasons
         )
 
     @property
@@ -188,16 +188,17 @@ def gating(metric: Metric) -> bool:
 def overall_verdict(
     verdicts: Sequence[tuple[str, RunVerdict]],
     not_started: Sequence[NotStarted],
-    without_suite: Sequence[str] = (),
+    not_run: Sequence[tuple[str, str]] = (),
 ) -> RunVerdict:
     """Return the verdict over all runs of one call, each given with its name.
 
-    Skills without a suite keep nothing from passing, but alone they did not pass: nothing was run.
+    What was `not_run` on purpose, given with its name and the reason, keeps nothing from passing, but alone it did not
+    pass: nothing was run.
     """
     if len(verdicts) == 1 and not not_started:
         return verdicts[0][1]
     if not (verdicts or not_started):
-        return RunVerdict.of(f"{name}: {WITHOUT_SUITE}" for name in without_suite)
+        return RunVerdict.of(f"{name}: {why}" for name, why in not_run)
     reasons = [f"{name}: {reason}" for name, verdict in verdicts for reason in verdict.reasons]
     return RunVerdict.of([*reasons, *(f"{one.name}: did not run: {one.why}" for one in not_started)])
 

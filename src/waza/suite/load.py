@@ -15,6 +15,7 @@ from waza.kit.names import did_you_mean
 from waza.model.base import Keys
 from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
+from waza.model.selection import Selection
 from waza.model.suite import Config, SuiteFile
 from waza.model.task import Task
 from waza.plugins import find_capabilities
@@ -36,7 +37,7 @@ from waza.suite.mock import build_mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.project import project_skills
 from waza.suite.read import UnknownKeyRule, at, read_document
-from waza.suite.select import select_tasks
+from waza.suite.select import describe_filters, select_tasks
 from waza.suite.servers import check_servers
 from waza.suite.target import find_task_target, forget_targets, with_target_name
 from waza.suite.tasks import add_implicit_grader, read_file_tasks, warn_disabled_tasks
@@ -181,7 +182,8 @@ def _build_suite(loading: Loading) -> Suite:
     check_exact_names(loading, tasks)
     tests, tested = read_trigger_tests(loading)
     metrics = select_metrics(loading, tasks, triggers=has_trigger_tests(loading))
-    selected = select_tasks(loading, tasks)
+    selected, given = select_tasks(loading, tasks), loading.request
+    filters = describe_filters(given.tasks, given.tags, given.expression)
     warn_unchecked_tasks(loading, selected)
     models = loading.request.models or (loading.file.config.model,)
     return Suite(
@@ -197,7 +199,10 @@ def _build_suite(loading: Loading) -> Suite:
         skills_off=loading.skills_off,
         skill_paths=paths,
         disabled_skills=skills.disabled_names(loading, paths),
-        filtered=bool(loading.request.tasks or loading.request.tags),
+        filtered=bool(filters),
+        selection=Selection(filters=filters, selected=len(selected), of=len(tasks))
+        if len(selected) < len(tasks)
+        else None,
     )
 
 

@@ -50,6 +50,7 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     skill_dir: Path | None = None
     tasks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    expression: str | None = None
     warnings_as_errors: bool = False
 
 

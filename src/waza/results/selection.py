@@ -1,0 +1,36 @@
+"""Whether results are of a part of a suite, chosen by options, and of which."""
+
+from __future__ import annotations
+
+import msgspec
+
+from waza.kit.text import pluralize
+from waza.model.result import SuiteResult
+from waza.model.selection import Selection
+
+SELECTION = "selection"  # the key in the metadata of results
+
+
+def read_selection(head: SuiteResult) -> Selection | None:
+    """Return which part of its suite a run was of; None for all of it, as in results of other programs."""
+    try:
+        return msgspec.convert(head.metadata.get(SELECTION), Selection | None)
+    except msgspec.ValidationError:
+        return None
+
+
+def describe_selection(head: SuiteResult) -> str:
+    """Return that a run was of a part of its suite, in words; nothing for all of it."""
+    found = read_selection(head)
+    if found is None:
+        return ""
+    return f"only {found.selected} of {pluralize(found.of, 'task')} chosen: {' '.join(found.filters)}"
+
+
+def is_same_part(one: SuiteResult, other: SuiteResult) -> bool:
+    """Return whether two runs are of all of their suites, or were chosen by the same options and have the same tasks."""
+    first, second = read_selection(one), read_selection(other)
+    if first is None or second is None:
+        return first is second
+    same = {task.test_id for task in one.tasks} == {task.test_id for task in other.tasks}
+    return first.filters == second.filters and same
