@@ -11,10 +11,10 @@ import msgspec
 from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import Usage, add_usage
-from waza.model.result import SkillImpact, TaskResult, TaskStats, TrialResult, TrialStatus, Validation
+from waza.model.result import SkillImpact, TaskStats, TrialResult, TrialStatus, Validation
 from waza.report.words import one_line
 from waza.results.ending import BAD, CUT_OFF, cut_off
-from waza.results.figures import figures_of
+from waza.results.figures import SNAPSHOT_UPDATES, TaskOutline, TrialFigures
 
 LONGEST = 4000  # characters of a feedback that a report keeps
 EXCERPT = 200  # characters of what was expected and found
@@ -197,36 +197,37 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.status in BAD
 
 
-def row(task: TaskResult) -> TaskRow:
+def row(outline: TaskOutline) -> TaskRow:
     """Return what reports say of a task."""
-    passed = [trial for trial in task.runs if trial.status == "passed"]
+    task, trials = outline.task, outline.trials
+    passed = [found for _, found in trials if found.status == "passed"]
     return TaskRow(
         id=task.test_id,
         name=task.display_name or task.test_id,
         title=task.display_name or task.test_id,
         status=task.status,
-        trials=len(task.runs),
+        trials=len(trials),
         group=task.group,
         golden=task.golden,
         cached=task.cached,
         rejudged=task.rejudged,
         stats=task.stats,
         impact=task.skill_impact,
-        graders=tuple(sorted(task.runs[0].validations or ())) if task.runs else (),
-        trial_summaries=tuple(map(_figures, task.runs)),
-        bad_trials=tuple(_trial(trial) for trial in task.runs if trial.status in BAD),
+        graders=trials[0][1].graders if trials else (),
+        trial_summaries=tuple([_summary(number, found) for number, found in trials]),
+        bad_trials=tuple([_trial(trial) for trial in task.runs if trial.status in BAD]),
         passed_trials=len(passed),
         first_tries=sum(1 for trial in passed if trial.attempts <= 1),
         judging=None
         if task.cached and not task.rejudged
-        else add_usage([one.usage for trial in task.runs for one in trial.grader_sessions]),
+        else add_usage([found.judging for _, found in trials]),
         error=shorten_middle(task.error_msg, LONGEST),
         missing=task.missing_trials,
-        snapshots=tuple(line for trial in task.runs for line in _snapshots(trial.validations or {})),
+        snapshots=tuple([line for trial in task.runs for line in _snapshots(trial.validations or {})]),
     )
 
 
-def rows(tasks: Iterable[TaskResult]) -> list[TaskRow]:
+def rows(tasks: Iterable[TaskOutline]) -> list[TaskRow]:
     """Return the rows of tasks, going through them once."""
     found = [row(task) for task in tasks]
     names = Counter(row.name for row in found)
@@ -248,13 +249,12 @@ def counts(found: Sequence[TaskRow]) -> str:
     return ", ".join(parts)
 
 
-def _figures(trial: TrialResult) -> TrialSummary:
-    found = figures_of(trial, 0)
+def _summary(number: int, found: TrialFigures) -> TrialSummary:
     return TrialSummary(
-        number=trial.run_number,
-        status=trial.status,
+        number=number,
+        status=found.status,
         score=found.score,
-        duration_ms=trial.duration_ms,
+        duration_ms=found.duration_ms,
         input_tokens=found.usage.input_tokens if found.usage else None,
         output_tokens=found.usage.output_tokens if found.usage else None,
     )
@@ -327,7 +327,7 @@ def _where(details: Mapping[str, Any]) -> str:
 
 def _snapshots(validations: Mapping[str, Validation]) -> Iterator[str]:
     for verdict in validations.values():
-        for update in verdict.details.get("snapshot_updates") or []:
+        for update in verdict.details.get(SNAPSHOT_UPDATES) or []:
             if not isinstance(update, dict):
                 continue
             status = str(update.get("status", ""))

@@ -21,6 +21,7 @@ from waza.report.rows import TaskRow, counts, rows
 from waza.report.section import Table
 from waza.report.words import LEFT_OUT, NO_SUITE, SKIPPED, grouped, one_line, status_mark
 from waza.results.ending import CUT_OFF, WITHOUT_SUITE, came_to_its_end
+from waza.results.figures import TaskOutline, outline_of
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
 from waza.results.selection import describe_selection
@@ -59,9 +60,11 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         head = outcome.head
         measured: list[MeasuredTask] = []
         without: list[MeasuredTask] = []
-        tasks = outcome.tasks() if head.baseline_outcome is None else _measuring(outcome.tasks(), measured)
-        found = rows(tasks)
-        before = [] if head.baseline_outcome is None else rows(_measuring(outcome.baseline_tasks(), without))
+        if head.baseline_outcome is None:
+            found, before = rows(outcome.outlines()), []
+        else:
+            found = rows(_measuring(outcome.tasks(), measured))
+            before = rows(_measuring(outcome.baseline_tasks(), without))
         return cls(
             name=name,
             head=head,
@@ -355,13 +358,13 @@ class InvocationView(msgspec.Struct, frozen=True):
         return zip(skills, outcomes, strict=True)
 
 
-def _measuring(tasks: Iterable[TaskResult], measured: list[MeasuredTask]) -> Iterator[TaskResult]:
-    """Pass tasks on, and keep what was measured of them."""
+def _measuring(tasks: Iterable[TaskResult], measured: list[MeasuredTask]) -> Iterator[TaskOutline]:
+    """Yield the outlines of tasks, and keep what was measured of them."""
     from waza.results.comparison.measured import measure_task  # most runs compare nothing
 
     for task in tasks:
         measured.append(measure_task(task))
-        yield task
+        yield outline_of(task)
 
 
 def compare_outcomes(outcomes: Sequence[Outcome], base: int = 0) -> list[str]:

@@ -33,6 +33,7 @@ from waza.model.trial import Arm, TrialKey
 from waza.results.ending import COMPLETE, NO_DATA, NOT_STARTED
 from waza.results.figures import (
     TaskFigures,
+    TaskOutline,
     TrialFigures,
     figures_of,
     summary,
@@ -177,6 +178,7 @@ class Fold:
         return Outcome(
             with_verdict(head, verdict),
             lambda arm, encoded: self._results(arm, reader, encoded=encoded),
+            lambda arm: self._outlines(arm, reader),
         ), unmeasured
 
     def _baseline(self, head: SuiteResult, trials: int) -> SuiteResult | None:
@@ -217,6 +219,14 @@ class Fold:
             keys = [TrialKey(arm, task.id, number) for number in sorted(figures.trials)]
             runs = [self._record(key, reader, encoded=encoded) for key in keys]
             yield self._result(arm, task, figures, cast("list[TrialResult]", runs))
+
+    def _outlines(self, arm: Arm, reader: TrialReader) -> Iterator[TaskOutline]:
+        for task in self.suite.tasks:
+            figures = self.tasks[arm][task.id]
+            trials = tuple(sorted(figures.trials.items()))
+            keys = [TrialKey(arm, task.id, number) for number, trial in trials if trial.notable]
+            runs = [self._record(key, reader, encoded=False) for key in keys]
+            yield TaskOutline(self._result(arm, task, figures, cast("list[TrialResult]", runs)), trials)
 
     def _result(self, arm: Arm, task: Task, figures: TaskFigures, runs: list[TrialResult]) -> TaskResult:
         return TaskResult(

@@ -18,20 +18,24 @@ from waza.model.result import (
     Group,
     SuiteStatistics,
     Summary,
+    TaskResult,
     TaskStats,
     TaskStatus,
     TrialResult,
     TrialStatus,
     number,
 )
+from waza.results.ending import BAD
 
 PROMPT = "prompt"  # the type of graders that compare pairwise
+SNAPSHOT_UPDATES = "snapshot_updates"  # in the details of `diff` graders that wrote new snapshots
 
 
 class TrialFigures(msgspec.Struct, frozen=True):
     """What statistics need of a trial, and where its record begins in the journal.
 
-    `usage` is that of all its attempts: what was discarded cost as much.
+    `usage` is that of all its attempts: what was discarded cost as much. `judging` is what its judges and responders used,
+    `graders` are the names of its verdicts, sorted. `notable`: reports show more of it than these figures.
     """
 
     offset: int
@@ -44,6 +48,16 @@ class TrialFigures(msgspec.Struct, frozen=True):
     cached: bool = False
     rejudged: bool = False
     pairwise: dict[str, object] | None = None
+    graders: tuple[str, ...] = ()
+    judging: Usage | None = None
+    notable: bool = False
+
+
+class TaskOutline(msgspec.Struct, frozen=True):
+    """A task for reports: the figures of its trials by number, and the notable ones of them as `task.runs`."""
+
+    task: TaskResult
+    trials: tuple[tuple[int, TrialFigures], ...]
 
 
 class TaskFigures(msgspec.Struct, kw_only=True):
@@ -138,7 +152,8 @@ def figures_of(
     run: TrialResult, offset: int, *, cached: bool = False, rejudged: bool = False
 ) -> TrialFigures:
     """Return the figures of a run: the mean score of its graders, plain and weighted."""
-    found = list((run.validations or {}).values())
+    verdicts = run.validations or {}
+    found = list(verdicts.values())
     asked = [one for one in found if one.type == PROMPT]
     score, weighted = mean_scores(found)
     return TrialFigures(
@@ -152,7 +167,23 @@ def figures_of(
         cached=cached,
         rejudged=rejudged,
         pairwise=next((one.details["pairwise"] for one in asked[::-1] if "pairwise" in one.details), None),
+        graders=_sorted_names(tuple(verdicts)),
+        judging=add_usage([session.usage for session in run.grader_sessions]),
+        notable=run.status in BAD or any(one.details.get(SNAPSHOT_UPDATES) for one in found),
     )
+
+
+def outline_of(task: TaskResult) -> TaskOutline:
+    """Return the outline of a task whose trials are in memory."""
+    figures = tuple([(run.run_number, figures_of(run, 0)) for run in task.runs])
+    notable = [run for run, (_, found) in zip(task.runs, figures, strict=True) if found.notable]
+    return TaskOutline(msgspec.structs.replace(task, runs=notable), figures)
+
+
+@lru_cache(maxsize=1024)
+def _sorted_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names sorted, as the same value each time: most trials of a run have the same ones."""
+    return tuple(sorted(names))
 
 
 @lru_cache(maxsize=1024)

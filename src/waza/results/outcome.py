@@ -8,11 +8,15 @@ import msgspec
 
 from waza.model.result import SuiteResult, TaskResult
 from waza.model.trial import Arm
+from waza.results.figures import TaskOutline, outline_of
 from waza.results.verdict import RunVerdict, verdict_of
 
 TaskSource = Callable[[Arm, bool], Iterator[TaskResult]]
 """Goes through the tasks of an arm, in the order of the plan. If the flag is set, their `runs` may be JSON already
 (`msgspec.Raw`), where they are kept so."""
+
+OutlineSource = Callable[[Arm], Iterator[TaskOutline]]
+"""Goes through the outlines of the tasks of an arm, in the order of the plan."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -28,6 +32,8 @@ class Outcome(msgspec.Struct, frozen=True):
     ended."""
     source: TaskSource
     """What `tasks` and `baseline_tasks` go through."""
+    outline_source: OutlineSource | None = None
+    """What `outlines` goes through, where it is known without reading every trial."""
 
     @classmethod
     def of(cls, result: SuiteResult) -> Outcome:
@@ -49,3 +55,7 @@ class Outcome(msgspec.Struct, frozen=True):
     def baseline_tasks(self, *, encoded: bool = False) -> Iterator[TaskResult]:
         """Go through the tasks of the pass without skills; none where there was no such pass."""
         return iter(()) if self.head.baseline_outcome is None else self.source("baseline", encoded)
+
+    def outlines(self) -> Iterator[TaskOutline]:
+        """Go through the outlines of the tasks."""
+        return self.outline_source("main") if self.outline_source else map(outline_of, self.tasks())
