@@ -230,13 +230,15 @@ async def clone_bare(url: str, target: Path) -> None:
     await _git(target.parent, "clone", "--quiet", "--mirror", "--", url, _place(target), fetches=True)
 
 
-async def list_tree(repository: Path, commit: str, most: int) -> list[TreeEntry]:
-    """Return all files of a commit, links and submodules included.
+async def list_tree(repository: Path, commit: str, most: int, below: str = "") -> list[TreeEntry]:
+    """Return all files of a commit, links and submodules included; `below`: those in this directory, such as `docs/`.
 
     Raises GitError; also for more than `most` files, since a few trees can name billions of them.
     """
     listing = _Listing(most)
-    argv = _argv("ls-tree", "-r", "-z", "--long", "--full-tree", _revision(commit))
+    argv = _argv(
+        "ls-tree", "-r", "-z", "--long", "--full-tree", _revision(commit), *((below,) if below else ())
+    )
     child = await process.start(argv, listing.keep, stdin=DEVNULL, cwd=repository, env=_environment())
     try:
         complete = await process.wait_at_most(_LIMIT, listing.over) and not listing.overflows
@@ -278,6 +280,44 @@ def _tree_entry(line: bytes) -> TreeEntry:
     return TreeEntry(mode.decode(), identity.decode(), int(size) if size.isdigit() else 0, os.fsdecode(name))
 
 
+class WorkFile(msgspec.Struct, frozen=True):
+    """A file of a work tree: its path below the directory that was asked for, its mode and the id of its content in the index.
+
+    Both are empty of a new file. `is_sparse`: a sparse checkout left it out, so that the index alone has it.
+    """
+
+    name: str
+    mode: str = ""
+    object: str = ""
+    is_sparse: bool = False
+
+
+async def find_prefix(directory: Path) -> str:
+    """Return the path of a directory below the top of its work tree, such as `docs/`; empty at the top. Raises GitError."""
+    out = await _git_bytes(
+        directory, "rev-parse", "--show-toplevel", "--show-prefix"
+    )  # the first fails without one
+    return os.fsdecode(out.removesuffix(b"\n").rpartition(b"\n")[2])
+
+
+async def list_work_files(directory: Path) -> list[WorkFile]:
+    """Return the files of a work tree below a directory: those of the index, and new ones that are not ignored.
+
+    Links, submodules (mode 160000) and repositories of their own (names that end in a slash) are listed as well. Files of
+    the index need not be there. Raises GitError.
+    """
+    listed = await _git_bytes(directory, "ls-files", "-z", "-s", "-t")
+    new = await _git_bytes(directory, "ls-files", "-z", "--others", "--exclude-standard")
+    files = {file.name: file for file in map(_work_file, listed.split(b"\0")[:-1])}
+    return [*files.values(), *(WorkFile(os.fsdecode(name)) for name in new.split(b"\0")[:-1])]
+
+
+def _work_file(line: bytes) -> WorkFile:
+    head, _, name = line.partition(b"\t")
+    tag, mode, identity, _stage = head.decode().split()
+    return WorkFile(os.fsdecode(name), mode, identity, tag == "S")
+
+
 async def read_blobs(repository: Path, objects: Sequence[str]) -> list[bytes]:
     """Return the contents of files by their ids, byte for byte. Raises GitError."""
     if not objects:
@@ -287,12 +327,14 @@ async def read_blobs(repository: Path, objects: Sequence[str]) -> list[bytes]:
     contents, at = [], 0
     for identity in objects:
         end = out.index(b"\n", at)
-        _name, kind, size = out[at:end].split()
+        _name, kind, *size = out[at:end].split()
         if kind != b"blob":
-            raise GitError(f"the object {identity} in {repository} is no file")
+            what = "is not there; the clone is partial, fetch it" if kind == b"missing" else "is no file"
+            raise GitError(f"the object {identity} in {repository} {what}")
         start = end + 1
-        contents.append(out[start : start + int(size)])
-        at = start + int(size) + 1
+        length = int(size[0])
+        contents.append(out[start : start + length])
+        at = start + length + 1
     return contents
 
 

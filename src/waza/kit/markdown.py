@@ -48,14 +48,22 @@ class Row(msgspec.Struct, frozen=True):
     header: bool
 
 
+class CodeBlock(msgspec.Struct, frozen=True):
+    """A code block: the line that it starts on, and how many lines of code it has."""
+
+    line: int
+    lines: int
+
+
 class Markdown(msgspec.Struct, frozen=True):
-    """What a text consists of. Text in code blocks is left out."""
+    """What a text consists of. Text in code blocks is left out. `rules` are the lines of horizontal rules."""
 
     links: tuple[Link, ...]
     headings: tuple[Heading, ...]
     items: tuple[ListItem, ...]
     rows: tuple[Row, ...]
-    code_blocks: int
+    code_blocks: tuple[CodeBlock, ...]
+    rules: tuple[int, ...]
 
 
 def parse(text: str, first_line: int = 1) -> Markdown:
@@ -71,7 +79,12 @@ def parse(text: str, first_line: int = 1) -> Markdown:
         ),
         items=tuple(_find_items(tokens, first_line)),
         rows=tuple(_find_rows(tokens, first_line)),
-        code_blocks=sum(token.type in ("fence", "code_block") for token in tokens),
+        code_blocks=tuple(
+            CodeBlock(_line(token, first_line), token.content.count("\n"))
+            for token in tokens
+            if token.type in ("fence", "code_block")
+        ),
+        rules=tuple(_line(token, first_line) for token in tokens if token.type == "hr"),
     )
 
 

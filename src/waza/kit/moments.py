@@ -15,3 +15,8 @@ def read_moment(text: str) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def write_now() -> str:
+    """Return the present moment in UTC, to the second: `2026-01-31T12:00:00Z`."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -35,4 +35,4 @@ def test_headings_lists_tables_and_code():
         (("A", "B"), 9, True),
         (("x", "y"), 11, False),
     ]
-    assert found.code_blocks == 1
+    assert len(found.code_blocks) == 1

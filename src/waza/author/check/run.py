@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -19,7 +18,8 @@ from waza.author.check.report import BudgetStatus, CheckReport, TargetReport, To
 from waza.author.check.source import Source
 from waza.author.check.suite_check import check_suite
 from waza.author.tokens.count import TokenCounter
-from waza.author.tokens.limits import read_limits
+from waza.author.tokens.limits import FileLimits
+from waza.kit.moments import write_now
 from waza.model.loaded import Project
 from waza.suite.detect import DetectedSkill
 from waza.suite.discover import fold_name
@@ -49,7 +49,7 @@ def check_targets(found: Sequence[DetectedSkill], options: CheckOptions) -> Chec
     for source, finding in (*_check_twins(found, sources), *check_sum(sources)):
         sums.setdefault(id(source), []).append(finding)
     return CheckReport(
-        timestamp=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        timestamp=write_now(),
         targets=tuple(
             _check(source, one, check, dead, sums.get(id(source), ()), options)
             for source, one, check in zip(sources, found, links, strict=True)
@@ -138,10 +138,7 @@ def _check_budget(
 ) -> tuple[TokenBudget, list[Finding]]:
     """Return the tokens of the file with their limit, and the finding about them, if any."""
     count = counter.count(source.text)
-    names = [source.path.name]
-    if source.path.is_relative_to(project.directory):
-        names.append(source.path.relative_to(project.directory).as_posix())
-    limit = read_limits(project, found.directory).of(*names).tokens
+    limit = FileLimits().of(source.path, found.directory).tokens
     threshold = project.keys.tokens.warningThreshold
     exceeded, warning = count > limit, count >= threshold
     how = "about " if counter.name == "estimate" else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from waza.errors import UsageError
+from waza.kit.git import find_work_tree
 from waza.problem import display_path
+from waza.suite.definition import SKILL_FILE
+from waza.suite.project import find_project
 
 if TYPE_CHECKING:
     from waza.model.loaded import Project
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 LEGACY_FILE = ".token-limits.json"
 LONGEST_PATTERN = 500  # characters
 FALLBACK = 2000  # tokens of a file that no pattern matches
+_LEVELS = 10  # directories that are searched for the SKILL.md of a file
 
 DEFAULTS: Mapping[str, int] = MappingProxyType(
     {"SKILL.md": 500, "references/**/*.md": 1000, "docs/**/*.md": 1500, "*.md": 2000}
@@ -110,3 +114,42 @@ def _compile(pattern: str) -> re.Pattern[str]:
     meanings = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*"}
     text = "".join(meanings.get(part, re.escape(part)) for part in parts)
     return re.compile(text if "/" in pattern else f"(?:.*/)?{text}", re.DOTALL)
+
+
+class FileLimits:
+    """The limits of files, each by the project and the skill that it is in.
+
+    `has_skill` tells of a directory whether it has a SKILL.md. `legacy` are the `.token-limits.json` that were read.
+    """
+
+    def __init__(self, has_skill: Callable[[Path], bool] | None = None) -> None:
+        self.legacy: list[Path] = []
+        self._has_skill = has_skill or (lambda directory: (directory / SKILL_FILE).is_file())
+        self._known: dict[Path, tuple[Path, TokenLimits]] = {}
+        self._skills: dict[Path, Path | None] = {}
+
+    def of(self, path: Path, root: Path) -> TokenLimit:
+        """Return the limit of a file (absolute path); `root` is where it was looked for, if it is in no skill.
+
+        Patterns are tried on its path below the skill, or the root, and below the project or repository. Raises UsageError for limits
+        that cannot be used, and SuiteError for a broken `.waza.yaml`.
+        """
+        base = self.skill_of(path) or root
+        if base not in self._known:
+            project = find_project(base)
+            limits = read_limits(project, base)
+            if limits.legacy is not None:
+                self.legacy.append(limits.legacy)
+            top = project.directory if project.found else find_work_tree(base / SKILL_FILE) or Path.cwd()
+            self._known[base] = (top, limits)
+        top, limits = self._known[base]
+        below = [path.relative_to(one).as_posix() for one in (base, top) if path.is_relative_to(one)]
+        return limits.of(*below)
+
+    def skill_of(self, path: Path) -> Path | None:
+        """Return the directory of the skill that a file is in: the nearest one above it that has a SKILL.md."""
+        directory = path.parent
+        if directory not in self._skills:
+            around = [directory, *directory.parents][:_LEVELS]
+            self._skills[directory] = next(filter(self._has_skill, around), None)
+        return self._skills[directory]
