@@ -9,8 +9,8 @@ from typing import Any
 from waza.kit import http
 from waza.model.observation import MESSAGE, Event, ModelCall, ModelUsage, SkillInvocation, Usage
 
-# The runtime's own book-keeping, which says nothing of what the agent did.
-_BOOKKEEPING = "report_intent"
+BOOKKEEPING = "report_intent"
+"""The tool by which the runtime keeps its own books: its calls say nothing of what the agent did."""
 _UNSEEN = (
     "unknown",
     "hook.",
@@ -19,7 +19,8 @@ _UNSEEN = (
     "session.tools_updated",
     "pending_messages.",
 )
-_NANO = 1e9
+NANO_CREDITS = 1e9
+"""Of the unit in which the runtime counts AI credits: how many are one."""
 
 
 class Collector:
@@ -44,7 +45,7 @@ class Collector:
         kind = event.type.value
         data = _plain(event.data)
         call_id = str(data.get("toolCallId", ""))
-        if data.get("toolName") == _BOOKKEEPING or call_id in self._dropped:
+        if data.get("toolName") == BOOKKEEPING or call_id in self._dropped:
             self._dropped.add(call_id)
             return
         self._note(kind, data, of_sub_agent=bool(getattr(event, "agent_id", None)))
@@ -181,7 +182,7 @@ def _model(found: Mapping[str, Any]) -> ModelUsage:
         cache_write_tokens=int(usage.get("cacheWriteTokens") or 0),
         request_count=float(requests.get("count") or 0),
         request_cost=float(requests.get("cost") or 0),
-        ai_credits=float(found.get("totalNanoAiu") or 0) / _NANO if reported else None,
+        ai_credits=float(found.get("totalNanoAiu") or 0) / NANO_CREDITS if reported else None,
     )
 
 

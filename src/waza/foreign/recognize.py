@@ -9,9 +9,11 @@ import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import msgspec
+
+from waza.kit.json_text import read_loose_json
 
 Kind = Literal[
     "agent-skills",
@@ -93,6 +95,10 @@ def _recognize_file(path: Path) -> Kind | None:
                 return "inspect-log" if _is_inspect_archive(path) else None
             text = start.removeprefix(codecs.BOM_UTF8).lstrip()
             is_json = text.startswith((b"{", b"["))
+            file.seek(0)
+            if kind := _recognize_start(file):
+                return kind
+            file.seek(len(start))
             if size > (MAX_FILE if is_json else _MAX_TEXT):
                 return None
             data = start + file.read()
@@ -100,6 +106,20 @@ def _recognize_file(path: Path) -> Kind | None:
         return None
     data = data.removeprefix(codecs.BOM_UTF8)
     return _recognize_json(data) if is_json else _recognize_text(data)
+
+
+def _recognize_start(file: BinaryIO) -> Kind | None:
+    """Return which JSON Lines a file begins with: transcripts are larger than what is read of other files."""
+    for _ in range(_LINES):
+        line = file.readline(_MAX_TEXT).removeprefix(codecs.BOM_UTF8)
+        if not line.endswith(b"\n"):
+            return None
+        found = _decode(line, _Fields) if line.strip() else {}
+        if found is None or _first(_OBJECTS, found):
+            return None
+        if kind := _first(_LINES_OF, found):
+            return kind
+    return None
 
 
 def _is_inspect_archive(path: Path) -> bool:
@@ -114,7 +134,7 @@ def _recognize_json(data: bytes) -> Kind | None:
     if data.lstrip().startswith(b"["):
         items = _decode(data, list[msgspec.Raw])
         return _recognize_list(items) if items else None
-    whole = _decode(data, _Fields)
+    whole = _decode(data, _Fields) or _decode_loosely(data)
     if whole is None:
         return _recognize_lines(data)
     return _first(_OBJECTS, whole) or _first(_LINES_OF, whole)
@@ -182,6 +202,15 @@ def _decode(data: bytes | msgspec.Raw, kind: Any) -> Any:
         return None
 
 
+def _decode_loosely(data: bytes) -> _Fields | None:
+    """Return the fields of an object in JSON that is not strict, as some agents write it."""
+    try:
+        found = read_loose_json(data)
+    except (ValueError, RecursionError):
+        return None
+    return _decode(msgspec.json.encode(found), _Fields) if isinstance(found, dict) else None
+
+
 def _first(signs: dict[Kind, Callable[[_Fields], bool]], fields: _Fields) -> Kind | None:
     return next((kind for kind, sign in signs.items() if sign(fields)), None)
 
@@ -240,11 +269,18 @@ def _is_claude_code(one: _Fields) -> bool:
     return False
 
 
+def _is_claude_stream(one: _Fields) -> bool:
+    kind = _text(one, "type")
+    return "session_id" in one and (
+        kind in ("system", "result") or (kind == "assistant" and "message" in one)
+    )
+
+
 _LINES_OF: dict[Kind, Callable[[_Fields], bool]] = {
     "codex-rollout": lambda one: _text(one, "type") in _CODEX_TYPES and "payload" in one,
     "codex-exec": lambda one: _text(one, "type").startswith(("thread.", "turn.", "item.")),
     "copilot-events": _is_copilot,
-    "claude-stream": lambda one: _text(one, "type") == "system" and "session_id" in one,
+    "claude-stream": _is_claude_stream,
     "claude-code": _is_claude_code,
     "session-log": lambda one: {"type", "data", "timestamp"} <= one.keys() and "id" not in one,
 }

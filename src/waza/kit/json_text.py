@@ -1,4 +1,4 @@
-"""JSON values as text in the form of Go's encoder, which patterns in people's suites were written for; equality."""
+"""JSON values as text in the form of Go's encoder, which patterns in people's suites were written for; equality; loose JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import math
 from decimal import Decimal
 from typing import Any
+
+from waza.kit.text import replace_surrogates
 
 # Signs that a page with the JSON inside could take for markup, and ends of lines; Go's encoder escapes them.
 _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
@@ -34,6 +36,22 @@ def same_json(one: Any, other: Any, *, doubles: bool = False) -> bool:
             same_json(one[key], other[key], doubles=doubles) for key in one
         )
     return type(one) is type(other) and bool(one == other)
+
+
+def read_loose_json(data: bytes) -> Any:
+    """Return the value of JSON as loose as other writers make it. Raises ValueError, and RecursionError.
+
+    Numbers may be infinite or NaN; halves of surrogate pairs, and bytes that are not UTF-8, become `?` and U+FFFD.
+    """
+    return _without_halves(json.loads(data.decode("utf-8", "replace")))
+
+
+def _without_halves(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else replace_surrogates(value)
+    if isinstance(value, dict):
+        return {replace_surrogates(key): _without_halves(item) for key, item in value.items()}
+    return [_without_halves(item) for item in value] if isinstance(value, list) else value
 
 
 def is_number(value: Any) -> bool:

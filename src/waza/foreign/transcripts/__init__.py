@@ -1,0 +1,1 @@
+"""Transcripts of other agents, each read into a `Recording`."""
