@@ -3,14 +3,14 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser azurite dashboard dashboard-test promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
+.PHONY: demo runtime browser azurite actionlint dashboard dashboard-test promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
 # check first: it is quick and says most. Then every test, on all cores. The coverage at the end counts lines and branches
 # that run in the processes of the tests themselves; `make coverage` counts those of the programs that they start as well.
-test: check docs runtime browser azurite dashboard-test promptflow
+test: check docs runtime browser azurite actionlint dashboard-test promptflow
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=50
 
 test-quick: $(STAMP)
@@ -18,7 +18,7 @@ test-quick: $(STAMP)
 
 # The same tests with every process measured, which takes half as long again.
 COVERAGE := $(CURDIR)/.venv/coverage/data
-coverage: $(STAMP) docs runtime browser azurite dashboard promptflow
+coverage: $(STAMP) docs runtime browser azurite actionlint dashboard promptflow
 	COVERAGE_FILE=$(COVERAGE) COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/python -m pytest -n auto --cov --cov-report=
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/coverage report --skip-covered --sort=cover
 
@@ -33,6 +33,10 @@ browser:
 # An emulator of Azure Blob Storage, for the tests of stores.
 azurite:
 	@scripts/npm_packages.sh tests/azurite
+
+# A linter of workflow files.
+actionlint: $(STAMP)
+	@scripts/actionlint.sh $(BIN)/actionlint
 
 # The pages of `waza serve` and `waza report`, from TypeScript in dashboard/ into src/waza/dashboard/static.
 dashboard:
@@ -112,13 +116,16 @@ $(DOCS)/.installed: requirements/docs.txt | $(STAMP)
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	touch $@
 
-# Writes the files below requirements anew from pyproject.toml.
+# Writes the files below requirements again from pyproject.toml. The action and the image install build.txt and run.txt,
+# which have the versions that tests run with.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-  --no-emit-index-url --no-emit-find-links --no-annotate pyproject.toml
+  --no-emit-index-url --no-emit-find-links --no-annotate
 lock: $(STAMP)
-	$(COMPILE) --extra dev -o requirements/dev.txt
-	$(COMPILE) --extra m365 --extra promptflow -o requirements/promptflow.txt
-	$(COMPILE) --extra docs -o requirements/docs.txt
+	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.txt
+	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
+	$(COMPILE) pyproject.toml --extra copilot -c requirements/dev.txt -o requirements/run.txt
+	$(COMPILE) pyproject.toml --extra m365 --extra promptflow -o requirements/promptflow.txt
+	$(COMPILE) pyproject.toml --extra docs -o requirements/docs.txt
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	$(PY) -m venv .venv

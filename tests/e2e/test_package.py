@@ -105,3 +105,13 @@ def test_a_build_that_leaves_no_pages_leaves_no_wheel(checkout, tmp_path, then, 
     assert done.returncode != 0
     assert says in done.stderr
     assert not list(tmp_path.glob("dist/*.whl"))
+
+
+@pytest.mark.parametrize("variable", ["PRE_COMMIT", "WAZA_BUILD_WITHOUT_PAGES"])
+def test_hooks_and_who_asks_for_it_get_a_wheel_without_pages(checkout, tmp_path, variable, monkeypatch):
+    monkeypatch.setenv(variable, "1")
+    done = build(checkout, tmp_path / "dist", "wheel", path=fake_npm(tmp_path / "bin", "exit 3"))
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as found:
+        assert not [name for name in found.namelist() if "static" in name]

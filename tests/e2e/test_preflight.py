@@ -118,8 +118,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     suite = mock_suite(tmp_path, {"a": PLAIN})
     write_tree(tmp_path, {"evals.json": '{"schemaVersion": "1.7.0", "items": [{"prompt": "p"}]}'})
     calls = {
-        (): "Missing argument 'EVAL.YAML'",
-        ("a.yaml", "b.yaml"): "unexpected extra argument",
+        ("nobody",): "there is no skill or agent 'nobody' around here",
         ("eval.yaml", "--format", "xml"): "'xml' is not one of 'human', 'json'",
         (
             "evals.json",
@@ -139,6 +138,26 @@ def test_wrong_calls(tmp_path: Path) -> None:
                 check=False,
             )
         assert (done.returncode, b"cannot write the output" in done.stderr) == (2, True)
+
+
+def test_several_suites_and_those_of_the_workspace(tmp_path: Path) -> None:
+    for name, task in (("a", PLAIN), ("b", ODD)):
+        text = f"---\nname: {name}\ndescription: Does {name}.\n---\n"
+        write_tree(tmp_path, {f"skills/{name}/SKILL.md": text, "skills/c/SKILL.md": text.replace(name, "c")})
+        mock_suite(tmp_path / f"evals/{name}", {"t": task}, name=name)
+    for targets in ([], ["evals/a/eval.yaml", "b"], ["a", "b", "evals/a"]):
+        asked = waza("preflight", *targets, "--json", cwd=tmp_path)
+        found = [Path(report["source"]).parent.name for report in strict_json(asked.out)]
+        assert (asked.code, found) == (1, ["a", "b"]), targets
+        assert ("skipping c: it has no eval.yaml" in asked.err) == (not targets)
+    nothing = waza("preflight", cwd=write_tree(tmp_path / "empty", {"x": ""}))
+    assert (nothing.code, nothing.out) == (2, "")
+    assert "there is no skill or agent around here" in nothing.err
+    one = waza("preflight", "a", cwd=tmp_path)
+    assert (one.code, one.out.count("Preflight of ")) == (0, 1)
+    strict = waza("preflight", "--strict", cwd=tmp_path)
+    assert (strict.code, strict.out) == (2, "")
+    assert "skills without a suite: c" in strict.err
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from waza.cli.options import context_dir_option, format_option, json_option
-from waza.cli.paths import PATH
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +15,7 @@ EPILOG = """
 \b
 Examples:
   waza preflight eval.yaml                   what there is, and what is missing
+  waza preflight                             the suites of all skills and agents of the workspace
   waza preflight eval.yaml --strict --json   for a pipeline: everything must be confirmed
 
 \b
@@ -25,39 +25,53 @@ Exit codes: 0 nothing is invalid, 1 something is (--strict: or unresolved, or un
 
 
 @click.command(epilog=EPILOG)
-@click.argument("suite", metavar="EVAL.YAML", type=PATH)
+@click.argument("targets", metavar="[EVAL.YAML | SKILL]...", nargs=-1)
 @format_option(["human", "json"])
 @json_option("Print the report as JSON, same as --format json.")
 @context_dir_option
 @click.option("--strict", is_flag=True, help="What cannot be confirmed is a failure, too.")
-def command(*, suite: Path, form: str, as_json: bool, context_dir: str, strict: bool) -> int:
-    """List what a suite holds and needs: tasks, requirements, dependencies, and each one's state.
+def command(*, targets: tuple[str, ...], form: str, as_json: bool, context_dir: str, strict: bool) -> int:
+    """List what suites hold and need: tasks, requirements, dependencies, and each one's state.
 
-    Only files are read: no agent, no grader, no hook and no other program is started, and no network is used.
+    Without an argument these are the suites of the skills and agents around here. Only files are read: no agent, no
+    grader, no hook and no other program is started, and no network is used. The JSON for one argument is a report, else
+    a list of reports.
     """
-    from pathlib import Path
-
-    import msgspec
-
-    from waza.cli.reject_document import refuse_document
-    from waza.cli.streams import Output, print_notice
+    from waza.cli.streams import Output, json_chunks
     from waza.errors import EXIT_FAILED, EXIT_OK
     from waza.model.preflight import worst
     from waza.preflight.inventory import inventory
     from waza.report.preflight import preflight_lines
     from waza.suite.loading import LoadOptions
+
+    options = LoadOptions(context_dir=context_dir)
+    reports = [inventory(suite, options) for suite in _suites(targets, strict=strict)]
+    out = Output()
+    if as_json or form == "json":
+        out.json(json_chunks(reports[0] if len(targets) == 1 else reports))
+    else:
+        out.line("\n\n".join("\n".join(preflight_lines(report)) for report in reports))
+    out.close()
+    bad = worst([state for report in reports for state in report.states()])
+    return EXIT_FAILED if bad == "invalid" or (strict and bad != "verified") else EXIT_OK
+
+
+def _suites(targets: tuple[str, ...], *, strict: bool) -> list[Path]:
+    """Return the suites that arguments mean, each once; without any, those of the workspace."""
+    from pathlib import Path
+
+    from waza.cli.choose_suites import choose_suites
+    from waza.cli.reject_document import refuse_document
+    from waza.cli.streams import print_notice
+    from waza.suite.definition import make_absolute
     from waza.suite.project import find_project
 
-    refuse_document(suite, f"`waza m365 validate {suite}` checks it")
     project = find_project(Path.cwd())
     for warning in project.warnings:
         print_notice(str(warning))
-    report = inventory(suite, LoadOptions(context_dir=context_dir))
-    out = Output()
-    if as_json or form == "json":
-        out.json([msgspec.json.format(msgspec.json.encode(report), indent=2), b"\n"])
-    else:
-        out.line("\n".join(preflight_lines(report)))
-    out.close()
-    bad = worst(report.states())
-    return EXIT_FAILED if bad == "invalid" or (strict and bad != "verified") else EXIT_OK
+    found: dict[Path, Path] = {}
+    for target in targets or (None,):
+        for one in choose_suites(target, project, print_notice, discover=False, strict=strict).suites:
+            refuse_document(one.path, f"`waza m365 validate {one.path}` checks it")
+            found.setdefault(make_absolute(one.path), one.path)
+    return list(found.values())
