@@ -59,6 +59,27 @@ def test_a_judge_that_is_not_there_stops_the_run_before_the_first_prompt(tmp_pat
     assert "asking again" not in ended.err
 
 
+def test_questions_to_a_judge_behind_http_are_spans(tmp_path: Path):
+    answers = {"\nq\n": [Reply(status=400, body={})], "": [GOOD]}
+    flags = ("--otel-exporter", "file", "--otel-file", "spans.ndjson", "--otel-compat", "--concurrency", "1")
+    with ModelServer(answers, models=["m-1"]) as server:
+        ended = judged(tmp_path, {"OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "m-1"}, *flags)
+    assert ended.code == 1
+    lines = [json.loads(line) for line in (tmp_path / "spans.ndjson").read_text().splitlines()]
+    by_id = {line["context"]["span_id"]: line for line in lines if "name" in line}
+    good, bad = (span for span in by_id.values() if span["name"] == "waza.judge")
+    for span in (good, bad):
+        assert by_id[span["parent_id"]]["name"] == "waza.grader"
+        said = span["attributes"]
+        assert said["gen_ai.provider.name"] == said["gen_ai.system"] == "openai"
+        assert (said["gen_ai.request.model"], said["waza.judge.asker"]) == ("m-1", "Relevance")
+    tokens = [good["attributes"][f"gen_ai.usage.{kind}_tokens"] for kind in ("input", "output")]
+    assert tokens == [GOOD.usage.input, GOOD.usage.output]
+    assert "gen_ai.usage.input_tokens" not in bad["attributes"]
+    assert bad["attributes"]["error.type"] == "judge"
+    assert "HTTP 400" in bad["status"]["description"]
+
+
 def test_a_judge_that_refuses_the_key_stops_the_run_before_the_first_prompt(tmp_path: Path):
     class Locked(ModelServer):
         async def _handle(self, http: Any) -> Any:

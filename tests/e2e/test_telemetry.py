@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from tests.support.collector import METRICS, TRACES, Collector, Seen, collecting
 from tests.support.documents import document
 from tests.support.documents import run as run_document
@@ -395,6 +396,36 @@ def test_what_is_no_answer_of_a_collector_is_no_success(
     assert "5 of 5 spans and metrics did not reach the collector" in warning
     assert why in warning
     assert (ended.code, other.requests) == (0, [])
+
+
+def test_what_a_collector_refuses_of_what_arrived_is_a_warning(tmp_path: Path) -> None:
+    root = suite(tmp_path, tasks={"t": "inputs: {prompt: hi}\n"}, head="")
+    why = "too many\nattributes \x1b[31m"
+    spans = ExportTraceServiceResponse()
+    spans.partial_success.rejected_spans, spans.partial_success.error_message = 2, why
+    points = {"partialSuccess": {"rejectedDataPoints": "3"}, "new": 1}
+    only_said = ExportTraceServiceResponse()
+    only_said.partial_success.error_message = "send fewer"
+    flags = ("--otel-exporter", "otlp", "--otel-endpoint")
+    cases = [
+        ({TRACES: spans.SerializeToString()}, {}, "refused 2 of 5 spans: too many attributes \\x1b[31m"),
+        (
+            {METRICS: json.dumps(points).encode()},
+            {"Content-Type": "application/json"},
+            "refused 3 data points: it does not say why",
+        ),
+        ({TRACES: only_said.SerializeToString()}, {}, "took all spans, with a warning: send fewer"),
+        ({TRACES: b"\xff no message"}, {}, ""),
+    ]
+    for answers, headers, warning in cases:
+        with collecting(answers=answers, headers=headers) as collector:
+            ended = waza("run", "eval.yaml", *flags, collector.url, cwd=root)
+        assert (ended.code, len(collector.spans)) == (0, 5)
+        said = [line for line in ended.err.splitlines() if "telemetry" in line]
+        target = f"the collector 127.0.0.1:{collector.port}"
+        whole = f"telemetry: {target} {warning}; the results are whole"
+        assert len(said) == bool(warning)
+        assert all(whole in line for line in said)
 
 
 def test_waiting_for_a_collector_can_be_interrupted(project: Project) -> None:

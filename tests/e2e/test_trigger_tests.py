@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.program import Ended, mock_suite, waza, write_tree
@@ -69,6 +70,7 @@ class Session:
             "mocks": [mock.name for mock in (*self.task.command_mocks, *self.task.mcp_mocks)],
             "limits": [limits.turn, limits.first_event, limits.until_skill],
             "said": prompt,
+            "trace": self.place.environment.get("TRACEPARENT"),
         }
         call = {"tool_call_id": "c1", "tool_name": "view"}
         return Turn(
@@ -287,6 +289,41 @@ def test_results_hold_the_transcript_without_secrets_and_usage_is_added(tmp_path
     # One task and one trigger session reported usage; the other session broke.
     usage = result["summary"]["usage"]
     assert (usage["turns"], usage["input_tokens"], usage["premium_requests"]) == (2, 20, 2)
+
+
+def test_each_prompt_is_a_span_with_what_the_agent_did(tmp_path: Path) -> None:
+    flags = ("--otel-exporter", "file", "--otel-file", "spans.ndjson", "--session-dir", "log")
+    tests = trigger_file(prompts("fire", confidence="medium"), prompts("quiet", "late", "crash"))
+    result = run(tmp_path, tests, *flags, "--parallel").results()
+    lines = [json.loads(line) for line in (tmp_path / "spans.ndjson").read_text().splitlines()]
+    spans = [line for line in lines if "name" in line]
+
+    def below(span: dict[str, Any]) -> list[dict[str, Any]]:
+        return [one for one in spans if one["parent_id"] == span["context"]["span_id"]]
+
+    (whole,) = (span for span in spans if span["name"] == "waza.eval")
+    found = [span for span in below(whole) if span["name"] == "waza.trigger"]
+    found.sort(key=lambda span: span["attributes"]["waza.trigger.number"])
+    said = ["should_trigger", "did_trigger", "confidence"]
+    assert [[span["attributes"].get(f"waza.trigger.{key}") for key in said] for span in found] == [
+        [True, True, "medium"],
+        [False, False, None],
+        [False, True, None],
+        [False, False, None],
+    ]
+    assert [span["attributes"].get("error.type") for span in found] == [None, None, *["executor"] * 2]
+    assert found[2]["status"] == {"status_code": "ERROR", "description": "the session broke"}
+    for span, one in zip(found, result["trigger_results"], strict=True):
+        (turn,) = below(span)
+        assert (turn["name"], turn["attributes"]["waza.turn.kind"]) == ("waza.turn", "trigger")
+        assert "waza.turn.trial" not in turn["attributes"]
+        if one.get("final_output"):
+            trace = json.loads(one["final_output"])["trace"]
+            assert trace.split("-")[2] == span["context"]["span_id"][2:]
+            assert [call["name"] for call in below(turn)] == ["waza.tool_call", "waza.model_call"]
+            assert turn["attributes"]["gen_ai.usage.input_tokens"] == 10
+    (log,) = (tmp_path / "log").iterdir()
+    assert "trigger" not in log.read_text()  # which has tasks only
 
 
 def test_a_finished_run_is_reported_again_with_its_trigger_tests(tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ class Collector:
     hanging: bool = False
     headers: dict[str, str] = field(default_factory=dict)
     """More headers of its answers."""
+    answers: dict[str, bytes] = field(default_factory=dict)
+    """What it answers with, by the paths of requests; else nothing."""
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     """The paths of requests, with their headers."""
     spans: list[Seen] = field(default_factory=list)
@@ -101,11 +103,13 @@ def collecting(**given: Any) -> Iterator[Collector]:
                 collector.released.wait()
             if collector.status == 200:
                 collector.take(self.path, body)
+            answer = collector.answers.get(self.path, b"")
             self.send_response(collector.status)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(answer)))
             for name, value in collector.headers.items():
                 self.send_header(name, value)
             self.end_headers()
+            self.wfile.write(answer)
 
         def log_message(self, *args: object) -> None:
             del args

@@ -21,9 +21,12 @@ from waza.model.attempt_event import (
     ModelCalled,
     ToolCallFinished,
     ToolCallStarted,
+    TriggerPromptFinished,
+    TriggerPromptStarted,
 )
 from waza.model.event import RunEvent
-from waza.model.observation import COMPLETE, START, CommandInvocation, Event, ModelCall
+from waza.model.loaded import TriggerPrompt
+from waza.model.observation import COMPLETE, START, CommandInvocation, Event, ModelCall, Turn
 from waza.model.result import TrialResult, Validation
 from waza.model.tracing import RunTracer
 from waza.model.trial import Trial
@@ -61,6 +64,19 @@ class AttemptWatch:
     def finish(self, result: TrialResult) -> None:
         """Report the end of the attempt."""
         self._emit(AttemptFinished(**self._where, result=result))
+
+    def start_trigger(self, prompt: TriggerPrompt, *, should: bool) -> None:
+        """Report the start of a prompt of the trigger tests, which is the only one of its attempt."""
+        started = TriggerPromptStarted(**self._where, should_trigger=should, confidence=prompt.confidence)
+        self.environment = self._started(started)
+
+    def finish_trigger(self, turn: Turn, *, fired: bool) -> None:
+        """Report the end of a prompt of the trigger tests."""
+        self._emit(
+            TriggerPromptFinished(
+                **self._where, did_trigger=fired, error=turn.error, timed_out=turn.timed_out
+            )
+        )
 
     def see(self, seen: Event | ModelCall) -> None:
         """Report what an executor saw of its agent: the start or the end of a tool call, or a call of a model."""
@@ -114,7 +130,11 @@ class AttemptWatch:
         environment = self._started(
             GraderStarted(**self._where, grader=spec.name, type=spec.type, after_turn=self.after_turn)
         )
-        return msgspec.structs.replace(helpers, environment=environment) if environment else helpers
+        return msgspec.structs.replace(
+            helpers,
+            environment=environment or helpers.environment,
+            report_question=self.start_question,
+        )
 
     def finish_grader(self, validation: Validation, verdict: Verdict) -> None:
         """Report what a grader, or a check under `expected`, came to."""
@@ -134,6 +154,16 @@ class AttemptWatch:
 
     async def ask(self, interview: Interview, question: JudgeQuestion) -> JudgeAnswer:
         """Ask a judge or responder, and report both the question and the answer."""
+        answered = self.start_question(question)
+        answer = JudgeAnswer(error="it was not answered")
+        try:
+            answer = await interview.ask(question)
+        finally:
+            answered(answer)
+        return answer
+
+    def start_question(self, question: JudgeQuestion) -> Callable[[JudgeAnswer], None]:
+        """Report a question; return what reports its answer."""
         self._questions += 1
         number = self._questions
         self._emit(
@@ -142,13 +172,12 @@ class AttemptWatch:
                 number=number,
                 asker=question.asker,
                 model=question.model,
+                provider=question.provider,
                 question=question.text,
             )
         )
-        answer = JudgeAnswer(error="it was not answered")
-        try:
-            answer = await interview.ask(question)
-        finally:
+
+        def answered(answer: JudgeAnswer) -> None:
             self._emit(
                 JudgeAnswered(
                     **self._where,
@@ -161,7 +190,8 @@ class AttemptWatch:
                     session_id=answer.session_id,
                 )
             )
-        return answer
+
+        return answered
 
     def _started(self, event: RunEvent) -> Mapping[str, str]:
         self._emit(event)

@@ -303,7 +303,7 @@ async def _run_in_workspace(
                     explain_failure=lambda error: explain_failure(context, task, error),
                     clock=clock,
                     limits=turn_limits(context, task),
-                    report_turn=_turn_reporter(context, attempt, watch),
+                    report_turn=turn_reporter(context, attempt, watch),
                     warn=lambda message: context.emit(Warned(message=f"{task.name}: {message}")),
                     grade_checkpoint=None
                     if context.skip_graders
@@ -401,9 +401,10 @@ def turn_limits(context: RunContext, task: Task) -> Limits:
     )
 
 
-def _turn_reporter(
-    context: RunContext, attempt: Attempt, watch: AttemptWatch | None
+def turn_reporter(
+    context: RunContext, attempt: Attempt, watch: AttemptWatch | None, first: PromptKind = "initial"
 ) -> Callable[[int, str, Turn | None], None]:
+    """Return what reports the turns of an attempt; its first prompt is of the kind `first`."""
     task, where = attempt.task, {"trial": attempt.trial.number, "attempt": attempt.number}
     later: PromptKind = "follow_up" if task.inputs.responder is None else "responder_reply"
 
@@ -417,7 +418,7 @@ def _turn_reporter(
                     name=task.name,
                     turn=number,
                     text=prompt,
-                    kind="initial" if number == 1 else later,
+                    kind=first if number == 1 else later,
                     **where,
                 )
             )

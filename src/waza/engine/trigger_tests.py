@@ -9,9 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.attempt_workspace import AttemptScope
 from waza.engine.record import session_digest, storable
-from waza.engine.trial import RunContext, turn_limits
+from waza.engine.trial import RunContext, turn_limits, turn_reporter
 from waza.errors import ExecutorError
 from waza.kit.exception_report import describe_exception
 from waza.kit.stats import round_half_away
@@ -19,7 +20,7 @@ from waza.model.loaded import Suite, TriggerPrompt, TriggerTests
 from waza.model.observation import Turn, tool_events, turn_events
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult, number
 from waza.model.task import InputFile, Task, TaskInputs
-from waza.model.trial import Attempt, TrialKey
+from waza.model.trial import Attempt, Trial
 from waza.results.assemble import Triggers
 from waza.suite.base_task import make_base_task
 from waza.suite.discover import is_searched
@@ -42,12 +43,16 @@ async def run_trigger_tests(context: RunContext, tests: TriggerTests) -> Trigger
     skill = context.plan.suite.trigger_target.name if context.plan.suite.trigger_target else tests.skill
     gate = asyncio.Semaphore(context.plan.trigger_workers)
 
-    async def one(prompt: TriggerPrompt) -> Turn:
+    async def one(number: int, prompt: TriggerPrompt, *, should: bool) -> Turn:
+        trial = Trial(task=msgspec.structs.replace(task, prompt=prompt.prompt), number=number)
         async with gate:
-            return await _ask(context, task, skill, prompt)
+            return await _run_prompt(context, trial, skill, prompt, should=should)
 
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(one(prompt)) for prompt, _ in prompts]
+        running = [
+            group.create_task(one(number, prompt, should=should))
+            for number, (prompt, should) in enumerate(prompts, 1)
+        ]
     turns = [session.result() for session in running]
     results = [
         _judged(context, skill, prompt, turn, should=should)
@@ -89,18 +94,37 @@ def _fixtures(root: Path) -> Iterator[str]:
                 yield path.relative_to(root).as_posix()
 
 
-async def _ask(context: RunContext, task: Task, skill: str, prompt: TriggerPrompt) -> Turn:
+async def _run_prompt(
+    context: RunContext, trial: Trial, skill: str, prompt: TriggerPrompt, *, should: bool
+) -> Turn:
+    """Return the turn that a prompt led to. A tracer follows it; other listeners know tasks only."""
+    if (tracer := context.tracer) is None:
+        return await _ask(context, trial, skill, None)
+    context = msgspec.structs.replace(context, emit=tracer.handle)
+    watch = AttemptWatch(tracer.handle, tracer, trial, 1)
+    watch.start_trigger(prompt, should=should)
+    turn = await _ask(context, trial, skill, watch)
+    watch.finish_trigger(turn, fired=_fired(skill, turn))
+    return turn
+
+
+async def _ask(context: RunContext, trial: Trial, skill: str, watch: AttemptWatch | None) -> Turn:
     """Return the turn that a prompt led to; one whose session breaks, also when it is closed, is an error."""
-    task = msgspec.structs.replace(task, prompt=prompt.prompt)
-    attempt = Attempt(trial=TrialKey("main", task.id, 1), number=1, task=task)
+    task = trial.task
+    attempt = Attempt(trial=trial.key, number=1, task=task)
     limits = msgspec.structs.replace(turn_limits(context, task), until_skill=skill)
+    report_turn = turn_reporter(context, attempt, watch, "trigger") if watch else None
     turn = Turn()
     try:
-        async with AttemptScope(context.tempdir, context.relay, task, wanted=True) as (place, _):
+        async with AttemptScope(context.tempdir, context.relay, task, wanted=True, watch=watch) as (place, _):
             session = await context.executor.open(attempt, place)
             try:
-                turn = await session.send(prompt.prompt, limits)
-                turn = msgspec.structs.replace(turn, events=turn_events(prompt.prompt, turn))
+                if report_turn:
+                    report_turn(1, task.prompt, None)
+                turn = await session.send(task.prompt, limits)
+                turn = msgspec.structs.replace(turn, events=turn_events(task.prompt, turn))
+                if report_turn:
+                    report_turn(1, task.prompt, turn)
             finally:
                 await session.aclose()
     except ExecutorError as error:
@@ -112,11 +136,15 @@ async def _ask(context: RunContext, task: Task, skill: str, prompt: TriggerPromp
     return msgspec.structs.replace(turn, error="; ".join(filter(None, (turn.error, reason))))
 
 
+def _fired(skill: str, turn: Turn) -> bool:
+    return any(found.name == skill for found in turn.skills)
+
+
 def _judged(
     context: RunContext, skill: str, prompt: TriggerPrompt, turn: Turn, *, should: bool
 ) -> TriggerResult:
     """Return the result of a session, in the form in which it may be stored."""
-    fired = any(found.name == skill for found in turn.skills)
+    fired = _fired(skill, turn)
     trial = TrialResult(
         run_number=1,
         attempts=1,

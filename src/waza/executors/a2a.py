@@ -34,7 +34,7 @@ from a2a.types.a2a_pb2 import (
     Task as A2ATask,
 )
 from a2a.utils.errors import A2AError
-from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]  # it has no types
+from google.protobuf.json_format import MessageToDict
 
 from waza.errors import ExecutorError
 from waza.executors._agent_answer import CITATIONS, DIAGNOSTICS, SEARCHES, answer_from_metadata

@@ -28,6 +28,7 @@ from waza.m365.evaluators.protocols import EvaluatorInput, EvaluatorResult
 from waza.m365.judges.choose import KEYS, describe_judge, is_configured, make_judge
 from waza.m365.judges.executor_judge import ExecutorJudgeModel
 from waza.m365.judges.judge_model import JudgeError, JudgeModel, NoJudgeError
+from waza.m365.judges.reported import ReportedJudgeModel
 from waza.m365.results.status import entry_of, is_error, scale_of, unit_score
 from waza.model.agent import JudgeQuestion
 from waza.model.base import NonBlank
@@ -204,7 +205,9 @@ class EvaluatorGrader(Grader, frozen=True, kw_only=True):
                 )
                 return ExecutorJudgeModel(helpers.judge, question)
         await evaluator_sets.check_judge()
-        return evaluator_sets.judge
+        judge = evaluator_sets.judge
+        report = helpers.report_question
+        return judge if report is None else ReportedJudgeModel(judge, helpers.name, report)
 
 
 def _verdict(result: EvaluatorResult) -> Verdict:

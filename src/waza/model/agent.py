@@ -170,6 +170,8 @@ class JudgeQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The reasoning effort; empty: the default of the model."""
     timeout: float = 120
     """Seconds that the answer may take."""
+    provider: str = ""
+    """Who serves the model, as the conventions of OpenTelemetry call it; empty: the executor."""
 
 
 class JudgeAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ come at its end.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from waza.model.event import RunEvent
 from waza.model.observation import CommandInvocation, ModelCall, Usage
@@ -101,12 +101,34 @@ class GraderFinished(AttemptEvent, frozen=True, kw_only=True):
     error: str = ""
 
 
+class TriggerPromptStarted(AttemptEvent, frozen=True, kw_only=True):
+    """A prompt of the trigger tests starts, in a session of its own; `trial` is its number, from 1.
+
+    Only tracers get this event, and those of what happens in such a session.
+    """
+
+    should_trigger: bool
+    confidence: Literal["", "high", "medium"] = ""
+
+
+class TriggerPromptFinished(AttemptEvent, frozen=True, kw_only=True):
+    """A prompt of the trigger tests ended. `did_trigger`: the skill fired, also if the session broke after it (`error`)."""
+
+    did_trigger: bool
+    error: str = ""
+    timed_out: bool = False
+
+
 class JudgeAsked(AttemptEvent, frozen=True, kw_only=True):
-    """A judge or the responder is asked by `asker`: a grader, or `responder`. `number` counts the questions of an attempt."""
+    """A judge or the responder is asked by `asker`: a grader, or `responder`. `number` counts the questions of an attempt.
+
+    `provider` is who serves the model; empty: the executor.
+    """
 
     number: int
     asker: str
     model: str = ""
+    provider: str = ""
     question: str
 
 

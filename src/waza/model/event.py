@@ -77,8 +77,8 @@ class TrialStarted(RunEvent, frozen=True, kw_only=True):
     trials: int
 
 
-PromptKind = Literal["initial", "follow_up", "responder_reply"]
-"""What a prompt is: the first one, a later one of the task, or one of the responder."""
+PromptKind = Literal["initial", "follow_up", "responder_reply", "trigger"]
+"""What a prompt is: the first one, a later one of the task, one of the responder, or one of the trigger tests."""
 
 
 class PromptSent(RunEvent, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ class RunTracer(Protocol):
     def environment(self, event: RunEvent) -> Mapping[str, str]:
         """Return the environment variables by which child processes continue the trace.
 
-        They are of what the event, which was taken before, says has started: an attempt, a grader or a hook.
+        They are of what the event, which was taken before, says has started: an attempt, a prompt of the trigger tests, a grader or a hook.
         """
         ...
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
-from waza.model.agent import Judge
+from waza.model.agent import Judge, JudgeAnswer, JudgeQuestion
 from waza.model.observation import Observation
 
 
@@ -114,6 +114,9 @@ class Helpers(msgspec.Struct, frozen=True, kw_only=True):
     """Expected files may be rewritten (`--update-snapshots`)."""
     environment: Mapping[str, str] = {}
     """Environment variables for programs that the grader starts, by which they continue the trace of the run."""
+    report_question: Callable[[JudgeQuestion], Callable[[JudgeAnswer], None]] | None = None
+    """Reports a question that the grader asks a model without `judge`, at the moment it asks, and returns what reports
+    the answer. None: nobody wants to know."""
 
 
 class GraderLike(Protocol):

@@ -15,6 +15,8 @@ from waza.model.attempt_event import (
     ModelCalled,
     ToolCallFinished,
     ToolCallStarted,
+    TriggerPromptFinished,
+    TriggerPromptStarted,
 )
 from waza.model.event import PromptSent, ResponseSeen
 from waza.model.observation import ToolEvent, Usage
@@ -64,6 +66,24 @@ class AgentSpans:
         self._turns.pop(path, None)
         names.measures.attempts.add(1, {**names.labels, "waza.attempt.status": result.status})
 
+    def start_trigger(self, event: TriggerPromptStarted) -> None:
+        """Start the span of a prompt of the trigger tests."""
+        attributes: Attributes = {
+            "waza.trigger.number": event.trial,
+            "waza.trigger.should_trigger": event.should_trigger,
+        }
+        if event.confidence:
+            attributes["waza.trigger.confidence"] = event.confidence
+        self._tree.begin(attempt_path(event), "waza.trigger", attributes)
+
+    def finish_trigger(self, event: TriggerPromptFinished) -> None:
+        """End the span of a prompt of the trigger tests. A skill that did not fire is no error."""
+        kind = "timeout" if event.timed_out else "executor"
+        fault = self._names.fault(kind, event.error) if event.error else None
+        path = attempt_path(event)
+        self._tree.end(path, {"waza.trigger.did_trigger": event.did_trigger}, fault)
+        self._turns.pop(path, None)
+
     def start_turn(self, event: PromptSent) -> None:
         """Start the span of a turn."""
         names, attempt = self._names, (event.task_id, event.trial, event.attempt)
@@ -73,7 +93,7 @@ class AgentSpans:
             **names.model,
             "waza.turn.number": event.turn,
             "waza.turn.kind": event.kind,
-            "waza.turn.trial": event.trial,
+            **({} if event.kind == "trigger" else {"waza.turn.trial": event.trial}),
             **names.payloads.attributes("prompt", event.text),
         }
         if agent := self._agents.get(attempt):

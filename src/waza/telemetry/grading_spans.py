@@ -19,7 +19,8 @@ class GradingSpans:
 
     def __init__(self, tree: SpanTree, names: RunNames) -> None:
         self._tree, self._names = tree, names
-        self._judges: dict[Path, Path] = {}  # where the spans of questions are, by attempt and number
+        # Where the spans of questions are, and who answers, by attempt and number.
+        self._judges: dict[Path, tuple[Path, dict[str, str]]] = {}
 
     def start_grader(self, event: GraderStarted, judged: Span | None) -> None:
         """Start the span of a grader, with a link to the turn that it judges."""
@@ -82,10 +83,12 @@ class GradingSpans:
     def start_judge(self, event: JudgeAsked) -> None:
         """Start the span of a question to a judge or responder, below the grader that asks."""
         names, attempt = self._names, attempt_path(event)
+        served = names.served_by(event.provider)
+        model = {} if event.provider else names.model
         attributes: Attributes = {
             "gen_ai.operation.name": "chat",
-            **names.provider,
-            **({"gen_ai.request.model": names.payloads.name(event.model)} if event.model else names.model),
+            **served,
+            **({"gen_ai.request.model": names.payloads.name(event.model)} if event.model else model),
             "waza.judge.asker": names.payloads.name(event.asker),
             **names.payloads.attributes("prompt", event.question),
         }
@@ -95,13 +98,13 @@ class GradingSpans:
             if path[:3] == attempt and path[3:4] == ("grader",) and path[5:] == (event.asker,)
         )
         path: Path = (*next(asking, attempt), "judge", event.number)
-        self._judges[(*attempt, event.number)] = path
+        self._judges[(*attempt, event.number)] = path, served
         self._tree.begin(path, "waza.judge", attributes, kind=SpanKind.CLIENT)
 
     def finish_judge(self, event: JudgeAnswered) -> None:
         """End the span of a question."""
         names = self._names
-        path = self._judges.pop((*attempt_path(event), event.number), None)
+        path, served = self._judges.pop((*attempt_path(event), event.number), (None, {}))
         if path is None or path not in self._tree:
             return
         finish = "error" if event.error else "stop"
@@ -113,7 +116,7 @@ class GradingSpans:
             attributes["gen_ai.conversation.id"] = event.session_id
         fault = names.fault("judge", event.error) if event.error else None
         took = self._tree.end(path, attributes, fault)
-        labels = {"gen_ai.operation.name": "chat", **names.provider}
+        labels = {"gen_ai.operation.name": "chat", **served}
         names.measures.add_tokens(event.usage, labels)
         labels |= {"error.type": fault.type} if fault else {}
         names.measures.operation_seconds.record(took, labels)

@@ -10,12 +10,16 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 from urllib.parse import urlsplit
 
 import requests
+from google.protobuf.json_format import Parse, ParseError
+from google.protobuf.message import DecodeError
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import (
     MetricExporter,
@@ -53,6 +57,7 @@ class Telemetry:
         self._lines = None if settings.exporter == "otlp" else _Lines(settings.file)
         self._troubles = _Troubles()
         self._count = _Count()
+        self._refused_spans, self._refused_points = _Refused("spans"), _Refused("data points")
         own = {} if environ.get("OTEL_SERVICE_NAME") else {"service.name": "waza"}
         resource = Resource.create({**own, "service.version": __version__})
         self._spans = _WatchedSpans(self._span_exporter())
@@ -114,14 +119,17 @@ class Telemetry:
             *([f"{ended - sent} of {ended} spans"] if sent < ended else []),
             *(["metrics"] if metrics else []),
         ]
+        refused = self._refused_spans.warnings(ended) + self._refused_points.warnings()
+        warnings = [f"telemetry: {self._target()} {warning}; the results are whole" for warning in refused]
         if not lost:
-            return []
+            return warnings
         reason = self._reason()
         if late:
             limit = f"it did not answer within {FLUSH_LIMIT:g} s"
             reason = "waiting for it was interrupted" if impatient else limit
         return [
-            f"telemetry: {' and '.join(lost)} did not reach {self._target()}: {reason}; the results are whole"
+            f"telemetry: {' and '.join(lost)} did not reach {self._target()}: {reason}; the results are whole",
+            *warnings,
         ]
 
     def _reason(self) -> str:
@@ -140,14 +148,14 @@ class Telemetry:
     def _span_exporter(self) -> SpanExporter:
         if self._lines is not None:
             return _SpanLines(self._lines)
-        return OTLPSpanExporter(self._settings.traces_url, headers=self._headers(), session=_make_session())
+        session = _make_session(self._refused_spans.note_spans)
+        return OTLPSpanExporter(self._settings.traces_url, headers=self._headers(), session=session)
 
     def _make_metric_exporter(self) -> _WatchedMetrics:
         if self._lines is not None:
             return _WatchedMetrics(_MetricLines(self._lines))
-        exporter = OTLPMetricExporter(
-            self._settings.metrics_url, headers=self._headers(), session=_make_session()
-        )
+        session = _make_session(self._refused_points.note_points)
+        exporter = OTLPMetricExporter(self._settings.metrics_url, headers=self._headers(), session=session)
         return _WatchedMetrics(exporter)
 
     def _headers(self) -> dict[str, str] | None:
@@ -155,16 +163,19 @@ class Telemetry:
         return dict(self._settings.headers) or None
 
 
-def _make_session() -> requests.Session | None:
-    """Return a session that takes no answer for success which is none; None: a package brings its own one."""
+def _make_session(note: Callable[[requests.Response], None]) -> requests.Session | None:
+    """Return a session that takes no answer for success which is none; None: a package brings its own one.
+
+    `note` takes the answers that are.
+    """
     if any(name.endswith(_CREDENTIAL_PROVIDER) and value for name, value in os.environ.items()):
         return None
     session = requests.Session()
-    session.hooks["response"].append(_refuse_answer)
+    session.hooks["response"].append(lambda answer, **_kwargs: _check_answer(answer, note))
     return session
 
 
-def _refuse_answer(answer: requests.Response, **_kwargs: Any) -> None:
+def _check_answer(answer: requests.Response, note: Callable[[requests.Response], None]) -> None:
     """Raise for a redirect, which the SDK counts as success, and for a page, such as one to sign in at."""
     if 300 <= answer.status_code < 400:
         raise requests.RequestException(
@@ -172,6 +183,51 @@ def _refuse_answer(answer: requests.Response, **_kwargs: Any) -> None:
         )
     if answer.ok and answer.headers.get("Content-Type", "").lower().startswith("text/html"):
         raise requests.RequestException("it answered with a page of HTML, so it is no collector")
+    if answer.ok:
+        note(answer)
+
+
+class _Refused:
+    """What a collector refused of what arrived (`partial_success`), and what it says of it."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._number, self._message = what, 0, ""
+
+    def note_spans(self, answer: requests.Response) -> None:
+        """Take the answer to spans, each of which is sent once."""
+        partial = _read(answer, ExportTraceServiceResponse()).partial_success
+        self._number += partial.rejected_spans
+        self._message = partial.error_message or self._message
+
+    def note_points(self, answer: requests.Response) -> None:
+        """Take the answer to metrics, whose state is sent again and again; the last one counts."""
+        partial = _read(answer, ExportMetricsServiceResponse()).partial_success
+        self._number, self._message = partial.rejected_data_points, partial.error_message
+
+    def warnings(self, total: int | None = None) -> list[str]:
+        """Return what to warn of; `total` is how many there were, if that is known."""
+        if not (self._number or self._message):
+            return []
+        message = " ".join(self._message.split())[:_SHOWN]
+        if not self._number:
+            return [f"took all {self._what}, with a warning: {message}"]
+        number = f"{self._number} of {total}" if total else str(self._number)
+        return [f"refused {number} {self._what}: {message or 'it does not say why'}"]
+
+
+M = TypeVar("M", ExportTraceServiceResponse, ExportMetricsServiceResponse)
+
+
+def _read(answer: requests.Response, message: M) -> M:
+    """Return the message that an answer holds; the empty one, which means success, of what is no such message."""
+    try:
+        if answer.headers.get("Content-Type", "").lower().startswith("application/json"):
+            Parse(answer.content, message, ignore_unknown_fields=True)
+        else:
+            message.MergeFromString(answer.content)
+    except (DecodeError, ParseError):
+        message.Clear()
+    return message
 
 
 class _Count(SpanProcessor):

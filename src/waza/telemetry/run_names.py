@@ -10,6 +10,7 @@ from waza.telemetry.payloads import Attributes, Payloads
 from waza.telemetry.span_tree import Path, SpanFault
 
 _COPILOT = "copilot-sdk"
+_GITHUB, _OLDER_GITHUB = "github.copilot", "github_copilot"
 
 
 class RunNames:
@@ -28,9 +29,7 @@ class RunNames:
     def set(self, event: RunStarted) -> None:
         """Take the names of the run that starts."""
         name, is_copilot = self.payloads.name, event.executor == _COPILOT
-        self.provider = {"gen_ai.provider.name": "github.copilot" if is_copilot else event.executor}
-        if self.compat:
-            self.provider["gen_ai.system"] = "github_copilot" if is_copilot else event.executor
+        self.provider = self._provider(_GITHUB if is_copilot else event.executor)
         self.model = {"gen_ai.request.model": name(event.model)} if event.model else {}
         self.labels = {
             "waza.eval.name": name(event.suite),
@@ -38,6 +37,14 @@ class RunNames:
             "waza.eval.engine": event.executor,
             **self.model,
         }
+
+    def served_by(self, provider: str) -> dict[str, str]:
+        """Return the attributes of who serves a model; empty: the executor does."""
+        return self._provider(provider) if provider else self.provider
+
+    def _provider(self, name: str) -> dict[str, str]:
+        older = {"gen_ai.system": _OLDER_GITHUB if name == _GITHUB else name} if self.compat else {}
+        return {"gen_ai.provider.name": name, **older}
 
     def fault(self, kind: str, reason: str) -> SpanFault:
         """Return what something broke with; secrets are removed from the reason."""

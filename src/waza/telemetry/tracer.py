@@ -1,7 +1,7 @@
 """Spans and metrics of a run, made of its events as they happen.
 
 `waza.eval` > `waza.task` > `waza.trial` > `waza.attempt` > `waza.turn` > `waza.tool_call`, `waza.model_call`; graders,
-judges, hooks and mocks are below what they belong to. Attributes follow the conventions of OpenTelemetry for generative
+judges, hooks and mocks are below what they belong to, and prompts of trigger tests are `waza.trigger`. Attributes follow the conventions of OpenTelemetry for generative
 AI (semantic-conventions-genai v0.1.0), and are `waza.*` where these have none.
 """
 
@@ -25,6 +25,8 @@ from waza.model.attempt_event import (
     ModelCalled,
     ToolCallFinished,
     ToolCallStarted,
+    TriggerPromptFinished,
+    TriggerPromptStarted,
 )
 from waza.model.event import (
     CheckpointGraded,
@@ -72,6 +74,8 @@ class RunSpans:
             HookRan: self._finish_hook,
             AttemptStarted: agent.start_attempt,
             AttemptFinished: agent.finish_attempt,
+            TriggerPromptStarted: agent.start_trigger,
+            TriggerPromptFinished: agent.finish_trigger,
             PromptSent: agent.start_turn,
             ResponseSeen: agent.finish_turn,
             ToolCallStarted: agent.start_tool,
@@ -92,9 +96,9 @@ class RunSpans:
             handler(event)
 
     def environment(self, event: RunEvent) -> Mapping[str, str]:
-        """Return `TRACEPARENT` and `TRACESTATE` for the processes of an attempt, a grader or a hook that has started."""
+        """Return `TRACEPARENT` and `TRACESTATE` for the processes of an attempt, a trigger prompt, a grader or a hook that has started."""
         match event:
-            case AttemptStarted():
+            case AttemptStarted() | TriggerPromptStarted():
                 return self._tree.environment(attempt_path(event))
             case GraderStarted():
                 return self._tree.environment(grader_path(event))

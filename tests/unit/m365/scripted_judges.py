@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from waza.m365.judges.judge_model import JudgeError, Message
+from waza.m365.judges.judge_model import JudgeError, JudgeReply, Message
 from waza.model.agent import JudgeAnswer, JudgeQuestion, JudgeSession
 
 FENCE = re.compile("^(`{3,})\n(.*?)\n\\1$", re.MULTILINE | re.DOTALL)
@@ -17,18 +17,18 @@ class ScriptedJudge:
 
     def __init__(self, *replies: str) -> None:
         self.replies, self.asked = list(replies), list[list[Message]]()
-        self.name = "a script"
+        self.name = self.provider = self.model = "a script"
         self.model_config: Mapping[str, str] = {}
 
     async def check(self) -> None:
         pass
 
-    async def complete(self, messages: Sequence[Message]) -> str:
+    async def complete(self, messages: Sequence[Message]) -> JudgeReply:
         self.asked.append(list(messages))
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if not reply:
             raise JudgeError("the judge is away")
-        return reply
+        return JudgeReply(reply)
 
     async def aclose(self) -> None:
         pass

@@ -10,7 +10,7 @@ from waza.engine.executor_factory import COPILOT
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import WazaError
 from waza.m365.judges.executor_judge import ExecutorJudgeModel
-from waza.m365.judges.judge_model import LIMIT, JudgeError, Message
+from waza.m365.judges.judge_model import LIMIT, JudgeError, JudgeReply, Message
 from waza.model.agent import Executor, JudgeQuestion, Setup
 from waza.model.suite import Config
 from waza.model.task import Task
@@ -27,7 +27,7 @@ class CopilotJudgeModel:
     def __init__(self, model: str, env: Mapping[str, str], limit: float = LIMIT) -> None:
         """Prepare; `limit` is for one judgement, in seconds. Raises JudgeError if the SDK is not installed."""
         self.model, self.limit = model, limit
-        self.name = f"{model} of GitHub Copilot"
+        self.name, self.provider = f"{model} of GitHub Copilot", "github.copilot"
         self.model_config: Mapping[str, str] = {}
         self._executor, self._starting = _executor(model, env), asyncio.Lock()
         self._started = False
@@ -39,7 +39,7 @@ class CopilotJudgeModel:
         except WazaError as error:
             raise JudgeError(f"GitHub Copilot cannot judge: {error}") from error
 
-    async def complete(self, messages: Sequence[Message]) -> str:
+    async def complete(self, messages: Sequence[Message]) -> JudgeReply:
         """Return the reply to the messages as one text. Raises JudgeError with the reason if that fails."""
         try:
             async with asyncio.timeout(self.limit):

@@ -63,7 +63,11 @@ class Endpoint:
             return _error_answer("400 Bad Request", str(error))
         except (ValueError, LookupError, TypeError, AttributeError):
             return _error_answer("400 Bad Request", "this is not a chat completion")
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": reply}}
+        choice = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": reply.text},
+        }
         usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         return "200 OK", {
             "id": "mock",

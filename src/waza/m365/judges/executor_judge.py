@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from waza.errors import WazaError
-from waza.m365.judges.judge_model import JudgeError, Message
+from waza.m365.judges.judge_model import JudgeError, JudgeReply, Message
 from waza.model.agent import Judge, JudgeQuestion
 
 
@@ -20,13 +20,14 @@ class ExecutorJudgeModel:
 
     def __init__(self, judge: Judge, question: JudgeQuestion, title: str = "the judge") -> None:
         self._judge, self._question, self._title = judge, question, title
-        self.name = question.model
+        self.name = self.model = question.model
+        self.provider = question.provider
         self.model_config: Mapping[str, str] = {}
 
     async def check(self) -> None:
         """Do nothing; the executor was started."""
 
-    async def complete(self, messages: Sequence[Message]) -> str:
+    async def complete(self, messages: Sequence[Message]) -> JudgeReply:
         """Return the reply to the messages as one text. Raises JudgeError with the reason if that fails."""
         text = "\n\n".join(message.content for message in messages)
         try:
@@ -39,7 +40,7 @@ class ExecutorJudgeModel:
             raise JudgeError(f"{self._title} gave no judgement: {error}") from error
         if answer.error or not answer.text.strip():
             raise JudgeError(f"{self._title} gave no judgement: {answer.error or 'the reply is empty'}")
-        return answer.text
+        return JudgeReply(answer.text, answer.usage)
 
     async def aclose(self) -> None:
         """Do nothing; the executor's owner ends it."""

@@ -17,9 +17,10 @@ import httpx
 from waza.kit import http
 from waza.kit.text import replace_surrogates
 from waza.m365.judges.chat import ChatModel, ChatRequest, RetryPolicy
-from waza.m365.judges.judge_model import LIMIT, Message
+from waza.m365.judges.judge_model import LIMIT, JudgeReply, Message
 from waza.m365.judges.refusals import MAX_REASONING_TOKENS, is_reasoning
 from waza.m365.judges.service import Service
+from waza.model.observation import Usage
 from waza.version import __version__
 
 MAX_TOKENS = 800
@@ -37,6 +38,7 @@ class HttpJudge:
     def __init__(self, service: Service, limit: float = LIMIT, retries: RetryPolicy = RETRIES) -> None:
         self.service, self.limit = service, limit
         self.name = f"{service.model} at {urlsplit(service.url).hostname}"
+        self.provider, self.model = service.provider, service.model
         self.model_config = service.config
         self._client: httpx.AsyncClient | None = None
         self._model = ChatModel(
@@ -46,14 +48,14 @@ class HttpJudge:
             check_key=service.key_variable,
         )
 
-    async def complete(self, messages: Sequence[Message]) -> str:
-        """Return the text of the reply. Raises JudgeError with the reason that it has no text."""
+    async def complete(self, messages: Sequence[Message]) -> JudgeReply:
+        """Return the text of the reply, and its tokens. Raises JudgeError with the reason that it has no text."""
         try:
             async with asyncio.timeout(self.limit):
                 response = await self._answer(ChatRequest(self._model, _body(self.service.model, messages)))
         except TimeoutError:
             raise self._model.error(f"gave no answer within {self.limit:g} s") from None
-        return self._text(response)
+        return JudgeReply(self._text(response), _usage(response))
 
     async def check(self) -> None:
         """Ask for the list of models, which costs nothing. Raises JudgeError if there is no answer or no access.
@@ -140,6 +142,26 @@ def _body(model: str, messages: Sequence[Message]) -> dict[str, Any]:
         "response_format": {"type": "json_object"},
         **limits,
     }
+
+
+def _usage(response: httpx.Response) -> Usage | None:
+    """Return the tokens that a response states; None: it states none."""
+    try:
+        stated = response.json()["usage"]
+        read, written = stated["prompt_tokens"], stated["completion_tokens"]
+        cached = (stated.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    except (*_NO_SUCH_JSON, AttributeError):
+        return None
+    if not all(type(count) is int and count >= 0 for count in (read, written, cached)):
+        return None
+    return Usage(
+        turns=1,
+        input_tokens=read,
+        output_tokens=written,
+        cache_read_tokens=cached,
+        cache_write_tokens=0,
+        premium_requests=0,
+    )
 
 
 def _is_cut(text: str) -> bool:

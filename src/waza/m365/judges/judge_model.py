@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from waza.errors import WazaError
+from waza.model.observation import Usage
 
 LIMIT = 180.0  # seconds for one judgement
 
@@ -27,21 +28,33 @@ class Message(msgspec.Struct, frozen=True):
     content: str
 
 
+class JudgeReply(msgspec.Struct, frozen=True):
+    """What a model replied, and what it cost; None: not known."""
+
+    text: str
+    usage: Usage | None = None
+
+
 class JudgeModel(Protocol):
     """A language model that judges; `name` is what results call it.
+
+    `provider` is who serves it, as the conventions of OpenTelemetry say, and `model` what that one calls it; each may be
+    empty, where it is not known.
 
     `model_config` is what custom evaluators get: a mapping with `azure_endpoint`, `azure_deployment`,
     `api_version` and perhaps `api_key` for Azure, with `base_url`, `model` and `api_key` for others.
     """
 
     name: str
+    provider: str
+    model: str
     model_config: Mapping[str, str]
 
     async def check(self) -> None:
         """Find out, without cost, whether it can be asked. Raises JudgeError."""
         ...
 
-    async def complete(self, messages: Sequence[Message]) -> str:
+    async def complete(self, messages: Sequence[Message]) -> JudgeReply:
         """Return the reply, which was asked to be a JSON object. Raises JudgeError."""
         ...
 

@@ -41,7 +41,7 @@ async def ask_judge(judge: JudgeModel, messages: Sequence[Message], key: str) ->
     Raises NoJudgementError if the judge fails, or replies something else.
     """
     try:
-        reply = await judge.complete(messages)
+        reply = (await judge.complete(messages)).text
     except WazaError as error:
         raise NoJudgementError(f"Evaluator failed: {error}") from error
     objects = _objects(reply)

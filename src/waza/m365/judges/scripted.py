@@ -12,7 +12,7 @@ import msgspec
 
 from waza.kit import json_nodes, yaml
 from waza.m365.judges.endpoint import Endpoint
-from waza.m365.judges.judge_model import JudgeError, Message
+from waza.m365.judges.judge_model import JudgeError, JudgeReply, Message
 
 MOCK = "mock:"
 
@@ -36,6 +36,7 @@ class ScriptedJudgeModel:
         self.file, self.script = file, _read_script(file)
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         self.name = f"{MOCK}{file.name} ({content[:8]})"
+        self.provider, self.model = "mock", ""
         self.model_config: Mapping[str, str] = {}
         self._endpoint: Endpoint | None = None
 
@@ -45,12 +46,12 @@ class ScriptedJudgeModel:
             self._endpoint = Endpoint(self)
             self.model_config = await self._endpoint.start()
 
-    async def complete(self, messages: Sequence[Message]) -> str:
+    async def complete(self, messages: Sequence[Message]) -> JudgeReply:
         """Return the reply. Raises JudgeError if no entry fits."""
         asked = "\n".join(message.content for message in messages if message.role == "user")
         for entry in self.script:
             if entry.match in asked:
-                return entry.reply if isinstance(entry.reply, str) else json.dumps(entry.reply)
+                return JudgeReply(entry.reply if isinstance(entry.reply, str) else json.dumps(entry.reply))
         raise JudgeError(f"no entry of {self.file} fits this question; add one without 'match'")
 
     async def aclose(self) -> None:

@@ -38,12 +38,14 @@ Headers = Callable[[], Awaitable[Mapping[str, str]]]
 class Service(msgspec.Struct, frozen=True, kw_only=True):
     """A chat completion service: the address of the call, the model, and `config` for custom evaluators.
 
+    `provider` is what the conventions of OpenTelemetry call whoever serves it.
     `models` is the address of the list of models, and `lists_all` tells whether every model that can be asked is in
     it. `address_variable` and `key_variable` are what to check if it cannot be reached, or denies access.
     """
 
     url: str
     models: str
+    provider: str
     model: str
     headers: Headers
     config: Mapping[str, str]
@@ -82,6 +84,7 @@ def azure_service(env: Mapping[str, str]) -> Service:
     return Service(
         url=azure_address(endpoint, model, "chat/completions", version),
         models=f"{endpoint}/openai/models?api-version={quote(version, safe='')}",
+        provider="azure.ai.openai",
         model=model,
         headers=_fixed_headers({"api-key": key}) if key else _sign_in_headers(variable, key_variable),
         config=config | ({"api_key": key} if key else {}),
@@ -103,6 +106,7 @@ def openai_service(env: Mapping[str, str]) -> Service:
     return Service(
         url=f"{url}/chat/completions",
         models=f"{url}/models",
+        provider="openai",
         model=model,
         headers=_fixed_headers({"authorization": f"Bearer {key}"} if key else {}),
         config={"base_url": url, "model": model, "api_key": key},

@@ -21,7 +21,7 @@ def judge_says(url: str) -> str:
     async def whole() -> str:
         judge = HttpJudge(openai_service({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "hush-key"}))
         try:
-            return await judge.complete([Message("user", "Q")])
+            return (await judge.complete([Message("user", "Q")])).text
         except JudgeError as error:
             return str(error)
         finally:

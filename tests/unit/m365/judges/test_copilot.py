@@ -20,7 +20,8 @@ from waza.m365.judges.choose import make_judge
 async def whole():
     judge = make_judge("github-copilot", os.environ)
     try:
-        return await judge.complete([Message("system", "Judge."), Message("user", "Is it good? \\ud800")])
+        reply = await judge.complete([Message("system", "Judge."), Message("user", "Is it good? \\ud800")])
+        return reply.text
     finally:
         await judge.aclose()
 

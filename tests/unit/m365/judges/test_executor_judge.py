@@ -18,7 +18,7 @@ SETTINGS = JudgeQuestion(asker="evaluator", text="", model="gpt-x", effort="high
 def complete(judge: ExecutorJudge) -> str:
     messages = [Message("system", "Judge."), Message("user", "Is it good?")]
     try:
-        return asyncio.run(ExecutorJudgeModel(judge, SETTINGS).complete(messages))
+        return asyncio.run(ExecutorJudgeModel(judge, SETTINGS).complete(messages)).text
     finally:
         assert judge.open_now == 0
 

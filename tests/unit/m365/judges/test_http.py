@@ -74,7 +74,7 @@ def serving(*answers: Answer | Callable[[], Answer]) -> Iterator[Service]:
 def ask(judge: JudgeModel) -> str:
     async def whole() -> str:
         try:
-            return await judge.complete(ASK)
+            return (await judge.complete(ASK)).text
         finally:
             await judge.aclose()
 

@@ -37,7 +37,7 @@ def built_in(server: ModelServer, times: int) -> list[str]:
     async def whole() -> list[str]:
         judge = HttpJudge(openai_service({"OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "prod-judge"}))
         try:
-            return [await judge.complete([Message("user", "Q")]) for _ in range(times)]
+            return [(await judge.complete([Message("user", "Q")])).text for _ in range(times)]
         finally:
             await judge.aclose()
 

@@ -10,7 +10,7 @@ ASK = [Message("system", "Judge."), Message("user", "Is it good? \ud800 ✓")]
 
 
 def ask(judge: JudgeModel) -> str:
-    return asyncio.run(judge.complete(ASK))
+    return asyncio.run(judge.complete(ASK)).text
 
 
 def test_a_script_replies_offline(tmp_path):
