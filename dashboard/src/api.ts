@@ -1151,6 +1151,8 @@ export interface StoredPage {
   runs: StoredRun[];
   /** Why they cannot be listed; empty where they can. */
   error: string;
+  /** What the list may lack. */
+  warnings: string[];
 }
 
 /** A run in the configured store. */

@@ -50,7 +50,27 @@ def test_labels_of_another_run_are_not_believed(team, tmp_path):
     assert team("results", "compare", "run-good", "run-good").code == 2
     pulled = team("results", "pull", "-o", "got")
     assert (pulled.code, files(team)) == (2, [])
-    assert "2 runs could not be fetched" in pulled.err
+    assert "error: not fetched: a/x.json: a/x.json in" in pulled.err
+    assert "error: not fetched: a/y.json: a/y.json in" in pulled.err
+    assert pulled.out == "0 runs fetched into got, 0 there already, 2 not fetched\n"
+
+
+def test_names_that_no_store_takes_hide_nothing(team, tmp_path):
+    for number in range(60):
+        data = write_result(tmp_path, f"run-{number}").read_bytes()
+        plant(team, f"review/run-{number}.json", data, run_id=f"run-{number}")
+    folder = team.home.parent / "shared/review"
+    names = [b"a\n::error::b.json", b"\x1b[31m.json", b"\xff.json", b"notes\n.txt"]
+    for name in names:
+        Path(os.fsdecode(bytes(folder) + b"/" + name)).write_text("{}")
+    (folder / "loop").symlink_to(folder)
+    (folder / "lost.json").symlink_to("nowhere")
+    os.mkfifo(folder / "pipe.json")
+    listed = team("results", "list", "--limit", "100")
+    assert (listed.code, listed.out.count("2026-03-01 10:00 UTC")) == (0, 60)
+    shown = r"'review/\x1b[31m.json', 'review/a\n::error::b.json', 'review/\udcff.json'"
+    assert listed.err == f"warning: left out: 3 objects that waza did not store: {shown}\n"
+    assert team("results", "pull").code == 0
 
 
 def test_what_is_fetched_is_in_no_hidden_file(team, tmp_path):

@@ -10,8 +10,10 @@ import pytest
 
 from tests.stores.results import write_result
 from waza.errors import StoreError, UsageError
+from waza.kit.moments import EARLIEST
+from waza.stores import stored_runs
 from waza.stores.base import NameTakenError, ResultStore, StoredObject
-from waza.stores.stored_runs import StoredRuns
+from waza.stores.stored_runs import MOST, StoredRuns
 
 AWKWARD = [
     "réviser le code", "审查", "a/b\\c:d e", "100% ~ 'x' & \"y\" <z> #1 ?q=2 *|+", "UTF-8''%41", " blank ends ", "%41", "..",
@@ -210,6 +212,45 @@ class Archive:
             "model": f"m{started.hour % 2}",
         }
         return StoredObject(name=name, size=1, version="1", labels=labels)
+
+
+class Endless:
+    """A store whose listing has no end."""
+
+    place = "a pit"
+
+    async def list(self, prefix):
+        number = 0
+        while True:
+            number += 1
+            labels = {"runid": f"run-{number}", "timestamp": "2026-01-01T00:00:00Z"} if number % 2 else {}
+            yield StoredObject(
+                name=f"s/run-{number}.json", size=1, modified=EARLIEST, version="1", labels=labels
+            )
+
+
+class Hanging(Endless):
+    """A store that stops in the middle of its listing."""
+
+    async def list(self, prefix):
+        yield StoredObject(name="s/run-1.json", size=1, labels={})
+        await asyncio.Event().wait()
+
+
+def test_a_listing_without_an_end_is_cut(monkeypatch):
+    stored = StoredRuns(cast("ResultStore", Endless()), "pit")
+    assert len(asyncio.run(stored.list())) == MOST / 2
+    left_out, cut = stored.warnings
+    assert left_out.startswith("left out: 50000 objects that waza did not store: s/run-10.json, ")
+    assert left_out.endswith(", ...")
+    assert cut.startswith(
+        "a pit has more than 100,000 objects, and no others were looked at, so that runs may"
+    )
+    with pytest.raises(UsageError, match="there is no run 'x' among the first 100,000 objects in a pit"):
+        asyncio.run(stored.find("x"))
+    monkeypatch.setattr(stored_runs, "_PATIENCE", 0.05)
+    with pytest.raises(StoreError, match=r"a pit does not list what it has: nothing more came within"):
+        asyncio.run(StoredRuns(cast("ResultStore", Hanging()), "pit").list())
 
 
 def test_only_the_newest_are_asked_for_their_labels():

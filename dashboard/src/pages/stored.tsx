@@ -83,6 +83,9 @@ export function StoredPage() {
           <p class="quiet">
             A run that is not here is fetched by <Command>waza results pull</Command>
           </p>
+          {page.warnings.map((warning) => (
+            <p key={warning}>⚠ {visible(warning)}</p>
+          ))}
           <VirtualTable name="Stored runs" columns={COLUMNS} rows={rows} />
         </>
       )}

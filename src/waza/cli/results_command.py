@@ -26,17 +26,16 @@ from waza.model.result import MetricResult, SuiteResult, number
 from waza.report.compare_table import print_comparison
 from waza.report.section import Table
 from waza.report.table import table
-from waza.report.words import one_line
+from waza.report.words import moment, one_line
 from waza.results.compare import compare, doubts
 from waza.results.saved import find_results
 from waza.stores.names import SUFFIX, name_part
 from waza.stores.queue import UploadQueue
-from waza.stores.stored_runs import StoredResult, StoredRuns, open_stored_runs, require_storage
+from waza.stores.stored_runs import StoredResult, StoredRuns, display_name, open_stored_runs, require_storage
 from waza.suite.project import find_project
 
 T = TypeVar("T")
 _AT_ONCE = 8  # downloads
-_LISTED = 5  # names in a message
 _OFTEN = 10 * 16  # objects between two lines of progress
 _PIECE = 2**20  # bytes
 _DIGEST = 12  # digits
@@ -56,10 +55,8 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
         runs = await stored.list(
             skill=self.skill, model=self.model, since=self.since, limit=self.limit, progress=_progress
         )
-        if stored.left_out:
-            names = ", ".join(map(one_line, stored.left_out[:_LISTED]))
-            count = pluralize(len(stored.left_out), "object")
-            print_notice(f"warning: left out: {count} that waza did not store: {names}")
+        for warning in stored.warnings:
+            print_notice(f"warning: {warning}")
         return runs
 
 
@@ -137,35 +134,30 @@ def pull_runs(arguments: ListArguments, directory: Path | None) -> int:
         runs = await arguments.list(stored)
         wanted = list(zip(runs, _places(root, runs), strict=True))
         missing = [(run, file) for run, file in wanted if not _is_there(run, file)]
-        done, places = 0, asyncio.Semaphore(_AT_ONCE)
+        done, failed, places = 0, 0, asyncio.Semaphore(_AT_ONCE)
 
         async def fetch(run: StoredResult, file: Path) -> None:
-            nonlocal done
+            nonlocal done, failed
             async with places:
-                with TemporaryDirectory(prefix="waza-stored-") as temporary:
-                    fresh = Path(temporary) / "results.json"
-                    await stored.download(run, fresh)
-                    await asyncio.to_thread(lambda: write_atomic(file, _pieces(fresh)))
+                try:
+                    with TemporaryDirectory(prefix="waza-stored-") as temporary:
+                        fresh = Path(temporary) / "results.json"
+                        await stored.download(run, fresh)
+                        await asyncio.to_thread(lambda: write_atomic(file, _pieces(fresh)))
+                except (WazaError, OSError) as error:
+                    failed += 1
+                    print_notice(f"error: not fetched: {display_name(run.blob_path)}: {error}")
+                    return
                 done += 1
                 print_notice(f"Written ({done} of {len(missing)}): {file}")
 
-        await _all(fetch(*pair) for pair in missing)
+        await asyncio.gather(*(fetch(*pair) for pair in missing))
         there = len(wanted) - len(missing)
-        print_line(f"{pluralize(done, 'run')} fetched into {root}, {there} there already")
-        return EXIT_OK
+        not_fetched = f", {failed} not fetched" if failed else ""
+        print_line(f"{pluralize(done, 'run')} fetched into {root}, {there} there already{not_fetched}")
+        return EXIT_ERROR if failed else EXIT_OK
 
     return _in_store(work, project)
-
-
-async def _all(work: Iterator[Awaitable[None]]) -> None:
-    """Wait for all of it; an error of one is raised when the others have ended."""
-    ended = await asyncio.gather(*work, return_exceptions=True)
-    errors = [one for one in ended if isinstance(one, BaseException)]
-    if not errors:
-        return
-    if len(errors) > 1 and isinstance(errors[0], WazaError):
-        raise WazaError(f"{len(errors)} runs could not be fetched; the first: {errors[0]}") from errors[0]
-    raise errors[0]
 
 
 def compare_runs(first: str, second: str, *, as_json: bool) -> int:
@@ -232,8 +224,7 @@ def _shown(value: float | None) -> str:
 
 def _line(run: StoredResult) -> tuple[str, ...]:
     rate = "" if run.pass_rate is None else percent(run.pass_rate / 100)
-    started = run.started.astimezone()
-    return run.run_id, run.skill, run.model or "default", rate, run.verdict, f"{started:%Y-%m-%d %H:%M}"
+    return run.run_id, run.skill, run.model or "default", rate, run.verdict, moment(run.timestamp)
 
 
 def _places(root: Path, runs: Sequence[StoredResult]) -> Iterator[Path]:

@@ -194,8 +194,13 @@ class Api:
     def stored(self, limit: int, offset: int) -> Answer:
         """Return a slice of the runs of the configured store."""
         local = {run.head.eval_id: run.id for run in self.catalogue.runs() if run.head}
-        runs, error = self._store.runs(local)
-        page = StoredPage(status=self._store.status, runs=slice_of(runs, limit, offset), error=error)
+        runs, warnings, error = self._store.runs(local)
+        page = StoredPage(
+            status=self._store.status,
+            runs=slice_of(runs, limit, offset),
+            error=error,
+            warnings=list(warnings),
+        )
         return Answer(page, len(runs))
 
     def storage_status(self) -> Answer:

@@ -986,6 +986,8 @@ class StoredPage(Page, frozen=True, kw_only=True):
     """Its runs, the newest first."""
     error: str
     """Why they cannot be listed; empty where they can."""
+    warnings: list[str]
+    """What the list may lack."""
 
 
 class DocumentSummary(Page, frozen=True, kw_only=True):

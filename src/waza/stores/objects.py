@@ -7,10 +7,12 @@ what they are of: where the two do not agree, nothing is known of the object.
 from __future__ import annotations
 
 import asyncio
+import stat
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
@@ -28,6 +30,7 @@ from obstore.store import GCSStore, LocalStore
 from obstore.store import S3Store as S3Client
 
 from waza.errors import StoreError
+from waza.kit.os_errors import describe_os_error
 from waza.kit.redact import Redactor
 from waza.problem import display_path
 from waza.stores.base import NameTakenError, StoredObject, StoreSetup
@@ -43,6 +46,7 @@ _CONNECT = 10  # seconds
 _REQUEST = 180  # seconds for all of a request; uploads have a limit of their own besides
 _RETRY: RetryConfig = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
 _JSON = "application/json"
+_PAGE = 1000  # files of a directory that are read at once
 _NOT_FOUND = (NotFoundError, FileNotFoundError)
 _DENIED = (PermissionDeniedError, UnauthenticatedError, PermissionError)
 
@@ -239,19 +243,73 @@ class DirectoryStore(_Bucket):
             await _in_thread(work)
 
     async def list(self, prefix: str) -> AsyncIterator[StoredObject]:
-        """See `ResultStore`."""
-        async for found in super().list(prefix):
-            if not found.name.endswith(LABELS):
-                yield found
+        """See `ResultStore`. obstore gives up at names that it does not take, so that one file would hide all others."""
+        files = _files_below(self._directory, prefix)
+        while True:
+            with self._errors(""):
+                page = await _in_thread(lambda: list(islice(files, _PAGE)))
+            if not page:
+                return
+            for found in page:
+                if not found.name.endswith(LABELS):
+                    yield found
 
     def _describe(self, name: str) -> StoredObject:
-        meta = obstore.head(self._client, name)
+        found = _stored_file(self._directory / name, name)
         labels: dict[str, str] = {}
         with suppress(*_NOT_FOUND, msgspec.MsgspecError, UnicodeDecodeError):
-            data = obstore.get(self._client, name + LABELS).bytes()
-            note = msgspec.json.decode(bytes(data), type=_LabelsFile)
-            labels = note.labels if note.size == meta["size"] else {}
-        return msgspec.structs.replace(_stored(meta), labels=labels)
+            note = msgspec.json.decode((self._directory / (name + LABELS)).read_bytes(), type=_LabelsFile)
+            labels = note.labels if note.size == found.size else {}
+        return msgspec.structs.replace(found, labels=labels)
+
+    @contextmanager
+    def _errors(self, name: str) -> Iterator[None]:
+        try:
+            with super()._errors(name):
+                yield
+        except OSError as error:
+            raise StoreError(
+                f"{self.place} cannot be used: {describe_os_error(error)}; {self.advice}"
+            ) from error
+
+
+def _files_below(root: Path, prefix: str) -> Iterator[StoredObject]:
+    """Yield the files below a directory whose names begin with a prefix. Directories are read once, also by links."""
+    seen: set[tuple[int, int]] = set()
+    waiting = [root / prefix]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            state = folder.stat()
+            entries = sorted(folder.iterdir())
+        except (FileNotFoundError, NotADirectoryError):  # it is gone, or nothing is stored under the prefix
+            continue
+        if (state.st_dev, state.st_ino) in seen:
+            continue
+        seen.add((state.st_dev, state.st_ino))
+        folders: list[Path] = []
+        for path in entries:
+            try:
+                if path.is_dir():
+                    folders.append(path)
+                else:
+                    yield _stored_file(path, path.relative_to(root).as_posix())
+            except FileNotFoundError:  # it is gone, or a link that leads nowhere, or a pipe
+                continue
+        waiting += reversed(folders)
+
+
+def _stored_file(path: Path, name: str) -> StoredObject:
+    """Return a file as an object. Raises FileNotFoundError, also for what is not a file."""
+    state = path.stat()
+    if not stat.S_ISREG(state.st_mode):
+        raise FileNotFoundError(path)
+    return StoredObject(
+        name=name,
+        size=state.st_size,
+        modified=datetime.fromtimestamp(state.st_mtime, UTC),
+        version=f"{state.st_ino:x}-{state.st_mtime_ns:x}-{state.st_size:x}",
+    )
 
 
 class _LabelsFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from waza import plugins
 from waza.errors import StoreError, SuiteError, UsageError
 from waza.kit.moments import EARLIEST, read_moment
 from waza.kit.share import percent
+from waza.kit.text import pluralize
 from waza.model.loaded import Project, StorageKeys
 from waza.model.result import SuiteResult
 from waza.problem import Problem
@@ -32,6 +33,9 @@ from waza.stores import EXTRAS
 from waza.stores.base import NameTakenError, ResultStore, StoredObject, StoreSetup
 from waza.stores.names import SUFFIX, file_name, folder_name, name_part, object_name
 
+MOST = 100_000
+"""The objects that are looked at in a listing, which may have no end."""
+_PATIENCE = 180.0  # seconds for the next objects of a listing
 _AT_ONCE = 16  # requests
 _LISTED = 5  # names in a message
 _RUN = "run-"
@@ -68,17 +72,37 @@ class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredRuns:
-    """The runs in a store. `left_out` names what `list` last found there that nobody stored as a run."""
+    """The runs in a store.
+
+    `left_out` names what `list` last found there that nobody stored as a run; `is_cut`: there was more than it looks at.
+    """
 
     def __init__(self, store: ResultStore, provider: str) -> None:
         self._store, self.provider = store, provider
         self.left_out: list[str] = []
+        self.is_cut = False
         self._known: dict[tuple[str, str], StoredObject] = {}
 
     @property
     def place(self) -> str:
         """Where the store is, for messages."""
         return self._store.place
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the latest list may lack."""
+        found = []
+        if self.left_out:
+            names = ", ".join(map(display_name, sorted(self.left_out)[:_LISTED]))
+            more = ", ..." if len(self.left_out) > _LISTED else ""
+            count = pluralize(len(self.left_out), "object")
+            found.append(f"left out: {count} that waza did not store: {names}{more}")
+        if self.is_cut:
+            found.append(
+                f"{self.place} has more than {MOST:,} objects, and no others were looked at, so that runs may be "
+                "missing; move old ones away, or list those of one skill"
+            )
+        return found
 
     async def list(
         self,
@@ -91,7 +115,7 @@ class StoredRuns:
     ) -> list[StoredResult]:
         """Return runs, newest first: of a skill and a model where these are given, that began at `since` or later.
 
-        Only names and labels are read. Raises StoreError.
+        Only names and labels are read, and those of MOST objects. Raises StoreError.
         """
 
         def wanted(run: StoredResult) -> bool:
@@ -102,8 +126,7 @@ class StoredRuns:
             )
 
         self.left_out = []
-        objects = [one async for one in self._store.list(folder_name(skill) if skill else "")]
-        objects = [one for one in objects if one.name.endswith(SUFFIX)]
+        objects = await self._results(folder_name(skill) if skill else "")
         found = [run for run in self._runs(one for one in objects if one.labels is not None) if wanted(run)]
         # An object is written after its run began, so those written last can be asked for first.
         rest = sorted((one for one in objects if one.labels is None), key=_written, reverse=True)
@@ -124,7 +147,7 @@ class StoredRuns:
 
         Raises UsageError where there is no such run, or where there are several; StoreError.
         """
-        objects = [one async for one in self._store.list("") if one.name.endswith(SUFFIX)]
+        objects = await self._results("")
         for match in _matches(name):
             chosen = [one for one in objects if match(one.name)]
             if len(chosen) > 1:
@@ -137,7 +160,30 @@ class StoredRuns:
         labelled = [run for run in await self.list() if run.run_id == name]
         if len(labelled) == 1:
             return labelled[0]
-        raise UsageError(f"there is no run {name!r} in {self.place}; `waza results list` shows what there is")
+        among = f" among the first {MOST:,} objects" if self.is_cut else ""
+        raise UsageError(
+            f"there is no run {name!r}{among} in {self.place}; `waza results list` shows what there is"
+        )
+
+    async def _results(self, prefix: str) -> Sequence[StoredObject]:
+        """Return the objects that may be results, of the first MOST whose names begin with a prefix."""
+        found: list[StoredObject] = []
+        count, loop, self.is_cut = 0, asyncio.get_running_loop(), False
+        try:
+            async with asyncio.timeout(_PATIENCE) as limit:
+                async for one in self._store.list(prefix):
+                    limit.reschedule(loop.time() + _PATIENCE)
+                    if count == MOST:
+                        self.is_cut = True
+                        break
+                    count += 1
+                    if one.name.endswith(SUFFIX):
+                        found.append(one)
+        except TimeoutError as error:
+            raise StoreError(
+                f"{self.place} does not list what it has: nothing more came within {_PATIENCE:.0f} seconds"
+            ) from error
+        return found
 
     async def download(self, run: StoredResult, target: Path) -> None:
         """Write the results file of a run into a file, byte by byte as it was uploaded.
@@ -219,6 +265,11 @@ class StoredRuns:
                 self.left_out.append(one.name)
             else:
                 yield run
+
+
+def display_name(name: str) -> str:
+    """Return a name in a store for messages, with escapes for what cannot be printed."""
+    return name if name.isprintable() else repr(name)
 
 
 @asynccontextmanager

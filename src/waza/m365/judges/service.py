@@ -38,7 +38,7 @@ Headers = Callable[[], Awaitable[Mapping[str, str]]]
 class Service(msgspec.Struct, frozen=True, kw_only=True):
     """A chat completion service: the address of the call, the model, and `config` for custom evaluators.
 
-    `provider` is what the conventions of OpenTelemetry call whoever serves it.
+    `provider` is its name in the conventions of OpenTelemetry.
     `models` is the address of the list of models, and `lists_all` tells whether every model that can be asked is in
     it. `address_variable` and `key_variable` are what to check if it cannot be reached, or denies access.
     """
