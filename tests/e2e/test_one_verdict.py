@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
 
 import pytest
+from tests.support.dashboard import serving
 from tests.support.live import Project
 from tests.support.page import Page
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
+
+from waza.results.read import load, open_results
+from waza.results.verdict import verdict_of
 
 SAYS = "graders: [{type: text, name: says, config: {contains: [hello]}}]"
 PASSES = "inputs: {prompt: p}\nmock: {output: hello}"
@@ -188,6 +193,91 @@ def test_a_regrade_does_not_keep_the_verdict_of_the_run(tmp_path: Path):
     waza("grade", suite, "--results", "r.json", "-o", "again.json", cwd=tmp_path)
     assert strict_json((tmp_path / "r.json").read_bytes())["metadata"]["verdict"]["passed"] is True
     assert strict_json((tmp_path / "again.json").read_bytes())["metadata"]["verdict"]["passed"] is False
+
+
+def test_a_verdict_that_was_edited_is_believed_nowhere(tmp_path: Path):
+    suite = mock_suite(tmp_path, {"a": PASSES, "b": "inputs: {prompt: p}\nmock: {output: bye}"}, SAYS)
+    assert waza("run", suite, "-o", "r.json", cwd=tmp_path).code == 1
+    data = strict_json((tmp_path / "r.json").read_bytes())
+    data["metadata"]["verdict"] = {"passed": True, "reasons": []}
+    write_tree(tmp_path / "edited", {"r.json": json.dumps(data)})
+    reasons = [
+        "1 of 2 tasks did not pass: 1 failed",
+        "the file's verdict is that it passed (metadata.verdict), which the rest of it contradicts",
+    ]
+    shown = " ".join(waza("show", "edited/r.json", cwd=tmp_path).out.split())
+    assert "✗ edited/r.json: failed" in shown
+    assert all(f"• {reason}" in shown for reason in reasons)
+    verdict = strict_json(waza("show", "edited/r.json", "--json", cwd=tmp_path).out)["runs"][0]["verdict"]
+    assert verdict == {"passed": False, "reasons": reasons}
+    assert waza("report", "edited/r.json", "-o", "h.html", cwd=tmp_path).code == 0
+    assert Page((tmp_path / "h.html").read_text(encoding="utf-8")).after("✗ Failed")[:2] == reasons
+    with serving(tmp_path / "edited") as served:
+        (run,) = served.data("runs")
+        assert run["outcome"] == "failed"
+        assert served.data("runs", run["id"], "head")["verdict"] == {"word": "failed", **verdict}
+
+
+@pytest.mark.parametrize(
+    ("edit", "reasons"),
+    [
+        ({}, ["1 of 2 tasks did not pass: 1 failed"]),
+        (
+            {"verdict": {"passed": False, "reasons": ["2 of 2 tasks did not pass: 2 errored"]}},
+            ["1 of 2 tasks did not pass: 1 failed"],
+        ),
+        (
+            {"verdict": {"passed": True, "reasons": []}, "summary": {"succeeded": 2, "failed": 0}},
+            [
+                "the file's summary (2 passed, 0 did not) is not that of its tasks (1 passed, 1 did not)",
+                "the file's verdict is that it passed (metadata.verdict), which the rest of it contradicts",
+            ],
+        ),
+        (  # as another program writes it
+            {"verdict": None, "summary": {"succeeded": 1, "failed": 0}},
+            ["the file's summary (1 passed, 0 did not) is not that of its tasks (1 passed, 1 did not)"],
+        ),
+        ({"verdict": None}, ["1 of 2 tasks did not pass: 1 failed"]),
+        ({"verdict": {"passed": "yes"}}, ["1 of 2 tasks did not pass: 1 failed"]),
+        (
+            {"tasks": "passed", "summary": {"succeeded": 2, "failed": 0}},
+            [
+                "1 of 2 tasks did not pass: 1 failed",
+                "the file's verdict is that it failed (metadata.verdict), which the rest of it contradicts",
+            ],
+        ),
+        (
+            {"tasks": "skipped", "verdict": {"passed": True, "reasons": []},
+             "summary": {"succeeded": 0, "failed": 0, "skipped": 2}},
+            [
+                "not graded (--skip-graders)",
+                "the file's verdict is that it passed (metadata.verdict), which the rest of it contradicts",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_what_speaks_against_a_file_is_found_out_again(
+    failed: dict[str, Any], tmp_path: Path, edit: dict[str, Any], reasons: list[str]
+):
+    data = json.loads(json.dumps(failed))
+    data["summary"] |= edit.get("summary", {})
+    if "verdict" in edit:
+        data["metadata"]["verdict"] = edit["verdict"]
+    for task in data["tasks"]:
+        task["status"] = edit.get("tasks", task["status"])
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    for head in (load(file)[0], open_results(file)[0].head):
+        assert list(verdict_of(head).reasons) == reasons
+        assert not verdict_of(head).passed
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Results in which one task of two failed."""
+    root = tmp_path_factory.mktemp("failed")
+    suite = mock_suite(root, {"a": PASSES, "b": "inputs: {prompt: p}\nmock: {output: bye}"}, SAYS)
+    return waza("run", suite, cwd=root).results()
 
 
 def test_a_run_that_was_not_graded_is_passed_nowhere(tmp_path: Path):

@@ -22,6 +22,7 @@ from waza.model.trial import Arm
 from waza.problem import Problem, display_path
 from waza.results.lenient import Lenient
 from waza.results.outcome import Outcome
+from waza.results.verdict import check_verdict
 from waza.suite.version import parse_version
 
 _SIGNS = ("eval_id", "runId", "eval_name", "summary", "tasks")
@@ -54,7 +55,8 @@ def load(path: Path) -> tuple[SuiteResult, list[Problem]]:
     except RecursionError:
         _refuse(file, _TOO_DEEP)
     _check_figures(result, file)
-    return result, _warnings(file, lenient.unknown)
+    baseline = result.baseline_outcome.tasks if result.baseline_outcome else ()
+    return check_verdict(result, result.tasks, baseline), _warnings(file, lenient.unknown)
 
 
 def open_results(path: Path) -> tuple[Outcome, list[Problem]]:
@@ -92,22 +94,26 @@ def open_parts(data: bytes, file: str, *, checked: bool = True) -> ResultsParts:
     lenient = Lenient()
     found = _parse(data, file, dict[str, msgspec.Raw], checked=checked)
     tasks, baseline = found.pop("tasks", None), found.pop("baseline_outcome", None)
-    head, raw = _open_head(found, tasks, file, lenient, "")
+    head, raw, endings = _open_head(found, tasks, file, lenient, "")
     others: list[msgspec.Raw] = []
+    other_endings: list[_TaskSigns] = []
     if baseline is not None and bytes(baseline) != b"null":
         place = BASELINE_PLACE
         found = _decode_part(baseline, dict[str, msgspec.Raw], file, place[:-1])
-        other, others = _open_head(found, found.pop("tasks", None), file, lenient, place)
+        other, others, other_endings = _open_head(found, found.pop("tasks", None), file, lenient, place)
         head = msgspec.structs.replace(head, baseline_outcome=other)
     return ResultsParts(
-        head=head, tasks=raw, baseline_tasks=others, warnings=_warnings(file, lenient.unknown)
+        head=check_verdict(head, endings, other_endings),
+        tasks=raw,
+        baseline_tasks=others,
+        warnings=_warnings(file, lenient.unknown),
     )
 
 
 def _open_head(
     data: dict[str, msgspec.Raw], tasks: msgspec.Raw | None, file: str, lenient: Lenient, place: str
-) -> tuple[SuiteResult, list[msgspec.Raw]]:
-    """Return results without their tasks, and the tasks as they are written."""
+) -> tuple[SuiteResult, list[msgspec.Raw], list[_TaskSigns]]:
+    """Return results without their tasks, the tasks as they are written, and what tells them apart."""
     head = {key: _decode_part(raw, Any, file, place + key) for key, raw in data.items()}
     _check_kind({**head, **({"tasks": []} if tasks is not None else {})}, file)
     _check_version(head, file)
@@ -118,14 +124,18 @@ def _open_head(
     except msgspec.ValidationError as error:
         _refuse_value(file, str(error), place)
     raw = _decode_part(tasks, list[msgspec.Raw] | None, file, f"{place}tasks") or []
-    ids = [_decode_part(one, _TaskId, file, f"{place}tasks[{i}]").test_id for i, one in enumerate(raw)]
+    signs = [_decode_part(one, _TaskSigns, file, f"{place}tasks[{i}]") for i, one in enumerate(raw)]
     _check_head(result, file, place)
-    _check_ids(ids, file, place)
-    return result, raw
+    _check_ids([one.test_id for one in signs], file, place)
+    return result, raw, signs
 
 
-class _TaskId(msgspec.Struct):
+class _TaskSigns(msgspec.Struct):
+    """What is read of all tasks at once."""
+
     test_id: str
+    status: Any = None
+    missing_trials: Any = 0
 
 
 def _read_tasks(raw: Sequence[msgspec.Raw], file: str, place: str) -> Iterator[TaskResult]:

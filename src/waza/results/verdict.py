@@ -6,6 +6,7 @@ Whatever is shown of a run (console, documents, results file, exit code) takes i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -13,7 +14,7 @@ from waza.kit.share import TOLERANCE, decimal, percent
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, Summary
 from waza.model.suite import Metric
-from waza.results.ending import CUT_OFF, LEFT_OUT, NO_DATA, WITHOUT_SUITE, came_to_its_end, run_status
+from waza.results.ending import BAD, CUT_OFF, LEFT_OUT, NO_DATA, WITHOUT_SUITE, came_to_its_end, run_status
 
 UNGRADED = "not graded (--skip-graders)"
 _ALWAYS = "trigger_accuracy"  # gates without being asked to
@@ -110,11 +111,70 @@ def judge(head: SuiteResult, *, missing_trials: int = 0, graded: bool = True) ->
 
 
 def verdict_of(head: SuiteResult) -> RunVerdict:
-    """Return the verdict that results carry; results of other programs are judged."""
+    """Return the verdict that results carry, which was checked when they were read; those of other programs are judged."""
+    return _stated(head) or judge(head)
+
+
+def _stated(head: SuiteResult) -> RunVerdict | None:
     try:
         return msgspec.convert(head.metadata.get("verdict"), RunVerdict)
-    except msgspec.ValidationError:
-        return judge(head)
+    except msgspec.ValidationError:  # of another program it may be anything
+        return None
+
+
+class TaskEnding(Protocol):
+    """How a task of a results file ended, as far as the verdict needs it; of another program it may be anything."""
+
+    @property
+    def status(self) -> Any:
+        """Its status."""
+        ...
+
+    @property
+    def missing_trials(self) -> Any:
+        """How many of its trials did not run."""
+        ...
+
+
+def check_verdict(
+    head: SuiteResult, tasks: Sequence[TaskEnding], baseline: Sequence[TaskEnding]
+) -> SuiteResult:
+    """Return results that were read from a file with a verdict that their tasks and figures bear out.
+
+    Anybody can write into a file that a run passed, or something that speaks against it. What can be found out again
+    replaces what the file says; where the two disagree, that is a reason against passing.
+    """
+    stated, every = _stated(head), [*tasks, *baseline]
+    ungraded = any(one.status == "skipped" and not one.missing_trials for one in every)
+    missing = sum(one.missing_trials for one in every if isinstance(one.missing_trials, int))
+    # Other programs list tasks as skipped for reasons of their own.
+    found = judge(head, missing_trials=missing, graded=not ungraded or stated is None)
+    reasons = [*found.reasons, *_disagreement(head, tasks)]
+    if stated is None:
+        return with_verdict(head, RunVerdict.of(reasons)) if len(reasons) > len(found.reasons) else head
+    if stated.passed != (not reasons):
+        says = "passed" if stated.passed else "failed"
+        known = reasons or stated.reasons
+        reasons = [
+            *known,
+            f"the file's verdict is that it {says} (metadata.verdict), which the rest of it contradicts",
+        ]
+    verdict = RunVerdict.of(reasons)
+    return head if verdict == stated else with_verdict(head, verdict)
+
+
+def _disagreement(head: SuiteResult, tasks: Sequence[TaskEnding]) -> Iterator[str]:
+    """Yield where the summary of a run is better than its tasks."""
+    summary = head.summary
+    passed, bad = (
+        sum(one.status == "passed" for one in tasks),
+        sum(one.status in BAD for one in tasks),
+    )
+    if summary.succeeded > passed or summary.failed + summary.errors < bad:
+        yield (
+            f"the file's summary ({summary.succeeded} passed, {summary.failed + summary.errors} did not) is not that of "
+            f"its tasks ({passed} passed, {bad} did not)"
+        )
 
 
 def with_verdict(head: SuiteResult, verdict: RunVerdict) -> SuiteResult:

@@ -18,7 +18,7 @@ from waza.results.write import encode
 FOREIGN = {
     "eval_id": "run-1789000000",
     "eval_name": "greeter-eval",
-    "summary": {"total_tests": 2.0, "succeeded": 1, "success_rate": 0.5},
+    "summary": {"total_tests": 2.0, "succeeded": 1, "failed": 1, "success_rate": 0.5},
     "metrics": None,
     "tasks": [
         {
