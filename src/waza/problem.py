@@ -13,6 +13,7 @@ Code = Literal[
     "ambiguous-skill",
     "broken-link",
     "capability",
+    "caveat",
     "changed-module",
     "complexity",
     "conflicting-keys",

@@ -31,6 +31,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Use an executor that has the capability, or remove what needs it. `waza preflight` lists them.",
         "command_mocks: with executor: a2a, which starts no programs",
     ),
+    "caveat": Explanation(
+        "The suite or one of its tasks says what its results do not show, such as a check that an import had to leave out.",
+        "Add what is missing and remove the sentence from `caveats`, or bear it in mind.",
+        "caveats: ['not checked: the file that the agent made has two columns']",
+    ),
     "changed-module": Explanation(
         "The files of a cached module differ from those that waza.lock pins. Either was changed.",
         "Look at the change, remove the cached module, and run `waza get` with the suite's file.",

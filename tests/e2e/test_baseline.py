@@ -225,6 +225,18 @@ def test_the_arm_without_skills_has_no_skills_no_target_and_no_implicit_grader(t
         assert one["runs"][0].get("skill_invocations") is None
 
 
+def test_graders_that_need_skills_are_asked_without_them_only_where_there_is_no_other(tmp_path: Path) -> None:
+    only = WITH | {"only_with_skills": True}
+    result = compare(tmp_path, {"both": task(ALWAYS, only), "one": task(only)}).results()
+    below = result["baseline_outcome"]
+    seen = [
+        {one["test_id"]: list(one["runs"][0]["validations"]) for one in arm["tasks"]}
+        for arm in (result, below)
+    ]
+    assert seen == [{"both": ["always", "with"], "one": ["with"]}, {"both": ["always"], "one": ["with"]}]
+    assert [one["status"] for one in below["tasks"]] == ["passed", "failed"]
+
+
 def test_the_arm_with_skills_runs_first_where_nothing_is_compared(tmp_path: Path) -> None:
     compare(tmp_path, {"a": task(ALWAYS), "b": task(ALWAYS)}, "--baseline", "--trials", "2")
     keys = ["a 1", "a 2", "b 1", "b 2"]

@@ -483,3 +483,26 @@ def test_an_unknown_key_is_a_warning_and_a_misspelt_one_an_error(tmp_path: Path)
         assert ended.code == code
         assert "trigger_tests.yaml:2" in ended.err
         assert "confidence" in ended.err
+
+
+def test_a_suite_may_have_trigger_tests_and_no_task(tmp_path: Path) -> None:
+    """What was not measured has not passed."""
+    tests = "skill: greeter\nshould_trigger_prompts: [{prompt: hello}]\nshould_not_trigger_prompts: [{prompt: bye}]\n"
+    head = "name: s\nskill: greeter\nconfig: {executor: mock, skill_required: false}\n"
+    metric = "metrics: [{name: trigger_accuracy, threshold: 1}]\n"
+    write_tree(tmp_path, {"trigger_tests.yaml": tests})
+    outputs = ("-o", "report.html", "--reporter", "junit:j.xml", "--reporter", "markdown:m.md")
+    for fires, code in (("false", 0), ("true", 1)):
+        script = f"mock: {{triggers: {{hello: true, bye: {fires}}}}}\n"
+        write_tree(tmp_path, {"eval.yaml": head + metric + script})
+        ended = waza("run", "eval.yaml", *outputs, cwd=tmp_path)
+        assert (ended.code, "Traceback" in ended.err) == (code, False), ended.err
+        assert ended.results()["trigger_metrics"]["false_positives"] == code
+        assert all((tmp_path / name).stat().st_size for name in ("report.html", "j.xml", "m.md"))
+    write_tree(tmp_path, {"eval.yaml": head})
+    ended = waza("run", "eval.yaml", cwd=tmp_path)
+    assert ended.code == 1
+    assert ended.results()["metadata"]["verdict"]["reasons"] == [
+        "nothing was measured: no task and no trigger test ran"
+    ]
+    assert waza("run", "eval.yaml", "--task", "x", cwd=tmp_path).code == 2

@@ -12,11 +12,11 @@ from waza.kit.os_errors import max_open_files
 from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.model.trial import Arm
+from waza.model.verdict import PAIRWISE
 
 MAX_DEFAULT_WORKERS = 8  # where the suite does not say how many
 _OWN_FILES = 32  # that may be open besides those of the workers: journals, locks, shared processes
 _FILES_OF_A_WORKER = 10  # while it starts a process, or copies a file beside a connection
-PAIRWISE = "pairwise"
 
 
 class ArmPlan(msgspec.Struct, frozen=True):
@@ -157,9 +157,7 @@ def _tasks(suite: Suite, arm: Arm) -> tuple[Task, ...]:
 
 
 def _without_skills(task: Task) -> Task:
-    graders = tuple(
-        grader
-        for grader in task.graders
-        if not grader.spec.implicit and grader.spec.config.get("mode") != PAIRWISE
-    )
+    graders = tuple(grader for grader in task.graders if not grader.spec.needs_skills)
+    if not graders:  # a task that nothing grades would pass
+        graders = tuple(grader for grader in task.graders if grader.spec.only_with_skills)
     return msgspec.structs.replace(task, skill_paths=(), no_skills=True, target=None, graders=graders)

@@ -65,7 +65,7 @@ def load_arm(
     """Load an arm. Raises SuiteError for mistakes in its files.
 
     It runs once, without trigger tests, and is graded by the same graders as the other one: those that come with an
-    agent's tool policy, and those that compare with a baseline, are left out.
+    agent's tool policy, those that compare with a baseline, and those with `only_with_skills` are left out.
     """
     options = LoadOptions(
         executor=executor, models=(model,) if model else (), trials=trials, no_skills=without_skills
@@ -76,11 +76,7 @@ def load_arm(
     tasks = tuple(
         msgspec.structs.replace(
             task,
-            graders=tuple(
-                one
-                for one in task.graders
-                if not one.spec.implicit and one.spec.config.get("mode") != "pairwise"
-            ),
+            graders=tuple(one for one in task.graders if not one.spec.needs_skills),
         )
         for task in suite.tasks
     )

@@ -127,6 +127,18 @@ def fill(value: Any, variables: Mapping[str, str]) -> Any:
     return value
 
 
+def quote(text: str, opening: str) -> str:
+    """Return a text that a template renders as this one: `opening` takes the place of the braces that begin a reference.
+
+    It is what renders as two braces: `{{"{{"}}` where that is asked for, else a reference to a variable that
+    holds them. What `fill` would take for `{{"{{"}}` is quoted, too.
+    """
+    starts = [found.start() for pattern in (_REFERENCE, BRACES) for found in pattern.finditer(text)]
+    for at in sorted(starts, reverse=True):
+        text = text[:at] + opening + text[at + 2 :]
+    return text
+
+
 def has_references(value: Any) -> bool:
     """Tell whether `fill` would change any text of a value."""
     if isinstance(value, str):

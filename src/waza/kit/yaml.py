@@ -11,6 +11,7 @@ which libyaml refuses. `Surrogates` joins them where libyaml stops at one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias, cast
@@ -156,6 +157,41 @@ def to_plain(node: Node) -> object:
     if isinstance(node, Sequence):
         return [to_plain(item) for item in node.items]
     return {key: to_plain(value) for key, value in node.entries.items()}
+
+
+def dump(value: object) -> str:
+    """Return plain data as YAML in block style, keys in their order; texts of several lines become blocks.
+
+    `load` gives the same data again, but for halves of surrogate pairs, which become U+FFFD.
+    """
+    return yaml.dump(
+        value, Dumper=_Dumper, allow_unicode=True, default_flow_style=False, sort_keys=False, width=math.inf
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what YAML 1.2 and YAML 1.1 read alike."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  # a method of PyYAML's
+        """Write equal parts out, without anchors."""
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002  # as above
+        """Indent lists below their keys."""
+        super().increase_indent(flow, indentless=False)
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    text = _LONE_SURROGATE.sub("\ufffd", text)
+    style = "|" if "\n" in text.strip() else None
+    if not isinstance(resolve(text), str) or _OTHER_LINE_END.search(text):
+        style = '"'  # a few of these are texts in YAML 1.1; line ends of Unicode need escapes
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_OTHER_LINE_END = re.compile("[\x85\u2028\u2029]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_Dumper.add_representer(str, _represent_text)
 
 
 def _decode(data: bytes) -> str:

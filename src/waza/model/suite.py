@@ -136,6 +136,8 @@ class GraderEntry(Keys, frozen=True, kw_only=True):
     """Accepted for older files. It has no effect; write it under `config`."""
     override: bool = False
     """Of a task's grader: replace the grader of the suite with the same name."""
+    only_with_skills: bool = False
+    """With `baseline`: do not ask the grader in the arm without skills, unless the task has no other grader."""
 
 
 class Hook(Keys, frozen=True, kw_only=True):
@@ -218,3 +220,5 @@ class SuiteFile(Keys, frozen=True, kw_only=True):
     """The first and the last row of `tasks_from` to use, counted from 1."""
     mock: SuiteMockBlock | None = None
     """The script of the mock executor for tasks that have none of their own."""
+    caveats: list[NonBlank] = []
+    """What results of the suite do not show, in sentences. Each is a warning in every report."""

@@ -211,6 +211,8 @@ class TaskFile(Keys, frozen=True, kw_only=True):
     """The short form of `inputs.files`: paths in the fixtures directory."""
     expected_outcome: str = ""
     """What the agent should achieve, in words for judges that use a rubric."""
+    caveats: list[NonBlank] = []
+    """What results of the task do not show, in sentences. Each is a warning in every report."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):

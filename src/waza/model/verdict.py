@@ -127,8 +127,14 @@ class GraderLike(Protocol):
         ...
 
 
+PAIRWISE = "pairwise"  # the mode of graders that compare with the arm without skills
+
+
 class GraderSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader as the suite declares it, or as it follows from the agent. `weight` is the effective one."""
+    """A grader as the suite declares it, or as it follows from the agent. `weight` is the effective one.
+
+    `only_with_skills`: it is not asked in the arm without skills.
+    """
 
     type: str
     name: str
@@ -136,6 +142,12 @@ class GraderSpec(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Any] = {}
     implicit: bool = False  # made from an agent's `tools:`, not written in the suite
     module: str = ""  # digest of the module of a grader from elsewhere
+    only_with_skills: bool = False
+
+    @property
+    def needs_skills(self) -> bool:
+        """Whether it has nothing to look at without skills: their tools, their use, or an answer to compare with."""
+        return self.implicit or self.only_with_skills or self.config.get("mode") == PAIRWISE
 
 
 class BuiltGrader(msgspec.Struct, frozen=True):

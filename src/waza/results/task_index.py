@@ -117,7 +117,7 @@ def index_results(path: Path, *, checked: bool = True) -> ResultsIndex:
 def _find(parts: Sequence[msgspec.Raw], data: bytes) -> list[tuple[int, int]]:
     """Return where the items of an array are, and how long they are."""
     written = [bytes(part) for part in parts]
-    at = data.find(written[0]) if written else 0
+    at = data.find(written[0]) if written else -1
     while at >= 0:  # an item like the first one may be elsewhere as well
         if places := _follow(written, data, at):
             return places

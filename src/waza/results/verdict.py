@@ -283,6 +283,8 @@ def _reasons(head: SuiteResult, missing_trials: int) -> Iterator[str]:
     if not came_to_its_end(head):
         missing = f": {pluralize(missing_trials, 'trial')} did not run" if missing_trials else ""
         yield f"the run did not come to its end ({run_status(head)}){missing}"
+    elif not (head.summary.total_tests or head.summary.skipped or head.trigger_metrics):
+        yield "nothing was measured: no task and no trigger test ran"
     tasks = tasks_reason(head)
     if tasks:
         yield tasks

@@ -49,6 +49,12 @@ def warn_unchecked_tasks(loading: Loading, tasks: Iterable[Task]) -> None:
     loading.at("graders").warn("unchecked-task", message, "add graders, or expected: to the task")
 
 
+def warn_of_caveats(scope: Scope, caveats: Sequence[str]) -> None:
+    """Report what results do not show, as its author has written it."""
+    for i, sentence in enumerate(caveats):
+        scope.child("caveats", i).warn("caveat", sentence)
+
+
 def warn_unscripted_expectations(scope: Scope, task: Task) -> None:
     """Warn of expectations of an agent's behaviour that its script says nothing of, so that they are not checked."""
     config, expected = scope.loading.file.config, task.expected

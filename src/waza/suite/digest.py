@@ -198,7 +198,8 @@ def _digest_grader(grader: BuiltGrader) -> list[Any]:
     spec = grader.spec
     contents = [digest_file(path).hex() for path in grader_files(grader)]
     own = getattr(grader.grader, "extra_digest", "")
-    return [spec.type, spec.name, spec.weight, spec.config, spec.module, contents, own]
+    arms = ["only_with_skills"] if spec.only_with_skills else []
+    return [spec.type, spec.name, spec.weight, spec.config, spec.module, contents, own, *arms]
 
 
 def grader_files(grader: BuiltGrader) -> list[Path]:

@@ -146,6 +146,7 @@ def _build_from_config(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         name=entry.name or entry.type,
         weight=entry.weight if entry.weight > 0 else 1.0,
         config=entry.config or {},
+        only_with_skills=entry.only_with_skills,
     )
     around = _location(scope.loading)
     if template:
@@ -190,6 +191,7 @@ def _build_from_ref(scope: Scope, entry: GraderEntry) -> BuiltGrader | None:
         weight=preset.weight if preset.weight > 0 else 1.0,
         config=yaml.to_plain(preset.config),  # type: ignore[arg-type]  # a mapping is a dict
         module=preset.digest,
+        only_with_skills=entry.only_with_skills,
     )
     return BuiltGrader(
         spec, grader.resolve_paths(preset_location(preset, scope.loading.fixtures)), preset.module

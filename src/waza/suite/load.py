@@ -25,7 +25,7 @@ from waza.problem import Problem
 from waza.suite import skills
 from waza.suite.agent_tools import check_agent_tools
 from waza.suite.base_task import make_base_task
-from waza.suite.checks import select_metrics, warn_unchecked_tasks
+from waza.suite.checks import select_metrics, warn_of_caveats, warn_unchecked_tasks
 from waza.suite.dataset import read_csv_tasks
 from waza.suite.definition import expand_home
 from waza.suite.digest import suite_digest, with_digest
@@ -383,6 +383,7 @@ def _check_skills(loading: Loading) -> None:
 
 def _check_head(loading: Loading) -> None:
     file = loading.file
+    warn_of_caveats(loading.at(), file.caveats)
     check_mocks(loading.at(), file.mcp_mocks, file.command_mocks)
     for point, hooks in msgspec.structs.asdict(file.hooks).items():
         for i, hook in enumerate(hooks):

@@ -13,6 +13,7 @@ from waza.kit.text import fold_case
 from waza.model.task import Task
 from waza.problem import Problem
 from waza.suite.loading import Loading, LoadOptions, TaskSource
+from waza.suite.trigger_tests import only_trigger_tests
 
 _PARTS = re.compile(r"[\W_]+")  # between the words of an id, a name or a tag
 _NAMED = 10  # tasks that a message names
@@ -37,7 +38,7 @@ def select_tasks(loading: Loading, tasks: Sequence[Task]) -> list[Task]:
     malformed = len(loading.problems) > before
     if malformed or _tasks_may_be_unread(loading) or (loading.errors() and not tasks):
         return kept
-    if kept:
+    if kept or (only_trigger_tests(loading) and not _filters(request)):
         loading.problems.extend(unmatched)
         return kept
     reason = f"none matches {' '.join(_filters(request))}" if tasks else "all are disabled"

@@ -18,7 +18,7 @@ from waza.model.task import Checkpoint, InputFile, Inputs, Task, TaskFile, TaskI
 from waza.model.verdict import BuiltGrader
 from waza.problem import Problem, display_path
 from waza.suite import skills
-from waza.suite.checks import format_names, warn_unscripted_expectations
+from waza.suite.checks import format_names, warn_of_caveats, warn_unscripted_expectations
 from waza.suite.definition import expand_home
 from waza.suite.graders import build_graders, build_spec, check_names, fill_names, list_names
 from waza.suite.inputs import check_file, check_inputs, check_templates
@@ -30,6 +30,7 @@ from waza.suite.read import at, read_document
 from waza.suite.target import find_task_target
 from waza.suite.templates import fill_expected
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
+from waza.suite.trigger_tests import only_trigger_tests
 
 
 def read_file_tasks(loading: Loading, base: Task) -> list[Task]:
@@ -77,7 +78,8 @@ def _report_unmatched(loading: Loading, empty: dict[int, str], *, nothing: bool)
         message = f"0 tasks selected: no file matches {', '.join(empty.values())}"
         loading.at("tasks").error("unmatched-pattern", message, hint)
     elif nothing and not loading.file.tasks:
-        if not (loading.document.has_error("tasks") or loading.document.has_error("tasks_from")):
+        faulty = loading.document.has_error("tasks") or loading.document.has_error("tasks_from")
+        if not (faulty or only_trigger_tests(loading)):
             message = "0 tasks selected: the suite names none"
             loading.at("tasks").error("missing-key", message, "add tasks: ['tasks/*.yaml']")
     else:
@@ -310,6 +312,7 @@ def _check_secrets(scope: Scope, file: TaskFile) -> None:
 def _check_task(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> None:
     check_inputs(scope, file, fixtures)
     _check_secrets(scope, file)
+    warn_of_caveats(scope, file.caveats)
     skills.check_directories(scope.child("skill_directories"), file.skill_directories or ())
     for i, name in enumerate(file.instruction_files):
         check_file(scope.child("instruction_files", i), fixtures, name, "missing-instructions")

@@ -21,6 +21,11 @@ def has_trigger_tests(loading: Loading) -> bool:
     return os.path.lexists(loading.directory / FILE)
 
 
+def only_trigger_tests(loading: Loading) -> bool:
+    """Return whether the suite names no tasks, and has trigger tests instead."""
+    return not (loading.file.tasks or loading.file.tasks_from) and has_trigger_tests(loading)
+
+
 def read_trigger_tests(loading: Loading) -> tuple[TriggerTests | None, Target | None]:
     """Return the trigger tests beside the suite, and the skill that they are about; None without them."""
     if not has_trigger_tests(loading):

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from waza.errors import WazaError
-from waza.kit.template import TemplateError, TemplateMistake, find_mistakes, render
+from waza.kit.template import TemplateError, TemplateMistake, fill, find_mistakes, quote, render
 
 VARIABLES = {
     "Vars.lang": "Go",
@@ -167,3 +169,11 @@ def test_the_message_of_a_mistake_is_a_sentence() -> None:
 def test_hostile_text_is_read_in_one_pass(text: str) -> None:
     assert render(text, VARIABLES) == text
     assert find_mistakes(text, VARIABLES.keys()) == []
+
+
+@given(st.text() | st.text('{}."` -Vars', max_size=40))
+def test_a_quoted_text_renders_as_itself(text):
+    for part in ("", "{{.Vars.x}}", "{{- .TaskName -}}", '{{"{{"}}', "{{{.Attempt}}}", "{{`{{`}}{{.Vars.x}}"):
+        written = part + text + part
+        assert fill(quote(written, '{{"{{"}}'), {}) == written
+        assert render(quote(written, "{{.Vars.open}}"), {"Vars.open": "{{"}) == written
