@@ -1,4 +1,4 @@
-"""The files for continuous integration keep the rules of those who read them: schemas, actionlint, zizmor, shellcheck."""
+"""The files for continuous integration keep the rules of those who read them: schemas and linters."""
 
 from __future__ import annotations
 
@@ -79,6 +79,11 @@ def test_zizmor_finds_no_weakness(tmp_path: Path):
     weak = ACTION.read_text(encoding="utf-8").replace('exit "$code"', "exit ${{ inputs.args }}")
     (tmp_path / "action.yml").write_text(weak, encoding="utf-8")
     assert "template-injection" in found_by("zizmor", *words, tmp_path / "action.yml")
+
+
+def test_hadolint_finds_nothing_in_the_dockerfile():
+    assert found_by("hadolint", ROOT / "Dockerfile") == ""
+    assert "DL3007" in found_by("hadolint", "-", given="FROM python:latest\n")
 
 
 def test_actions_of_others_have_one_version():
