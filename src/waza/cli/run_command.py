@@ -48,6 +48,7 @@ from waza.results.ending import LEFT_OUT, came_to_its_end
 from waza.results.invocation import LeftOut
 from waza.results.recommend import recommend
 from waza.results.verdict import NotStarted
+from waza.stores import missing_package
 from waza.suite.select import describe_filters
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def run_command(arguments: RunArguments) -> int:
         check_evidence(arguments, list_outputs(arguments, reporters))
     command = _SuitesRun(call, arguments, reporters, choice.without_suite)
     suites = command.load_all(choice.suites)
+    if project.storage is not None and (needed := missing_package(project.storage.provider)):
+        print_notice(f"warning: the results of this run cannot be uploaded: {needed}")
     with open_telemetry(arguments) as command.tracing:
         return asyncio.run(command.run(suites))
 

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 TYPES = {
     "azure-blob": "waza.stores.azure_blob:AzureBlobStore",
     "file": "waza.stores.objects:DirectoryStore",
@@ -13,10 +15,31 @@ TYPES = {
     "s3": "waza.stores.objects:S3Store",
 }
 
-# What to install for those that need more: the extra, and what it brings.
-EXTRAS = {
-    "azure-blob": ("azure", "the SDK of Azure Blob Storage"),
-    "file": ("objects", "obstore"),
-    "gcs": ("objects", "obstore"),
-    "s3": ("objects", "obstore"),
-}
+# What to install for those that need more: the extra, what it brings, and the modules by which that is known.
+_AZURE = ("azure", "the SDK of Azure Blob Storage", ("azure.storage.blob", "azure.identity", "aiohttp"))
+_OBSTORE = ("objects", "obstore", ("obstore",))
+EXTRAS = {"azure-blob": _AZURE, "file": _OBSTORE, "gcs": _OBSTORE, "s3": _OBSTORE}
+
+
+def needed_package(provider: str) -> str:
+    """Return what a store of ours needs, with the command that installs it; empty for one that needs nothing."""
+    if provider not in EXTRAS:
+        return ""
+    extra, what, _ = EXTRAS[provider]
+    return f'the store {provider} needs {what}: python3 -m pip install "waza[{extra}]"'
+
+
+def missing_package(provider: str) -> str:
+    """Return what a store of ours needs and does not find, as `needed_package` does; empty where nothing is missing.
+
+    Nothing of it is imported, so that a run can say so before it starts.
+    """
+    _, _, modules = EXTRAS.get(provider, ("", "", ()))
+    return "" if all(map(_is_installed, modules)) else needed_package(provider)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package above it
+        return False

@@ -29,7 +29,7 @@ from waza.problem import Problem
 from waza.results.invocation import suite_name
 from waza.results.read import load, open_results
 from waza.results.verdict import verdict_of
-from waza.stores import EXTRAS
+from waza.stores import needed_package
 from waza.stores.base import NameTakenError, ResultStore, StoredObject, StoreSetup
 from waza.stores.names import SUFFIX, file_name, folder_name, name_part, object_name
 
@@ -309,12 +309,9 @@ def make_store(setup: StoreSetup) -> ResultStore:
     try:
         kind = plugins.load_class("waza.stores", provider)
     except ModuleNotFoundError as error:
-        if provider not in EXTRAS:
+        if not needed_package(provider):
             raise
-        extra, what = EXTRAS[provider]
-        raise UsageError(
-            f'the store {provider} needs {what}: python3 -m pip install "waza[{extra}]"'
-        ) from error
+        raise UsageError(needed_package(provider)) from error
     if kind is None:
         raise UsageError(f"there is no store {provider!r}; install the package that brings it")
     store: ResultStore = kind(setup)
