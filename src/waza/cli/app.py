@@ -42,6 +42,7 @@ COMMANDS = {
     "coverage": ("waza.cli.coverage", "List skills and agents with their suites, and what these hold."),
     "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
     "tokens": ("waza.cli.tokens", "Count the tokens of skills, and compare them with limits and commits."),
+    "quality": ("waza.cli.quality", "Ask a judge how good a skill or agent is."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),

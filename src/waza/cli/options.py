@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from waza.cli.numbers import Number
+from waza.cli.numbers import COUNT, Number
 from waza.cli.paths import PATH
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,6 +104,36 @@ def otel_options(function: F) -> F:
     for option in reversed(_OTEL_OPTIONS):
         function = option(function)
     return function
+
+
+def ask_options(most: int, *names: str) -> Callable[[F], F]:
+    """Return the options of what asks a model: `--max-tokens`, and `--show-prompt` or what it is called as well.
+
+    `most` is the default limit of tokens.
+    """
+    options = (
+        click.option(
+            "--max-tokens",
+            type=COUNT,
+            default=most,
+            metavar="N",
+            help=f"Tokens of all questions and answers together [default: {most:,}].",
+        ),
+        click.option(
+            "--show-prompt",
+            *names,
+            "show_prompt",
+            is_flag=True,
+            help="Print what would be asked and how many tokens it has; ask nobody.",
+        ),
+    )
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
 judge_model_option = click.option("--judge-model", default="", help="Model of prompt graders that name none.")

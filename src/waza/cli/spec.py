@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from waza.cli.numbers import COUNT, PARTS_OF_SECONDS
-from waza.cli.options import format_option, judge_model_option
+from waza.cli.options import ask_options, executor_option, format_option, judge_model_option
 
 EPILOG = """
 \b
@@ -51,12 +51,8 @@ def command() -> None:
     metavar="S",
     help="Seconds that an answer of the judge may take [default: 30].",
 )
-@click.option(
-    "--executor",
-    metavar="NAME",
-    default="",
-    help="The executor whose judge is asked, instead of the suite's.",
-)
+@executor_option("The executor whose judge is asked, instead of the suite's; mock:FILE has the answers.")
+@ask_options(500_000)
 def verify(
     *,
     skill: str,
@@ -71,6 +67,8 @@ def verify(
     judge_model: str,
     semantic_timeout: float,
     executor: str,
+    max_tokens: int,
+    show_prompt: bool,
 ) -> int:
     """Check that tasks exercise what a skill promises: its description, what it is for and not for, its parameters.
 
@@ -89,5 +87,7 @@ def verify(
         judge_model=judge_model,
         timeout=semantic_timeout,
         executor=executor,
+        max_tokens=max_tokens,
+        show_prompt=show_prompt,
     )
     return run_verify(given)

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from waza.author.check.suite_check import locate_suite
+from waza.author.improve.ask import Asker, AskOptions, make_asker
 from waza.author.spec_verify.verify import Severity, SpecReport, annotation_lines, human_lines, verify
+from waza.cli.asking import print_questions
 from waza.cli.find_targets import find_targets, repository_of
 from waza.cli.streams import print_commands, print_json, print_line, print_notice
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, UsageError
-from waza.model.loaded import Project
+from waza.kit.scripted_replies import MOCK
+from waza.model.loaded import Project, Suite
 from waza.suite.detect import DetectedSkill, detect_below
 from waza.suite.discover import list_definitions, read_target
 from waza.suite.load import load
@@ -32,6 +35,8 @@ class VerifyArguments(NamedTuple):
     judge_model: str
     timeout: float
     executor: str
+    max_tokens: int
+    show_prompt: bool
 
 
 def run_verify(given: VerifyArguments) -> int:
@@ -42,25 +47,38 @@ def run_verify(given: VerifyArguments) -> int:
     path = Path(given.suite) if given.suite else locate_suite(target, find_project(target.directory))
     if path is None:
         raise UsageError(f"there is no suite of {target.name!r}; name it: waza spec verify SKILL EVAL.YAML")
-    suite = load(path, LoadOptions(executor=given.executor, skill_dir=target.directory))
+    executor = "" if given.executor.startswith(MOCK) else given.executor
+    suite = load(path, LoadOptions(executor=executor, skill_dir=target.directory))
     for warning in suite.warnings:
         print_notice(str(warning))
-    report = asyncio.run(
-        verify(
-            target.definition,
-            suite,
-            project,
-            semantic=given.semantic,
-            judge_model=given.judge_model,
-            timeout=given.timeout,
-        )
-    )
+    asker = _make_asker(given, suite, project) if given.semantic else None
+    report = asyncio.run(_verify(target, suite, asker))
+    if asker is not None and given.show_prompt:
+        print_questions(asker)
+        return EXIT_OK
     is_failure = given.fail and len(report.uncovered) >= given.threshold
     _print(report, given.form, "error" if is_failure else "warning" if given.warn else "notice")
     if report.failures:
         print_notice(f"Error: the judge gave no answer: {report.failures[0].judge_error}")
         return EXIT_ERROR
     return EXIT_FAILED if is_failure else EXIT_OK
+
+
+def _make_asker(given: VerifyArguments, suite: Suite, project: Project) -> Asker:
+    options = AskOptions(
+        model=given.judge_model,
+        timeout=given.timeout,
+        most_tokens=given.max_tokens,
+        preview=given.show_prompt,
+    )
+    return make_asker(project, options, suite, given.executor)
+
+
+async def _verify(target: DetectedSkill, suite: Suite, asker: Asker | None) -> SpecReport:
+    if asker is None:
+        return await verify(target.definition, suite)
+    async with asker:
+        return await verify(target.definition, suite, asker)
 
 
 def _find_skill(wanted: str, project: Project) -> DetectedSkill:

@@ -10,11 +10,12 @@ import msgspec
 
 from waza.author.check.finding import path_below
 from waza.author.check.source import Source
+from waza.author.improve.ask import Asker
 from waza.author.spec_verify.match import Covering, find_covering, list_exercises
 from waza.author.spec_verify.requirements import Promise, list_promises
-from waza.author.spec_verify.semantic import ask_judge
+from waza.author.spec_verify.semantic import ask_about
 from waza.kit.text import pluralize
-from waza.model.loaded import Project, Suite
+from waza.model.loaded import Suite
 from waza.problem import display_path
 from waza.report.words import BULLET, ERROR, FAILED, PASSED, one_line
 from waza.report.workflow_command import workflow_command
@@ -72,24 +73,16 @@ class SpecReport(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-async def verify(
-    definition: Path,
-    suite: Suite,
-    project: Project,
-    *,
-    semantic: bool = False,
-    judge_model: str = "",
-    timeout: float = 30,
-) -> SpecReport:
-    """Join the promises of a skill or agent with the tasks of a suite; `semantic`: ask a judge about what is left."""
+async def verify(definition: Path, suite: Suite, asker: Asker | None = None) -> SpecReport:
+    """Join the promises of a skill or agent with the tasks of a suite; `asker` is asked about what is left."""
     source = Source(definition)
     exercises = list_exercises(suite)
     promises = list_promises(source)
     found = {promise.id: tuple(find_covering(promise, exercises)) for promise in promises}
     errors: dict[str, str] = {}
-    if semantic:
+    if asker is not None:
         left = [promise for promise in promises if not found[promise.id]]
-        answers = await ask_judge(suite, project, left, exercises, model=judge_model, timeout=timeout)
+        answers = await ask_about(asker, left, exercises)
         errors = answers.failures
         found |= {key: (covering,) for key, covering in answers.covering.items()}
     return SpecReport(
@@ -98,7 +91,7 @@ async def verify(
         tasks=len(suite.tasks),
         trigger_prompts=len(exercises) - len(suite.tasks),
         coverage=tuple(PromiseCoverage(one, found[one.id], errors.get(one.id, "")) for one in promises),
-        asked=semantic,
+        asked=asker is not None,
     )
 
 

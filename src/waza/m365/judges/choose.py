@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from waza.kit.scripted_replies import MOCK
 from waza.m365.judges.judge_model import LIMIT, JudgeError, JudgeModel, NoJudgeError
-from waza.m365.judges.scripted import MOCK, ScriptedJudgeModel
+from waza.m365.judges.scripted import ScriptedJudgeModel
 from waza.m365.judges.service import AZURE_ENDPOINTS, Service, azure_service, openai_service
 
 AZURE, OPENAI, COPILOT = "azure", "openai", "copilot"

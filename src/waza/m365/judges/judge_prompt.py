@@ -5,17 +5,16 @@ The prompts are the Markdown files in `prompts/`; `material.md` belongs to all o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
 from waza.errors import WazaError
+from waza.kit.json_objects import find_objects
 from waza.kit.prompt_fence import fence_sections
 from waza.m365.judges.judge_model import JudgeModel, Message
 
 _SHOWN = 200  # characters of a reply that a message repeats
-_DECODER = json.JSONDecoder()
 
 
 class NoJudgementError(Exception):
@@ -44,7 +43,7 @@ async def ask_judge(judge: JudgeModel, messages: Sequence[Message], key: str) ->
         reply = (await judge.complete(messages)).text
     except WazaError as error:
         raise NoJudgementError(f"Evaluator failed: {error}") from error
-    objects = _objects(reply)
+    objects = find_objects(reply)
     if len(objects) != 1:
         found = "several JSON objects" if objects else "no JSON object"
         raise NoJudgementError(
@@ -53,21 +52,6 @@ async def ask_judge(judge: JudgeModel, messages: Sequence[Message], key: str) ->
     if key not in objects[0]:
         raise NoJudgementError(f"could not parse the judge's reply: it has no '{key}': {_short_repr(reply)}")
     return objects[0]
-
-
-def _objects(text: str) -> list[dict[str, object]]:
-    """Return the outermost JSON objects in a text."""
-    found: list[dict[str, object]] = []
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            found.append(value)
-        at = text.find("{", end)
-    return found
 
 
 def _short_repr(reply: str) -> str:

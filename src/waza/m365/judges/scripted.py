@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from waza.kit import json_nodes, yaml
+from waza.errors import WazaError
+from waza.kit.scripted_replies import MOCK, ScriptedReply, find_reply, read_replies
 from waza.m365.judges.endpoint import Endpoint
 from waza.m365.judges.judge_model import JudgeError, JudgeReply, Message
-
-MOCK = "mock:"
-
-
-class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reply of a script, for user messages that hold the text `match`."""
-
-    reply: str | dict[str, Any]
-    match: str = ""
 
 
 class ScriptedJudgeModel:
@@ -49,10 +37,10 @@ class ScriptedJudgeModel:
     async def complete(self, messages: Sequence[Message]) -> JudgeReply:
         """Return the reply. Raises JudgeError if no entry fits."""
         asked = "\n".join(message.content for message in messages if message.role == "user")
-        for entry in self.script:
-            if entry.match in asked:
-                return JudgeReply(entry.reply if isinstance(entry.reply, str) else json.dumps(entry.reply))
-        raise JudgeError(f"no entry of {self.file} fits this question; add one without 'match'")
+        reply = find_reply(self.script, asked)
+        if reply is None:
+            raise JudgeError(f"no entry of {self.file} fits this question; add one without 'match'")
+        return JudgeReply(reply)
 
     async def aclose(self) -> None:
         """Close the endpoint for custom judges."""
@@ -63,11 +51,6 @@ class ScriptedJudgeModel:
 
 def _read_script(file: Path) -> list[ScriptedReply]:
     try:
-        data = file.read_bytes()
-        node = json_nodes.load(data) if file.suffix == ".json" else yaml.load(data)
-        return msgspec.convert(yaml.to_plain(node), list[ScriptedReply])
-    except OSError as error:
-        raise JudgeError(f"the judge's script {file} cannot be read: {error.strerror or error}") from error
-    except (yaml.YamlError, json_nodes.JsonError, msgspec.ValidationError) as error:
-        hint = "it is a list of entries with 'reply' and perhaps 'match'"
-        raise JudgeError(f"the judge's script {file} is not valid: {error}; {hint}") from error
+        return read_replies(file)
+    except WazaError as error:
+        raise JudgeError(str(error)) from error

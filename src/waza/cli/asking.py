@@ -1,0 +1,83 @@
+"""What commands that ask a model have in common: whom they ask, and how a preview is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from waza.author.check.suite_check import locate_suite
+from waza.author.improve.ask import Asker, AskOptions, make_asker
+from waza.cli.find_targets import find_targets
+from waza.cli.streams import print_line, print_notice
+from waza.errors import SuiteError, UsageError
+from waza.kit.scripted_replies import MOCK
+from waza.kit.text import pluralize
+from waza.model.loaded import Project, Suite
+from waza.suite.detect import DetectedSkill
+from waza.suite.discover import read_target
+from waza.suite.load import load
+from waza.suite.loading import LoadOptions
+from waza.suite.project import find_project
+
+
+class AskArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of whom to ask, and how; empty ones are chosen by the suite and the project."""
+
+    executor: str = ""
+    model: str = ""
+    max_tokens: int
+    show_prompt: bool
+    timeout: float = 120
+
+
+def choose_asker(given: AskArguments, project: Project, suite: Suite | None) -> Asker:
+    """Return what asks: the executor that is given, else that of the suite, else the engine of the project."""
+    options = AskOptions(
+        model=given.model,
+        timeout=given.timeout,
+        most_tokens=given.max_tokens,
+        preview=given.show_prompt,
+    )
+    return make_asker(project, options, suite, given.executor)
+
+
+def find_target(wanted: str, command: str) -> DetectedSkill:
+    """Return the one skill or agent that is meant. Raises UsageError for several, and SuiteError for one that is broken."""
+    found = find_targets([wanted], find_project(Path.cwd()))
+    if len(found) != 1:
+        names = ", ".join(sorted(one.name for one in found))
+        raise UsageError(f"{wanted} means several ({names}); name one: waza {command} SKILL")
+    read_target(found[0].definition)
+    return found[0]
+
+
+def load_suite_of(target: DetectedSkill, executor: str = "") -> Suite | None:
+    """Return the suite of a skill or agent, with another executor where one is named; None where there is no such suite.
+
+    A suite with mistakes is named on standard error, and is as good as none.
+    """
+    path = locate_suite(target, find_project(target.directory))
+    if path is None:
+        return None
+    named = "" if executor.startswith(MOCK) else executor
+    try:
+        return load(path, LoadOptions(executor=named, skill_dir=target.directory))
+    except SuiteError as error:
+        print_notice(f"warning: the suite of {target.name} is not used; it has mistakes:\n{error}")
+        return None
+
+
+def print_questions(asker: Asker) -> None:
+    """Print what would be asked, and how many tokens it has."""
+    for number, question in enumerate(asker.questions, start=1):
+        print_line(f"== question {number} ({question.asker}), {_describe(question.tokens, asker)}")
+        print_line(question.text)
+        print_line("")
+    total = sum(question.tokens for question in asker.questions)
+    count = pluralize(len(asker.questions), "question")
+    print_line(f"{count} to {asker.name}, {_describe(total, asker)}; nobody was asked")
+
+
+def _describe(tokens: int, asker: Asker) -> str:
+    return f"{tokens:,} tokens" + (" by an estimate" if asker.counter.name == "estimate" else "")
