@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.fork_server import call, can_fork
+
 LIMIT = 120  # seconds; a program that hangs fails its test instead of the whole run
 
 
@@ -37,16 +39,20 @@ def waza(
     python: str | Path = sys.executable,
 ) -> Ended:
     """Run `waza` with these arguments in a directory, and wait for it."""
-    done = subprocess.run(
-        command(*args, python=python),
-        cwd=cwd,
-        env=environment(env),
-        input=None if stdin is None else stdin.encode(),
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        capture_output=True,
-        timeout=limit,
-        check=False,
-    )
+    given = None if stdin is None else stdin.encode()
+    if python == sys.executable and can_fork(env):
+        done = call([*map(str, args)], cwd, environment(env), given, limit)
+    else:
+        done = subprocess.run(
+            command(*args, python=python),
+            cwd=cwd,
+            env=environment(env),
+            input=given,
+            stdin=subprocess.DEVNULL if given is None else None,
+            capture_output=True,
+            timeout=limit,
+            check=False,
+        )
     return Ended(
         done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), cwd
     )
