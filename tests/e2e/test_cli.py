@@ -58,7 +58,7 @@ def test_a_run_that_was_not_graded_did_not_fail(tmp_path: Path):
 @pytest.mark.parametrize(
     ("args", "head", "said"),
     [
-        (["--task", "zzz*"], "tasks: ['tasks/*.yaml']", "0 tasks selected: none matches --task zzz*"),
+        (["--task", "zzz*"], "tasks: ['tasks/*.yaml']", "0 tasks selected: none matches --task 'zzz*'"),
         (["--tags", "none"], "tasks: ['tasks/*.yaml']", "0 tasks selected: none matches --tags none"),
         ([], "tasks: ['none/*.yaml']", "none/*.yaml"),
         ([], "tasks_from: rows.csv", "rows.csv"),

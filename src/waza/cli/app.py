@@ -41,7 +41,7 @@ COMMANDS = {
     "check": ("waza.cli.check", "Check whether skills and agents are fit for use."),
     "coverage": ("waza.cli.coverage", "List skills and agents with their suites, and what these hold."),
     "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
-    "tokens": ("waza.cli.tokens", "Count the tokens of skills, and compare them with limits and commits."),
+    "tokens": ("waza.cli.tokens", "Count tokens of skills, and compare them with limits."),
     "quality": ("waza.cli.quality", "Ask a judge how good a skill or agent is."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),

@@ -39,7 +39,7 @@ def command() -> None:
     """Count the tokens of Markdown files, and compare them with limits and with earlier commits."""
 
 
-@command.command("count")
+@command.command("count", epilog="Example: waza tokens count skills --sort tokens")
 @targets_argument
 @format_option(["table", "json"])
 @click.option("--sort", "order", type=click.Choice(["path", "tokens", "name"]), help="Order [default: path].")
@@ -73,7 +73,7 @@ def count(
     return run_count(targets, form, order or "path", least, tokenizer or "", total=not no_total)
 
 
-@command.command("check")
+@command.command("check", epilog="Example: waza tokens check code-explainer --strict")
 @targets_argument
 @format_option(["table", "json"])
 @click.option("--strict", is_flag=True, help="Exit with 1 where a file is over its limit.")
@@ -90,7 +90,7 @@ def check(*, targets: tuple[str, ...], form: str, strict: bool, quiet: bool, tok
     return run_check(targets, form, tokenizer or "", strict=strict, quiet=quiet)
 
 
-@command.command("compare")
+@command.command("compare", epilog="Example: waza tokens compare main --threshold 10")
 @click.argument("refs", metavar="[BASE [HEAD]]", nargs=-1)
 @format_option(["table", "json"])
 @click.option("--show-unchanged", is_flag=True, help="List files that did not change, too.")
@@ -123,7 +123,7 @@ def compare(
     return run_compare(given)
 
 
-@command.command("profile")
+@command.command("profile", epilog="Example: waza tokens profile code-explainer")
 @click.argument("targets", metavar="[SKILL | PATH]...", nargs=-1)
 @format_option(["text", "json"])
 @tokenizer_option
@@ -137,7 +137,7 @@ def profile(*, targets: tuple[str, ...], form: str, tokenizer: str | None) -> in
     return run_profile(targets, form, tokenizer or "")
 
 
-@command.command("suggest")
+@command.command("suggest", epilog="Example: waza tokens suggest code-explainer")
 @targets_argument
 @format_option(["text", "json"])
 @click.option(

@@ -7,7 +7,7 @@ from tests.e2e.broken.case import Case, case
 CASES: list[Case] = [
     case(
         "a task that does not exist",
-        "eval.yaml: 0 tasks selected: none matches --task zzz*",
+        "eval.yaml: 0 tasks selected: none matches --task 'zzz*'",
         args=["--task", "zzz*"],
     ),
     case(
