@@ -11,7 +11,7 @@ EPILOG = """
 Examples:
   waza quality code-explainer
   waza quality skills/review --model gpt-5-mini --format json
-  waza quality skills/review --dry-run               what would be asked, and how many tokens it has
+  waza quality skills/review --dry-run               what would be asked
   waza quality skills/review --executor mock:answers.yaml
 
 Asked is the judge of the skill's suite, else of the engine in .waza.yaml (copilot-sdk).
