@@ -45,8 +45,8 @@ export interface CallPage {
   arguments: unknown;
   /** What the tool answered, as text. */
   result: string;
-  /** Whether it succeeded. */
-  success: boolean;
+  /** Whether it succeeded; null where that is not known. */
+  success: boolean | null;
   /** Whether its end was seen. */
   ended: boolean;
   /** Milliseconds that it took; null where they are not known. */

@@ -9,6 +9,7 @@ import { Crumbs, Heading, useApi } from "../page";
 import { Badge, Mark, Notice, Section, Show, Text, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
+import { outcomeOf, statusOf } from "./conversation";
 import { Model, OutcomeMark, rateTone } from "./runs";
 
 export function ComparePage({ query }: { query: Record<string, string> }) {
@@ -420,7 +421,7 @@ function Side({ item, differs }: { item: Item | undefined; differs: boolean }) {
   return (
     <div class={`side ${differs ? "differs" : ""}`}>
       <p class="who">
-        {WHO[item.kind]} {call && <span class={`tone ${toneOf(call.success ? "passed" : "failed")}`}>{call.success ? "" : "failed"}</span>}
+        {WHO[item.kind]} {call && <span class={`tone ${toneOf(statusOf(call))}`}>{outcomeOf(call)}</span>}
       </p>
       {call ? (
         <>

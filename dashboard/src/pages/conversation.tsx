@@ -89,14 +89,18 @@ function StepView({ step, id }: { step: Step; id: string }) {
   }
 }
 
+/** The status of a call in colours, and in a word where it did not simply succeed. */
+export const statusOf = (call: CallPage) => (call.success === null ? undefined : call.success ? "passed" : "failed");
+export const outcomeOf = (call: CallPage) => (call.success === null ? "outcome not recorded" : call.success ? "" : "failed");
+
 /** A tool call: its name and outcome in a line, arguments and result below. One that failed is open. */
 export function Call({ call, id }: { call: CallPage; id?: string }) {
   const given = call.arguments === null || call.arguments === undefined ? "" : plain(call.arguments);
   const short = given.replace(/\s+/g, " ");
-  const [open, set] = useState(!call.success);
-  const outcome = !call.ended ? "its end was not seen" : call.success ? "" : "failed";
+  const [open, set] = useState(call.success === false);
+  const outcome = call.ended ? outcomeOf(call) : "its end was not seen";
   return (
-    <details class={`call ${toneOf(call.success ? "passed" : "failed")}`} id={id} open={open} onToggle={(event) => set(event.currentTarget.open)}>
+    <details class={`call ${toneOf(statusOf(call))}`} id={id} open={open} onToggle={(event) => set(event.currentTarget.open)}>
       <summary data-step>
         <code>
           <b>{visible(call.name)}</b> {short === "{}" ? "" : visible(short.slice(0, 200))}

@@ -617,8 +617,8 @@ class CallPage(Page, frozen=True, kw_only=True):
     """All arguments."""
     result: str
     """What the tool answered, as text."""
-    success: bool
-    """Whether it succeeded."""
+    success: bool | None
+    """Whether it succeeded; null where that is not known."""
     ended: bool
     """Whether its end was seen."""
     duration_ms: int | None

@@ -199,7 +199,7 @@ def _besides(trial: TrialResult) -> Iterator[str]:
         yield one_line(
             f"mocked server: {one.tool_name} {plain_value(one.args)}: {result_text(one.result)}", _LINE
         )
-    failed = [one for one in calls if not one.success and one not in mocks]
+    failed = [one for one in calls if one.success is False and one not in mocks]
     if failed:
         last = result_text(failed[-1].result) or "its end was not seen"
         yield one_line(
@@ -302,7 +302,7 @@ def _timeline(trial: TrialResult, conversation: ShownConversation) -> Iterator[T
                     call.tool_name,
                     call.started_ms,
                     call.duration_ms,
-                    ok=call.success,
+                    ok=call.success is not False,
                     turn=number,
                     step=place,
                 )

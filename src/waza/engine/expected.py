@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
-from waza.graders.behavior import Behavior
+from waza.graders.behavior import Behavior, capabilities_for_limits
 from waza.kit.text import fold_case
 from waza.model.capabilities import Capabilities
 from waza.model.mock import MockScript
@@ -16,8 +17,14 @@ from waza.model.verdict import Helpers, Verdict
 class AgentFacts:
     """What can be observed of an agent: that it acts, and which skills it invokes. A scripted one: what its script has."""
 
-    def __init__(self, capabilities: Capabilities, script: MockScript | None) -> None:
+    def __init__(
+        self,
+        capabilities: Capabilities,
+        script: MockScript | None,
+        unseen: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         scripted = capabilities.scripted
+        self.unseen = unseen  # why something is not known, by its capability
         self.acts = bool(script and script.acts) if scripted else True  # what cannot be seen was refused
         self.skills = bool(script and script.lists_skills) if scripted else capabilities.tool_calls
 
@@ -54,13 +61,21 @@ def expected_checks(
         notes = [] if hit else [f"the output contains none of {expected.output_contains_any}"]
         yield "_output_contains_any", "text", Verdict.of_checks(1, notes, {})
     if enforce and expected.behavior and facts.acts and expected.behavior.checks:
-        yield "_behavior", "behavior", _behavior(expected.behavior, observation)
+        verdict = _refuse(capabilities_for_limits(expected.behavior), facts)
+        yield "_behavior", "behavior", verdict or _behavior(expected.behavior, observation)
     if enforce and expected.should_trigger is not None and facts.skills and not body_injected and skill:
         yield (
             "_should_trigger",
             "skill_invocation",
-            _should_trigger(skill, observation, wanted=expected.should_trigger),
+            _refuse({"tool_calls": ""}, facts)
+            or _should_trigger(skill, observation, wanted=expected.should_trigger),
         )
+
+
+def _refuse(needed: Mapping[str, str], facts: AgentFacts) -> Verdict | None:
+    """Return the verdict of a check that looks at what is not known, or None."""
+    reasons = [f"{key}: {facts.unseen[one]}" for one, key in needed.items() if one in facts.unseen]
+    return Verdict.errored("; ".join(reasons)) if reasons else None
 
 
 def _behavior(limits: ExpectedBehavior, observation: Observation) -> Verdict:

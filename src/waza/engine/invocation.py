@@ -52,10 +52,12 @@ class InvocationJournal:
         return cls("", project, None)
 
     @classmethod
-    def start(cls, project: Path, jobs: Sequence[Job], unread: Sequence[Path] = ()) -> InvocationJournal:
+    def start(
+        cls, project: Path, jobs: Sequence[Job], unread: Sequence[Path] = (), *, transcripts: bool = False
+    ) -> InvocationJournal:
         """Start an invocation below `.waza` of a project, to which suites belong that are `unread` for now.
 
-        Raises WazaError where it cannot be written.
+        `transcripts`: the trials ran elsewhere, so that no run is resumed by it. Raises WazaError where it cannot be written.
         """
         ignore_in_git(project / INVOCATIONS.parent)
         directory = project / INVOCATIONS
@@ -68,7 +70,7 @@ class InvocationJournal:
             invocation._write(InvocationLine(invocation=header))
             for path in unread:
                 invocation._write(InvocationLine(planned=PlannedRun(suite=path_text(path))))
-            invocation._plan(jobs)
+            invocation._plan(jobs, transcripts=transcripts)
         except BaseException:
             invocation.close()
             raise
@@ -90,6 +92,11 @@ class InvocationJournal:
         invocation = cls(path.stem, project, LineFile.open(path))
         try:
             planned = read_planned(path)
+            if any(one.transcripts for one in planned):
+                raise UsageError(
+                    f"{path.stem} cannot be resumed: it is of transcripts, whose agents ran elsewhere; "
+                    "grade them again: waza grade EVAL.YAML --transcript FILE"
+                )
             invocation._runs = {(one.suite, one.model): one.run for one in planned if one.model is not None}
             if not any(_covers(planned, *_key(one)) for one in jobs):
                 raise UsageError(
@@ -111,12 +118,13 @@ class InvocationJournal:
         if self._file is not None:
             self._file.close()
 
-    def _plan(self, jobs: Sequence[Job]) -> None:
+    def _plan(self, jobs: Sequence[Job], *, transcripts: bool = False) -> None:
         for job in jobs:
             key = _key(job)
             if key not in self._runs:
                 run = new_run_id(datetime.now().astimezone())
-                self._write(InvocationLine(planned=PlannedRun(suite=key[0], model=job.model, run=run)))
+                planned = PlannedRun(suite=key[0], model=job.model, run=run, transcripts=transcripts)
+                self._write(InvocationLine(planned=planned))
                 self._runs[key] = run
 
     def _write(self, line: InvocationLine) -> None:
@@ -133,8 +141,11 @@ def _key(job: Job) -> tuple[str, str]:
 
 
 def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> bool:
-    """Tell whether a suite was planned on a model; None, on either side, matches any."""
-    return any(one.suite == suite and (model is None or one.model in (model, None)) for one in planned)
+    """Tell whether a suite was planned to run on a model; None, on either side, matches any."""
+    return any(
+        not one.transcripts and one.suite == suite and (model is None or one.model in (model, None))
+        for one in planned
+    )
 
 
 def _newest(directory: Path, jobs: Sequence[Job], unread: Sequence[Path]) -> Path | None:
@@ -152,7 +163,7 @@ def describe_nearest(project: Path, jobs: Sequence[Job]) -> str:
     suites = {path_text(job.suite.path) for job in jobs}
     for _, path in sorted(numbered_invocations(project / INVOCATIONS), reverse=True):
         planned = read_planned(path)
-        if suites & {one.suite for one in planned}:
+        if suites & {one.suite for one in planned if not one.transcripts}:
             names = [
                 f"{display_path(Path(one.suite))} on {one.model or 'the default model'}"
                 for one in planned

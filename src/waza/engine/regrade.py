@@ -9,17 +9,13 @@ from typing import Any
 
 import msgspec
 
-from waza.engine.attempt_watch import AttemptWatch
-from waza.engine.executor_factory import StartedExecutor, make_executor
 from waza.engine.grading_context import expectation
-from waza.engine.record import failure_artifacts, make_redactor, storable
-from waza.engine.tamper_check import TamperCheck
+from waza.engine.grading_session import GONE, Blind, GradingSession, as_elsewhere
+from waza.engine.record import failure_artifacts, storable
 from waza.engine.trial import grade_observation, grading_error, render_attempt, trial_status
-from waza.errors import ExecutorError, GraderError, RunError, UsageError
+from waza.errors import RunError, UsageError
 from waza.kit import stats
-from waza.model.agent import Executor
 from waza.model.event import (
-    RunEvent,
     RunFinished,
     RunStarted,
     TaskFinished,
@@ -33,10 +29,10 @@ from waza.model.result import DigestCall, SuiteResult, TaskResult, TrialResult, 
 from waza.model.task import Task
 from waza.model.tracing import Tracing
 from waza.model.trial import Trial
-from waza.model.verdict import BuiltGrader, Helpers, SharedResources, Verdict
 from waza.results.ending import GRADING
 from waza.results.figures import TaskFigures, figures_of, summary, task_stats
 from waza.results.invocation import INVOCATION
+from waza.results.transcripts import read_transcript_records
 from waza.results.verdict import RunVerdict, gating, judge, verdict_of, with_verdict, without_data
 
 
@@ -87,10 +83,16 @@ async def regrade(
     wanted = [task for task in suite.tasks if task.id in known and only in ("", task.id)]
     if not wanted:
         raise UsageError("nothing to grade: the results hold none of the suite's tasks")
-    session = _Session(suite, recorded, project, workspace, tracing)
+    records = read_transcript_records(recorded)
+    suite = as_elsewhere(suite) if records else suite
+    # A judge is asked by the executor of the suite, which need not know the model of an agent that ran elsewhere.
+    model = next(iter(suite.models), "") if records else recorded.config.model_id
+    session = GradingSession(suite, model, project, tracing)
     session.emit(_started(suite, recorded))
     try:
-        graded = await session.grade([(task, known[task.id]) for task in wanted])
+        async with session:
+            pairs = [(task, known[task.id]) for task in wanted]
+            graded = await _Regrading(session, recorded, workspace).grade(pairs)
     except RunError as error:
         session.emit(RunFinished(status="error", error=str(error)))
         raise
@@ -99,7 +101,7 @@ async def regrade(
     session.emit(RunFinished(status="complete", verdict=verdict_of(result).status))
     return RegradeResult(
         result=result,
-        grades=_grades(graded, verdict_of(_result(suite, recorded, graded) if only else result)),
+        grades=make_grades(graded, verdict_of(_result(suite, recorded, graded) if only else result)),
         warnings=(*_warnings(suite, known, only, graded), *([session.fault] if session.fault else ())),
     )
 
@@ -131,66 +133,17 @@ def _warnings(
                 )
 
 
-class _MissingWorkspace:
-    """Takes the place of a grader that reads a workspace that no longer exists."""
+class _Regrading:
+    """The trials of one results file, while they are graded again."""
 
-    def grade(self, seen: Observation, helpers: Helpers) -> Verdict:
-        """Reach no verdict: every look at a file would find nothing, whatever the agent did."""
-        del seen, helpers
-        raise GraderError(
-            "it looks at files of the workspace, which is gone; name a directory with --workspace DIR"
-            " (`waza run --keep-workspace` keeps them)"
-        )
-
-
-class _Session:
-    """The helpers of one regrading."""
-
-    def __init__(
-        self,
-        suite: Suite,
-        recorded: SuiteResult,
-        project: Project,
-        workspace: Path | None,
-        tracing: Tracing | None,
-    ) -> None:
-        self.suite, self.recorded, self.workspace = suite, recorded, workspace
-        # Only judges are asked here: an executor without one is not even made.
-        self.executor: Executor | None = None
-        if suite.capabilities.judge:
-            self.executor = make_executor(suite, recorded.config.model_id, project)
-        self.fault = ""  # what the executor broke with when it was stopped
-        self.shared = SharedResources()
-        self.shared.get(TamperCheck).record(suite)
-        self.redactor = make_redactor(suite, project)
-        self.tracer = tracing.run_tracer(self.redactor.full_value) if tracing else None
-        limits, config = project.keys.graders, suite.file.config
-        self.helpers = Helpers(
-            judge_model=config.judge_model or recorded.config.model_id,
-            judge_effort=config.judge_reasoning_effort or "",
-            judge_timeout=config.judge_timeout_seconds,
-            shared=self.shared,
-            program_timeout=limits.programTimeout,
-            code_timeout=limits.codeTimeout,
-        )
-
-    def emit(self, event: RunEvent) -> None:
-        """Report an event, where somebody wants to know."""
-        if self.tracer is not None:
-            self.tracer.handle(event)
+    def __init__(self, session: GradingSession, recorded: SuiteResult, workspace: Path | None) -> None:
+        self.session, self.suite, self.recorded = session, session.suite, recorded
+        self.workspace, self.emit = workspace, session.emit
+        self.records = read_transcript_records(recorded)
 
     async def grade(self, pairs: Sequence[tuple[Task, TaskResult]]) -> list[TaskResult]:
         """Grade tasks with their recorded trials."""
-        try:
-            if self.executor is not None:
-                await self.executor.start()
-            return [await self._task(number, len(pairs), *pair) for number, pair in enumerate(pairs, 1)]
-        except ExecutorError as error:
-            raise RunError(str(error)) from error
-        finally:
-            await self.shared.aclose()
-            if self.executor is not None:
-                self.fault = self.redactor.text(await StartedExecutor(self.executor).aclose())
+        return [await self._task(number, len(pairs), *pair) for number, pair in enumerate(pairs, 1)]
 
     async def _task(self, index: int, total: int, task: Task, old: TaskResult) -> TaskResult:
         where: dict[str, Any] = {"task_id": task.id, "name": task.name}
@@ -230,17 +183,21 @@ class _Session:
         observation = rebuild_observation(
             task, result, self.workspace, self._baseline_output(task.id, result.run_number)
         )
-        watch = AttemptWatch(self.emit, self.tracer, trial, 0) if self.tracer else None
-        judge_model = self.executor.judge(attempt) if self.executor else None
-        if watch is not None and judge_model is not None:
-            judge_model = watch.judge(judge_model)
-        helpers = msgspec.structs.replace(self.helpers, judge=judge_model, turn_timeout=task.timeout)
+        watch, redactor = self.session.watch(trial), self.session.redactor
+        helpers = self.session.helpers(attempt, watch)
+        blind = self._blind(task.id, result.run_number)
         graded = await grade_observation(
-            self.suite, attempt, observation, helpers, self._runnable(task.graders), watch
+            self.suite,
+            attempt,
+            observation,
+            helpers,
+            blind.runnable(task.graders),
+            watch,
+            unseen=blind.capabilities,
         )
         status = trial_status("", graded, result.checkpoints, has_baseline=self.recorded.is_baseline)
         error = grading_error(graded)
-        artifacts = failure_artifacts(status, result.final_output, error, graded.failed, self.redactor)
+        artifacts = failure_artifacts(status, result.final_output, error, graded.failed, redactor)
         new = msgspec.structs.replace(
             result,
             validations=graded.validations,
@@ -248,15 +205,13 @@ class _Session:
             error_msg=error,
             failure_artifacts=artifacts,
         )
-        return storable(new, self.redactor)
+        return storable(new, redactor)
 
-    def _runnable(self, graders: Sequence[BuiltGrader]) -> list[BuiltGrader]:
-        return [
-            BuiltGrader(built.spec, _MissingWorkspace())
-            if self.workspace is None and getattr(built.grader, "reads_workspace", False)
-            else built
-            for built in graders
-        ]
+    def _blind(self, task_id: str, number: int) -> Blind:
+        record = self.records.get((task_id, number))
+        if record is None:
+            return Blind(workspace="" if self.workspace else GONE)
+        return Blind.of_transcript(record.unseen, has_workspace=self.workspace is not None)
 
     def _baseline_output(self, task_id: str, number: int) -> str | None:
         below = self.recorded.baseline_outcome
@@ -363,7 +318,8 @@ def _result(suite: Suite, recorded: SuiteResult, tasks: list[TaskResult]) -> Sui
     return with_verdict(result, judge(result))
 
 
-def _grades(graded: Sequence[TaskResult], verdict: RunVerdict) -> Grades:
+def make_grades(graded: Sequence[TaskResult], verdict: RunVerdict) -> Grades:
+    """Return what `waza grade` prints of graded tasks, and of the verdict over the run."""
     tasks = {task.test_id: _grade(task) for task in graded}
     return Grades(
         overall_score=number(sum(task.overall_score for task in tasks.values()) / len(tasks)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +22,7 @@ from waza.kit.tempdirs import ProcessTempdir
 from waza.kit.tree_digest import describe_changes
 from waza.model.loaded import Project, Suite
 from waza.model.origin import Origin
+from waza.model.recording import TranscriptRecord
 from waza.model.trial import Arm, TrialKey
 from waza.results.assemble import Fold, Triggers
 from waza.results.journal_lines import (
@@ -35,6 +36,7 @@ from waza.results.journal_lines import (
 )
 from waza.results.outcome import Outcome
 from waza.results.selection import SELECTION
+from waza.results.transcripts import TRANSCRIPTS
 from waza.results.write import encode
 from waza.version import __version__
 
@@ -122,9 +124,14 @@ class RunDirectory:
         return outcome, warnings
 
     def _origin(self) -> dict[str, Any]:
-        """Return where the suite came from when the run began, and its selection, as metadata of results."""
+        """Return where suite and trials came from when the run began, and its selection, as metadata of results."""
         header = self.journal.header
-        found = {"git": header.git, "ci": header.ci, SELECTION: header.selection}
+        found = {
+            "git": header.git,
+            "ci": header.ci,
+            SELECTION: header.selection,
+            TRANSCRIPTS: header.transcripts or None,
+        }
         return {key: msgspec.to_builtins(value) for key, value in found.items() if value is not None}
 
     def save(self, outcome: Outcome) -> str:
@@ -170,10 +177,11 @@ def open_run_directory(
     graded: bool,
     repeat: Repeat,
     warn: Callable[[str], None],
+    transcripts: Sequence[TranscriptRecord] = (),
 ) -> RunDirectory:
     """Return the directory of a planned run: that of the run to resume, or a new one, pinned to `commits`.
 
-    `origin` is recorded with a new run; a resumed one keeps that of its start.
+    `origin` is recorded with a new run, and the `transcripts` that it grades; a resumed one keeps that of its start.
     A new run that cannot be written to its place is kept in a temporary directory, of which `warn` is given notice.
     A `graded` run is not resumed without grading, nor the other way round. Raises UsageError when the run to resume is
     a run of something else, WazaError when the run cannot be read or written.
@@ -204,6 +212,7 @@ def open_run_directory(
         git=origin.git,
         ci=origin.ci,
         selection=suite.selection,
+        transcripts=list(transcripts),
     )
     if directory is not None:
         try:

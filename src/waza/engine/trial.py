@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import lru_cache
@@ -335,7 +335,15 @@ async def _run_in_workspace(
                 grading = await grade_observation(
                     context.plan.suite, attempt, observation, helpers, task.graders, watch, clock
                 )
-    result = _result(context, attempt, conversation, observation, grading)
+    result = trial_result(
+        context.plan.suite,
+        attempt,
+        conversation,
+        observation,
+        grading,
+        context.redactor,
+        has_baseline=context.plan.has_baseline,
+    )
     sessions = [judge_session_digest(one, clock) for one in (judge.sessions if judge else ())]
     outside_error = grading_error(grading) if grading is not None and grading.outside else ""
     return FinishedTrial(
@@ -479,25 +487,32 @@ async def grade_observation(
     graders: Sequence[BuiltGrader],
     watch: AttemptWatch | None = None,
     clock: AttemptClock | None = None,
+    unseen: Mapping[str, str] | None = None,
 ) -> Grading:
-    """Grade the observation of an attempt: first by the graders, then by the checks under `expected`."""
+    """Grade the observation of an attempt: first by the graders, then by the checks under `expected`.
+
+    `unseen` says why something that executors report is not known, by its capability: checks of it reach no verdict.
+    """
     grading = await grade(graders, observation, helpers, watch, clock)
     task, config = attempt.task, suite.file.config
     script = task.mock.execution(attempt.execution) if task.mock else None
     checks = expected_checks(
         task,
         observation,
-        AgentFacts(suite.capabilities, script),
+        AgentFacts(suite.capabilities, script, unseen or {}),
         skill=task.target.name if task.target else suite.file.skill,
         enforce=config.enforce_expected,
         body_injected=config.inject_skill_body,
     )
-    extra = dict[str, Validation]()
+    extra, errors = dict[str, Validation](), list(grading.errors)
     for name, kind, verdict in checks:
         extra[name] = as_validation(name, kind, verdict)
+        errors += [f"{name}: {verdict.error}"] if verdict.error else []
         if watch is not None:
             watch.finish_grader(extra[name], verdict)
-    return msgspec.structs.replace(grading, validations={**grading.validations, **extra})
+    return msgspec.structs.replace(
+        grading, validations={**grading.validations, **extra}, errors=tuple(errors)
+    )
 
 
 def trial_status(
@@ -523,22 +538,24 @@ def grading_error(grading: Grading | None) -> str:
     return f"{GRADING}{'; '.join(grading.errors)}" if grading and grading.errors else ""
 
 
-def _result(
-    context: RunContext,
+def trial_result(
+    suite: Suite,
     attempt: Attempt,
     conversation: Conversation,
     observation: Observation,
     grading: Grading | None,
+    redactor: Redactor,
+    *,
+    has_baseline: bool = False,
 ) -> TrialResult:
-    status = trial_status(
-        conversation.error, grading, conversation.checkpoints, has_baseline=context.plan.has_baseline
-    )
+    """Return the result of a conversation and its grading; None: it was not graded."""
+    status = trial_status(conversation.error, grading, conversation.checkpoints, has_baseline=has_baseline)
     error = "; ".join(part for part in (conversation.error, grading_error(grading)) if part)
     if status == "error" and not error:
         broken = [str(point.after_turn) for point in conversation.checkpoints if point.status == "error"]
         error = f"graders of the checkpoint after turn {', '.join(broken)} reached no verdict"
     policy = attempt.task.target.policy if attempt.task.target else None
-    enforced = policy if context.plan.suite.capabilities.tool_policy else None
+    enforced = policy if suite.capabilities.tool_policy else None
     validations = grading.validations if grading else {}
     failed = grading.failed if grading else ()
     return TrialResult(
@@ -560,7 +577,7 @@ def _result(
         error_msg=error,
         skill_invocations=conversation.skills,
         workspace_dir=conversation.workspace,
-        failure_artifacts=failure_artifacts(status, conversation.output, error, failed, context.redactor),
+        failure_artifacts=failure_artifacts(status, conversation.output, error, failed, redactor),
         responder=conversation.responder,
         checkpoints=sorted(conversation.checkpoints, key=lambda point: point.after_turn),
         tool_events=list(observation.tool_events),

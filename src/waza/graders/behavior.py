@@ -18,15 +18,17 @@ _NEEDS = {
     "required_tools": "tool_calls",
     "forbidden_tools": "tool_calls",
     "max_tokens": "usage",
+    "max_duration_ms": "duration",
+    "max_response_time_ms": "duration",
 }
 
 
 def capabilities_for_limits(limits: msgspec.Struct) -> dict[str, str]:
     """Return the capabilities that limits on behaviour look at, each with the key of one that does.
 
-    The keys of the grader and of `expected.behavior` are the same there.
+    Those of the grader and of `expected.behavior` are the same but for the time.
     """
-    return {capability: key for key, capability in _NEEDS.items() if getattr(limits, key)}
+    return {capability: key for key, capability in _NEEDS.items() if getattr(limits, key, None)}
 
 
 class Behavior(Grader, frozen=True, kw_only=True):
@@ -47,7 +49,7 @@ class Behavior(Grader, frozen=True, kw_only=True):
     """Tools that must not be called, by their exact names."""
 
     def required_capabilities(self) -> Mapping[str, str]:
-        """Say which limits look at reported calls and tokens."""
+        """Say which limits look at reported calls, tokens and times."""
         return capabilities_for_limits(self)
 
     def exact_names(self) -> Iterator[ExactName]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from waza.errors import GraderError
 from waza.graders._interpreter import Interpreters
 from waza.graders.base import ConfigMistake, Grader, GraderLocation
 from waza.kit import code_template
@@ -27,7 +28,9 @@ _REPORTED = {
     "transcript": "tool_calls",
     "errors": "tool_calls",
     "command_invocations": "command_mocks",
+    "duration_ms": "duration",
 }
+_SUCCESS = re.compile(r"\bsuccess\b")
 _IDENTIFIER = re.compile(r"(?<![\w.$])[A-Za-z_]\w*")
 # A template literal of JavaScript may hold names in `${}`, so it is not skipped.
 _LITERAL = re.compile(r"""\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'""")
@@ -81,7 +84,8 @@ class Code(Grader, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, assertions=assertions)
 
     async def grade(self, observation: Observation, helpers: Helpers) -> Verdict:
-        """Evaluate the assertions. GraderError: the interpreter is missing, broke or took too long."""
+        """Evaluate the assertions. GraderError: the interpreter is missing, broke or took too long, or what they ask is not known."""
+        self._refuse_unknown_outcomes(observation)
         reasons = await helpers.shared.get(Interpreters).evaluate(
             self.language, _names(observation), self.assertions, self.timeout or helpers.code_timeout
         )
@@ -93,6 +97,16 @@ class Code(Grader, frozen=True, kw_only=True):
         total = len(self.assertions)
         details = {"total_assertions": total, "passed_assertions": total - len(failures)}
         return Verdict.of_checks(total, failures, details, note="all assertions hold")
+
+    def _refuse_unknown_outcomes(self, observation: Observation) -> None:
+        """Raise GraderError where an assertion asks whether calls succeeded, and nobody recorded it."""
+        unknown = [call for call in observation.tool_events if call.success is None]
+        if unknown and any(_SUCCESS.search(assertion) for assertion in self.assertions):
+            names = ", ".join(sorted({call.tool_name for call in unknown}))
+            raise GraderError(
+                f"the assertions ask whether calls succeeded, which is not known of {len(unknown)} of "
+                f"{len(observation.tool_events)} ({names}): the transcript does not say; ask for their results"
+            )
 
 
 class _Anything(dict[str, str]):

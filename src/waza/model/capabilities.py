@@ -26,6 +26,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Puts mocked programs in front of the PATH of the agent."""
     usage: bool = False
     """Reports tokens."""
+    duration: bool = True
+    """It is known how long the agent works: the engine measures it. Only sessions that ran elsewhere may lack it."""
     efforts: bool = False
     """Knows `reasoning_effort`."""
     models: bool = False
@@ -48,6 +50,7 @@ NOUNS = {
     "mcp": "MCP servers",
     "command_mocks": "mocked programs",
     "usage": "token counts",
+    "duration": "durations",
     "efforts": "reasoning efforts",
     "models": "models by name",
 }

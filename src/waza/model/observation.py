@@ -59,8 +59,8 @@ class ToolEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The arguments."""
     result: Any = None
     """What the tool answered."""
-    success: bool
-    """Whether the call succeeded. A call that never ended did not."""
+    success: bool | None
+    """Whether the call succeeded. A call that never ended did not; null: it was not recorded."""
     error: str = ""
     """The answer of a call that did not succeed."""
     duration_ms: int = 0
@@ -298,7 +298,8 @@ def turn_events(prompt: str, turn: Turn) -> tuple[Event, ...]:
 def tool_events(events: Iterable[Event]) -> tuple[ToolEvent, ...]:
     """Pair the start and completion events of tool calls, in the order in which the calls started.
 
-    A start without a name or an id is skipped; a call that never completed has `success` false.
+    A start without a name or an id is skipped; a call that never completed has `success` false, one whose end does not say
+    has None.
     """
     started: dict[str, tuple[int, Event]] = {}
     completed: dict[str, Event] = {}
@@ -319,11 +320,11 @@ def tool_events(events: Iterable[Event]) -> tuple[ToolEvent, ...]:
 
 def _tool_event(number: int, turn: int, start: Event, end: Event | None) -> ToolEvent:
     result = end.tool_result if end else None
-    success = bool(end and end.success)
+    success = end.success if end else False
     took = 0.0
     if end and end.at_ms is not None and start.at_ms is not None:
         took = end.at_ms - start.at_ms
-    failed = not success and result is not None
+    failed = success is False and result is not None
     return ToolEvent(
         turn=turn,
         sequence=number,

@@ -90,3 +90,36 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     def error(self) -> str:
         """Why there is no answer to the last prompt; empty: there is one."""
         return self.turns[-1].turn.error if self.turns else ""
+
+
+class TranscriptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a trial was graded from that ran elsewhere: an entry of `metadata.transcripts` of results."""
+
+    task: str
+    """The id of the task."""
+    trial: int
+    """The number of the trial, from 1."""
+    file: str
+    """The transcript, as its path was given."""
+    form: str
+    """The form of the transcript."""
+    agent: str
+    """The name of the agent; empty: not known."""
+    version: str = ""
+    """The version of the agent."""
+    session_id: str = ""
+    """The id of the session."""
+    models: list[str] = []
+    """The models of the agent, as they were seen."""
+    cost_usd: float | None = None
+    """What the session cost, in US dollars."""
+    offered_skills: list[str] | None = None
+    """The skills that the agent could invoke."""
+    sub_agents: dict[str, int] = {}
+    """The agents that the agent called, by their ids, with the numbers of their tool calls. No grader looks at these."""
+    skills_inferred: bool = False
+    """Invocations of skills are inferred from calls that show a `SKILL.md`."""
+    unseen: dict[str, str] = {}
+    """What the transcript does not show, and why, by the capability of executors that reports it."""
+    notes: list[str] = []
+    """What could not be read, or is not part of the session."""

@@ -69,8 +69,8 @@ class DigestCall(ResultPart, frozen=True, kw_only=True):
     """Five well-known arguments; `tool_events` has all."""
     result: Any = None
     """What the tool answered."""
-    success: bool = msgspec.field()
-    """Whether the call succeeded."""
+    success: bool | None = msgspec.field()
+    """Whether the call succeeded; null: it was not recorded."""
 
 
 class SessionDigest(ResultPart, frozen=True, kw_only=True):
@@ -520,7 +520,8 @@ class SuiteResult(ResultPart, frozen=True, kw_only=True):
     """How the run ended (`run_status`), its verdict (`verdict`), that of the whole call (`invocation`),
     warnings, the version of waza, what was checked out where the suite is (`git`: `commit`, `branch`, `dirty`),
     the job that started the run (`ci`: `name`, `job`, `url`), and, where options chose among the tasks, which part of the
-    suite was run (`selection`: `filters`, `selected`, `of`)."""
+    suite was run (`selection`: `filters`, `selected`, `of`), and what trials were graded
+    from that ran elsewhere (`transcripts`)."""
     is_baseline: bool = False
     """This is the arm without skills."""
     baseline_outcome: SuiteResult | None = None

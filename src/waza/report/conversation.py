@@ -193,4 +193,4 @@ def _text(value: Any) -> str:
 
 def mock_errors(calls: Iterable[ToolEvent]) -> list[ToolEvent]:
     """Return the calls of mocked MCP servers that were answered with an error, such as that no response matches."""
-    return [call for call in calls if not call.success and "MCP mock '" in result_text(call.result)]
+    return [call for call in calls if call.success is False and "MCP mock '" in result_text(call.result)]

@@ -29,7 +29,7 @@ from waza.model.event import (
 )
 from waza.model.observation import CommandInvocation, ToolEvent
 from waza.model.result import Validation
-from waza.report.words import BULLET, ERROR, duration, indented, one_line, shortened, status_mark
+from waza.report.words import BULLET, ERROR, call_mark, duration, indented, one_line, shortened, status_mark
 
 RESPONSE = 200  # characters of a response that are shown
 ARGUMENTS = 120  # characters of the arguments of a tool call, or of its result
@@ -177,7 +177,7 @@ def tracebacks(event: RunEvent, clean: Clean) -> Iterator[str]:
 
 def call_line(call: ToolEvent, arguments: str = "") -> str:
     """Return a tool call in one line: whether it succeeded, its name, the arguments that are given, and its duration."""
-    mark = status_mark("passed" if call.success else "failed")
+    mark = call_mark(call.success)
     given = f" {arguments}" if arguments else ""
     return f"{mark} {one_line(call.tool_name, _NAME)}{given} ({duration(call.duration_ms)})"
 
@@ -185,7 +185,7 @@ def call_line(call: ToolEvent, arguments: str = "") -> str:
 def _call(call: ToolEvent, clean: Clean) -> str:
     """Return a tool call in one line, with its arguments, and its result if it did not succeed."""
     arguments = "" if call.args in (None, {}, "") else _short(call.args, clean)
-    result = "" if call.success or call.result is None else f": {_short(call.result, clean)}"
+    result = "" if call.success is not False or call.result is None else f": {_short(call.result, clean)}"
     return f"{call_line(call, arguments)}{result}"
 
 

@@ -11,7 +11,7 @@ import msgspec
 from waza.kit.share import decimal
 from waza.kit.text import pluralize
 from waza.report.rows import plain_value
-from waza.report.words import BULLET, ERROR, duration, one_line, status_mark
+from waza.report.words import BULLET, ERROR, call_mark, duration, one_line, status_mark
 
 LONGEST_LINE = 1_000_000  # bytes; longer lines are no lines of a session log
 _EXCERPT = 100  # characters of a prompt, an output, arguments or a feedback
@@ -103,7 +103,7 @@ def _turn_start(data: dict[str, Any]) -> tuple[str, str]:
 
 
 def _tool_call(data: dict[str, Any]) -> tuple[str, str]:
-    mark = status_mark("passed" if data["success"] else "failed")
+    mark = call_mark(data["success"])
     arguments = (
         "" if data.get("args") in (None, {}, "") else f" {one_line(plain_value(data['args']), _EXCERPT)}"
     )

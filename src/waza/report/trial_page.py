@@ -190,7 +190,7 @@ class TrialPage:
                 f"mocked server: {mocked.tool_name} {plain_value(mocked.args)}: {result_text(mocked.result)}"
             )
             yield from self._text(text, f"{BULLET} ", "    ", few=True)
-        failed = [call for call in self.calls if not call.success and call not in mocks]
+        failed = [call for call in self.calls if call.success is False and call not in mocks]
         if failed:
             last = failed[-1]
             text = f"{len(failed)} of {pluralize(len(self.calls), 'tool call')} did not succeed; the last: {last.tool_name}: {result_text(last.result) or 'its end was not seen'}"

@@ -92,6 +92,11 @@ def status_mark(status: str) -> str:
     return _STATUS_MARKS.get(status, "?")
 
 
+def call_mark(success: bool | None) -> str:  # it is the one thing that the mark is of
+    """Return the mark of a tool call: whether it succeeded, which may not be known."""
+    return status_mark("unknown" if success is None else "passed" if success else "failed")
+
+
 def one_line(text: str, limit: int = 0) -> str:
     """Return the text with every run of blanks and newlines as one blank, cut at `limit` characters."""
     line = " ".join(text.split())

@@ -199,6 +199,7 @@ def _delta(values: Sequence[float | None]) -> float | None:
 def _tool_metrics(tasks: Sequence[TaskResult]) -> ToolMetrics:
     calls = [[success for run in task.runs for success in _calls(run)] for task in tasks]
     every = [success for found in calls for success in found]
+    known = [success for success in every if success is not None]
     histogram = dict.fromkeys(("0", "1", "2", "3+"), 0)
     for found in calls:
         histogram[str(len(found)) if len(found) < 3 else "3+"] += 1
@@ -206,14 +207,14 @@ def _tool_metrics(tasks: Sequence[TaskResult]) -> ToolMetrics:
         total_calls=len(every),
         tasks_with_tools=sum(1 for found in calls if found),
         avg_calls_per_task=_share(len(every), len(tasks)),
-        success_rate=_share(sum(every), len(every)),
+        success_rate=_share(known.count(True), len(known)),
         selection_accuracy=_selection(tasks),
         call_count_histogram=histogram,
     )
 
 
-def _calls(run: TrialResult) -> list[bool]:
-    """Return for each tool call of a run whether it succeeded; older files have only the digest."""
+def _calls(run: TrialResult) -> list[bool | None]:
+    """Return for each tool call of a run whether it succeeded, if that is known; older files have only the digest."""
     return [call.success for call in run.tool_events or run.session_digest.tool_calls]
 
 

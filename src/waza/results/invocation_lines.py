@@ -36,11 +36,15 @@ class InvocationHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A suite that is to be run on a model, and the id of that run; neither is known while it cannot be read."""
+    """A suite that is to be run on a model, and the id of that run; neither is known while it cannot be read.
+
+    `transcripts`: its trials ran elsewhere, so that there is nothing to be resumed.
+    """
 
     suite: str
     model: str | None = None
     run: str = ""
+    transcripts: bool = False
 
 
 class InvocationLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -28,6 +28,7 @@ from waza.kit.checksum import checksum_matches
 from waza.kit.line_file import read_lines
 from waza.model.observation import Usage
 from waza.model.origin import CiJob, GitState
+from waza.model.recording import TranscriptRecord
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
 from waza.model.selection import Selection
 from waza.model.trial import Arm
@@ -44,7 +45,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
     are those parts of the digest that options of the command can change, to say which did. `commits` are those that
     the run is pinned to, by what names them. `git` and `ci` say where the suite comes from,
-    `selection` which of its tasks were chosen, None for all.
+    `selection` which of its tasks were chosen, None for all. `transcripts` are what its trials are graded from, if these ran
+    elsewhere: no agent can be run for them.
     """
 
     id: str
@@ -60,6 +62,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     git: GitState | None = None
     ci: CiJob | None = None
     selection: Selection | None = None
+    transcripts: list[TranscriptRecord] = []
 
 
 class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -56,6 +56,10 @@ class SavedRun(msgspec.Struct, frozen=True, kw_only=True):
         if self.in_progress:
             return f"{self.name} is in progress and has no results yet"
         run = read_header(self.directory)
+        if run.transcripts:
+            files = [word for one in run.transcripts for word in ("--transcript", one.file)]
+            again = shlex.join(["waza", "grade", run.suite, *files])
+            return f"{self.name} was cut off and has no results; grade its transcripts again: {again}"
         how = shlex.join(["waza", "run", run.suite, f"--resume={run.id}"])
         return f"{self.name} was cut off and has no results; go on with it: {how}"
 

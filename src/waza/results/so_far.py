@@ -27,6 +27,7 @@ from waza.results.journal_lines import (
 )
 from waza.results.selection import SELECTION
 from waza.results.task_index import FileChangedError, TaskHead, TrialHead, trial_head_of
+from waza.results.transcripts import TRANSCRIPTS
 
 
 class JournaledTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +131,8 @@ class RunSoFar:
         }
         if header.selection is not None:
             status[SELECTION] = msgspec.to_builtins(header.selection)
+        if header.transcripts:
+            status[TRANSCRIPTS] = msgspec.to_builtins(header.transcripts)
         baseline = _head(header, self.trials("baseline"), {}) if "baseline" in header.arms else None
         head = _head(header, self.trials("main"), status)
         return msgspec.structs.replace(head, is_baseline=baseline is not None, baseline_outcome=baseline)

@@ -236,7 +236,7 @@ def _capabilities(loading: Loading) -> Capabilities:
         message = f"there is no executor {name!r}"
         hint = _suggest_executor(name) if found is None else ""
     if found is not None:
-        return found
+        return _of_elsewhere(found) if loading.request.elsewhere else found
     if loading.request.executor:
         loading.problems.append(
             Problem(code="unknown-executor", file="--executor", message=message, hint=hint)
@@ -244,6 +244,13 @@ def _capabilities(loading: Loading) -> Capabilities:
     else:
         loading.at("config", "executor").error("unknown-executor", message, hint)
     return EVERYTHING
+
+
+def _of_elsewhere(executor: Capabilities) -> Capabilities:
+    """Return what can be seen of an agent that ran elsewhere, and what judges it: only the executor's judge is asked."""
+    return msgspec.structs.replace(
+        EVERYTHING, judge=executor.judge, efforts=executor.efforts, models=executor.models, repeatable=False
+    )
 
 
 def _suggest_executor(executor: str) -> str:

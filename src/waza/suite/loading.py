@@ -34,7 +34,8 @@ Place: TypeAlias = tuple[str | int, ...]
 class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a suite, over what its file says. None and empty: nothing asked.
 
-    `skill_dir` is the directory of the skill that the suite was found by.
+    `skill_dir` is the directory of the skill that the suite was found by. `elsewhere`: the sessions of the agent ran
+    elsewhere and are only graded, so that the executor need do no more than judge.
     """
 
     executor: str = ""
@@ -52,6 +53,7 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     expression: str | None = None
     warnings_as_errors: bool = False
+    elsewhere: bool = False
 
 
 class TaskSource(msgspec.Struct, frozen=True, kw_only=True):

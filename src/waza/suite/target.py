@@ -159,7 +159,7 @@ def _report_missing(scope: Scope, message: str, hint: str) -> None:
     if not scope.loading.file.config.skill_required:
         return
     able = scope.loading.capabilities
-    warning = able.scripted or not able.skills
+    warning = able.scripted or not able.skills or scope.loading.request.elsewhere
     message += ", so none is under test" if warning else ""
     hint += "; where the name is only a label, set config.skill_required: false"
     scope.report("skill-not-found", message, hint, warning=warning)

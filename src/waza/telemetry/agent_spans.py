@@ -197,16 +197,17 @@ class AgentSpans:
             if call.tool_call_id in self._reported[turn]:
                 continue
             end = min(start + call.duration_ms * _NANO, now)
-            attributes = {
+            attributes: Attributes = {
                 **self._tool(call.tool_call_id, call.tool_name, call.args),
-                "waza.tool.success": call.success,
+                **({} if call.success is None else {"waza.tool.success": call.success}),
                 "waza.time.estimated": True,
                 **self._names.payloads.attributes("tool.result", call.result),
             }
             path: Path = (*turn, "tool", call.tool_call_id)
-            fault = None if call.success else _FAILED_CALL
+            failed = call.success is False  # None: it was not recorded
+            fault = _FAILED_CALL if failed else None
             self._tree.add(path, "waza.tool_call", attributes, fault, start=start, end=end)
-            self._record_tool(call.tool_name, call.duration_ms / 1000, success=call.success)
+            self._record_tool(call.tool_name, call.duration_ms / 1000, success=not failed)
             start = end
 
     def _add_models(self, turn: Path, usage: Usage | None, now: int) -> None:
