@@ -13,7 +13,7 @@ from waza.evidence.snapshot import SnapshotFileFormat
 from waza.graders import TYPES
 from waza.kit.decode import fields_of
 from waza.kit.field_docs import field_docs, structs_in
-from waza.model.loaded import ProjectFile
+from waza.model.loaded import ProjectFile, TriggerTests
 from waza.model.policy import GatePolicy
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
@@ -24,6 +24,7 @@ from waza.plugins import load_class as load_plugin
 KINDS = (
     "suite",
     "task",
+    "trigger-tests",
     "config",
     "results",
     "policy",
@@ -36,6 +37,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ROOTS: dict[str, type] = {
     "suite": SuiteFile,
     "task": TaskFile,
+    "trigger-tests": TriggerTests,
     "config": ProjectFile,
     "results": SuiteResult,
     "snapshot": SnapshotFileFormat,
@@ -47,6 +49,7 @@ _ROOTS: dict[str, type] = {
 _TITLES = {
     "suite": "waza suite (eval.yaml)",
     "task": "waza task",
+    "trigger-tests": "waza trigger tests (trigger_tests.yaml)",
     "config": "waza project (.waza.yaml)",
     "results": "waza results",
     "snapshot": "waza snapshot of a trial",
@@ -70,7 +73,7 @@ def schema_of(kind: str) -> dict[str, Any]:
     _describe(_ROOTS[kind], definitions)
     if kind in ("suite", "task"):
         _add_graders(definitions)
-    if kind in ("suite", "task", "config", "policy"):
+    if kind in ("suite", "task", "trigger-tests", "config", "policy"):
         for definition in definitions.values():
             _as_yaml_has_it(definition)
     _drop_unused(schema)

@@ -38,6 +38,7 @@ COMMANDS = {
     "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
     "session": ("waza.cli.session", "List and view session logs."),
     "experiment": ("waza.cli.experiment", "Compare two arms by a plan that is sealed before the data."),
+    "new": ("waza.cli.new", "Start a skill, a suite, a task, a custom agent or a grader."),
     "check": ("waza.cli.check", "Check whether skills and agents are fit for use."),
     "coverage": ("waza.cli.coverage", "List skills and agents with their suites, and what these hold."),
     "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
@@ -54,8 +55,12 @@ COMMANDS = {
     "schema": ("waza.cli.schema", "Print the JSON Schema of a file format."),
 }
 
-OTHER_NAMES = {"compare-plan": ("experiment", "plan"), "compare-collect": ("experiment", "collect")}
-"""Names of subcommands that are accepted as well, and not listed."""
+OTHER_NAMES = {
+    "compare-plan": ("experiment", "plan"),
+    "compare-collect": ("experiment", "collect"),
+    "generate": ("new", ""),
+}
+"""Names of commands, or of their subcommands, that are accepted as well, and not listed."""
 
 
 class Commands(click.Group):
@@ -71,7 +76,7 @@ class Commands(click.Group):
         if cmd_name in OTHER_NAMES:
             group, name = OTHER_NAMES[cmd_name]
             found = self.get_command(ctx, group)
-            return found.get_command(ctx, name) if isinstance(found, click.Group) else None
+            return found.get_command(ctx, name) if name and isinstance(found, click.Group) else found
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(COMMANDS[cmd_name][0]).command

@@ -33,7 +33,7 @@ def command() -> None:
 )
 def new(name: str, lang: str, parent: Path) -> int:
     """Start a grader that speaks WGP/1, as a module that a registry can offer."""
-    from waza.author.scaffold import create_grader
+    from waza.author.scaffold.grader import create_grader
     from waza.cli.streams import print_line
     from waza.errors import EXIT_OK
 

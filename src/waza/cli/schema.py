@@ -9,6 +9,7 @@ import click
 KINDS = (
     "suite",
     "task",
+    "trigger-tests",
     "config",
     "results",
     "policy",

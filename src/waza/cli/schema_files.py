@@ -1,0 +1,23 @@
+"""The schemas in `.waza/schemas` of a project, which the comments of new files name for editors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from waza.kit.files import write_atomic
+from waza.kit.git import ignore_in_git
+from waza.schemas import schema_of
+
+_KINDS = ("suite", "task", "trigger-tests", "config")
+
+
+def write_schemas(root: Path) -> None:
+    """Write the schemas of this version of waza where they are missing or differ. Raises WazaError."""
+    for kind in _KINDS:
+        path = root / ".waza" / "schemas" / f"{kind}.schema.json"
+        content = msgspec.json.format(msgspec.json.encode(schema_of(kind)), indent=2) + b"\n"
+        if not path.is_file() or path.read_bytes() != content:
+            write_atomic(path, content)
+    ignore_in_git(root / ".waza")
