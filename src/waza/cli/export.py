@@ -1,4 +1,4 @@
-"""`waza export`: results as rows of a table."""
+"""`waza export`: results as rows of a table, or trials as trajectories."""
 
 from __future__ import annotations
 
@@ -15,22 +15,31 @@ if TYPE_CHECKING:
     from waza.results.saved import SavedRun
 
 
-@click.command(epilog="Example: waza export .waza/runs --rows verdicts --format jsonl -o verdicts.jsonl")
+EPILOG = """
+\b
+Examples:
+  waza export .waza/runs --rows verdicts --format jsonl -o verdicts.jsonl
+  waza export results.json --format atif -o trajectories
+"""
+
+
+@click.command(epilog=EPILOG)
 @click.argument("results", nargs=-1, metavar="[RESULTS]...")
-@format_option(["csv", "jsonl", "parquet"])
+@format_option(["csv", "jsonl", "parquet", "atif"])
 @click.option(
     "--rows",
     type=click.Choice(["trials", "verdicts"]),
-    default="trials",
-    help="What a row is: a trial or a verdict.",
+    help="What a row is: a trial [the default] or a verdict.",
 )
-@output_option("Write the rows into this file instead of standard output.")
-def command(results: tuple[str, ...], form: str, rows: str, output: Path | None) -> int:
-    """Write results as a table with a row for each trial, or for each verdict.
+@output_option(
+    "Write into this file instead of standard output; trajectories of several trials into this directory."
+)
+def command(results: tuple[str, ...], form: str, rows: str | None, output: Path | None) -> int:
+    """Write results as a table with a row for each trial, or for each verdict; or each trial as a trajectory in ATIF.
 
     RESULTS are results files, ids of runs, or directories; without any, the newest run is taken. CSV is for
     spreadsheets: a text that they would compute gets an apostrophe before it. JSON Lines and Parquet hold the data as
-    it is. docs/reference/rows.md lists the columns.
+    it is. docs/reference/rows.md lists the columns. Trajectories (atif) are of version 1.8, one file for each trial.
     """
     import sys
 
@@ -43,9 +52,16 @@ def command(results: tuple[str, ...], form: str, rows: str, output: Path | None)
 
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("Parquet is not text for a terminal; give a file: -o rows.parquet")
+    if form == "atif" and rows is not None:
+        raise UsageError("--rows is of tables; a trajectory is of one trial")
     runs = _find(results)
     if output is not None and any(run.results and _same(run.results, output) for run in runs):
         raise UsageError(f"{output} is one of the results files to export; give another file with -o")
+    if form == "atif":
+        from waza.cli.export_trajectories import export_trajectories
+
+        return export_trajectories(runs, output)
+    rows = rows or "trials"
     table = _Rows(runs, rows)  # type: ignore[arg-type]  # click has checked the choice
     chunks = encode_rows(table, rows, form)  # type: ignore[arg-type]  # as above
     if output is not None:

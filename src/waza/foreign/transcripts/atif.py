@@ -33,9 +33,42 @@ _WRITTEN = "cache_creation_input_tokens"
 Fields = Mapping[str, Any]
 
 
+class VerdictAddition(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict of a grader, as `extra.waza.verdicts` has it."""
+
+    type: str
+    """The type of the grader."""
+    score: float
+    """From 0 to 1."""
+    weight: float
+    """How much it counts."""
+    passed: bool
+    """Whether it passed."""
+    feedback: str = ""
+    """Why."""
+
+
 class Additions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What waza writes below `extra.waza` of a trajectory: what the format has no place for."""
 
+    run: str = ""
+    """The id of the run."""
+    suite: str = ""
+    """The name of the suite."""
+    skill: str = ""
+    """The target of the suite."""
+    task: str = ""
+    """The id of the task."""
+    trial: int = 0
+    """The number of the trial, from 1."""
+    arm: str = "main"
+    """The arm."""
+    status: str = ""
+    """How the trial ended."""
+    executor: str = ""
+    """The executor."""
+    verdicts: dict[str, VerdictAddition] = {}
+    """The verdicts, by the names of graders."""
     final_output: str | None = None
     """The output of the trial."""
     usage: Usage | None = None
@@ -139,7 +172,8 @@ class _Reader:
         model = _text(step, "model_name") or self.model
         if model and step.get("llm_call_count") != 0:
             self.models[model] = None
-        session.message(key, join_texts(step.get("message")), at)
+        if _waza(step).get("message") is not False:
+            session.message(key, join_texts(step.get("message")), at)
         results = list(_objects(_object(step, "observation").get("results")))
         for call in _objects(step.get("tool_calls")):
             call_id, name, given = (

@@ -1,0 +1,1 @@
+"""Results of waza in the forms of other tools."""
