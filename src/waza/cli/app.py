@@ -43,6 +43,7 @@ COMMANDS = {
     "coverage": ("waza.cli.coverage", "List skills and agents with their suites, and what these hold."),
     "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
     "tokens": ("waza.cli.tokens", "Count tokens of skills, and compare them with limits."),
+    "suggest": ("waza.cli.suggest", "Ask a model for a suite of a skill."),
     "quality": ("waza.cli.quality", "Ask a judge how good a skill or agent is."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import indent
-from typing import TYPE_CHECKING
 
 import click
 
 from waza.author.scaffold import LANGUAGES
 from waza.cli.options import json_option
 from waza.cli.paths import PATH
-
-if TYPE_CHECKING:
-    from waza.reference import GraderPage
 
 
 @click.group()
@@ -77,6 +72,7 @@ def test(module: Path, *, as_json: bool) -> int:
 @json_option("Print the JSON Schema of its config.")
 def show(name: str | None, *, as_json: bool) -> int:
     """Print what a grader type checks, the keys of its config and an example; without a type, list all types."""
+    from waza.cli.grader_text import grader_text
     from waza.cli.streams import print_json, print_line
     from waza.errors import EXIT_OK, UsageError
     from waza.plugins import list_names
@@ -100,21 +96,5 @@ def show(name: str | None, *, as_json: bool) -> int:
     if as_json:
         print_json(grader_schema(name))
     else:
-        print_line(_as_text(page))
+        print_line(grader_text(page))
     return EXIT_OK
-
-
-def _as_text(page: GraderPage) -> str:
-    """Return the reference of a grader type as plain lines."""
-    from waza.reference import REQUIRED
-
-    lines = [page.name, "", page.text]
-    for section in page.sections:
-        lines += ["", f"Keys of {'config' if not section.path else f'config.{section.path}'}:"]
-        for key in section.keys:
-            default = f", default {key.default}" if key.default not in ("", REQUIRED) else ""
-            required = f", {REQUIRED}" if key.default == REQUIRED else ""
-            lines += [f"  {key.name} ({key.type}{required}{default})", f"      {key.meaning}".rstrip()]
-    if page.example:
-        lines += ["", "Example, a task with what the mock answers:", "", indent(page.example.rstrip(), "  ")]
-    return "\n".join(lines)
