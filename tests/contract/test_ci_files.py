@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from waza.version import __version__
+
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
 ACTION = ROOT / "action.yml"
@@ -110,14 +112,16 @@ def test_recipes_keep_the_schemas_of_their_servers(tmp_path: Path):
 
 def test_recipes_are_all_checked_and_hold_no_mistake_of_shells():
     names = {path.name for path in RECIPES.iterdir()}
-    assert names == {
-        "azure-pipelines.yml",
-        "github-action.yml",
-        "github-workflow.yml",
-        "gitlab-ci.yml",
-        "waza.sh",
-    }
+    github = {"github-action.yml", "github-code-scanning.yml", "github-workflow.yml"}
+    assert names == {*github, "azure-pipelines.yml", "gitlab-ci.yml", "waza.sh"}
     assert found_by("shellcheck", RECIPES / "waza.sh") == ""
+
+
+def test_recipes_and_page_name_the_version_of_this_waza():
+    for path in (*RECIPES.glob("*.yml"), ROOT / "docs/ci.md"):
+        named = re.findall(r"(?:waza[@/-]|:|v)(\d+\.\d+\.\d+)\b", path.read_text(encoding="utf-8"))
+        assert set(named) <= {__version__}, path.name
+        assert named, path.name
 
 
 def test_the_page_shows_the_recipes_as_they_are():

@@ -134,6 +134,16 @@ def test_servers_are_given_the_files_that_the_commands_write():
     assert (upload["if"], upload["with"]["path"]) == ("always()", "reports")
 
 
+def test_findings_for_code_scanning(repository: Path):
+    assert follow("github-code-scanning.yml", repository) == 0
+    (repository / "skills/greeter/SKILL.md").write_text(SKILL.replace("description", "descripton"))
+    assert follow("github-code-scanning.yml", repository) == 0  # code scanning shows them
+    steps = read("github-code-scanning.yml")["jobs"]["waza"]["steps"]
+    assert (steps[-1]["if"], steps[-1]["with"]["sarif_file"]) == ("always()", "waza.sarif")
+    found = json.loads((repository / "waza.sarif").read_text())["runs"][0]["results"]
+    assert "error" in {one["level"] for one in found}
+
+
 def test_the_recipe_with_the_action(repository: Path, tmp_path: Path):
     step = read("github-action.yml")["jobs"]["waza"]["steps"][-1]
     assert waza("run", "evals/greeter", "-o", "evals/greeter/baseline.json", cwd=repository).code == 0
@@ -141,7 +151,7 @@ def test_the_recipe_with_the_action(repository: Path, tmp_path: Path):
     runner.install_this_waza()
     ended = runner.run(step["with"], without=("install",))
     assert (ended.outcome, ended.outputs["gate-exit-code"]) == ("success", "0"), ended.log
-    assert ended.used("actions/cache")
+    assert ended.used("actions/cache/restore")
     assert "this is not the run of a pull request" in ended.log
     fail_a_task(repository)
     ended = runner.run(step["with"], without=("install",))

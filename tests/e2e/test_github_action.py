@@ -142,11 +142,14 @@ def test_options_are_turned_off_and_inputs_reach_the_run(runner: Runner):
     assert [path.name for path in found] == ["red_one.json", "red_two.json"]
     tasks = json.loads(found[0].read_text())["tasks"]
     assert [(task["test_id"], len(task["runs"])) for task in tasks] == [("t0", 2)]
-    cache = ended.used("actions/cache")
-    assert cache
-    assert Path(cache.inputs["path"]) == runner.temp / "waza/cache"
+    restored, saved = ended.used("actions/cache/restore"), ended.used("actions/cache/save")
+    assert restored
+    assert saved
+    assert Path(restored.inputs["path"]) == Path(saved.inputs["path"]) == runner.temp / "waza/cache"
     assert list((runner.temp / "waza/cache").rglob("*.json"))
-    assert cache.inputs["key"].startswith(cache.inputs["restore-keys"])
+    assert restored.inputs["key"] == saved.inputs["key"]
+    assert saved.inputs["key"].startswith(restored.inputs["restore-keys"])
+    assert run(runner, "red/eval.yaml", cache="true").used("actions/cache/save")  # though a task fails
     assert Path(ended.outputs["directory"]).name == "red-only"
 
 
