@@ -211,7 +211,7 @@ NAMES = {
     "..": "'..'",
     "x" * 65: "at most 64",
     "con": "device",
-    "skil": "did you mean `waza new skill`",
+    "evla": "did you mean `waza new eval`",
     "a\u202eb": "cannot be seen",
 }
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from waza.author.scaffold import SCENARIOS
 from waza.cli.options import executor_option
 from waza.cli.paths import PATH
 
@@ -59,6 +60,9 @@ _output_dir = click.option(
     "-d", "--output-dir", default=".", type=PATH, metavar="DIR", help="Work in this directory, which is made."
 )
 _executor = executor_option("Executor of the suite [default: that of .waza.yaml, else mock].")
+_executor_of_eval = executor_option(
+    "Executor of the suite [default: that of .waza.yaml, else mock; of a scenario copilot-sdk]."
+)
 _yes = click.option("-y", "--yes", is_flag=True, help="Ask nothing, also on a terminal.")
 
 
@@ -111,6 +115,102 @@ def skill(
             executor=executor,
             output_dir=output_dir,
             template=template,
+            judge=judge,
+            overwrite=overwrite,
+            yes=yes,
+        )
+    )
+
+
+@command.command(
+    name="eval",
+    epilog="""
+\b
+Examples:
+  waza new eval release-notes
+  waza new eval --scenario --template mcp --context security-reviewer
+""",
+)
+@click.argument("name", required=False, default="", metavar="[SKILL]")
+@click.option("--judge", is_flag=True, help="Let a model judge the first task as well.")
+@click.option(
+    "--scenario", is_flag=True, help="Write a scenario, which declares a workflow; SKILL is its name."
+)
+@click.option(
+    "--template",
+    type=click.Choice(SCENARIOS),
+    default=None,
+    help="What the scenario is about [default: repository].",
+)
+@click.option(
+    "--context", default="", metavar="SKILL", help="Skill or custom agent that the agent of the scenario has."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="PATH",
+    help="The suite file, or its directory [default: evals/NAME].",
+)
+@_executor_of_eval
+@click.option("--overwrite", is_flag=True, help="Overwrite files that are there already.")
+@_yes
+def evaluation(
+    name: str,
+    template: str | None,
+    context: str,
+    output: Path | None,
+    executor: str,
+    *,
+    judge: bool,
+    scenario: bool,
+    overwrite: bool,
+    yes: bool,
+) -> int:
+    """Write a suite for a skill or custom agent that is there, or a scenario, which needs neither.
+
+    SKILL is a name, a directory, a SKILL.md or an .agent.md. Tasks and trigger tests are made of its description.
+    """
+    from waza.cli.new_eval import NewEvalArguments, new_eval
+
+    return new_eval(
+        NewEvalArguments(
+            name=name,
+            template=template,
+            context=context,
+            output=output,
+            executor=executor,
+            judge=judge,
+            scenario=scenario,
+            overwrite=overwrite,
+            yes=yes,
+        )
+    )
+
+
+@command.command(epilog="Example: waza new agent security-reviewer")
+@click.argument("name", required=False, default="")
+@click.option("--description", default="", metavar="TEXT", help="What the agent does, in a sentence.")
+@click.option("--judge", is_flag=True, help="Let a model judge the first task as well.")
+@_executor
+@_output_dir
+@click.option("--overwrite", is_flag=True, help="Replace an .agent.md that cannot be read.")
+@_yes
+def agent(
+    name: str, description: str, executor: str, output_dir: Path, *, judge: bool, overwrite: bool, yes: bool
+) -> int:
+    """Write a custom agent that may only read, and a suite for it that runs at once on the mock.
+
+    The agent goes into `agents`, its suite into `evals`. What is there already is kept, and what is missing is added.
+    """
+    from waza.cli.new_command import NewAgentArguments, new_agent
+
+    return new_agent(
+        NewAgentArguments(
+            name=name,
+            description=description,
+            executor=executor,
+            output_dir=output_dir,
             judge=judge,
             overwrite=overwrite,
             yes=yes,

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from waza.author.scaffold.names import check_skill_name
+from waza.author.scaffold.agent import agent_file, plan_agent
+from waza.author.scaffold.names import check_agent_name, check_skill_name
 from waza.author.scaffold.new_files import NewFiles, list_paths
-from waza.author.scaffold.place import NEW_EXECUTOR, NewExecutor, choose_executor, find_place
-from waza.author.scaffold.skill import is_kept, plan_skill, skill_file, unusable
-from waza.author.scaffold.skill_text import SkillText, complete, text_of
+from waza.author.scaffold.place import MOCK, NewExecutor, Place, choose_executor, find_place
+from waza.author.scaffold.skill import plan_skill, skill_file
+from waza.author.scaffold.skill_text import SkillText, check_description, complete, text_of
+from waza.author.scaffold.target import TargetPlan, is_kept, unusable
 from waza.cli.questions import ask_text, ask_yes, can_ask
 from waza.cli.schema_files import write_schemas
 from waza.cli.streams import print_line, print_notice
@@ -51,10 +53,43 @@ def new_skill(arguments: NewSkillArguments) -> int:
     else:
         _confirm_replacing(definition, overwrite=arguments.overwrite, asks=asks)
         text, judge = _describe(name, arguments, asks=asks)
-    plan = plan_skill(text, place, executor, judge=judge)
+    return _finish(f"the skill {name}", plan_skill(text, place, executor, judge=judge), place, executor)
+
+
+class NewAgentArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `waza new agent`, named as in `waza.cli.new`."""
+
+    name: str
+    description: str
+    executor: str
+    output_dir: Path
+    judge: bool
+    overwrite: bool
+    yes: bool
+
+
+def new_agent(arguments: NewAgentArguments) -> int:
+    """Write a custom agent with its suite; return the exit code."""
+    asks = can_ask() and not arguments.yes
+    name = _name(arguments.name, "agent", check_agent_name, asks=asks)
+    place = find_place(make_absolute(arguments.output_dir))
+    executor = choose_executor(arguments.executor, place)
+    definition, what, judge = agent_file(place, name), arguments.description, arguments.judge
+    if not is_kept(definition):
+        _confirm_replacing(definition, overwrite=arguments.overwrite, asks=asks)
+        usual = (
+            f"Reads files and says what is in them, for work on {name.replace('-', ' ')}. Changes nothing."
+        )
+        what = what or (ask_text("What does it do, in a sentence?", usual) if asks else usual)
+        judge = judge or (asks and ask_yes("Shall a model judge the first task as well?"))
+    plan = plan_agent(name, check_description(what), place, executor, judge=judge)
+    return _finish(f"the agent {name}", plan, place, executor)
+
+
+def _finish(what: str, plan: TargetPlan, place: Place, executor: NewExecutor) -> int:
     plan.files.write(overwrite=True)  # what is to be kept is not among them
     write_schemas(place.root)
-    report_files(f"the skill {name}", plan.files, plan.kept)
+    report_files(what, plan.files, plan.kept)
     report_steps(check_and_run(plan.definition, plan.suite, executor))
     return EXIT_OK
 
@@ -137,7 +172,7 @@ def report_steps(steps: Iterable[tuple[str, str]]) -> None:
     """Print commands to go on with, and what each is for."""
     print_line("next:")
     for command, what in steps:
-        print_line(f"  {command}  {what}".rstrip())
+        print_line(f"  {command}  # {what}" if what else f"  {command}")
 
 
 def check_and_run(definition: Path, suite: Path, executor: NewExecutor) -> Iterator[tuple[str, str]]:
@@ -148,12 +183,12 @@ def check_and_run(definition: Path, suite: Path, executor: NewExecutor) -> Itera
 
 def run_steps(suite: Path, executor: NewExecutor) -> Iterator[tuple[str, str]]:
     """Yield the commands that run a suite: on the mock, then with a real agent."""
-    on_mock = "plays the scripts of the tasks: shows that the suite works, and nothing about an agent"
-    if executor.name == NEW_EXECUTOR:
+    on_mock = "plays scripts: shows that the suite works, and nothing about an agent"
+    if executor.name == MOCK:
         yield shell("run", suite), on_mock
         yield shell("run", suite, "--executor", "copilot-sdk"), "a real agent"
     else:
-        yield shell("run", suite, "--executor", NEW_EXECUTOR), on_mock
+        yield shell("run", suite, "--executor", MOCK), on_mock
         yield shell("run", suite), f"with {executor.name}"
 
 

@@ -21,8 +21,11 @@ from waza.suite.discover import project_directories
 from waza.suite.project import FILE, LEVELS, find_project
 from waza.suite.read import child, read_document
 
-NEW_EXECUTOR = "mock"
+MOCK = "mock"
 """The executor of new suites, unless somebody names another: they run before there is an agent."""
+
+AGENT = "copilot-sdk"
+"""The executor of new scenarios, which are about what only an agent uses: servers and programs."""
 
 _SKILLS = ("skills", ".github/skills")
 _WILD = ("*", "?", "[")
@@ -79,6 +82,22 @@ class NewExecutor(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
 
     @property
+    def sees_calls(self) -> bool:
+        """Whether it is known which tools its agent calls."""
+        return self.capabilities.tool_calls
+
+    @property
+    def sees_skills(self) -> bool:
+        """Whether it is known which skills its agent uses."""
+        can = self.capabilities
+        return can.tool_calls and (can.scripted or can.skills)
+
+    def require_judge(self, wanted: bool) -> None:
+        """Raise UsageError if a judge is wanted, and it has none."""
+        if wanted and not self.capabilities.judge:
+            raise UsageError(f"the executor {self.name} has no judge; leave --judge out")
+
+    @property
     def config(self) -> str:
         """The options as lines of a suite's `config`."""
         if not self.options:
@@ -125,12 +144,12 @@ def _named_engine(project: Project) -> str:
     return project.keys.defaults.engine if isinstance(node, yaml.Scalar) and node.text.strip() else ""
 
 
-def choose_executor(wanted: str, place: Place) -> NewExecutor:
-    """Return the executor of a new suite: that of the option, else of `.waza.yaml`, else the mock.
+def choose_executor(wanted: str, place: Place, default: str = MOCK) -> NewExecutor:
+    """Return the executor of a new suite: that of the option, else of `.waza.yaml`, else the default.
 
     Raises UsageError for one that is not there, or lacks what it has to know.
     """
-    name, options = parse_executor(wanted or place.engine or NEW_EXECUTOR)
+    name, options = parse_executor(wanted or place.engine or default)
     if name in SHORT and not options:
         raise UsageError(f"the executor {name} needs more: --executor {name}:{SHORT[name].upper()}")
     found = find_capabilities(name)

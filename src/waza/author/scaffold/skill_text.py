@@ -46,17 +46,23 @@ def complete(given: SkillText) -> SkillText:
         triggers=_phrases(given.triggers) or (f"help with {words}", f"use {words} on this file"),
         anti_triggers=_phrases(given.anti_triggers) or ("questions about other subjects", "small talk"),
     )
-    text = description(made)
-    if len(text) > LONGEST:
-        raise UsageError(
-            f"the description would have {len(text):,} characters, and agents drop more than {LONGEST:,}; write less"
-        )
+    text = check_description(description(made))
     if list_triggers(text) != [*made.triggers] or list_anti_triggers(text) != [*made.anti_triggers]:
         raise UsageError(
             "the description and the phrases cannot have marks such as 'USE FOR:' in them; give phrases with "
             "--trigger and --anti-trigger"
         )
     return made
+
+
+def check_description(text: str) -> str:
+    """Return a description on one line. Raises UsageError for one that agents would not show."""
+    line = _sentence(text)
+    if len(line) > LONGEST:
+        raise UsageError(
+            f"the description would have {len(line):,} characters, and agents drop more than {LONGEST:,}; write less"
+        )
+    return line
 
 
 def text_of(target: Target) -> SkillText:

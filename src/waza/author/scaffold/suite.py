@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from waza.author.scaffold.new_files import NewFiles
-from waza.author.scaffold.place import NEW_EXECUTOR, NewExecutor, Place, schema_comment
+from waza.author.scaffold.place import MOCK, NewExecutor, Place, schema_comment
 from waza.author.scaffold.template import fill_file
 from waza.registry.scalar import format_scalar
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
@@ -51,8 +51,7 @@ class NewSuite(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_triggers(self) -> bool:
         """Whether there are trigger tests, which somebody can measure."""
-        can = self.executor.capabilities
-        return bool(self.positive) and (can.scripted or (can.skills and can.tool_calls))
+        return bool(self.positive) and self.executor.sees_skills
 
 
 def add_suite(files: NewFiles, suite: NewSuite) -> None:
@@ -64,7 +63,7 @@ def add_suite(files: NewFiles, suite: NewSuite) -> None:
         "kind": suite.kind,
         "name": suite.target,
         "mock_note": _MOCK_NOTE.format(path=relative(suite.file, place.root))
-        if suite.executor.name == NEW_EXECUTOR
+        if suite.executor.name == MOCK
         else "",
         "suite_name": format_scalar(f"{suite.target}-eval"),
         "description": format_scalar(suite.description),
