@@ -72,6 +72,7 @@ def test_every_form_is_graded(tmp_path: Path, form: str):
     assert seen.get("models", []) == models.get(form, ["m-claude"])
     assert results["config"]["model_id"] == ", ".join(models.get(form, ["m-claude"]))
     assert ("duration" in seen["unseen"]) is (form == "codex-exec")
+    assert results["tasks"][0]["runs"][0].get("duration_unknown", False) is (form == "codex-exec")
     run = results["tasks"][0]["runs"][0]
     assert (run["status"], run["prompt"], run["final_output"]) == ("passed", PROMPT, OUTPUT)
     assert run["session_digest"]["session_id"] == "s-1"
@@ -152,6 +153,9 @@ expected: {behavior: {max_response_time_ms: 100000}}
     assert "ran elsewhere and cannot be continued" in why["asks"]
     assert all(name in run["error_msg"] for name in set(why) - {"says"})
     assert "whether 1 tool call succeeded is not recorded, and not assumed" in ended.err
+    rows = waza("export", "--format", "jsonl", cwd=tmp_path)
+    assert strict_json(rows.out)["duration_ms"] is None
+    assert "duration: not recorded" in waza("show", results["eval_id"], "count", cwd=tmp_path).out
     # The same from the results file: what was not known is not known later either.
     name = results["eval_id"]
     again = grade(tmp_path, "--results", tmp_path / ".waza/runs" / name / "results.json", "-o", "again.json")

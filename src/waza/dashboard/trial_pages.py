@@ -349,7 +349,7 @@ def _facts(view: TrialView) -> Iterator[tuple[str, str]]:
     trial, head = view.trial, view.head
     retried = f", after {pluralize(trial.error_retries, 'earlier error')}" if trial.error_retries else ""
     yield "Attempts", f"{max(1, trial.attempts)}{retried}"
-    yield "Duration", duration(trial.duration_ms)
+    yield "Duration", "not recorded" if trial.duration_unknown else duration(trial.duration_ms)
     skills = [skill.name for skill in trial.skill_invocations]
     if skills or head.skill:
         yield "Skills loaded", ", ".join(skills) or "none"

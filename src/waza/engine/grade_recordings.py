@@ -154,8 +154,11 @@ def _notes_on_run(suite: Suite, trials: Sequence[RecordedTrial], models: Sequenc
     if left:
         rest = f" and {len(left) - LISTED} more" if len(left) > LISTED else ""
         yield f"without a transcript, and left out: {pluralize(len(left), 'task')}: {', '.join(left[:LISTED])}{rest}"
-    if len(models) > 1:
+    several = len({one.recording.models for one in trials if one.recording.models}) > 1
+    if several:
         yield f"the transcripts are of several models, whose trials count alike: {', '.join(models)}"
+    elif len(models) > 1:
+        yield f"the agent used several models: {', '.join(models)}"
     if suite.trigger_tests is not None:
         yield "the trigger tests were not run: no agent is run for a transcript"
     if suite.file.baseline:
@@ -269,7 +272,12 @@ class _Run:
         result = trial_result(self.suite, attempt, conversation, observation, graded, self.session.redactor)
         judge = helpers.judge
         sessions = [judge_session_digest(one) for one in (judge.sessions if judge else ())]
-        result = msgspec.structs.replace(result, grader_sessions=sessions, workspace_dir="")
+        result = msgspec.structs.replace(
+            result,
+            grader_sessions=sessions,
+            workspace_dir="",
+            duration_unknown=seen.duration_ms is None,
+        )
         return storable(result, self.session.redactor)
 
     async def _replay(

@@ -212,6 +212,8 @@ class TrialResult(ResultPart, frozen=True, kw_only=True):
     """How often the trial was repeated by `--resume` or `--retry-errors` after an error."""
     timed_out: bool = False
     """A time limit ended the trial."""
+    duration_unknown: bool = False
+    """It is not known how long the agent worked, which ran elsewhere; `duration_ms` is 0 then."""
     truncated: bool = False
     """The output was longer than 1 MB; its head and tail are kept."""
     output_bytes: int = 0

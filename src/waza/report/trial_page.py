@@ -362,7 +362,7 @@ class TrialPage:
         view, trial = self.view, self.trial
         retried = f", after {pluralize(trial.error_retries, 'earlier error')}" if trial.error_retries else ""
         yield f"attempts: {max(1, trial.attempts)}{retried}"
-        yield f"duration: {duration(trial.duration_ms)}"
+        yield f"duration: {'not recorded' if trial.duration_unknown else duration(trial.duration_ms)}"
         skills = [skill.name for skill in trial.skill_invocations]
         if skills or view.head.skill:
             offered = f" (the suite tests {one_line(view.head.skill)})" if view.head.skill else ""

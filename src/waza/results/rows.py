@@ -67,7 +67,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     weighted_score: float | None
     """The same with the weights of the graders."""
     duration_ms: int | None
-    """Milliseconds that the agent worked in the attempt that counts."""
+    """Milliseconds that the agent worked in the attempt that counts; empty where it is unknown."""
     input_tokens: int | None
     """Tokens that models read in all attempts; empty where it is unknown."""
     output_tokens: int | None
@@ -187,7 +187,7 @@ def _trial_row(
         status=trial.status if trial else NOT_RUN,
         score=graded.score if graded else None,
         weighted_score=graded.weighted if graded else None,
-        duration_ms=trial.duration_ms if trial else None,
+        duration_ms=trial.duration_ms if trial and not trial.duration_unknown else None,
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
         ai_credits=usage.ai_credits if usage else None,

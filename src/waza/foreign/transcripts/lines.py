@@ -18,6 +18,7 @@ MAX_LINE = 64 * 1024 * 1024  # bytes
 MAX_HELD = 512 * 1024 * 1024  # bytes of all lines that say something of the session
 _LISTED = 5  # names in a note
 _SHOWN = 40  # characters of a name
+_COUNTED, _OTHERS = 100, "others"  # how many types are counted by name
 
 T = TypeVar("T")
 
@@ -80,7 +81,8 @@ class TranscriptLines:
 
     def unknown(self, kind: str) -> None:
         """Count a line of a type that is not known."""
-        self._unknown[kind] += 1
+        name = kind[:_SHOWN]
+        self._unknown[name if name in self._unknown or len(self._unknown) < _COUNTED else _OTHERS] += 1
 
     @property
     def is_torn(self) -> bool:
@@ -112,7 +114,7 @@ class TranscriptLines:
                 self.name, "damage", f"{damage}, so part of the session is not known", unchecked=True
             )
         if self._unknown:
-            names = [f"{name[:_SHOWN]!r} ({count})" for name, count in self._unknown.most_common(_LISTED)]
+            names = [f"{name!r} ({count})" for name, count in self._unknown.most_common(_LISTED)]
             rest = f" and {len(self._unknown) - _LISTED} more" if len(self._unknown) > _LISTED else ""
             self.notes.add(
                 self.name, "types of lines that are not known", f"left out: {', '.join(names)}{rest}"

@@ -80,7 +80,7 @@ def measure_trial(run: TrialResult) -> MeasuredTrial:
     values = {
         "score": figures.score,
         "pass_rate": float(run.status == "passed"),
-        "duration_ms": float(run.duration_ms),
+        **({} if run.duration_unknown else {"duration_ms": float(run.duration_ms)}),
         **_usage(figures),
     }
     return MeasuredTrial(values, _answer(run))
