@@ -63,12 +63,33 @@ THREE = {
         ([], {".apm/skills/built/SKILL.md": skill("built"), **suite_of("built", "evals"), "x/y": ""}, "x", ["built"]),
         (["reviewer"], {"agents/reviewer.agent.md": skill("reviewer"), **suite_of("reviewer", "evals/reviewer")}, ".", ["reviewer"]),
         (["nameless"], {"nameless.agent.md": "---\ndescription: d\n---\nb\n", **suite_of("nameless", ".")}, ".", ["nameless"]),
+        (["bob", "ada"], THREE, ".", ["bob", "ada"]),
+        (["ada", "evals/ada", "evals/ada/eval.yaml", "ada"], THREE, ".", ["ada", "ada"]),
+        (["*b"], THREE, ".", ["bob"]),
+        (["*"], THREE, ".", ["ada", "bob"]),
+        (["evals/*/eval.yaml"], THREE, ".", ["ada"]),
+        (["skills/*"], THREE, ".", ["ada", "bob"]),
+        (["skills/*/SKILL.md"], THREE, ".", ["ada", "bob"]),
+        (["skills"], THREE, ".", ["ada", "bob"]),
+        (["evals"], THREE, ".", ["ada"]),
+        (["skills/ada"], THREE, ".", ["ada"]),
+        (["skills/ada/SKILL.md"], THREE, ".", ["ada"]),
+        (["../skills/ada"], THREE, "evals", ["ada"]),
+        (["agents/reviewer.agent.md"], {"agents/reviewer.agent.md": skill("reviewer"), **suite_of("reviewer", "evals/reviewer")}, ".", ["reviewer"]),
+        (["flows"], {**THREE, **suite_of("ada", "evals/flows")}, ".", ["ada"]),
+        (["f*"], {**THREE, **suite_of("ada", "evals/flows")}, ".", ["ada"]),
+        (["cy"], {**THREE, **suite_of("cy", "evals/other")}, ".", ["cy"]),
+        (["ada"], {**THREE, ".waza.yaml": "tokens: {}", "src/x": ""}, "src", ["ada"]),
+        (["a[d]a"], {"a[d]a/eval.yaml": SUITE.format("odd", "t.yaml"), "a[d]a/t.yaml": TASK}, ".", ["odd"]),
     ],
     ids=[
         "path", "directory", "dot", "name, central suite", "name, suite in the skill", "all of a workspace",
         "in a skill", "below a skill", "a skill alone", "children", "a directory with the name of its skill",
         "GitHub's place", "a build in its source", "a build at the root", "above, a build", "an agent",
-        "an agent without a name",
+        "an agent without a name", "two names", "one suite in many ways", "a pattern", "every name", "a pattern of suites",
+        "a pattern of directories", "a pattern of skills", "a directory of skills", "a directory of suites",
+        "the directory of a skill", "the path of a skill", "a path upwards", "the path of an agent", "the directory of a suite",
+        "a pattern of those", "a suite that names the skill", "from elsewhere in the project", "a directory with brackets",
     ],
 )  # fmt: skip
 def test_the_suites_that_are_meant(
@@ -135,11 +156,20 @@ def test_a_skill_without_a_suite_is_skipped_and_reported(tmp_path: Path):
     ("args", "files", "said"),
     [
         ([], {}, "there is no skill or agent around here; name a suite file (waza run path/to/eval.yaml), or use --discover"),
-        (["ada"], {}, "there is no skill or agent 'ada' around here; name a suite file"),
-        (["dan"], THREE, "there is no skill or agent 'dan' around here, only ada, bob, cy"),
+        (["ada"], {}, "there is no skill, agent or suite 'ada' around here; name a suite file"),
+        (["dan"], THREE, "there is no skill, agent or suite 'dan' around here; did you mean 'ada'?"),
         (["cy"], THREE, "no eval.yaml found for cy; put one into evals/<skill>/, or next to SKILL.md"),
         ([], {"SKILL.md": skill("one")}, "no eval.yaml found for one"),
-        (["skills"], THREE, "skills is a directory without eval.yaml; name a suite file, or use --discover"),
+        (["adda"], THREE, "there is no skill, agent or suite 'adda' around here; did you mean 'ada'?"),
+        (["b*b", "x*"], THREE, "there is no skill, agent or suite 'x*' around here, only ada, bob, cy"),
+        (["c*"], THREE, "no eval.yaml found for cy; put one into evals/<skill>/, or next to SKILL.md"),
+        (["ada", "cy"], THREE, "no eval.yaml found for cy; put one into evals/<skill>/, or next to SKILL.md"),
+        (["skills/cy/SKILL.md"], THREE, "no eval.yaml found for cy; put one into evals/<skill>/, or next to SKILL.md"),
+        (["skills/["], THREE, "the pattern '[' opens '[' and never closes it"),
+        (["skills/x*/eval.yaml"], THREE, "there is no skill, agent or suite 'skills/x*/eval.yaml' around here"),
+        (["empty"], {"empty/x": ""}, "empty is a directory without eval.yaml, and so are all below it; name a suite file"),
+        (["ada", "a/eval.yaml", "b.yaml"], THREE, "there is no such suite file: a/eval.yaml, b.yaml; nothing was run"),
+        (["--discover", "skills", "evals"], THREE, "--discover takes one directory"),
         (["no/eval.yaml"], THREE, "no/eval.yaml: there is no such suite file"),
         (["cy"], {**THREE, **suite_of("dan", ".")}, "eval.yaml here is a suite of 'dan', run by its name: waza run eval.yaml"),
         (["dan"], {"eval.yaml": "name: x"}, "eval.yaml here is a suite without 'skill:'"),
@@ -153,6 +183,40 @@ def test_nothing_that_is_meant(tmp_path: Path, args: list[str], files: Mapping[s
     assert said in ended.err
     assert "skipping" not in ended.err
     assert not (tmp_path / ".waza").exists()
+
+
+def test_suites_of_a_workspace_that_no_skill_is_tested_with_are_left_out_and_reported(tmp_path: Path):
+    workspace(tmp_path, {**THREE, **suite_of("ada", "evals/flows")})
+    ended = waza("run", "-o", "r.json", cwd=tmp_path)
+    path = Path("evals", "flows", "eval.yaml")
+    why = f"no skill around here is tested with it, `waza run {path}` runs it, so nothing of it was run"
+    assert (ended.code, ran(ended)) == (0, ["ada", "bob"])
+    assert f"skipping flows: {why}\n" in ended.err
+    found = strict_json((tmp_path / "r_ada.json").read_bytes())["metadata"]["invocation"]
+    assert found["left_out"] == [{"skill": "flows", "why": why}]
+    assert ran(waza("run", str(path), cwd=tmp_path)) == ["ada"]
+
+
+def test_other_commands_look_suites_up_alike(tmp_path: Path):
+    workspace(tmp_path, THREE)
+    assert waza("run", "bob", "-o", "r.json", cwd=tmp_path).code == 0
+    for target in ("bob", "b*", "skills/bob", "skills/bob/SKILL.md", "skills/bob/evals/eval.yaml"):
+        graded = waza("grade", target, "--results", "r.json", cwd=tmp_path)
+        assert (graded.code, "t" in strict_json(graded.out)["tasks"]) == (0, True), graded.err
+        assert waza("spec", "verify", target, target, cwd=tmp_path).code == (2 if "eval" in target else 0)
+        checked = waza(
+            "check", target.replace("evals/eval.yaml", "SKILL.md"), "--offline", "-f", "json", cwd=tmp_path
+        )
+        assert [one["name"] for one in strict_json(checked.out)["skills"]] == ["bob"]
+    covered = strict_json(waza("coverage", "bob", "-f", "json", cwd=tmp_path).out)
+    assert ([one["skill"] for one in covered["skills"]], covered["coverage_pct"]) == (["bob"], 0)
+    assert [Path(path) for path in covered["evals"]] == [Path("skills/bob/evals/eval.yaml")]
+    part = waza("coverage", "a*", "skills/cy", cwd=tmp_path)
+    assert part.err == "warning: 2 of 3 skills and agents were asked for\n"
+    assert part.out.startswith("Skills found: 2\n  ✓ ada (SKILL.md)\n  ✓ cy (SKILL.md)\n")
+    several = waza("grade", "*", "--results", "r.json", cwd=tmp_path)
+    first, second = Path("evals/ada/eval.yaml"), Path("skills/bob/evals/eval.yaml")
+    assert several.err == f"Error: * means 2 suites; name one: {first}, {second}\n"
 
 
 # --- discovery ---

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +11,7 @@ import msgspec
 
 from waza.errors import SuiteError, UsageError
 from waza.kit.share import percent
+from waza.kit.text import pluralize
 from waza.model.loaded import Project
 from waza.problem import display_path
 from waza.report.markdown import text as markdown_text
@@ -79,8 +80,14 @@ class _SuiteFacts(msgspec.Struct, frozen=True):
     is_sound: bool
 
 
-def measure(root: Path, project: Project, more: Sequence[Path] = ()) -> CoverageReport:
-    """Look at all skills, agents and suites below a root and further directories. Raises UsageError if there is no skill and no agent."""
+def measure(
+    root: Path, project: Project, more: Sequence[Path] = (), only: Collection[Path] = ()
+) -> CoverageReport:
+    """Look at all skills, agents and suites below a root and further directories.
+
+    `only`: the report is about the skills and agents of these definitions. Raises UsageError if there is no skill and no
+    agent.
+    """
     keys = project.keys
     for directory in (root, *more):
         if not directory.is_dir():
@@ -109,11 +116,25 @@ def measure(root: Path, project: Project, more: Sequence[Path] = ()) -> Coverage
         facts, problem = _read(path)
         warnings += [problem] if problem else []
         tested.setdefault(named[name].name, []).append(facts)
-    return CoverageReport(
+    report = CoverageReport(
         skills=tuple(_covered(one, tested.get(one.name, ())) for one in targets),
         evals=tuple(map(display_path, suites)),
         warnings=tuple(warnings),
     )
+    return _reduce(report, [display_path(path) for path in only]) if only else report
+
+
+def _reduce(report: CoverageReport, only: Collection[str]) -> CoverageReport:
+    """Return the report about the skills and agents of these definitions, and their suites."""
+    skills = tuple(one for one in report.skills if one.path in only)
+    of = pluralize(len(report.skills), "skill")
+    if not skills:
+        raise UsageError(
+            f"none of the {of} and agents here was asked for; --path adds directories to look into"
+        )
+    asked = f"{len(skills)} of {of} and agents were asked for"
+    evals = tuple(path for path in report.evals if any(path in one.evals for one in skills))
+    return CoverageReport(skills=skills, evals=evals, warnings=(*report.warnings, asked))
 
 
 def _tested_name(path: Path, evals: Path) -> str | None:

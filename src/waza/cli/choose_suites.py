@@ -1,26 +1,37 @@
-"""Which suites `waza run` runs: a path, a skill's name, the workspace around, or everything below a directory."""
+"""Which suites a command means: paths, names and patterns of skills and suites, or the workspace around.
+
+Skills and agents are looked up by `find_targets`. A suite is meant by its file, its directory, the name of that among the
+suites of the project, or through the skill that it tests.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
-from waza.cli.find_targets import find_around, find_named
+from waza.cli.find_targets import expand_paths, find_around, find_matching, find_named, is_pattern
 from waza.errors import UsageError
+from waza.kit.glob import matches
+from waza.kit.names import nearest_name
 from waza.kit.text import pluralize
 from waza.model.loaded import Project
+from waza.problem import display_path
 from waza.report.words import Write, status_mark
+from waza.suite.definition import is_definition, make_absolute
 from waza.suite.detect import (
-    EVAL_FILE,
     DetectedSkill,
     DirectorySuite,
+    describe_definition,
+    detect_below,
     discover_tree,
-    find_suite,
+    find_suites_below,
     looks_like_path,
-    read_directory_suite,
 )
+from waza.suite.discover import list_definitions
+from waza.suite.locate import SuiteLocator
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -32,43 +43,205 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The suites to run, and the names of the skills that were found and have none."""
+    """The suites to run, and the names of the skills that were found and have none.
+
+    `others` are the suites of the project that no skill of the workspace is tested with, where all of it was meant.
+    """
 
     suites: list[Chosen]
     without_suite: tuple[str, ...] = ()
+    others: tuple[Path, ...] = ()
 
 
 def choose_suites(
-    target: str | None, project: Project, say: Write, *, discover: bool, strict: bool
+    targets: tuple[str, ...], project: Project, say: Write, *, discover: bool, strict: bool
 ) -> Choice:
-    """Return the suites to run. Raises UsageError if there are no suites, or one is missing under `strict`."""
+    """Return the suites to run, each once; without targets those of the workspace.
+
+    Raises UsageError if there are no suites, one of the targets has none, or any skill has none under `strict`.
+    """
     if discover:
-        return _discovered(Path(target or "."), project, say, strict=strict)
-    eval_file = project.keys.files.evalFile
-    directory = _directory(target)
-    if directory:
-        found = [directory / name for name in (eval_file, EVAL_FILE) if (directory / name).is_file()]
-        if found:
-            return Choice([Chosen(found[0])])
-    elif target and looks_like_path(target):
-        return Choice([Chosen(Path(target))])
-    wanted = find_named(target, project)
-    here = read_directory_suite(Path.cwd(), eval_file)
-    chosen, without = _with_suites(wanted, project, here)
-    if here and not chosen and (target is None or target in here.names):
-        chosen = [Chosen(here.path)]
-    if chosen:
-        _pass_over(without, eval_file, say, strict=strict)
+        if len(targets) > 1:
+            raise UsageError("--discover takes one directory")
+        return _discover(Path(next(iter(targets), ".")), project, say, strict=strict)
+    if len(targets) > 1 and (absent := [name for name in targets if _is_absent(name)]):
+        raise UsageError(f"there is no such suite file: {', '.join(absent)}; nothing was run")
+    look_up = _LookUp(project)
+    parts = [look_up.find(target) for target in targets] if targets else [look_up.around()]
+    chosen = {
+        (make_absolute(one.path), one.skill_dir): one for part in reversed(parts) for one in part.suites[::-1]
+    }
+    without = tuple(dict.fromkeys(name for part in parts for name in part.without_suite))
+    _refuse_missing(without, strict=strict)
+    for name in without:
+        say(f"skipping {name}: it has no {project.keys.files.evalFile}")
+    return Choice(list(chosen.values())[::-1], without, parts[0].others)
+
+
+def choose_suite(target: str, project: Project) -> Chosen:
+    """Return the one suite that a target means. Raises UsageError if there is none, or there are several."""
+    found = _LookUp(project).find(target).suites
+    if len(found) > 1:
+        raise UsageError(
+            f"{target} means {len(found)} suites; name one: {', '.join(_path(one) for one in found)}"
+        )
+    return found[0]
+
+
+class _LookUp:
+    """Finds the suites that targets mean, in one project."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._eval_file = project.keys.files.evalFile
+        self._locator = SuiteLocator(project)
+        self._here = self._locator.in_directory(Path.cwd())
+
+    def around(self) -> Choice:
+        """Return the suites of the workspace. Raises UsageError if there are none."""
+        skills = find_named(None, self._project)
+        found = self._of_skills(skills)
+        if not found.suites and self._here:
+            return Choice([Chosen(self._here.path)])
+        if not found.suites:
+            raise UsageError(self._lacks(found.without_suite) if skills else self._nothing(""))
+        paths = {make_absolute(one.path) for one in found.suites}
+        others = tuple(path for path in self._locator.all() if path not in paths)
+        return Choice(found.suites, found.without_suite, others)
+
+    def find(self, target: str) -> Choice:
+        """Return the suites that a target means. Raises UsageError if there are none.
+
+        Skills without one are part of the answer where the target is a pattern or a directory of skills.
+        """
+        if is_pattern(target):
+            return self._matching(target)
+        # Not Path.is_dir, which raises for names that are too long.
+        if os.path.isdir(target):  # noqa: PTH112  # see above
+            return self._by_directory(target)
+        if looks_like_path(target):
+            path = Path(target)
+            return self._by_definition(path) if _is_definition_file(path) else Choice([Chosen(path)])
+        return self._by_name(target) or self._refuse(target)
+
+    def _by_name(self, name: str) -> Choice | None:
+        skills = find_named(name, self._project)
+        found = self._of_skills(skills)
+        if found.suites:
+            return found
+        path = self._locator.named(name)
+        if path is None and self._here and name in self._here.names:
+            path = self._here.path
+        if path is not None:
+            return Choice([Chosen(path)])
+        if skills:
+            raise UsageError(self._lacks(found.without_suite))
+        return None
+
+    def _by_definition(self, definition: Path) -> Choice:
+        definition = make_absolute(definition)
+        found = self._of_skills([describe_definition(definition, definition.parent)])
+        if not found.suites:
+            raise UsageError(self._lacks(found.without_suite))
+        return found
+
+    def _by_directory(self, target: str) -> Choice:
+        directory = make_absolute(Path(target))
+        defines = bool(self._locator.in_directory(directory) or list_definitions(directory))
+        named = None if defines or looks_like_path(target) else self._by_name(target)
+        found = named or self._in_directory(Path(target))
+        if not found.suites and found.without_suite:
+            raise UsageError(self._lacks(found.without_suite))
+        if not found.suites:
+            raise UsageError(
+                f"{target} is a directory without {self._eval_file}, and so are all below it; name a suite file"
+            )
+        return found
+
+    def _in_directory(self, place: Path) -> Choice:
+        """Return the suite of a directory, else the suites of the skill or agents that it defines, else all below it."""
+        directory = make_absolute(place)
+        suite = self._locator.in_directory(directory)
+        if suite:
+            return Choice([Chosen(place / suite.path.name)])
+        own = [describe_definition(file, directory) for file in list_definitions(directory)]
+        found = self._of_skills(own or detect_below(directory))
+        taken = {make_absolute(one.path) for one in found.suites}
+        below = find_suites_below(directory, self._eval_file)
+        more = [Chosen(path) for path in below if path not in taken]
+        return Choice([*found.suites, *more], found.without_suite)
+
+    def _matching(self, pattern: str) -> Choice:
+        if looks_like_path(pattern):
+            parts = [self._of_path(path) for path in expand_paths(pattern)]
+            found = Choice(
+                [one for part in parts for one in part.suites],
+                tuple(name for part in parts for name in part.without_suite),
+            )
+        else:
+            found = self._of_skills(find_matching(pattern, self._project))
+            taken = {make_absolute(one.path) for one in found.suites}
+            named = [path for path in self._locator.all() if matches(pattern, path.parent.name)]
+            found = Choice(
+                [*found.suites, *(Chosen(path) for path in named if path not in taken)], found.without_suite
+            )
+        if not found.suites and found.without_suite:
+            raise UsageError(self._lacks(found.without_suite))
+        return found if found.suites else self._refuse(pattern)
+
+    def _of_path(self, path: Path) -> Choice:
+        """Return the suites of what a pattern of paths matched; of any other file there are none."""
+        if path.is_dir():
+            return self._in_directory(path)
+        if is_definition(path):
+            return self._of_skills([describe_definition(path, path.parent)])
+        return Choice([Chosen(path)] if path.suffix in (".yaml", ".yml") else [])
+
+    def _of_skills(self, skills: Iterable[DetectedSkill]) -> Choice:
+        """Return the suites of skills and agents, and the names of those without one."""
+        chosen, without = list[Chosen](), list[str]()
+        for found in skills:
+            path = found.eval or self._locator.locate(found)
+            if path is None:
+                without.append(found.name)
+            else:
+                chosen.append(Chosen(path, found.directory, found.name))
         return Choice(chosen, tuple(without))
-    if directory:
-        message = f"{target} is a directory without {eval_file}; name a suite file, or use --discover"
-        raise UsageError(message)
-    other = _other(here)
-    if wanted:
-        names = ", ".join(found.name for found in wanted)
-        places = f"{project.keys.paths.evals.rstrip('/')}/<skill>/, or next to SKILL.md"
-        raise UsageError(f"no {eval_file} found for {names}; put one into {places}{other}")
-    raise UsageError(f"{_nothing(target, project)}{other}")
+
+    def _refuse(self, target: str) -> Choice:
+        raise UsageError(self._nothing(target))
+
+    def _lacks(self, names: Iterable[str]) -> str:
+        places = f"{self._project.keys.paths.evals.rstrip('/')}/<skill>/, or next to SKILL.md"
+        return f"no {self._eval_file} found for {', '.join(names)}; put one into {places}{_other(self._here)}"
+
+    def _nothing(self, target: str) -> str:
+        """Return that there is nothing of a name, and what there is."""
+        names = {found.name for found in find_around(self._project)}
+        suites = {path.parent.name for path in self._locator.all()}
+        what = f"no skill, agent or suite {target!r}" if target else "no skill or agent"
+        known = sorted(names | suites) if target else sorted(names)
+        guess = nearest_name(target, known) if target else ""
+        if guess:
+            advice = f" around here; did you mean {guess!r}?"
+        elif known:
+            advice = f" around here, only {', '.join(known)}"
+        else:
+            advice = " around here; name a suite file (waza run path/to/eval.yaml), or use --discover"
+        return f"there is {what}{advice}{_other(self._here)}"
+
+
+def _is_absent(target: str) -> bool:
+    """Return whether a target is the path of a file that is not there."""
+    return looks_like_path(target) and not is_pattern(target) and not os.path.lexists(target)
+
+
+def _is_definition_file(path: Path) -> bool:
+    return is_definition(path) and os.path.isfile(path)  # noqa: PTH113  # Path.is_file raises for names that are too long
+
+
+def _path(chosen: Chosen) -> str:
+    return display_path(make_absolute(chosen.path))
 
 
 def _other(here: DirectorySuite | None) -> str:
@@ -79,50 +252,13 @@ def _other(here: DirectorySuite | None) -> str:
     return f"; {here.path.name} here {tests}, run by its name: waza run {here.path.name}"
 
 
-def _directory(target: str | None) -> Path | None:
-    # Not Path.is_dir, which raises for names that are too long.
-    return Path(target) if target and os.path.isdir(target) else None  # noqa: PTH112  # see above
+def _refuse_missing(without: Iterable[str], *, strict: bool) -> None:
+    names = ", ".join(without)
+    if strict and names:
+        raise UsageError(f"skills without a suite: {names}; nothing was run (--strict)")
 
 
-def _nothing(target: str | None, project: Project) -> str:
-    what = f"no skill or agent {target!r}" if target else "no skill or agent"
-    around = find_around(project)
-    if around:
-        return f"there is {what} around here, only {', '.join(sorted({found.name for found in around}))}"
-    return f"there is {what} around here; name a suite file (waza run path/to/eval.yaml), or use --discover"
-
-
-def _with_suites(
-    around: list[DetectedSkill], project: Project, here: DirectorySuite | None
-) -> tuple[list[Chosen], list[str]]:
-    """Return what is to run of skills and agents, and the names of those without a suite.
-
-    Each is run with its suite, last the one `here` if that tests it.
-    """
-    keys, chosen, without = project.keys, list[Chosen](), list[str]()
-    for found in around:
-        path = found.eval or find_suite(found, found.root, keys.paths.evals, keys.files.evalFile)
-        if path is None and here and here.names & {found.name, found.declared}:
-            path = here.path
-        if path is None:
-            without.append(found.name)
-        else:
-            chosen.append(Chosen(path, found.directory, found.name))
-    return chosen, without
-
-
-def _pass_over(without: list[str], eval_file: str, say: Write, *, strict: bool) -> None:
-    _refuse_missing(without, strict=strict)
-    for name in without:
-        say(f"skipping {name}: it has no {eval_file}")
-
-
-def _refuse_missing(without: list[str], *, strict: bool) -> None:
-    if strict and without:
-        raise UsageError(f"skills without a suite: {', '.join(without)}; nothing was run (--strict)")
-
-
-def _discovered(root: Path, project: Project, say: Write, *, strict: bool) -> Choice:
+def _discover(root: Path, project: Project, say: Write, *, strict: bool) -> Choice:
     if not root.is_dir():
         raise UsageError(f"there is no directory {root} to discover skills in")
     eval_file = project.keys.files.evalFile

@@ -21,6 +21,7 @@ None: no suite.
 Examples:
   waza coverage                        the workspace around the current directory
   waza coverage plugins/a --path extra
+  waza coverage 'review-*'             some skills of it
   waza coverage --format markdown >> "$GITHUB_STEP_SUMMARY"
 
 \b
@@ -29,7 +30,7 @@ Exit codes: 0 the report is printed, 2 bad usage, or there is no skill and no ag
 
 
 @click.command(epilog=EPILOG)
-@click.argument("root", metavar="[ROOT]", default=None, required=False, type=PATH)
+@click.argument("targets", metavar="[ROOT | SKILL...]", nargs=-1)
 @format_option(["text", "markdown", "json"])
 @click.option(
     "--path",
@@ -39,22 +40,30 @@ Exit codes: 0 the report is printed, 2 bad usage, or there is no skill and no ag
     metavar="DIR",
     help="A further directory with skills, agents or suites; can be repeated.",
 )
-def command(*, root: Path | None, form: str, more: tuple[Path, ...]) -> int:
-    """List skills and agents with their suites: tasks, types of graders, and how well each is covered."""
+def command(*, targets: tuple[str, ...], form: str, more: tuple[Path, ...]) -> int:
+    """List skills and agents with their suites: tasks, types of graders, and how well each is covered.
+
+    ROOT is a directory to look into, by default that of the project; SKILL is the name or path of a skill or agent, or a
+    pattern, which the report is then about.
+    """
+    import os
     from pathlib import Path
 
     from waza.author.coverage import markdown_lines, measure, text_lines
+    from waza.cli.find_targets import find_targets
     from waza.cli.streams import output_width, print_json, print_line, print_notice
     from waza.errors import EXIT_OK
     from waza.suite.definition import make_absolute
     from waza.suite.project import find_project
 
-    here = make_absolute(root or Path())
+    root = targets[0] if len(targets) == 1 and os.path.isdir(targets[0]) else ""  # noqa: PTH112  # Path.is_dir raises for names that are too long
+    here = make_absolute(Path(root))
     project = find_project(here)
     for problem in project.warnings:
         print_notice(str(problem))
     top = here if root or not project.found else project.directory
-    report = measure(top, project, tuple(map(make_absolute, more)))
+    only = [one.definition for one in find_targets(targets, project)] if targets and not root else []
+    report = measure(top, project, tuple(map(make_absolute, more)), only)
     for warning in report.warnings:
         print_notice(f"warning: {warning}")
     if form == "json":

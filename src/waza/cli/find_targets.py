@@ -8,6 +8,7 @@ from pathlib import Path
 
 from waza.errors import UsageError
 from waza.kit.git import find_work_tree
+from waza.kit.glob import expand, matches
 from waza.kit.names import did_you_mean
 from waza.model.loaded import Project
 from waza.suite.definition import AGENT_SUFFIX, SKILL_FILE, is_definition, make_absolute
@@ -23,9 +24,10 @@ from waza.suite.discover import list_definitions
 
 
 def find_targets(wanted: Sequence[str], project: Project) -> list[DetectedSkill]:
-    """Return the skills and agents that paths and names mean, each once; without any, those of the workspace.
+    """Return the skills and agents that paths, names and patterns mean, each once; without any, those of the workspace.
 
-    A directory means what it defines, else all below it. Raises UsageError for what is not there.
+    A directory means what it defines, else all below it; a pattern all that it matches, paths if it looks like one, else
+    names. Raises UsageError for what is not there.
     """
     if wanted:
         found = [target for one in wanted for target in _find(one, project)]
@@ -44,6 +46,32 @@ def find_named(name: str | None, project: Project) -> list[DetectedSkill]:
     return [found for found in find_around(project) if name in (found.name, found.declared)][:1]
 
 
+def find_matching(pattern: str, project: Project) -> list[DetectedSkill]:
+    """Return the skills and agents whose names match a pattern. Raises UsageError for one that is malformed."""
+    try:
+        found = [
+            one
+            for one in find_around(project)
+            if matches(pattern, one.name) or matches(pattern, one.declared)
+        ]
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return list({one.definition: one for one in reversed(found)}.values())[::-1]
+
+
+def is_pattern(wanted: str) -> bool:
+    """Return whether a text is a pattern of names or paths, and not a file that is called so."""
+    return any(sign in wanted for sign in "*?[") and not os.path.lexists(wanted)
+
+
+def expand_paths(pattern: str) -> list[Path]:
+    """Return the paths that a pattern matches, relative to the current directory. Raises UsageError for a malformed one."""
+    try:
+        return expand(Path.cwd(), pattern)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
 def find_around(project: Project) -> list[DetectedSkill]:
     """Return the skills and agents of the workspace, and every skill below the current directory."""
     keys = project.keys
@@ -52,12 +80,29 @@ def find_around(project: Project) -> list[DetectedSkill]:
 
 
 def _find(wanted: str, project: Project) -> list[DetectedSkill]:
+    if is_pattern(wanted):
+        return _find_all(wanted, project) or _refuse_name(wanted, project)
     path = make_absolute(Path(wanted)) if wanted and "\0" not in wanted else None
     if path is not None and os.path.isdir(path):  # noqa: PTH112  # Path.is_dir raises for names that are too long
         return _find_in_directory(path, wanted, project)
     if path is not None and looks_like_path(wanted):
         return [_describe_file(path, wanted)]
     return find_named(wanted, project) or _refuse_name(wanted, project)
+
+
+def _find_all(pattern: str, project: Project) -> list[DetectedSkill]:
+    """Return what a pattern matches; paths that are neither definitions nor directories with any do not count."""
+    if not looks_like_path(pattern):
+        return find_matching(pattern, project)
+    found: list[DetectedSkill] = []
+    for path in expand_paths(pattern):
+        if path.is_dir():
+            found += [describe_definition(file, path) for file in list_definitions(path)] or detect_below(
+                path
+            )
+        elif is_definition(path):
+            found.append(describe_definition(path, path.parent))
+    return found
 
 
 def _find_in_directory(path: Path, wanted: str, project: Project) -> list[DetectedSkill]:

@@ -20,14 +20,14 @@ EPILOG = """
 \b
 Examples:
   waza grade eval.yaml --results results.json
-  waza grade eval.yaml --results results.json -o regraded.json --fail
+  waza grade code-explainer --results results.json -o regraded.json --fail
   waza grade eval.yaml --results results.json --task a --evidence-snapshot evidence/a-run1.json
   waza grade eval.yaml --transcript session.jsonl --task a --workspace .
 """
 
 
 @click.command(epilog=EPILOG)
-@click.argument("suite_path", metavar="EVAL.YAML", type=PATH)
+@click.argument("target", metavar="EVAL.YAML|SKILL")
 @click.option("--results", "results_path", type=PATH, help="Recorded results.")
 @click.option(
     "--transcript",

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from waza.cli.choose_suites import choose_suite
 from waza.cli.command_run import CommandRun, Writer
 from waza.cli.outputs import (
     JSON,
@@ -48,7 +49,7 @@ from waza.suite.loading import LoadOptions
 class GradeArguments(TelemetryArguments, frozen=True, kw_only=True):
     """The options of `waza grade`, named as in `waza.cli.grade`."""
 
-    suite_path: Path
+    target: str
     results_path: Path | None
     transcripts: tuple[Path, ...]
     task: str
@@ -66,17 +67,23 @@ class GradeArguments(TelemetryArguments, frozen=True, kw_only=True):
 
 def grade_command(arguments: GradeArguments) -> int:
     """Run the command; return its exit code."""
-    again = f"waza m365 run {shlex.quote(str(arguments.suite_path))} --agent recorded"
-    refuse_document(arguments.suite_path, f"`{again}` judges recorded responses again")
+    again = f"waza m365 run {shlex.quote(arguments.target)} --agent recorded"
+    refuse_document(Path(arguments.target), f"`{again}` judges recorded responses again")
     _check_source(arguments)
-    reporters = _reporters(arguments)
     require_utf8("--judge-model", arguments.judge_model)
     call = CommandRun()
+    chosen = choose_suite(arguments.target, call.project)
+    reporters = _reporters(arguments, chosen.path)
     judge_model = arguments.judge_model or call.project.keys.defaults.judgeModel
     recorded, notes = load_results(arguments.results_path) if arguments.results_path else (None, [])
     elsewhere = recorded is None or bool(read_transcript_records(recorded))
-    options = LoadOptions(executor=arguments.executor, judge_model=judge_model, elsewhere=elsewhere)
-    suite = load(arguments.suite_path, options)
+    options = LoadOptions(
+        executor=arguments.executor,
+        judge_model=judge_model,
+        skill_dir=chosen.skill_dir,
+        elsewhere=elsewhere,
+    )
+    suite = load(chosen.path, options)
     for warning in (*suite.warnings, *notes):
         print_notice(str(warning))
     with open_telemetry(arguments) as tracing:
@@ -124,12 +131,12 @@ def _report(
         call.out.json(json_chunks(done.grades))
 
 
-def _reporters(arguments: GradeArguments) -> list[ReporterOption]:
+def _reporters(arguments: GradeArguments, suite: Path) -> list[ReporterOption]:
     """Return the reporters. Raises UsageError for files that cannot be written, or are inputs."""
     reporters = [parse_reporter(text) for text in arguments.reporters]
     if arguments.as_json and all(one.name != JSON or one.path for one in reporters):
         reporters.append(ReporterOption(JSON))
-    inputs = [arguments.suite_path, *arguments.transcripts]
+    inputs = [suite, *arguments.transcripts]
     if arguments.output:
         check_output(arguments.output, inputs)
     for reporter in reporters:

@@ -28,6 +28,7 @@ EPILOG = """
 \b
 Examples:
   waza run eval.yaml -v                    one suite, with what the agent says and does
+  waza run code-explainer 'review-*'       the suites of some skills
   waza run eval.yaml --executor mock       try the suite without an agent
   waza run eval.yaml --model a --model b   compare two models
   waza run eval.yaml -k 'csv and not slow' some tasks, by texts in their ids, names and tags
@@ -42,7 +43,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 
 
 @click.command(cls=ResumableCommand, epilog=EPILOG)
-@click.argument("target", required=False, metavar="[EVAL.YAML | SKILL]")
+@click.argument("targets", nargs=-1, metavar="[EVAL.YAML | SKILL]...")
 @executor_option("Agent engine, instead of config.executor.")
 @model_option("Model; several are run one after another.", several=True)
 @judge_model_option
@@ -112,10 +113,10 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @click.option("--warnings-as-errors", is_flag=True, help="Run no suite that has warnings.")
 @click.option("--strict", is_flag=True, help="A skill without suite, or a filter without match, is an error.")
 def command(**options: Any) -> int:
-    """Run a suite: every task in a workspace of its own, graded, repeated, counted.
+    """Run suites: every task in a workspace of its own, graded, repeated, counted.
 
-    Without an argument the suites of the skills around here are run; a name picks one of them. The suite of
-    the current directory is taken where a skill that it tests has none of its own, or where there is no other.
+    A suite is named by its file or directory, or by the skill or agent that it tests: a name, a path, or a pattern such as
+    'skill-*'. Without an argument the suites of all skills around here are run, or else that of the current directory.
     """
     from waza.cli.run_command import RunArguments, run_command
 

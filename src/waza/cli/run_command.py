@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from waza.cli.check_options import check_options, list_outputs
-from waza.cli.choose_suites import Chosen, choose_suites
+from waza.cli.choose_suites import Choice, Chosen, choose_suites
 from waza.cli.command_run import CommandRun, Writer
 from waza.cli.listeners import Listeners
 from waza.cli.load_suite import load_suite
@@ -36,11 +36,11 @@ from waza.engine.invocation import InvocationJournal, Job
 from waza.engine.record import make_redactor
 from waza.engine.run import Emit, FinishedRun, RunOptions
 from waza.engine.run_all import JobResult, run_all
-from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError
+from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, SuiteError, UsageError
 from waza.kit.redact import DEFAULT_POLICY, RedactionPolicy
 from waza.kit.text import pluralize
 from waza.model.loaded import Project, Suite
-from waza.problem import Problem
+from waza.problem import Problem, display_path
 from waza.report import overview
 from waza.report.console import print_report
 from waza.report.view import InvocationView, RunView, compare_outcomes
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     """The options of `waza run`, named as in `waza.cli.run`."""
 
-    target: str | None
+    targets: tuple[str, ...]
     executor: str
     models: tuple[str, ...]
     judge_model: str
@@ -110,24 +110,27 @@ def run_command(arguments: RunArguments) -> int:
     check_options(arguments, reporters)
     require_utf8("--model", *arguments.models)
     require_utf8("--judge-model", arguments.judge_model)
-    if arguments.target and arguments.target.lower().endswith(".json"):
+    if any(target.lower().endswith(".json") for target in arguments.targets):
         from waza.m365.document.read import is_document  # most runs do without it
 
-        if is_document(Path(arguments.target)):
+        documents = [target for target in arguments.targets if is_document(Path(target))]
+        if documents and len(arguments.targets) > 1:
+            raise UsageError(f"{documents[0]} is an evaluation document; run it alone")
+        if documents:
             from waza.cli.run_document import run_document
 
             return run_document(arguments)
     call = CommandRun()
     project = call.project
     choice = choose_suites(
-        arguments.target, project, print_notice, discover=arguments.discover, strict=arguments.strict
+        arguments.targets, project, print_notice, discover=arguments.discover, strict=arguments.strict
     )
     arguments = apply_defaults(arguments, project)
     if arguments.snapshot:
         from waza.cli.run_evidence import check_evidence  # as below
 
         check_evidence(arguments, list_outputs(arguments, reporters))
-    command = _SuitesRun(call, arguments, reporters, choice.without_suite)
+    command = _SuitesRun(call, arguments, reporters, choice)
     suites = command.load_all(choice.suites)
     if project.storage is not None and (needed := missing_package(project.storage.provider)):
         print_notice(f"warning: the results of this run cannot be uploaded: {needed}")
@@ -175,12 +178,15 @@ class _SuitesRun:
         call: CommandRun,
         arguments: RunArguments,
         reporters: Sequence[ReporterOption],
-        without_suite: tuple[str, ...],
+        choice: Choice,
     ) -> None:
         self.call, self.arguments, self.reporters = call, arguments, reporters
         self.project, self.out, self.cancellation = call.project, call.out, call.cancellation
-        self.without_suite = without_suite
+        self.without_suite = choice.without_suite
         self.left_out: list[LeftOut] = []
+        for path in choice.others:
+            command = shlex.join(["waza", "run", display_path(path)])
+            self._leave_out(path.parent.name, f"no skill around here is tested with it, `{command}` runs it")
         self.redaction = _redaction(arguments)
         self.recorder: Recorder | None = None
         self.to_stdout = any(reporter.path is None for reporter in reporters)

@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import NamedTuple
 
-from waza.author.check.suite_check import locate_suite
 from waza.author.improve.ask import Asker, AskOptions, make_asker
 from waza.author.spec_verify.verify import Severity, SpecReport, annotation_lines, human_lines, verify
 from waza.cli.asking import print_questions
+from waza.cli.choose_suites import choose_suite
 from waza.cli.find_targets import find_targets, repository_of
 from waza.cli.streams import print_commands, print_json, print_line, print_notice
 from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK, UsageError
@@ -19,6 +19,7 @@ from waza.suite.detect import DetectedSkill, detect_below
 from waza.suite.discover import list_definitions, read_target
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
+from waza.suite.locate import SuiteLocator
 from waza.suite.project import find_project
 
 
@@ -44,7 +45,10 @@ def run_verify(given: VerifyArguments) -> int:
     project = find_project(Path.cwd())
     target = _find_skill(given.skill, project)
     read_target(target.definition)  # raises the mistakes of one that cannot be used
-    path = Path(given.suite) if given.suite else locate_suite(target, find_project(target.directory))
+    if given.suite:
+        path: Path | None = choose_suite(given.suite, project).path
+    else:
+        path = SuiteLocator(find_project(target.directory)).locate(target)
     if path is None:
         raise UsageError(f"there is no suite of {target.name!r}; name it: waza spec verify SKILL EVAL.YAML")
     executor = "" if given.executor.startswith(MOCK) else given.executor

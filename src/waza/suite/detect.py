@@ -121,6 +121,12 @@ def list_suites(root: Path, trees: Iterable[Path], skills: Iterable[Path], eval_
     return sorted(dict.fromkeys([*found, *flat]))
 
 
+def find_suites_below(top: Path, eval_file: str) -> list[Path]:
+    """Return the suites in a tree, one a directory; hidden directories are not looked into."""
+    found = (_find_first_file([directory], eval_file) for directory in _walk(top))
+    return [path for path in found if path is not None]
+
+
 def _first(place: Path, names: Iterable[str]) -> Path | None:
     return next((place / name for name in names if _is_file(place / name)), None)
 

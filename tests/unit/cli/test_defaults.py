@@ -66,16 +66,16 @@ def test_without_a_project_the_defaults_are_those_of_the_help(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("words", "resume", "target"),
+    ("words", "resume", "targets"),
     [
-        ([], None, None),
-        (["--resume", "eval.yaml"], "", "eval.yaml"),
-        (["eval.yaml", "--resume"], "", "eval.yaml"),
-        (["eval.yaml", "--resume=run-1"], "run-1", "eval.yaml"),
+        ([], None, ()),
+        (["--resume", "eval.yaml"], "", ("eval.yaml",)),
+        (["eval.yaml", "--resume"], "", ("eval.yaml",)),
+        (["eval.yaml", "--resume=run-1"], "run-1", ("eval.yaml",)),
     ],
 )
 def test_resume_takes_a_value_only_behind_a_sign(
-    tmp_path: Path, words: list[str], resume: str | None, target: str | None
+    tmp_path: Path, words: list[str], resume: str | None, targets: tuple[str, ...]
 ):
     found = decided(tmp_path, *words)
-    assert (found.resume, found.target) == (resume, target)
+    assert (found.resume, found.targets) == (resume, targets)

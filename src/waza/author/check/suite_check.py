@@ -14,12 +14,11 @@ from waza.author.check.source import Source
 from waza.errors import SuiteError
 from waza.model.loaded import Project
 from waza.problem import Problem, display_path
-from waza.suite.detect import DetectedSkill, find_suite, read_directory_suite, read_tested_skill
-from waza.suite.discover import is_same_name, list_subdirectories, project_directories
+from waza.suite.detect import DetectedSkill, read_tested_skill
+from waza.suite.discover import is_same_name
 from waza.suite.load import examine, sort_problems
 from waza.suite.loading import LoadOptions
-
-_LEVELS = 10  # directories above a skill that may have its suite
+from waza.suite.locate import SuiteLocator
 
 
 class SuiteCheck(msgspec.Struct, frozen=True):
@@ -32,7 +31,7 @@ class SuiteCheck(msgspec.Struct, frozen=True):
 
 def check_suite(source: Source, found: DetectedSkill, project: Project) -> SuiteCheck:
     """Look for the suite of a skill or agent, and load it as `waza run` does. Nothing of it is run."""
-    path = locate_suite(found, project)
+    path = SuiteLocator(project).locate(found)
     if path is None:
         evals = project.keys.paths.evals.rstrip("/")
         finding = source.finding(
@@ -71,23 +70,6 @@ def _check_tested(path: Path, found: DetectedSkill) -> Iterator[Finding]:
             message=f"this suite is at the place of {found.name!r}, and tests {tested.name!r}",
             remedy=f"write 'skill: {found.name}', or move the suite",
         )
-
-
-def locate_suite(found: DetectedSkill, project: Project) -> Path | None:
-    """Return the suite of a skill or agent: the one at its place, else one that names it, in the directories above."""
-    keys = project.keys
-    eval_file, evals = keys.files.evalFile, keys.paths.evals
-    above = project_directories(found.owner)[:_LEVELS]
-    roots = list(dict.fromkeys([found.root, *([project.directory] if project.found else []), *above]))
-    places = (find_suite(found, root, evals, eval_file) for root in roots)
-    at_place = next((path for path in places if path is not None), None)
-    if at_place is not None:
-        return at_place
-    directories = [place for root in roots for place in (root, *list_subdirectories(root / evals))]
-    suites = (read_directory_suite(directory, eval_file) for directory in directories)
-    return next(
-        (suite.path for suite in suites if suite and suite.names & {found.name, found.declared}), None
-    )
 
 
 def _load(path: Path, found: DetectedSkill) -> list[Problem]:
