@@ -118,7 +118,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     suite = mock_suite(tmp_path, {"a": PLAIN})
     write_tree(tmp_path, {"evals.json": '{"schemaVersion": "1.7.0", "items": [{"prompt": "p"}]}'})
     calls = {
-        ("nobody",): "there is no skill or agent 'nobody' around here",
+        ("nobody",): "there is no skill, agent or suite 'nobody' around here",
         ("eval.yaml", "--format", "xml"): "'xml' is not one of 'human', 'json'",
         (
             "evals.json",
@@ -150,6 +150,8 @@ def test_several_suites_and_those_of_the_workspace(tmp_path: Path) -> None:
         found = [Path(report["source"]).parent.name for report in strict_json(asked.out)]
         assert (asked.code, found) == (1, ["a", "b"]), targets
         assert ("skipping c: it has no eval.yaml" in asked.err) == (not targets)
+    pattern = waza("preflight", "*", "--json", cwd=tmp_path)
+    assert len(strict_json(pattern.out)) == 2, "all suites that one argument means"
     nothing = waza("preflight", cwd=write_tree(tmp_path / "empty", {"x": ""}))
     assert (nothing.code, nothing.out) == (2, "")
     assert "there is no skill or agent around here" in nothing.err

@@ -64,7 +64,7 @@ THREE = {
         (["reviewer"], {"agents/reviewer.agent.md": skill("reviewer"), **suite_of("reviewer", "evals/reviewer")}, ".", ["reviewer"]),
         (["nameless"], {"nameless.agent.md": "---\ndescription: d\n---\nb\n", **suite_of("nameless", ".")}, ".", ["nameless"]),
         (["bob", "ada"], THREE, ".", ["bob", "ada"]),
-        (["ada", "evals/ada", "evals/ada/eval.yaml", "ada"], THREE, ".", ["ada", "ada"]),
+        (["ada", "evals/ada", "evals/ada/eval.yaml", "ada"], THREE, ".", ["ada"]),
         (["*b"], THREE, ".", ["bob"]),
         (["*"], THREE, ".", ["ada", "bob"]),
         (["evals/*/eval.yaml"], THREE, ".", ["ada"]),

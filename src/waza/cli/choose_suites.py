@@ -68,18 +68,19 @@ def choose_suites(
         raise UsageError(f"there is no such suite file: {', '.join(absent)}; nothing was run")
     look_up = _LookUp(project)
     parts = [look_up.find(target) for target in targets] if targets else [look_up.around()]
-    chosen = {
-        (make_absolute(one.path), one.skill_dir): one for part in reversed(parts) for one in part.suites[::-1]
-    }
+    chosen: dict[Path, Chosen] = {}
+    for part in parts:
+        for one in part.suites:
+            chosen.setdefault(make_absolute(one.path), one)
     without = tuple(dict.fromkeys(name for part in parts for name in part.without_suite))
     _refuse_missing(without, strict=strict)
     for name in without:
         say(f"skipping {name}: it has no {project.keys.files.evalFile}")
-    return Choice(list(chosen.values())[::-1], without, parts[0].others)
+    return Choice(list(chosen.values()), without, parts[0].others)
 
 
 def choose_suite(target: str, project: Project) -> Chosen:
-    """Return the one suite that a target means. Raises UsageError if there is none, or there are several."""
+    """Return the one suite that a target means. Raises UsageError for none and for several."""
     found = _LookUp(project).find(target).suites
     if len(found) > 1:
         raise UsageError(
@@ -98,7 +99,7 @@ class _LookUp:
         self._here = self._locator.in_directory(Path.cwd())
 
     def around(self) -> Choice:
-        """Return the suites of the workspace. Raises UsageError if there are none."""
+        """Return the suites of the workspace. Raises UsageError where nothing is found."""
         skills = find_named(None, self._project)
         found = self._of_skills(skills)
         if not found.suites and self._here:
@@ -110,7 +111,7 @@ class _LookUp:
         return Choice(found.suites, found.without_suite, others)
 
     def find(self, target: str) -> Choice:
-        """Return the suites that a target means. Raises UsageError if there are none.
+        """Return the suites that a target means. Raises UsageError where nothing is found.
 
         Skills without one are part of the answer where the target is a pattern or a directory of skills.
         """
@@ -190,7 +191,7 @@ class _LookUp:
         return found if found.suites else self._refuse(pattern)
 
     def _of_path(self, path: Path) -> Choice:
-        """Return the suites of what a pattern of paths matched; of any other file there are none."""
+        """Return the suites of what a pattern of paths matched; of any other file nothing."""
         if path.is_dir():
             return self._in_directory(path)
         if is_definition(path):

@@ -9,7 +9,7 @@ import click
 from waza.cli.options import context_dir_option, format_option, json_option
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from waza.cli.choose_suites import Chosen
 
 EPILOG = """
 \b
@@ -34,8 +34,8 @@ def command(*, targets: tuple[str, ...], form: str, as_json: bool, context_dir: 
     """List what suites hold and need: tasks, requirements, dependencies, and each one's state.
 
     Without an argument these are the suites of the skills and agents around here. Only files are read: no agent, no
-    grader, no hook and no other program is started, and no network is used. The JSON for one argument is a report, else
-    a list of reports.
+    grader, no hook and no other program is started, and no network is used. The JSON for an argument that means one suite
+    is a report, else a list of reports.
     """
     from waza.cli.streams import Output, json_chunks
     from waza.errors import EXIT_FAILED, EXIT_OK
@@ -44,11 +44,13 @@ def command(*, targets: tuple[str, ...], form: str, as_json: bool, context_dir: 
     from waza.report.preflight import preflight_lines
     from waza.suite.loading import LoadOptions
 
-    options = LoadOptions(context_dir=context_dir)
-    reports = [inventory(suite, options) for suite in _suites(targets, strict=strict)]
+    reports = [
+        inventory(one.path, LoadOptions(context_dir=context_dir, skill_dir=one.skill_dir))
+        for one in _suites(targets, strict=strict)
+    ]
     out = Output()
     if as_json or form == "json":
-        out.json(json_chunks(reports[0] if len(targets) == 1 else reports))
+        out.json(json_chunks(reports[0] if len(targets) == len(reports) == 1 else reports))
     else:
         out.line("\n\n".join("\n".join(preflight_lines(report)) for report in reports))
     out.close()
@@ -56,22 +58,22 @@ def command(*, targets: tuple[str, ...], form: str, as_json: bool, context_dir: 
     return EXIT_FAILED if bad == "invalid" or (strict and bad != "verified") else EXIT_OK
 
 
-def _suites(targets: tuple[str, ...], *, strict: bool) -> list[Path]:
+def _suites(targets: tuple[str, ...], *, strict: bool) -> list[Chosen]:
     """Return the suites that arguments mean, each once; without any, those of the workspace."""
     from pathlib import Path
 
     from waza.cli.choose_suites import choose_suites
     from waza.cli.reject_document import refuse_document
     from waza.cli.streams import print_notice
-    from waza.suite.definition import make_absolute
+    from waza.problem import display_path
     from waza.suite.project import find_project
 
     project = find_project(Path.cwd())
     for warning in project.warnings:
         print_notice(str(warning))
-    found: dict[Path, Path] = {}
-    for target in targets or (None,):
-        for one in choose_suites(target, project, print_notice, discover=False, strict=strict).suites:
-            refuse_document(one.path, f"`waza m365 validate {one.path}` checks it")
-            found.setdefault(make_absolute(one.path), one.path)
-    return list(found.values())
+    choice = choose_suites(targets, project, print_notice, discover=False, strict=strict)
+    for one in choice.suites:
+        refuse_document(one.path, f"`waza m365 validate {one.path}` checks it")
+    for path in choice.others:
+        print_notice(f"skipping {display_path(path)}: no skill around here is tested with it")
+    return choice.suites

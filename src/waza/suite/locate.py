@@ -20,7 +20,7 @@ class SuiteLocator:
         self._read: dict[Path, DirectorySuite | None] = {}
 
     def locate(self, found: DetectedSkill) -> Path | None:
-        """Return the suite of a skill or agent; None if there is none.
+        """Return the suite of a skill or agent, or None.
 
         The first of these: a suite at its place; one that names it, in the directory of the workspace, of the project, or
         one above up to the top of the project; one that names it below the directory of suites in these.
