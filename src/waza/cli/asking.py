@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from waza.author.check.suite_check import locate_suite
 from waza.author.improve.ask import Asker, AskOptions, make_asker
 from waza.cli.find_targets import find_targets
 from waza.cli.streams import print_line, print_notice
@@ -18,6 +17,7 @@ from waza.suite.detect import DetectedSkill
 from waza.suite.discover import read_target
 from waza.suite.load import load
 from waza.suite.loading import LoadOptions
+from waza.suite.locate import SuiteLocator
 from waza.suite.project import find_project
 
 
@@ -57,7 +57,7 @@ def load_suite_of(target: DetectedSkill, executor: str = "") -> Suite | None:
 
     A suite with mistakes is named on standard error, and is as good as none.
     """
-    path = locate_suite(target, find_project(target.directory))
+    path = SuiteLocator(find_project(target.directory)).locate(target)
     if path is None:
         return None
     named = "" if executor.startswith(MOCK) else executor
