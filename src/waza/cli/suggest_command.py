@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from waza.author.check.suite_check import locate_suite
 from waza.author.improve.ask import Asker, NotAskedError
 from waza.author.improve.suggest import SuggestRequest, suggest_suite
 from waza.author.improve.suggestion import Suggestion, diff_lines, list_conflicts, suggestion_lines
@@ -21,6 +20,7 @@ from waza.plugins import list_names
 from waza.problem import display_path
 from waza.reference import grader_page
 from waza.suite.definition import make_absolute
+from waza.suite.locate import SuiteLocator
 from waza.suite.project import find_project
 
 
@@ -45,7 +45,7 @@ def run_suggest(given: SuggestArguments, asking: AskArguments) -> int:
         target=target,
         project=project,
         output_dir=_output_directory(
-            given, target.directory, locate_suite(target, find_project(target.directory))
+            given, target.directory, SuiteLocator(find_project(target.directory)).locate(target)
         ),
         suite=suite,
         count=given.count,
