@@ -45,6 +45,7 @@ COMMANDS = {
     "tokens": ("waza.cli.tokens", "Count tokens of skills, and compare them with limits."),
     "suggest": ("waza.cli.suggest", "Ask a model for a suite of a skill."),
     "quality": ("waza.cli.quality", "Ask a judge how good a skill or agent is."),
+    "import": ("waza.cli.import_", "Make suites of the evals of other tools."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -48,6 +48,13 @@ class Notes:
         self._notes[key] = Note(
             file=file, what=what, message=message, line=line, count=count, unchecked=unchecked
         )
+
+    def extend(self, notes: Iterable[Note]) -> None:
+        """Add all notes of others."""
+        for note in notes:
+            self.add(
+                note.file, note.what, note.message, line=note.line, count=note.count, unchecked=note.unchecked
+            )
 
     def __iter__(self) -> Iterator[Note]:
         return iter(self._notes.values())

@@ -183,7 +183,7 @@ class _Dumper(yaml.SafeDumper):
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     text = _LONE_SURROGATE.sub("\ufffd", text)
-    style = "|" if "\n" in text.strip() else None
+    style = "|" if "\n" in text and text.strip() else None
     if not isinstance(resolve(text), str) or _OTHER_LINE_END.search(text):
         style = '"'  # a few of these are texts in YAML 1.1; line ends of Unicode need escapes
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
