@@ -90,6 +90,7 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     verbose: bool | None
     interpret: bool
     recommend: bool
+    suggest: bool
     transcript_dir: Path | None
     session_log: bool | None
     session_dir: Path | None
@@ -198,6 +199,7 @@ class _SuitesRun:
         self.not_started: list[NotStarted] = []
         self.broken = False  # something could not be run for a reason other than an interrupt
         self.runs: list[FinishedRun] = []
+        self.ended: list[_Job] = []  # those that the runs are of
         self.tracing: Tracing | None = None
 
     def load_all(self, chosen: Sequence[Chosen]) -> list[tuple[Chosen, Suite]]:
@@ -251,6 +253,8 @@ class _SuitesRun:
             self.recorder = make_recorder(self.arguments, self.jobs, [job.skill for job in self.jobs])
         try:
             await run_all(self.jobs, self._options(), self.cancellation, self, unread=self.unread)
+            if self.arguments.suggest and self.cancellation.exit_code is None:
+                await self._suggest()
             results = CommandResults(
                 done=tuple(self.done),
                 not_started=tuple(self.not_started),
@@ -348,6 +352,7 @@ class _SuitesRun:
 
     def _finished(self, job: _Job, run: FinishedRun, listeners: Listeners | None) -> None:
         self.runs.append(run)
+        self.ended.append(job)
         self.done.append(SkillOutcome(skill=job.skill, outcome=run.outcome))
         if self.arguments.transcript_dir and listeners is not None:
             listeners.write_transcripts(self.arguments.transcript_dir, run.outcome)
@@ -396,7 +401,8 @@ class _SuitesRun:
             base = next(place for place, head in enumerate(heads) if head.config.model_id == best)
             found["comparisons"] = compare_outcomes(outcomes, base)
             self.done[first:] = [
-                _recommended(*pair, found) for pair in zip(own, self.runs[first:], strict=True)
+                _with_metadata(*pair, "recommendation", found)
+                for pair in zip(own, self.runs[first:], strict=True)
             ]
         if self.to_stdout or self.arguments.form != "default":
             return
@@ -404,6 +410,21 @@ class _SuitesRun:
         overview.print_model_comparison(heads, self.out.draw, sentences)
         if found:
             overview.print_recommendation(found, self.out.draw)
+
+    async def _suggest(self) -> None:
+        """Ask what to change, for each run with failures; put the answers into results, and print them."""
+        from waza.cli.run_suggest import KEY, suggest_for  # most runs do without it
+
+        for number, (job, run) in enumerate(zip(self.ended, self.runs, strict=True)):
+            one = self.done[number]
+            redactor = make_redactor(job.suite, self.project, self.redaction)
+            directory = self.arguments.transcript_dir
+            text = await suggest_for(job.suite, job.model, one.outcome, self.project, redactor, directory)
+            if not text:
+                continue
+            self.done[number] = _with_metadata(one, run, KEY, text)
+            if not self.to_stdout and self.arguments.form == "default":
+                self.out.draw(f"SUGGESTIONS FOR {one.skill}", text.splitlines())
 
     def _sum_up(self, results: CommandResults, *, several: bool) -> None:
         """Print what all suites and models come to."""
@@ -465,11 +486,11 @@ def _name(chosen: Chosen) -> str:
     return chosen.name or chosen.path.parent.name or chosen.path.stem
 
 
-def _recommended(one: SkillOutcome, run: FinishedRun, found: dict[str, Any]) -> SkillOutcome:
-    """Put a recommendation into the metadata of an outcome, and into its file."""
-    metadata = {**one.outcome.head.metadata, "recommendation": found}
+def _with_metadata(one: SkillOutcome, run: FinishedRun, key: str, value: Any) -> SkillOutcome:
+    """Put something into the metadata of an outcome, and into its file."""
+    metadata = {**one.outcome.head.metadata, key: value}
     head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
     outcome = msgspec.structs.replace(one.outcome, head=head)
     if run.run_directory.saved is not None and (trouble := run.run_directory.save(outcome)):
-        print_notice(f"the recommendation is not in the results file: {trouble}")
+        print_notice(f"{key} is not in the results file: {trouble}")
     return msgspec.structs.replace(one, outcome=outcome)

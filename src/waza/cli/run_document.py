@@ -20,7 +20,7 @@ _OF_SUITES = {
     for name in (
         *("judge_model", "trials", "tasks", "tags", "context_dir", "baseline", "no_skills", "skip_graders"),
         *("update_snapshots", "keep_workspace", "cache", "cache_dir", "output_dir", "verbose"),
-        *("no_summary", "interpret", "recommend", "transcript_dir", "session_log"),
+        *("no_summary", "interpret", "recommend", "suggest", "transcript_dir", "session_log"),
         *("snapshot", "snapshot_env_allow", "evidence_files", "redact"),
         *("discover", "strict", "warnings_as_errors"),
     )

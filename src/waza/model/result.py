@@ -523,7 +523,8 @@ class SuiteResult(ResultPart, frozen=True, kw_only=True):
     warnings, the version of waza, what was checked out where the suite is (`git`: `commit`, `branch`, `dirty`),
     the job that started the run (`ci`: `name`, `job`, `url`), and, where options chose among the tasks, which part of the
     suite was run (`selection`: `filters`, `selected`, `of`), and what trials were graded
-    from that ran elsewhere (`transcripts`)."""
+    from that ran elsewhere (`transcripts`). With `--recommend` also the `recommendation`, with `--suggest` what a model says to
+    change (`suggestion_report`, in Markdown)."""
     is_baseline: bool = False
     """This is the arm without skills."""
     baseline_outcome: SuiteResult | None = None
