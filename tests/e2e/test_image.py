@@ -15,16 +15,20 @@ TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    if not can_build():
-        pytest.skip("images are built in roots of their own, which needs root and Linux")
+@pytest.mark.skipif(
+    not can_build(), reason="stages are built in roots of their own, which needs root and Linux"
+)
+def test_it_is_built_and_runs_suites(tmp_path: Path):
+    """One test, since a build takes longest."""
     for place in ("/build", "/opt/waza", "/workspace"):
         assert not Path(place).exists(), f"this machine has {place}, which the image would seem to have then"
-    return Build(ROOT / "Dockerfile", tmp_path_factory.mktemp("image"))
+    build = Build(ROOT / "Dockerfile", tmp_path)
+    check_that_it_runs_suites_without_rights(build)
+    check_that_it_has_what_it_needs_and_nothing_that_only_builds(build)
+    check_that_stages_get_no_more_than_they_need(build)
 
 
-def test_it_runs_suites_as_a_user_without_rights(build: Build):
+def check_that_it_runs_suites_without_rights(build: Build) -> None:
     image = build.image
     assert (image.user, image.directory) == ("10001", "/workspace")
     assert build.run(image, ["id", "-u"]).stdout == "10001\n"
@@ -42,7 +46,7 @@ def test_it_runs_suites_as_a_user_without_rights(build: Build):
         assert build.run(image, ["touch", "/opt/waza/x"], user=user).returncode == 1
 
 
-def test_it_has_the_pages_the_copilot_sdk_and_git_and_nothing_that_only_builds(build: Build):
+def check_that_it_has_what_it_needs_and_nothing_that_only_builds(build: Build) -> None:
     image = build.image
     words = [
         str(Path("/opt/waza/bin/python")),
@@ -65,7 +69,7 @@ def files_below(stage: Stage, place: str) -> set[str]:
     return {path.relative_to(root).parts[0] for path in root.rglob("*") if path.is_file()}
 
 
-def test_stages_get_what_they_need_and_no_more(build: Build):
+def check_that_stages_get_no_more_than_they_need(build: Build) -> None:
     program = build.stages["program"]
     assert not (build.stages["pages"].written / "build/dashboard/test").exists()
     assert files_below(program, "/build/src") == {"waza"}
