@@ -210,7 +210,11 @@ def test_the_suite_that_it_shows_works(tmp_path: Path):
     files = dict(shown)
     assert len(files) == 3
     fixture = ROOT / "evals/waza/fixtures/csv-tidy" / GOOD_SKILL
-    write_tree(tmp_path, {**files, GOOD_SKILL: fixture.read_bytes()})
+    write_tree(tmp_path, {GOOD_SKILL: fixture.read_bytes()})
+    assert waza("new", "eval", "csv-tidy", "--yes", cwd=tmp_path).code == 0
+    for task in (tmp_path / "evals/csv-tidy/tasks").iterdir():
+        task.unlink()
+    write_tree(tmp_path, files)
     commands = re.search(r"```sh\n(.*?)```", PAGES["SKILL.md"], re.DOTALL)
     assert commands
     lines = commands[1].replace("NAME", "csv-tidy").splitlines()
