@@ -15,7 +15,14 @@ import msgspec
 from waza.errors import WazaError
 from waza.foreign.notes import Notes
 from waza.foreign.recognize import MAX_FILE
-from waza.foreign.transcripts.session import SessionBuilder, join_texts, moment_ms, skill_of_call
+from waza.foreign.transcripts.session import (
+    SessionBuilder,
+    join_texts,
+    moment_ms,
+    read_count,
+    read_number,
+    skill_of_call,
+)
 from waza.kit.json_text import read_loose_json
 from waza.model.observation import Denial, SkillInvocation, Usage
 from waza.model.recording import Recording, SubAgent
@@ -203,10 +210,7 @@ class _Reader:
             success = not failed if isinstance(failed, bool) else None
         content = None if result is None else result.get("content")
         value = known["result"] if "result" in known else None if content is None else join_texts(content)
-        took = added.get("duration_ms")
-        self.session.end(
-            call_id, value, success, None, float(took) if isinstance(took, int | float) else None
-        )
+        self.session.end(call_id, value, success, None, read_number(added, "duration_ms"))
         return success
 
 
@@ -283,11 +287,11 @@ def _own_usage(root: Fields, name: str) -> dict[str, int] | None:
     if not metrics and not any(total in totals for _, total in _COUNTS.values()):
         return None
     found = {
-        key: max(sum(_count(one, part) for one in metrics), _count(totals, total))
+        key: max(sum(read_count(one, part) for one in metrics), read_count(totals, total))
         for key, (part, total) in _COUNTS.items()
     }
-    written = sum(_count(_object(one, "extra"), _WRITTEN) for one in metrics)
-    found["cache_write_tokens"] = max(written, _count(_object(totals, "extra"), _WRITTEN))
+    written = sum(read_count(_object(one, "extra"), _WRITTEN) for one in metrics)
+    found["cache_write_tokens"] = max(written, read_count(_object(totals, "extra"), _WRITTEN))
     return found
 
 
@@ -295,9 +299,9 @@ def _cost(root: Fields, name: str) -> float | None:
     """Return what the trajectory and its sub-agents cost; None where nothing says."""
     found = []
     for one in _with_sub_agents(root):
-        steps = [_number(_object(step, "metrics"), "cost_usd") for step in _own_steps(one, name)]
+        steps = [read_number(_object(step, "metrics"), "cost_usd") for step in _own_steps(one, name)]
         known = [cost for cost in steps if cost is not None]
-        total = _number(_object(one, "final_metrics"), "total_cost_usd")
+        total = read_number(_object(one, "final_metrics"), "total_cost_usd")
         found += [max(sum(known), total or 0)] if known or total is not None else []
     return sum(found) if found else None
 
@@ -314,12 +318,3 @@ def _objects(found: Any) -> Iterator[Fields]:
 def _text(holder: Fields, key: str) -> str:
     found = holder.get(key)
     return found if isinstance(found, str) else ""
-
-
-def _number(holder: Fields, key: str) -> float | None:
-    found = holder.get(key)
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
-
-
-def _count(holder: Fields, key: str) -> int:
-    return max(0, int(_number(holder, key) or 0))

@@ -11,7 +11,7 @@ import msgspec
 
 from waza.foreign.notes import Notes
 from waza.foreign.transcripts.lines import TranscriptLines
-from waza.foreign.transcripts.session import SessionBuilder, join_texts, moment_ms
+from waza.foreign.transcripts.session import SessionBuilder, join_texts, moment_ms, read_count
 from waza.kit.files import is_inside
 from waza.kit.text import pluralize
 from waza.model.observation import Usage
@@ -312,14 +312,16 @@ def _choose(lines: Iterable[_Line], branch: set[str]) -> Iterator[_Line]:
     lines = list(lines)
     messages = {line.message.id for line in lines if line.uuid in branch and line.message.id}
     calls = {
-        block.get("id")
+        str(block.get("id"))
         for line in lines
         if line.type == "assistant" and (line.uuid in branch or line.message.id in messages)
         for block in line.blocks
         if block.get("type") == "tool_use"
     }
     for line in lines:
-        results = {block.get("tool_use_id") for block in line.blocks if block.get("type") == "tool_result"}
+        results = {
+            str(block.get("tool_use_id")) for block in line.blocks if block.get("type") == "tool_result"
+        }
         if (
             line.isSidechain
             or line.uuid is None
@@ -448,21 +450,21 @@ def _totals(cost: _Cost) -> _Figures | None:
         return _figures(cost.usage) if cost.usage is not None else None
     total = _Figures()
     for used in cost.modelUsage.values():
-        read, write = _count(used, "cacheReadInputTokens"), _count(used, "cacheCreationInputTokens")
+        read, write = read_count(used, "cacheReadInputTokens"), read_count(used, "cacheCreationInputTokens")
         total += _Figures(
-            _count(used, "inputTokens") + read + write, _count(used, "outputTokens"), read, write
+            read_count(used, "inputTokens") + read + write, read_count(used, "outputTokens"), read, write
         )
     return total
 
 
 def _figures(usage: dict[str, Any]) -> _Figures:
-    read, write = _count(usage, "cache_read_input_tokens"), _count(usage, "cache_creation_input_tokens")
-    return _Figures(_count(usage, "input_tokens") + read + write, _count(usage, "output_tokens"), read, write)
-
-
-def _count(usage: dict[str, Any], key: str) -> int:
-    found = usage.get(key)
-    return int(found) if isinstance(found, int | float) and found >= 0 else 0
+    read, write = (
+        read_count(usage, "cache_read_input_tokens"),
+        read_count(usage, "cache_creation_input_tokens"),
+    )
+    return _Figures(
+        read_count(usage, "input_tokens") + read + write, read_count(usage, "output_tokens"), read, write
+    )
 
 
 def _skill_name(name: str) -> str:

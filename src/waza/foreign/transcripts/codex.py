@@ -16,6 +16,8 @@ from waza.foreign.transcripts.session import (
     SessionBuilder,
     join_texts,
     moment_ms,
+    read_count,
+    read_number,
     skill_of_call,
     skill_of_path,
 )
@@ -208,7 +210,7 @@ class _Rollout:
         if before == total:
             return  # it is repeated when only the limits of the account changed
         self.model_calls += 1
-        if before is not None and _count(total, "input_tokens") >= _count(before, "input_tokens"):
+        if before is not None and read_count(total, "input_tokens") >= read_count(before, "input_tokens"):
             self.counts[-1] = total
         else:
             self.counts.append(total)  # the counts began again
@@ -276,12 +278,9 @@ def _read_output(output: Any) -> tuple[Any, int | None, float | None]:
         if isinstance(found, dict) and "output" in found:
             about = found.get("metadata")
             about = about if isinstance(about, dict) else {}
-            code, seconds = about.get("exit_code"), about.get("duration_seconds")
-            return (
-                found["output"],
-                code if isinstance(code, int) else None,
-                float(seconds) if isinstance(seconds, int | float) else None,
-            )
+            code = about.get("exit_code")
+            seconds = read_number(about, "duration_seconds")
+            return found["output"], code if isinstance(code, int) else None, seconds
     if isinstance(output, Mapping):
         output = output.get("content", output)
     text = join_texts(output)
@@ -302,7 +301,7 @@ def _item_ms(item: Mapping[str, Any]) -> float | None:
     took = item.get("duration")
     if not isinstance(took, Mapping):
         return None
-    return _count(took, "secs") * 1000 + _count(took, "nanos") / 1e6
+    return read_count(took, "secs") * 1000 + read_count(took, "nanos") / 1e6
 
 
 def _read_by(item: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -315,7 +314,7 @@ def _read_by(item: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _usage(counts: list[dict[str, Any]], turns: int) -> Usage:
     def total(key: str) -> int:
-        return sum(_count(one, key) for one in counts)
+        return sum(read_count(one, key) for one in counts)
 
     return Usage(
         turns=turns,
@@ -325,11 +324,6 @@ def _usage(counts: list[dict[str, Any]], turns: int) -> Usage:
         cache_write_tokens=total("cache_write_input_tokens"),
         premium_requests=0,
     )
-
-
-def _count(counts: Mapping[str, Any], key: str) -> int:
-    found = counts.get(key)
-    return int(found) if isinstance(found, int | float) and found >= 0 else 0
 
 
 class _ExecLine(msgspec.Struct):

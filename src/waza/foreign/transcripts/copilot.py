@@ -11,7 +11,13 @@ import msgspec
 from waza.executors.copilot_events import BOOKKEEPING, NANO_CREDITS
 from waza.foreign.notes import Notes
 from waza.foreign.transcripts.lines import TranscriptLines
-from waza.foreign.transcripts.session import SessionBuilder, join_texts, moment_ms
+from waza.foreign.transcripts.session import (
+    SessionBuilder,
+    join_texts,
+    moment_ms,
+    read_count,
+    read_number,
+)
 from waza.kit.text import pluralize
 from waza.model.observation import ModelUsage, Usage
 from waza.model.recording import Recording, SubAgent
@@ -265,17 +271,17 @@ class _Costs:
         }
         if not calls and not models:
             return None
-        counted = {key: sum(_count(one, key) for one in calls) for key in _COUNTS}
+        counted = {key: sum(read_count(one, key) for one in calls) for key in _COUNTS}
         totals = {key: sum(getattr(one, field) for one in models.values()) for key, field in _COUNTS.items()}
         # A session that was resumed may count from there on: it cannot have used less than its calls.
         best = {field: max(counted[key], totals[key]) for key, field in _COUNTS.items()}
-        nano, premium = shutdown.get("totalNanoAiu"), shutdown.get("totalPremiumRequests")
-        spent = sum(_number(one, "cost") for one in calls)
+        nano, premium = read_number(shutdown, "totalNanoAiu"), read_number(shutdown, "totalPremiumRequests")
+        spent = sum(read_number(one, "cost") or 0 for one in calls)
         return Usage(
             turns=turns,
             **best,
-            premium_requests=max(spent, float(premium)) if isinstance(premium, int | float) else spent,
-            ai_credits=nano / NANO_CREDITS if isinstance(nano, int | float) else None,
+            premium_requests=max(spent, premium or 0),
+            ai_credits=None if nano is None else nano / NANO_CREDITS,
             model_metrics=models,
         )
 
@@ -292,24 +298,15 @@ def _model(found: Mapping[str, Any]) -> ModelUsage:
     used, requests = found.get("usage"), found.get("requests")
     used = used if isinstance(used, Mapping) else {}
     requests = requests if isinstance(requests, Mapping) else {}
-    nano = found.get("totalNanoAiu")
+    nano = read_number(found, "totalNanoAiu")
     return ModelUsage(
-        **{field: _count(used, key) for key, field in _COUNTS.items()},
-        request_count=_number(requests, "count"),
-        request_cost=_number(requests, "cost"),
-        ai_credits=nano / NANO_CREDITS if isinstance(nano, int | float) else None,
+        **{field: read_count(used, key) for key, field in _COUNTS.items()},
+        request_count=read_number(requests, "count") or 0,
+        request_cost=read_number(requests, "cost") or 0,
+        ai_credits=None if nano is None else nano / NANO_CREDITS,
     )
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:
     found = data.get(key)
     return found if isinstance(found, str) else "" if found is None else join_texts(found)
-
-
-def _number(data: Mapping[str, Any], key: str) -> float:
-    found = data.get(key)
-    return float(found) if isinstance(found, int | float) and found >= 0 else 0.0
-
-
-def _count(data: Mapping[str, Any], key: str) -> int:
-    return int(_number(data, key))

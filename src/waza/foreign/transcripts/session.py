@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -188,7 +189,7 @@ class SessionBuilder:
     def end_turn(self, duration_ms: float | None = None) -> None:
         """Note that the agent has answered, and how long it took."""
         self.turn.ended = True
-        if duration_ms is not None:
+        if duration_ms is not None and math.isfinite(duration_ms):
             self.turn.duration_ms = round(duration_ms)
 
     def _note(self, at: float | None) -> None:
@@ -274,6 +275,19 @@ def moment_ms(text: Any) -> float | None:
     """Return the time of a timestamp, in milliseconds since the Unix epoch; None where it is not one."""
     found = read_moment(text) if isinstance(text, str) else None
     return None if found is None else found.timestamp() * 1000
+
+
+def read_number(fields: Any, key: str) -> float | None:
+    """Return a number that something has by a key, if it is finite and not below 0; else None."""
+    found = fields.get(key) if isinstance(fields, Mapping) else None
+    if not isinstance(found, int | float) or isinstance(found, bool):
+        return None
+    return float(found) if math.isfinite(found) and found >= 0 else None
+
+
+def read_count(fields: Any, key: str) -> int:
+    """Return the same as a whole number; 0 where there is none."""
+    return int(read_number(fields, key) or 0)
 
 
 def join_texts(content: Any, *, kinds: Sequence[str] = ("text", "input_text", "output_text", "Text")) -> str:
