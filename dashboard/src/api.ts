@@ -837,6 +837,28 @@ export interface ReleaseCollection {
   error: string;
 }
 
+/** A requirement of a task, with what its graders recorded. */
+export interface RequirementPage {
+  /** The id of the task. */
+  task: string;
+  /** The name of the task, and that it ran without skills. */
+  title: string;
+  /** `baseline`: without skills. */
+  arm: "baseline" | "main";
+  /** The name of the requirement. */
+  id: string;
+  /** `outcome`, `boundary`, `recovery` or `quality`. */
+  category: string;
+  /** What is required. */
+  description: string;
+  /** A recorded pass, a recorded failure, or `error`: it is unresolved. */
+  status: "error" | "failed" | "passed";
+  /** The same in words, with the number of trials. */
+  recorded: string;
+  /** What that rests on. */
+  meaning: string;
+}
+
 /** How the conversation with the responder ended. */
 export interface ResponderPage {
   /** Replies that it gave. */
@@ -965,6 +987,10 @@ export interface RunHead {
   triggerFailures: string[];
   /** What the skills changed, in lines; empty without a baseline. */
   impact: string[];
+  /** The requirements of tasks. */
+  requirements: RequirementPage[];
+  /** How many requirements have which state, and what this says; empty without any. */
+  requirementNotes: string[];
   /** The arms: `main`, and `baseline` where the tasks ran without skills as well. */
   arms: ("baseline" | "main")[];
   /** What was checked out. */

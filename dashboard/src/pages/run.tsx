@@ -25,7 +25,8 @@ export function RunPage({ id, query }: { id: string; query: Record<string, strin
 function Run({ head, query }: { head: RunHead; query: Record<string, string> }) {
   const { run, verdict, counts } = head;
   const plots = useApi().plots(run.id);
-  const tab = query.tab === "figures" || (query.tab === "plots" && plots.length) ? query.tab : "";
+  const tabs = { figures: true, plots: plots.length > 0, requirements: head.requirements.length > 0 };
+  const tab = tabs[query.tab as keyof typeof tabs] ? query.tab : "";
   return (
     <>
       <div class="head">
@@ -97,11 +98,24 @@ function Run({ head, query }: { head: RunHead; query: Record<string, string> }) 
             Plots
           </a>
         )}
+        {tabs.requirements && (
+          <a href={linkToRun(run.id, { tab: "requirements" })} aria-current={tab === "requirements" ? "page" : undefined}>
+            Requirements
+          </a>
+        )}
         <a href={linkToRun(run.id, { tab: "figures" })} aria-current={tab === "figures" ? "page" : undefined}>
           Figures and settings
         </a>
       </nav>
-      {tab === "figures" ? <Figures head={head} /> : tab ? <Drawn of={plots} /> : <Tasks head={head} query={query} />}
+      {tab === "figures" ? (
+        <Figures head={head} />
+      ) : tab === "requirements" ? (
+        <Requirements head={head} />
+      ) : tab ? (
+        <Drawn of={plots} />
+      ) : (
+        <Tasks head={head} query={query} />
+      )}
     </>
   );
 }
@@ -362,6 +376,45 @@ function Tasks({ head, query }: { head: RunHead; query: Record<string, string> }
           </Notice>
         }
       />
+    </>
+  );
+}
+
+/** What is required of the tasks, and what their graders recorded of it. */
+function Requirements({ head }: { head: RunHead }) {
+  return (
+    <>
+      {head.requirementNotes.map((line) => (
+        <p key={line}>{visible(line)}</p>
+      ))}
+      <table class="framed stack" aria-label="Requirements">
+        <thead>
+          <tr>
+            <th scope="col">Requirement</th>
+            <th scope="col">Task</th>
+            <th scope="col">Recorded</th>
+            <th scope="col">What is required, and what the record rests on</th>
+          </tr>
+        </thead>
+        <tbody>
+          {head.requirements.map((one, i) => (
+            <tr key={i} class={toneOf(one.status)}>
+              <th scope="row">
+                {visible(one.id)} <span class="tag">{visible(one.category)}</span>
+              </th>
+              <td>
+                <a href={linkToRun(head.run.id, { q: one.task })}>{visible(one.title)}</a>
+              </td>
+              <td class="result">{one.recorded}</td>
+              <td class="reason">
+                {visible(one.description)}
+                <br />
+                <small>{visible(one.meaning)}</small>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </>
   );
 }

@@ -13,6 +13,7 @@ Examples:
   waza show capital --trial 2          one trial as a page
   waza show run-20260131T1425 capital  in a run by its id, or how that begins
   waza show results.json --failed      all causes, in a results file
+  waza show --requirements             what was recorded of the requirements of its tasks
   waza show --json --failed            for programs
 
 RUN is a results file, the id of a run or an invocation, or a directory of a run, of results files or of a project.
@@ -38,8 +39,11 @@ Exit codes: 0 it was shown, 2 there is no such run, task or trial, or a file can
     help="Only trials that this grader did not pass, and its verdicts.",
 )
 @click.option("--baseline", is_flag=True, help="Trials without skills, of a run with --baseline.")
+@click.option(
+    "--requirements", is_flag=True, help="The requirements of tasks, with what their graders recorded."
+)
 @click.option("--full", is_flag=True, help="Cut no text, and show all details of all verdicts.")
-@json_option("Print the records of the trials as JSON.")
+@json_option("Print the records of the trials, or the requirements, as JSON.")
 @click.option(
     "--pager/--no-pager",
     default=None,
@@ -53,6 +57,7 @@ def command(
     failed: bool,
     grader: str,
     baseline: bool,
+    requirements: bool,
     full: bool,
     as_json: bool,
     pager: bool | None,
@@ -71,6 +76,7 @@ def command(
             failed=failed,
             grader=grader,
             baseline=baseline,
+            requirements=requirements,
             full=full,
             as_json=as_json,
             pager=pager,

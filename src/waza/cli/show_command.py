@@ -14,12 +14,15 @@ from waza.kit.glob import matches
 from waza.kit.names import did_you_mean
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, TaskResult
+from waza.report.requirements import RequirementLine, requirement_parts
 from waza.report.run_page import RunPage, trials_of
 from waza.report.section import Part
 from waza.report.trial_page import TrialPage, TrialView, cause
+from waza.report.view import RunView
 from waza.report.words import BULLET, one_line, status_mark
 from waza.report.wrap import wrap
 from waza.results.ending import BAD, run_status
+from waza.results.outcome import Outcome
 from waza.results.saved import FoundRuns, SavedRun, find_results
 from waza.results.so_far import results_so_far
 from waza.results.verdict import verdict_of
@@ -35,6 +38,7 @@ class ShowArguments(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool
     grader: str
     baseline: bool
+    requirements: bool
     full: bool
     as_json: bool
     pager: bool | None
@@ -58,6 +62,8 @@ def show(arguments: ShowArguments) -> int:
     if task is not None:
         loaded = _with_task(loaded, task)
     _check(loaded, arguments, task)
+    if arguments.requirements:
+        return _show_requirements(loaded, arguments, task)
     loaded = [_choose(one, arguments) for one in loaded]
     if arguments.as_json:
         print_json({"runs": [_record(one, task) for one in loaded]})
@@ -140,6 +146,12 @@ def _check(loaded: Sequence[_Loaded], arguments: ShowArguments, task: str | None
     """Raise UsageError for a trial, a grader or an arm that is not there."""
     if arguments.trial is not None and task is None:
         raise UsageError("--trial goes with a task: waza show RUN TASK --trial N")
+    others = {"--trial": arguments.trial, "--failed": arguments.failed, "--grader": arguments.grader}
+    given = [name for name, value in others.items() if value]
+    if arguments.requirements and given:
+        raise UsageError(
+            f"{given[0]} is about trials; --requirements shows what all trials of a task recorded"
+        )
     if arguments.baseline and not any(one.head.baseline_outcome for one in loaded):
         raise UsageError("the run has no trials without skills; they come with `waza run --baseline`")
     if task is not None and len(loaded) > 1 and not arguments.as_json:
@@ -188,6 +200,52 @@ def _choose(one: _Loaded, arguments: ShowArguments) -> _Loaded:
     return msgspec.structs.replace(one, trials=kept)
 
 
+def _show_requirements(loaded: Sequence[_Loaded], arguments: ShowArguments, task: str | None) -> int:
+    """Show what was recorded of the requirements of tasks; return the exit code."""
+    found = [(one, _requirements(one, arguments, task)) for one in loaded]
+    if arguments.as_json:
+        print_json({"runs": [_describe_run(one) | {"requirements": _encode(lines)} for one, lines in found]})
+        return EXIT_OK
+    width = output_width()
+    sections = [
+        (
+            one.saved.name,
+            [*requirement_parts(lines, width, whole=True)] or wrap("its tasks have no requirements", width)
+            if one.saved.results
+            else wrap(
+                "the requirements are recorded with the results, which the run does not have yet", width
+            ),
+        )
+        for one, lines in found
+    ]
+    draw_paged(sections, pager=arguments.pager)
+    return EXIT_OK
+
+
+def _requirements(one: _Loaded, arguments: ShowArguments, task: str | None) -> list[RequirementLine]:
+    view = RunView.of(Outcome.of(one.head), one.saved.name)
+    ids = None if task is None else _tasks_named(task, _all_tasks(one.head))
+    return [
+        line
+        for line in view.requirements
+        if (ids is None or line.task_id in ids) and (line.arm == "baseline" or not arguments.baseline)
+    ]
+
+
+def _encode(lines: Sequence[RequirementLine]) -> list[dict[str, Any]]:
+    """Return requirements for programs."""
+    return [
+        {
+            "task": line.task_id,
+            "name": line.task,
+            "arm": line.arm,
+            "trials": line.outcome.trials,
+            **msgspec.to_builtins(line.outcome),
+        }
+        for line in lines
+    ]
+
+
 def _pages(
     loaded: Sequence[_Loaded], arguments: ShowArguments, task: str | None
 ) -> Iterator[tuple[str, Sequence[Part]]]:
@@ -228,11 +286,9 @@ def _without_trial(one: _Loaded, name: str, width: int) -> tuple[str, Sequence[P
     return title, wrap(why, width, f"{BULLET} ", "    ")
 
 
-def _record(one: _Loaded, name: str | None) -> dict[str, Any]:
-    """Return a run and its trials for programs."""
+def _describe_run(one: _Loaded) -> dict[str, Any]:
+    """Return what there is to know of a run as a whole, for programs."""
     head, saved = one.head, one.saved
-    ids = None if name is None else _tasks_named(name, _all_tasks(head))
-    without = [task for task in head.tasks if not task.runs or task.missing_trials]
     return {
         "run": saved.name,
         "run_status": run_status(head),
@@ -242,6 +298,16 @@ def _record(one: _Loaded, name: str | None) -> dict[str, Any]:
         "model": head.config.model_id,
         "started": head.timestamp,
         "verdict": verdict_of(head) if saved.results else None,
+    }
+
+
+def _record(one: _Loaded, name: str | None) -> dict[str, Any]:
+    """Return a run and its trials for programs."""
+    head = one.head
+    ids = None if name is None else _tasks_named(name, _all_tasks(head))
+    without = [task for task in head.tasks if not task.runs or task.missing_trials]
+    return {
+        **_describe_run(one),
         "trials": [
             {
                 "task": view.task.test_id,

@@ -424,6 +424,29 @@ class CiPage(Page, frozen=True, kw_only=True):
     """Its address, which may be anything: link to `http://` and `https://` only."""
 
 
+class RequirementPage(Page, frozen=True, kw_only=True):
+    """A requirement of a task, with what its graders recorded."""
+
+    task: str
+    """The id of the task."""
+    title: str
+    """The name of the task, and that it ran without skills."""
+    arm: Arm
+    """`baseline`: without skills."""
+    id: str
+    """The name of the requirement."""
+    category: str
+    """`outcome`, `boundary`, `recovery` or `quality`."""
+    description: str
+    """What is required."""
+    status: Literal["passed", "failed", "error"]
+    """A recorded pass, a recorded failure, or `error`: it is unresolved."""
+    recorded: str
+    """The same in words, with the number of trials."""
+    meaning: str
+    """What that rests on."""
+
+
 class RunHead(Page, frozen=True, kw_only=True):
     """A run without its tasks."""
 
@@ -471,6 +494,10 @@ class RunHead(Page, frozen=True, kw_only=True):
     """A line for each prompt on which the skill did not do as it should."""
     impact: list[str]
     """What the skills changed, in lines; empty without a baseline."""
+    requirements: list[RequirementPage]
+    """The requirements of tasks."""
+    requirement_notes: list[str]
+    """How many requirements have which state, and what this says; empty without any."""
     arms: list[Arm]
     """The arms: `main`, and `baseline` where the tasks ran without skills as well."""
     git: GitPage | None

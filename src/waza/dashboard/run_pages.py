@@ -18,6 +18,7 @@ from waza.dashboard.pages import (
     IntervalPage,
     MetricPage,
     NamedValue,
+    RequirementPage,
     RunHead,
     TaskCounts,
     TaskSummary,
@@ -29,6 +30,7 @@ from waza.model.observation import add_usage, tokens_of
 from waza.model.origin import CiJob
 from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult
 from waza.model.trial import Arm
+from waza.report.requirements import NOTE, count_requirements, requirement_lines
 from waza.report.rows import TaskRow
 from waza.report.show_hint import show_command
 from waza.report.trial_page import cause
@@ -36,6 +38,7 @@ from waza.report.view import Pairs, RunView, model_name
 from waza.report.words import one_line
 from waza.results.ending import BAD, CUT_OFF
 from waza.results.read import open_results
+from waza.results.requirements import join_requirements
 from waza.results.rows import git_state
 from waza.results.task_index import RunTasks, TaskHead, TrialHead
 from waza.results.verdict import gates, verdict_of
@@ -52,6 +55,7 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunHead:
     counts = Counter(row.ending for row in view.tasks)
     found = head.summary.statistics
     summary = summarize_run(run)
+    required = count_requirements(view.requirements)
     return RunHead(
         run=summary,
         verdict=VerdictPage(
@@ -99,6 +103,21 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunHead:
         trigger_counts=view.trigger_counts,
         trigger_failures=view.trigger_failures,
         impact=view.impact.lines if view.impact else [],
+        requirements=[
+            RequirementPage(
+                task=line.task_id,
+                title=line.title,
+                arm=line.arm,
+                id=line.outcome.id,
+                category=line.outcome.category,
+                description=line.outcome.description,
+                status=line.status,
+                recorded=line.recorded,
+                meaning=line.meaning,
+            )
+            for line in view.requirements
+        ],
+        requirement_notes=[required, NOTE] if required else [],
         arms=["main", "baseline"] if head.baseline_outcome is not None else ["main"],
         git=_git(run, head),
         ci=_ci(run, head),
@@ -112,13 +131,15 @@ def _view(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunView:
     """Return the view of a run; only one with a baseline needs its tasks as a whole."""
     if run.saved.results is not None and head.baseline_outcome is not None:
         return RunView.of(open_results(run.saved.results)[0], run.id)
+    rows = [_row(task) for task in source.heads("main")]
     return RunView(
         name=run.id,
         head=head,
         verdict=verdict_of(head),
         gates=tuple(gates(head)),
-        tasks=tuple(_row(task) for task in source.heads("main")),
+        tasks=tuple(rows),
         impact=None,
+        requirements=tuple(requirement_lines(rows)),
     )
 
 
@@ -143,6 +164,9 @@ def _row(task: TaskHead) -> TaskRow:
         else add_usage([trial.judging for trial in task.trials]),
         error=task.error_msg,
         missing=task.missing_trials,
+        requirements=tuple(
+            join_requirements(task.requirements, [one.observed for one in task.trials], task.missing_trials)
+        ),
     )
 
 

@@ -171,7 +171,11 @@ class _Regrading:
             )
         )
         return msgspec.structs.replace(
-            old, runs=trials, status=status, stats=task_stats(task.id, figures.ordered)
+            old,
+            runs=trials,
+            status=status,
+            stats=task_stats(task.id, figures.ordered),
+            requirements=list(task.requirements),
         )
 
     async def _grade_trial(self, task: Task, result: TrialResult) -> TrialResult:

@@ -11,6 +11,7 @@ import msgspec
 
 from waza.model.observation import CommandInvocation, Denial, Event, SkillInvocation, ToolEvent, Usage
 from waza.model.pass_rule import ALL, PassRule
+from waza.model.requirement import RecordedRequirement
 
 TrialStatus = Literal["passed", "failed", "error", "skipped"]
 TaskStatus = Literal["passed", "failed", "error", "skipped"]
@@ -340,6 +341,8 @@ class TaskResult(ResultPart, frozen=True, kw_only=True):
     """What the skills changed, in a run with a baseline."""
     error_msg: str = ""
     """Why the task did not start."""
+    requirements: list[RecordedRequirement] = []
+    """What is required of the task, and which verdicts observe it; `waza show --requirements` joins the two."""
 
 
 class Group(ResultPart, frozen=True, kw_only=True):

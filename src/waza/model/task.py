@@ -10,6 +10,7 @@ import msgspec
 from waza.model.base import Count, Keys, NonBlank, NonNegative, Seconds, SecondsOrOff
 from waza.model.mock import MockBlock, MockScript
 from waza.model.mocks import CommandMock, McpMock
+from waza.model.requirement import RecordedRequirement
 from waza.model.skill import Target
 from waza.model.suite import GraderEntry
 from waza.model.verdict import BuiltGrader
@@ -255,7 +256,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     expected: Expected = Expected()
     graders: tuple[BuiltGrader, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
-    requirements: tuple[Requirement, ...] = ()
+    requirements: tuple[RecordedRequirement, ...] = ()
     command_mocks: tuple[CommandMock, ...] = ()
     mcp_mocks: tuple[McpMock, ...] = ()
     mock: MockScript | None = None

@@ -14,10 +14,11 @@ from waza.model.task import Task
 from waza.preflight.capabilities import check_capabilities, report_capabilities
 from waza.preflight.dependencies import Dependencies, report_replaced, report_unconfirmed
 from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
-from waza.preflight.requirements import check_requirements, declared_graders, find_collisions
+from waza.preflight.requirements import check_requirements, find_collisions
 from waza.problem import display_path
 from waza.suite.load import examine, sort_problems
 from waza.suite.loading import Loading, LoadOptions, TaskSource
+from waza.suite.requirements import declared_graders
 from waza.suite.tasks import fixtures_directory
 
 
@@ -64,7 +65,7 @@ def _list_tasks(suite: Suite, loading: Loading) -> tuple[list[ListedTask], list[
         return [_list_task(task, []) for task in suite.tasks], []
     tasks, diagnostics = list[ListedTask](), list[Diagnostic]()
     for source in loading.sources:
-        declared = declared_graders(loading, source)
+        declared = declared_graders(loading, source.document, source.file)
         task_id = source.tasks[0].id if source.tasks else ""
         requirements, gaps_found = check_requirements(source, declared, task_id)
         if source.tasks:

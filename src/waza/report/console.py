@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from waza.kit.share import decimal, percent
 from waza.kit.text import shorten_middle
 from waza.report.interpret import interpretation
+from waza.report.requirements import requirement_parts
 from waza.report.rows import TaskRow
 from waza.report.section import Draw, Part, Table, facts, wrapped
 from waza.report.show_hint import show_command
+from waza.report.table import WIDTH
 from waza.report.view import RunView, interval
 from waza.report.words import BULLET, duration, indented, one_line, status_mark
 from waza.results.ending import CUT_OFF, NO_DATA
@@ -37,6 +39,7 @@ def print_report(
         ("RESULTS BY GROUP", view.groups),
         ("TRIGGER ACCURACY", _trigger(view)),
         ("METRICS", _metrics(view)),
+        ("REQUIREMENTS", requirement_parts(view.requirements, WIDTH, whole=verbose)),
         ("USAGE SUMMARY", _usage(view)),
         ("SNAPSHOT UPDATES", _snapshots(view) if snapshots else ()),
         ("INTERPRETATION", interpretation(view) if interpret else ()),

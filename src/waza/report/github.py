@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from waza.kit.share import decimal, percent
 from waza.report.interpret import interpretation
-from waza.report.markdown import code, impact_lines, overview_lines, text, verdict_lines, warning_lines
+from waza.report.markdown import (
+    code,
+    impact_lines,
+    overview_lines,
+    requirement_lines,
+    text,
+    verdict_lines,
+    warning_lines,
+)
 from waza.report.rows import BadTrial, TaskRow
 from waza.report.view import InvocationView, RunView
 from waza.report.words import BULLET, duration, status_mark
@@ -59,6 +67,8 @@ def _part(view: RunView, budget: int, *, interpret: bool) -> list[str]:
     left = budget - _size([*top, *footer]) - budget // 4 - 100
     if blocks:
         top += ["", "### Failed Task Details", *_cut(blocks, left, "failed tasks")]
+    required = list(requirement_lines(view, "###"))
+    top += _cut(required, budget // 8, "lines on requirements")
     triggers = [f"- {text(line, 500)}" for line in view.trigger_failures]
     if triggers:
         top += _cut(["", "### Failed Trigger Tests", "", *triggers], budget // 8, "prompts")

@@ -14,6 +14,7 @@ from waza.report.html_page import (
     make_wide_table,
 )
 from waza.report.impact import UNCOMPARED
+from waza.report.requirements import NOTE, count_requirements
 from waza.report.section import Table
 from waza.report.task_plots import TONES
 from waza.report.view import Pairs, RunView
@@ -53,6 +54,30 @@ def draw_impact(view: RunView) -> Iterator[str]:
     titles = ("Task", "Change", "Without skills", "With skills", "Difference", "Judged")
     if cells:
         yield make_wide_table(Table(titles, cells), "Skill impact by task")
+
+
+def draw_requirements(view: RunView) -> Iterator[str]:
+    """Yield the requirements of tasks, with what was recorded of each."""
+    rows = [
+        make_row(
+            escape_text(one_line(line.outcome.id))
+            + element("div", escape_text(one_line(line.title)), class_="id"),
+            element("td", escape_text(line.outcome.category), data_label="category"),
+            element("td", escape_text(line.recorded), class_="result"),
+            element(
+                "td",
+                escape_text(line.outcome.description),
+                element("div", escape_text(line.meaning), class_="id"),
+            ),
+            class_=TONES[line.status],
+        )
+        for line in view.requirements
+    ]
+    if rows:
+        yield element("p", escape_text(f"{count_requirements(view.requirements)}."))
+        titles = ("Requirement", "Category", "Recorded", "What is required, and what the record rests on")
+        yield make_table(make_titles(titles), rows, "framed stack")
+        yield element("p", NOTE, class_="quiet")
 
 
 def draw_gates(view: RunView) -> Iterator[str]:

@@ -93,7 +93,11 @@ class _Part:
     def __init__(self, view: RunView) -> None:
         self.view = view
         self._impact = view.impact.lines if view.impact else []
-        self.cases = [*(_task(row, ended=view.complete) for row in view.tasks), *self._others()]
+        required = _requirements(view)
+        self.cases = [
+            *(_task(row, required.get(row.title, {}), ended=view.complete) for row in view.tasks),
+            *self._others(),
+        ]
 
     def _others(self) -> Iterator[JUnitCase]:
         """Yield the cases besides tasks: that all of these passed may not hide that the run did not."""
@@ -148,10 +152,19 @@ class _Part:
         yield from _test_suite(fields, self.cases, classname, before, output)
 
 
-def _task(row: TaskRow, *, ended: bool) -> JUnitCase:
+def _requirements(view: RunView) -> dict[str, dict[str, str]]:
+    """Return what was recorded of the requirements of each task, as properties of its case."""
+    found: dict[str, dict[str, str]] = {}
+    for line in view.requirements:
+        name = f"requirement {line.outcome.id}" + (" without skills" if line.arm == "baseline" else "")
+        found.setdefault(line.task, {})[name] = f"{line.recorded}: {line.meaning}"
+    return found
+
+
+def _task(row: TaskRow, requirements: Mapping[str, str], *, ended: bool) -> JUnitCase:
     """Return the case of a task. Where its run ended as it was to, what it left out was left out on purpose."""
     took = row.stats.avg_duration_ms if row.stats else 0
-    case = JUnitCase(name=row.title, duration_ms=took, properties={"test_id": row.id})
+    case = JUnitCase(name=row.title, duration_ms=took, properties={"test_id": row.id, **requirements})
     tag, kind, message, body = "", "", "", ""
     if row.status == "error":
         tag, kind = "error", "ExecutionError"

@@ -10,6 +10,7 @@ from waza.kit.share import decimal, percent
 from waza.kit.text import shorten_middle
 from waza.kit.unsafe_text import escape_unsafe
 from waza.report.reporter import Reporter
+from waza.report.requirements import NOTE, count_requirements, requirement_table
 from waza.report.rows import BadTrial
 from waza.report.section import Draw, Part, Table
 from waza.report.view import InvocationView, RunView
@@ -71,10 +72,10 @@ def make_markdown_draw(out: Write) -> Draw:
     return draw
 
 
-def table_lines(table: Table) -> Iterator[str]:
-    """Yield a table; its first column is left-aligned, others right."""
+def table_lines(table: Table, *, texts: bool = False) -> Iterator[str]:
+    """Yield a table; its first column is left-aligned, others right, unless they are `texts` as well."""
     yield f"| {' | '.join(map(text, table.titles))} |"
-    yield f"|---|{'---:|' * (len(table.titles) - 1)}"
+    yield f"|---|{('---|' if texts else '---:|') * (len(table.titles) - 1)}"
     yield from (f"| {' | '.join(map(text, line))} |" for line in table.lines)
 
 
@@ -104,6 +105,14 @@ def warning_lines(view: RunView, heading: str) -> Iterator[str]:
         yield from (f"- {text(warning, 500)}" for warning in view.warnings)
 
 
+def requirement_lines(view: RunView, heading: str) -> Iterator[str]:
+    """Yield the requirements as a chapter; nothing without any."""
+    if found := count_requirements(view.requirements):
+        yield from ("", f"{heading} Requirements", "", f"{found}.", "")
+        yield from table_lines(requirement_table(view.requirements), texts=True)
+        yield from ("", NOTE)
+
+
 def impact_lines(view: RunView) -> list[str]:
     """Return what the skills changed as list items; nothing without a baseline."""
     lines = view.impact.lines if view.impact else []
@@ -128,6 +137,7 @@ def _part(view: RunView, name: str, heading: str) -> Iterator[str]:
     yield ""
     yield from _tasks(view, heading)
     yield from _failures(view, heading)
+    yield from requirement_lines(view, f"{heading}#")
     if changed := impact_lines(view):
         yield from ("", f"{heading}# Skill impact", "", *changed)
     if view.trigger_failures:

@@ -15,6 +15,7 @@ from waza.model.result import SkillImpact, TaskStats, TrialResult, TrialStatus, 
 from waza.report.words import one_line
 from waza.results.ending import BAD, CUT_OFF, cut_off
 from waza.results.figures import SNAPSHOT_UPDATES, TaskOutline, TrialFigures
+from waza.results.requirements import RequirementOutcome, join_requirements
 
 LONGEST = 4000  # characters of a feedback that a report keeps
 EXCERPT = 200  # characters of what was expected and found
@@ -120,6 +121,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     missing: int = 0
     judging: Usage | None = None
     error: str = ""
+    requirements: tuple[RequirementOutcome, ...] = ()
 
     @property
     def ending(self) -> str:
@@ -223,6 +225,9 @@ def row(outline: TaskOutline) -> TaskRow:
         else add_usage([found.judging for _, found in trials]),
         error=shorten_middle(task.error_msg, LONGEST),
         missing=task.missing_trials,
+        requirements=tuple(
+            join_requirements(task.requirements, [found.observed for _, found in trials], task.missing_trials)
+        ),
         snapshots=tuple([line for trial in task.runs for line in _snapshots(trial.validations or {})]),
     )
 

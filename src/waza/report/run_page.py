@@ -9,6 +9,7 @@ import msgspec
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult
 from waza.report.console import task_table
+from waza.report.requirements import requirement_parts
 from waza.report.section import Part
 from waza.report.trial_page import TrialView, cause
 from waza.report.view import RunView, model_name
@@ -42,6 +43,9 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
             wrapped = [line for text in lines for line in wrap(one_line(text), self.width, "", "  ")]
             if wrapped:
                 yield title, [*wrapped]
+        required = list(requirement_parts(view.requirements, self.width, whole=False))
+        if required:
+            yield "REQUIREMENTS", [*required]
         if tasks:
             yield "TASKS", [task_table(view.tasks)] if view.tasks else ["none has a finished trial"]
 

@@ -17,6 +17,7 @@ from waza.model.observation import Usage, add_usage
 from waza.model.pass_rule import ALL, describe_rule
 from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult, TriggerResult
 from waza.report.impact import Impact, impact_of
+from waza.report.requirements import RequirementLine, requirement_lines
 from waza.report.rows import TaskRow, counts, rows
 from waza.report.section import Table
 from waza.report.words import LEFT_OUT, NO_SUITE, SKIPPED, grouped, one_line, status_mark
@@ -44,7 +45,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run: one suite on one model.
 
     `name` tells it apart from the other runs of its invocation. `head` is its results file without the tasks,
-    `tasks` are what reports show of those. `impact` is None without a baseline.
+    `tasks` are what reports show of those. `impact` is None without a baseline. `requirements` are those of all tasks,
+    of the arm without skills behind the others.
     """
 
     name: str
@@ -53,6 +55,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[Gate, ...]
     tasks: tuple[TaskRow, ...]
     impact: Impact | None
+    requirements: tuple[RequirementLine, ...] = ()
 
     @classmethod
     def of(cls, outcome: Outcome, name: str) -> RunView:
@@ -72,6 +75,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
             gates=tuple(gates(head)),
             tasks=tuple(found),
             impact=impact_of(head, found, before, (without, measured)),
+            requirements=(*requirement_lines(found), *requirement_lines(before, "baseline")),
         )
 
     @property

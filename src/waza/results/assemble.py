@@ -82,6 +82,7 @@ class Fold:
             }
             for arm in arms
         }
+        self._requirements = {task.id: task.requirements for task in suite.tasks}
         self.durations: dict[Arm, int] = dict.fromkeys(arms, 0)  # the sum over all parts of the run
         self._scores: dict[TrialKey, list[tuple[str, str, float]]] = {}  # grader, type and score
         self._sessions: dict[TrialKey, list[dict[str, Any]]] = {}
@@ -106,13 +107,16 @@ class Fold:
         task = self.tasks[arm][task_id]
         if run.run_number in task.trials:
             self._repeats[key] = self._repeats.get(key, 0) + 1
-        task.add(run.run_number, figures_of(run, offset, cached=cached, rejudged=rejudged))
+        found = figures_of(
+            run, offset, cached=cached, rejudged=rejudged, requirements=self._requirements[task_id]
+        )
+        task.add(run.run_number, found)
         costs = _judges(run) if rejudged else [] if cached else _sessions(run)
         if costs:
             self._sessions[key] = [*self._sessions.get(key, ()), *costs]
         if arm == "main" and self.suite.file.metrics:
-            found = (run.validations or {}).values()
-            self._scores[key] = [(one.identifier, one.type, one.score) for one in found]
+            verdicts = (run.validations or {}).values()
+            self._scores[key] = [(one.identifier, one.type, one.score) for one in verdicts]
 
     def _keys(self) -> Iterator[TrialKey]:
         """Yield the finished trials in the order of the plan, in whatever order they ended."""
@@ -243,6 +247,7 @@ class Fold:
             stats=figures.stats,
             skill_impact=self._impact(task.id) if arm == "main" and "baseline" in self.tasks else None,
             error_msg=figures.stopped,
+            requirements=list(task.requirements),
         )
 
     def _record(self, key: TrialKey, reader: TrialReader, *, encoded: bool) -> TrialResult | msgspec.Raw:

@@ -13,6 +13,7 @@ import msgspec
 from waza.kit import stats
 from waza.model.observation import Usage, add_usage
 from waza.model.pass_rule import ALL, PassRule, trials_needed
+from waza.model.requirement import RecordedRequirement
 from waza.model.result import (
     ConfidenceInterval,
     Group,
@@ -26,6 +27,7 @@ from waza.model.result import (
     number,
 )
 from waza.results.ending import BAD
+from waza.results.requirements import Observed, observe
 
 PROMPT = "prompt"  # the type of graders that compare pairwise
 SNAPSHOT_UPDATES = "snapshot_updates"  # in the details of `diff` graders that wrote new snapshots
@@ -36,6 +38,7 @@ class TrialFigures(msgspec.Struct, frozen=True):
 
     `usage` is that of all its attempts: what was discarded cost as much. `judging` is what its judges and responders used,
     `graders` are the names of its verdicts, sorted. `notable`: reports show more of it than these figures.
+    `observed` is what it says of the requirements of its task.
     """
 
     offset: int
@@ -51,6 +54,7 @@ class TrialFigures(msgspec.Struct, frozen=True):
     graders: tuple[str, ...] = ()
     judging: Usage | None = None
     notable: bool = False
+    observed: Observed = ()
 
 
 class TaskOutline(msgspec.Struct, frozen=True):
@@ -149,9 +153,17 @@ def mean_scores(verdicts: Sequence[Scored]) -> tuple[float, float]:
 
 
 def figures_of(
-    run: TrialResult, offset: int, *, cached: bool = False, rejudged: bool = False
+    run: TrialResult,
+    offset: int,
+    *,
+    cached: bool = False,
+    rejudged: bool = False,
+    requirements: Sequence[RecordedRequirement] = (),
 ) -> TrialFigures:
-    """Return the figures of a run: the mean score of its graders, plain and weighted."""
+    """Return the figures of a run: the mean score of its graders, plain and weighted.
+
+    `requirements` are those of its task.
+    """
     verdicts = run.validations or {}
     found = list(verdicts.values())
     asked = [one for one in found if one.type == PROMPT]
@@ -170,12 +182,15 @@ def figures_of(
         graders=_sorted_names(tuple(verdicts)),
         judging=add_usage([session.usage for session in run.grader_sessions]),
         notable=run.status in BAD or any(one.details.get(SNAPSHOT_UPDATES) for one in found),
+        observed=observe(requirements, run),
     )
 
 
 def outline_of(task: TaskResult) -> TaskOutline:
     """Return the outline of a task whose trials are in memory."""
-    figures = tuple([(run.run_number, figures_of(run, 0)) for run in task.runs])
+    figures = tuple(
+        [(run.run_number, figures_of(run, 0, requirements=task.requirements)) for run in task.runs]
+    )
     notable = [run for run, (_, found) in zip(task.runs, figures, strict=True) if found.notable]
     return TaskOutline(msgspec.structs.replace(task, runs=notable), figures)
 

@@ -12,11 +12,13 @@ import msgspec
 from waza.errors import WazaError
 from waza.kit.files import Stamp, stamp_of
 from waza.model.observation import Usage, add_usage
+from waza.model.requirement import RecordedRequirement
 from waza.model.result import SuiteResult, TaskResult, TaskStats, TaskStatus, TrialResult, TrialStatus
 from waza.model.trial import Arm
 from waza.problem import Problem, display_path
 from waza.results.figures import mean_scores
 from waza.results.read import BASELINE_PLACE, decode_task, open_parts
+from waza.results.requirements import Observed, observe
 
 
 class TrialHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +35,7 @@ class TrialHead(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     usage: Usage | None
     judging: Usage | None
+    observed: Observed = ()
 
 
 class TaskHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +53,7 @@ class TaskHead(msgspec.Struct, frozen=True, kw_only=True):
     error_msg: str = ""
     stats: TaskStats | None = None
     trials: tuple[TrialHead, ...] = ()
+    requirements: tuple[RecordedRequirement, ...] = ()
 
 
 class FileChangedError(WazaError):
@@ -149,9 +153,17 @@ class _Session(msgspec.Struct):
     usage: Usage | None = None
 
 
-class _Score(msgspec.Struct):
+class _Verdict(msgspec.Struct):
+    type: str
     score: float
     weight: float
+    passed: bool
+
+
+class _Checkpoint(msgspec.Struct):
+    after_turn: int
+    status: str
+    validations: dict[str, _Verdict]
 
 
 class _Trial(msgspec.Struct):
@@ -159,10 +171,11 @@ class _Trial(msgspec.Struct):
     attempts: int
     status: TrialStatus
     duration_ms: int
-    validations: dict[str, _Score] | None
+    validations: dict[str, _Verdict] | None
     session_digest: _Session
     grader_sessions: list[_Session] = []
     attempt_history: list[_Session] = []
+    checkpoints: list[_Checkpoint] = []
 
 
 class _Task(msgspec.Struct):
@@ -178,6 +191,7 @@ class _Task(msgspec.Struct):
     missing_trials: int = 0
     error_msg: str = ""
     stats: TaskStats | None = None
+    requirements: tuple[RecordedRequirement, ...] = ()
 
 
 _decoder = msgspec.json.Decoder(_Task)
@@ -215,11 +229,12 @@ def _make_head(task: _Task) -> TaskHead:
         missing_trials=task.missing_trials,
         error_msg=task.error_msg,
         stats=task.stats,
-        trials=tuple(map(_make_trial, task.runs)),
+        trials=tuple(_make_trial(trial, task.requirements) for trial in task.runs),
+        requirements=task.requirements,
     )
 
 
-def _make_trial(trial: _Trial) -> TrialHead:
+def _make_trial(trial: _Trial, requirements: Sequence[RecordedRequirement] = ()) -> TrialHead:
     verdicts = list((trial.validations or {}).values())
     score, weighted = mean_scores(verdicts) if verdicts else (None, None)
     return TrialHead(
@@ -231,4 +246,5 @@ def _make_trial(trial: _Trial) -> TrialHead:
         attempts=trial.attempts,
         usage=add_usage([*(one.usage for one in trial.attempt_history), trial.session_digest.usage]),
         judging=add_usage([one.usage for one in trial.grader_sessions]),
+        observed=observe(requirements, trial),
     )

@@ -27,6 +27,7 @@ from waza.suite.mock import build_mock_script
 from waza.suite.mocks import check_mocks
 from waza.suite.policy import implicit_tool_constraint
 from waza.suite.read import at, read_document
+from waza.suite.requirements import record_requirements
 from waza.suite.target import find_task_target
 from waza.suite.templates import fill_expected
 from waza.suite.trigger_tests import FILE as TRIGGER_TESTS
@@ -201,7 +202,7 @@ def _build_tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[T
             scope.loading, _without_overridden(scope.loading, base.graders, file), own, target
         ),
         checkpoints=_build_checkpoints(scope, file),
-        requirements=tuple(file.requirements),
+        requirements=record_requirements(scope.loading, scope.document, file),
         command_mocks=base.command_mocks if file.command_mocks is None else tuple(file.command_mocks),
         mcp_mocks=base.mcp_mocks if file.mcp_mocks is None else tuple(file.mcp_mocks),
     )

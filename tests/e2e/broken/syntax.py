@@ -14,7 +14,7 @@ CASES: list[Case] = [
     case("suite: missing", "missing.yaml: there is no such suite file", target="missing.yaml"),
     case(
         "suite: a directory",
-        "Error: sub is a directory without eval.yaml; name a suite file, or use --discover",
+        "Error: sub is a directory without eval.yaml, and so are all below it; name a suite file",
         target="sub",
         files={"sub": directory},
     ),
