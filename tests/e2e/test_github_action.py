@@ -111,6 +111,27 @@ def test_a_run_that_fails_fails_the_job_after_its_reports_are_uploaded(runner: R
     assert "1 failed" in ended.log
 
 
+def test_several_suites_are_one_run_with_a_gate_for_each(runner: Runner, repository: Path):
+    suites = "green/eval.yaml\nred/eval.yaml\n"
+    baseline_of(runner, suites, repository / "baseline")
+    ended = run(runner, suites, baseline="baseline")
+    assert (ended.outcome, ended.outputs["exit-code"], ended.outputs["gate-exit-code"]) == (
+        "success",
+        "1",
+        "0",
+    )
+    found = {path.name for path in Path(ended.outputs["results"]).iterdir()}
+    assert found == {"green_test-model.json", "red_test-model.json"}
+    assert ET.parse(ended.outputs["junit"]).getroot().get("tests") == "4"  # noqa: S314  # our own file
+    assert "## green" in Path(ended.outputs["comment"]).read_text(encoding="utf-8")
+    (repository / "green/tasks/t0.yaml").write_text(TASK.format(id="t0", answer="no"))
+    ended = run(runner, suites, baseline="baseline")
+    assert (ended.outcome, ended.outputs["gate-exit-code"]) == ("failure 1", "1")
+    one = run(runner, "red/eval.yaml", baseline="baseline")
+    assert (one.outcome, one.outputs["gate-exit-code"]) == ("failure 3", "3")
+    assert "the baseline has green_test-model.json, of which the run has no results" in one.log
+
+
 def test_what_cannot_run_is_in_the_summary_and_the_comment(runner: Runner, tmp_path: Path):
     path = stand_in(tmp_path / "gh", "gh", GH)
     (tmp_path / "gh/pull_request.json").write_text('{"comments": []}')
