@@ -277,3 +277,56 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
         [{"path": str(Path("made/eval.yaml")), "tasks": 1}],
     )
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".waza-import")]
+
+
+def imports_of(root: Path) -> list[str]:
+    return sorted(path.name for path in (root / ".waza/imported").iterdir())
+
+
+def test_run_imports_into_the_project_and_finds_it_again(tmp_path: Path) -> None:
+    evals = {
+        "skill_name": "price-sorter",
+        "evals": [{"prompt": "A", "expectations": ["x"], "checks": ["y"], "note": 1}],
+    }
+    write_tree(tmp_path, {".waza.yaml": "paths: {skills: skills/}\n", "below/keep": ""})
+    path = skill(tmp_path, evals)
+    first = waza("run", "price-sorter/evals/evals.json", "--executor", "mock", cwd=tmp_path)
+    assert first.code == 1  # the judge of the mock has no script
+    [name] = imports_of(tmp_path)
+    assert name.startswith("price-sorter-")
+    assert f"is Agent Skills evals; imported into {Path('.waza/imported', name)}" in first.err
+    assert "note: price-sorter/evals/evals.json:1:" in first.err.replace("\\", "/")
+    warnings = "\n".join(first.results()["metadata"]["warnings"])
+    for text in (first.err, first.out, warnings):
+        assert "key 'checks': is not known, and is left out" in text
+    assert (tmp_path / ".waza/.gitignore").read_text() == "*\n"
+    again = waza(
+        "run", "price-sorter", "--executor", "mock", "--resume", cwd=tmp_path
+    )  # its directory, and its name
+    named = waza("run", "../price-sorter/SKILL.md", "--executor", "mock", cwd=tmp_path / "below")
+    assert (again.code, named.code, imports_of(tmp_path)) == (1, 1, [name])
+    assert (
+        len(list((tmp_path / ".waza/runs").glob("*/results.json"))) == 2
+    )  # the second call resumed the first one
+    path.write_text(path.read_text().replace('"A"', '"B"'))
+    assert waza("run", "price-sorter", "--executor", "mock", cwd=tmp_path).code == 1
+    assert len(imports_of(tmp_path)) == 2
+    path.write_text(path.read_text().replace('"B"', '"A"'))
+    task = next((tmp_path / ".waza/imported" / name / "tasks").iterdir())
+    task.write_text(task.read_text().replace("prompt: A", "prompt: C"))
+    refused = waza("run", "price-sorter", "--executor", "mock", cwd=tmp_path)
+    assert (refused.code, f"{name} was changed since it was imported" in refused.err) == (2, True)
+
+
+def test_run_takes_no_other_files_and_only_run_imports(tmp_path: Path) -> None:
+    skill(tmp_path, {"evals": [{"prompt": "A", "expectations": ["x"]}]})
+    write_tree(
+        tmp_path, {"x.json": '{"evalId": "e", "results": {"results": []}}', "q.json": '[{"query": "a"'}
+    )
+    ended = waza("run", "x.json", cwd=tmp_path)
+    assert (ended.code, "x.json is the results of promptfoo, and not a suite" in ended.err) == (2, True)
+    assert waza("run", "q.json", cwd=tmp_path).code == 2
+    ended = waza("preflight", "price-sorter", cwd=tmp_path)
+    assert (ended.code, "waza import price-sorter -o DIR" in ended.err) == (2, True)
+    assert waza("run", "price-sorter", "--warnings-as-errors", "--executor", "mock", cwd=tmp_path).code == 2
+    assert not (tmp_path / ".waza/runs").exists()

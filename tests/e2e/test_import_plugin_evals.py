@@ -380,3 +380,21 @@ def test_a_case_that_does_not_load_refuses_the_import_with_its_place(tmp_path: P
             line for line in lines if f"bad-{number:02}" in line.replace("\\", "/") and message in line
         ], (name, done.err)
     assert not any("evals/good" in line for line in lines)
+
+
+def test_run_takes_a_plugin_its_evals_and_a_case(tmp_path: Path) -> None:
+    grader = {"g": regex("Go")}
+    plugin(tmp_path, {"a": case("Go.", grader), "group/b": case("Go.", grader, "runs: 2")})
+    for target, tasks in (
+        ("plugin", 2),
+        ("plugin/evals", 2),
+        ("plugin/evals/group/b", 1),
+        ("plugin/evals/a/prompt.md", 1),
+    ):
+        ended = waza("run", target, "--executor", "mock", "--json", cwd=tmp_path)
+        assert ended.code == 0, ended.err
+        found = json.loads(ended.out)
+        results = found if isinstance(found, list) else [found]
+        assert sum(len(one["tasks"]) for one in results) == tasks
+        assert all(one["skill"] == "" for one in results)
+    assert "Claude Code plugin evals; imported into" in ended.err

@@ -54,10 +54,17 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose_suites(
-    targets: tuple[str, ...], project: Project, say: Write, *, discover: bool, strict: bool
+    targets: tuple[str, ...],
+    project: Project,
+    say: Write,
+    *,
+    discover: bool,
+    strict: bool,
+    importing: bool = False,
 ) -> Choice:
     """Return the suites to run, each once; without targets those of the workspace.
 
+    `importing`: suites of other tools are imported into the project; else they are refused.
     Raises UsageError if there are no suites, one of the targets has none, or any skill has none under `strict`.
     """
     if discover:
@@ -66,7 +73,7 @@ def choose_suites(
         return _discover(Path(next(iter(targets), ".")), project, say, strict=strict)
     if len(targets) > 1 and (absent := [name for name in targets if _is_absent(name)]):
         raise UsageError(f"there is no such suite file: {', '.join(absent)}; nothing was run")
-    look_up = _LookUp(project)
+    look_up = _LookUp(project, say if importing else None)
     parts = [look_up.find(target) for target in targets] if targets else [look_up.around()]
     chosen: dict[Path, Chosen] = {}
     for part in parts:
@@ -90,10 +97,13 @@ def choose_suite(target: str, project: Project) -> Chosen:
 
 
 class _LookUp:
-    """Finds the suites that targets mean, in one project."""
+    """Finds the suites that targets mean, in one project.
 
-    def __init__(self, project: Project) -> None:
-        self._project = project
+    Suites of other tools are imported where there is a `say`, which gets what is to know of it.
+    """
+
+    def __init__(self, project: Project, say: Write | None = None) -> None:
+        self._project, self._say = project, say
         self._eval_file = project.keys.files.evalFile
         self._locator = SuiteLocator(project)
         self._here = self._locator.in_directory(Path.cwd())
@@ -122,7 +132,9 @@ class _LookUp:
             return self._by_directory(target)
         if looks_like_path(target):
             path = Path(target)
-            return self._by_definition(path) if _is_definition_file(path) else Choice([Chosen(path)])
+            if _is_definition_file(path):
+                return self._by_definition(path)
+            return self._imported(path) or Choice([Chosen(path)])
         return self._by_name(target) or self._refuse(target)
 
     def _by_name(self, name: str) -> Choice | None:
@@ -135,29 +147,50 @@ class _LookUp:
             path = self._here.path
         if path is not None:
             return Choice([Chosen(path)])
+        if len(skills) == 1 and (imported := self._imported(skills[0].directory)):
+            return imported
         if skills:
             raise UsageError(self._lacks(found.without_suite))
         return None
 
+    def _imported(self, path: Path) -> Choice | None:
+        """Return the suites of another tool that a file or directory has; None for anything else."""
+        if not os.path.exists(path):  # noqa: PTH110  # Path.exists raises for names that are too long
+            return None
+        from waza.cli.import_for_run import import_for_run, recognize_foreign
+
+        kind = recognize_foreign(path)
+        if kind is None:
+            return None
+        if self._say is None:
+            raise UsageError(
+                f"{path} is a suite of another tool; make one of waza with: waza import {path} -o DIR"
+            )
+        return Choice([Chosen(suite) for suite in import_for_run(path, kind, self._project, self._say)])
+
     def _by_definition(self, definition: Path) -> Choice:
         definition = make_absolute(definition)
         found = self._of_skills([describe_definition(definition, definition.parent)])
-        if not found.suites:
-            raise UsageError(self._lacks(found.without_suite))
-        return found
+        if found.suites:
+            return found
+        if imported := self._imported(definition.parent):
+            return imported
+        raise UsageError(self._lacks(found.without_suite))
 
     def _by_directory(self, target: str) -> Choice:
         directory = make_absolute(Path(target))
         defines = bool(self._locator.in_directory(directory) or list_definitions(directory))
         named = None if defines or looks_like_path(target) else self._by_name(target)
         found = named or self._in_directory(Path(target))
-        if not found.suites and found.without_suite:
+        if found.suites:
+            return found
+        if imported := self._imported(Path(target)):
+            return imported
+        if found.without_suite:
             raise UsageError(self._lacks(found.without_suite))
-        if not found.suites:
-            raise UsageError(
-                f"{target} is a directory without {self._eval_file}, and so are all below it; name a suite file"
-            )
-        return found
+        raise UsageError(
+            f"{target} is a directory without {self._eval_file}, and so are all below it; name a suite file"
+        )
 
     def _in_directory(self, place: Path) -> Choice:
         """Return the suite of a directory, else the suites of the skill or agents that it defines, else all below it."""

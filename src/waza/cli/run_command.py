@@ -124,7 +124,12 @@ def run_command(arguments: RunArguments) -> int:
     call = CommandRun()
     project = call.project
     choice = choose_suites(
-        arguments.targets, project, print_notice, discover=arguments.discover, strict=arguments.strict
+        arguments.targets,
+        project,
+        print_notice,
+        discover=arguments.discover,
+        strict=arguments.strict,
+        importing=True,
     )
     arguments = apply_defaults(arguments, project)
     if arguments.snapshot:

@@ -80,6 +80,13 @@ def digest_of(files: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
+def read_files(target: Path) -> dict[str, bytes]:
+    """Return the files below a directory by their paths, as `render` has them. Raises OSError."""
+    return {
+        path.relative_to(target).as_posix(): path.read_bytes() for path in target.rglob("*") if path.is_file()
+    }
+
+
 def write_files(target: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a directory that is new or empty: all of them or, after an error, none.
 

@@ -83,7 +83,11 @@ def recognize(path: Path) -> Kind | None:
         return None
     if stat.S_ISDIR(mode):
         return _recognize_directory(path)
-    return _recognize_file(path) if stat.S_ISREG(mode) else None
+    if not stat.S_ISREG(mode):
+        return None
+    if path.name == "prompt.md" and _is_case(path.parent):
+        return "plugin-evals"  # of which this is the name
+    return _recognize_file(path)
 
 
 def _recognize_file(path: Path) -> Kind | None:
