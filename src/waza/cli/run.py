@@ -35,10 +35,11 @@ Examples:
   waza run eval.yaml --resume              go on after an interrupt
   waza run eval.yaml --snapshot evidence   keep what was observed, sealed
   waza run --discover skills --strict      every skill must have a suite
+  waza run --changed-since main            what a branch touches
 
 \b
 Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 not so,
-2 bad configuration or nothing to run, 129, 130 and 143 interrupted.
+2 bad configuration or nothing to run (with --changed-since: 0), 129, 130 and 143 interrupted.
 """
 
 
@@ -56,6 +57,11 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     "expression",
     metavar="EXPRESSION",
     help="Only tasks with these texts in id, name or tags, joined by and, or, not.",
+)
+@click.option(
+    "--changed-since",
+    metavar="REF",
+    help="Only suites that changed files touch, since the branch left this commit.",
 )
 @context_dir_option
 @click.option("--parallel/--no-parallel", default=None, help="Run trials at the same time, or not.")

@@ -29,7 +29,7 @@ from waza.cli.outputs import (
     write_results,
     write_tree,
 )
-from waza.cli.streams import print_notice
+from waza.cli.streams import print_json, print_notice
 from waza.cli.telemetry import TelemetryArguments, open_telemetry
 from waza.cli.utf8 import require_utf8
 from waza.engine.invocation import InvocationJournal, Job
@@ -68,6 +68,7 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     tags: tuple[str, ...]
     expression: str | None
+    changed_since: str | None
     context_dir: str
     parallel: bool | None
     workers: int
@@ -136,7 +137,21 @@ def run_command(arguments: RunArguments) -> int:
         from waza.cli.run_evidence import check_evidence  # as below
 
         check_evidence(arguments, list_outputs(arguments, reporters))
-    command = _SuitesRun(call, arguments, reporters, choice)
+    if arguments.changed_since is not None:
+        from waza.cli.changed_since import choose_changed  # as below
+
+        others = [Chosen(path) for path in choice.others]
+        changed = choose_changed(
+            [*choice.suites, *others], arguments.changed_since, arguments.context_dir, project
+        )
+        if not changed.touched:
+            return _run_nothing(len(changed.untouched), changed.since, arguments, reporters)
+        why = f"nothing of it changed since {changed.since}"
+        left_out = [(_name(one), why) for one in changed.untouched]
+        choice = Choice(changed.touched, choice.without_suite)
+    else:
+        left_out = [_untested(path) for path in choice.others]
+    command = _SuitesRun(call, arguments, reporters, choice.without_suite, left_out)
     suites = command.load_all(choice.suites)
     if project.storage is not None and (needed := missing_package(project.storage.provider)):
         print_notice(f"warning: the results of this run cannot be uploaded: {needed}")
@@ -184,15 +199,15 @@ class _SuitesRun:
         call: CommandRun,
         arguments: RunArguments,
         reporters: Sequence[ReporterOption],
-        choice: Choice,
+        without_suite: Sequence[str],
+        left_out: Sequence[tuple[str, str]],
     ) -> None:
         self.call, self.arguments, self.reporters = call, arguments, reporters
         self.project, self.out, self.cancellation = call.project, call.out, call.cancellation
-        self.without_suite = choice.without_suite
+        self.without_suite = tuple(without_suite)
         self.left_out: list[LeftOut] = []
-        for path in choice.others:
-            command = shlex.join(["waza", "run", display_path(path)])
-            self._leave_out(path.parent.name, f"no skill around here is tested with it, `{command}` runs it")
+        for name, why in left_out:
+            self._leave_out(name, why)
         self.redaction = _redaction(arguments)
         self.recorder: Recorder | None = None
         self.to_stdout = any(reporter.path is None for reporter in reporters)
@@ -225,9 +240,7 @@ class _SuitesRun:
                     self._leave_out(_name(one), f"none of its tasks matches {' '.join(filters)}")
                     continue
                 if len(chosen) == 1:
-                    outputs = [given.output] if given.output else []
-                    for path in existing_outputs(outputs, self.reporters):
-                        print_notice(f"{path} is of an earlier run and was not written")
+                    _name_old_outputs(given, self.reporters)
                     raise
                 print_notice(str(error))
                 self.broken = True
@@ -479,6 +492,32 @@ def _redaction(arguments: RunArguments) -> RedactionPolicy:
     from waza.evidence.redaction import read_policy  # most runs do without it
 
     return read_policy(arguments.redact)
+
+
+def _untested(path: Path) -> tuple[str, str]:
+    """Return the name of a suite that no skill is tested with, and why it is left out."""
+    command = shlex.join(["waza", "run", display_path(path)])
+    return path.parent.name, f"no skill around here is tested with it, `{command}` runs it"
+
+
+def _run_nothing(
+    suites: int, since: str, arguments: RunArguments, reporters: Sequence[ReporterOption]
+) -> int:
+    """Say that no suite is touched. Nothing is written, since it would look like the results of a run."""
+    print_notice(
+        f"No suite was touched since {since}, of {pluralize(suites, 'suite')} looked at; nothing was run"
+    )
+    if any(one.path is None and one.name == JSON for one in reporters):
+        print_json([])
+    _name_old_outputs(arguments, reporters)
+    return EXIT_OK
+
+
+def _name_old_outputs(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> None:
+    """Say which of the files that were to be written are there, and so are of an earlier run."""
+    outputs = [arguments.output] if arguments.output else []
+    for path in existing_outputs(outputs, reporters):
+        print_notice(f"{path} is of an earlier run and was not written")
 
 
 def _has_no_task(error: SuiteError) -> bool:

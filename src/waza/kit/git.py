@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from asyncio.subprocess import DEVNULL
 from collections.abc import Iterable, Sequence
@@ -207,6 +208,60 @@ async def work_tree_status(directory: Path) -> WorkTreeStatus:
         branch="" if branch == "(detached)" else branch,
         dirty=None if changed and off else bool(changed),
     )
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs between a commit and a work tree: changed, staged, new, renamed (both names) and deleted files.
+
+    `paths` are absolute and without duplicates; that of a submodule or of a repository within the work tree is its
+    directory. What git ignores is not among them.
+    """
+
+    commit: str
+    paths: tuple[Path, ...]
+
+
+async def changes_since(top: Path, revision: str) -> Changes:
+    """Return what has changed in a work tree since its branch left the commit that `revision` names.
+
+    That is the newest commit which both have: what others did on that branch since then is no change. `top` is the top
+    directory of the work tree. Nothing that the repository's own configuration names is run, nothing is written.
+    Raises GitError; for a shallow clone it says how to fetch what is missing.
+    """
+    try:
+        wanted = await rev_parse(top, revision)
+        commit = await _git(top, "merge-base", wanted, "HEAD")
+    except GitError as error:
+        raise await _without_history(top, revision, error) from error
+    options = ("--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
+    off = await _own_filters(top)
+    changed = await _git_bytes(
+        top,
+        "--no-optional-locks",
+        *_disable_filters(off),
+        "diff",
+        "--name-only",
+        "-z",
+        *options,
+        commit,
+        "--",
+    )
+    new = await _git_bytes(top, "ls-files", "-z", "--others", "--exclude-standard")
+    names = (os.fsdecode(name) for name in (*changed.split(b"\0"), *new.split(b"\0")) if name)
+    return Changes(commit=commit, paths=tuple(dict.fromkeys(top / name for name in names)))
+
+
+async def _without_history(top: Path, revision: str, error: GitError) -> GitError:
+    """Return the error of a commit that is not there, or has nothing in common with HEAD."""
+    with contextlib.suppress(GitError):
+        if await _git(top, "rev-parse", "--is-shallow-repository") == "true":
+            return GitError(
+                f"this is a shallow clone, which has no history back to {revision!r}; fetch all of it with "
+                "`git fetch --unshallow` (in a workflow of GitHub: fetch-depth: 0 of actions/checkout)"
+            )
+        await _git(top, "rev-parse", "--verify", f"{_revision(revision)}^{{commit}}")
+        return GitError(f"{revision!r} and what is checked out in {top} have no commit in common")
+    return error
 
 
 async def resolve_tree(path: Path, commit: str) -> str:

@@ -167,7 +167,11 @@ def _digested_config(suite: Suite) -> dict[str, Any]:
 
 
 def _digest_programs(suite: Suite) -> list[str]:
-    """Return the contents of programs that the commands of hooks and of the agent name; other files are data."""
+    return [digest_file(file).hex() for file in program_files(suite)]
+
+
+def program_files(suite: Suite) -> list[Path]:
+    """Return the programs that the commands of hooks and of the agent name; other files in them are data."""
     places = [
         (hook.command, suite.directory / hook.working_directory)
         for point in msgspec.structs.astuple(suite.file.hooks)
@@ -176,9 +180,7 @@ def _digest_programs(suite: Suite) -> list[str]:
     command = suite.file.config.executor_options.get("command")
     if isinstance(command, str):
         places += [(command, suite.directory), (command, Path.cwd())]
-    return [
-        digest_file(file).hex() for command, base in places for file in _find_programs(command, base, suite)
-    ]
+    return [file for command, base in places for file in _find_programs(command, base, suite)]
 
 
 def _find_programs(command: str, base: Path, suite: Suite) -> Iterator[Path]:
