@@ -172,6 +172,8 @@ export interface ComparisonPage {
   totalTasks: number;
   /** What keeps the two from being compared fairly. */
   doubts: string[];
+  /** What the figures over all tasks and trials count. */
+  aggregateNote: string;
   /** By task of the slice, its trials that both runs have. */
   trials: Record<string, TrialLink[]>;
 }
@@ -437,10 +439,12 @@ export interface Highlight {
   note: string;
 }
 
-/** Runs over time, as `waza history --json` prints them. */
+/** Runs over time; `series` as `waza history --json` prints them. */
 export interface History {
   /** The runs of each suite on each model. */
   series: HistorySeries[];
+  /** What the scores count. */
+  scoreNote: string;
 }
 
 /** A run in a history. */
@@ -961,6 +965,8 @@ export interface RunHead {
   rates: NamedValue[];
   /** Scores over all tasks. */
   scores: NamedValue[];
+  /** What is to be known of the scores, such as that they count broken trials; empty where there is nothing. */
+  scoreNote: string;
   /** Intervals, and how likely several trials pass. */
   statistics: NamedValue[];
   /** The bootstrap interval of the weighted score. */
@@ -997,6 +1003,8 @@ export interface RunHead {
   git: GitPage | null;
   /** The job that started it. */
   ci: CiPage | null;
+  /** The id of the run that it is to be compared with: the one before it of the same suite; empty without one. */
+  before: string;
   /** What else its call was to run and did not, each with why. */
   notStarted: NamedValue[];
   /** The path of the suite file; empty where it is not known. */
@@ -1223,6 +1231,10 @@ export interface TaskCounts {
   skipped: number;
   /** Tasks some of whose trials did not run. */
   cutOff: number;
+  /** Tasks some of whose trials have not run yet. */
+  inProgress: number;
+  /** Tasks of which no trial has ended yet. */
+  notStarted: number;
 }
 
 /** A task in every file; the status is `n/a` where it is missing. Deltas are last minus first.
@@ -1254,7 +1266,7 @@ export interface TaskSummary {
   /** Whether it must always pass. */
   golden: boolean;
   /** How it ended. */
-  status: "cut off" | "error" | "failed" | "passed" | "skipped";
+  status: "cut off" | "error" | "failed" | "in progress" | "not started" | "passed" | "skipped";
   /** The mean score of its trials; null without one. */
   score: number | null;
   /** The mean weighted score of its trials. */

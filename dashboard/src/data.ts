@@ -325,7 +325,7 @@ const RUN_KEYS: Record<string, Key<RunSummary>> = {
   tasks: (run) => run.taskCount,
 };
 
-const ending: Key<TaskSummary> = (task) => ["error", "failed", "cut off", "skipped", "passed"].indexOf(task.status);
+const ending: Key<TaskSummary> = (task) => ["error", "failed", "cut off", "skipped", "in progress", "passed", "not started"].indexOf(task.status);
 
 // "order" has no key: it is the order in which the tasks are embedded.
 const TASK_KEYS: Record<string, Key<TaskSummary>> = {

@@ -395,7 +395,8 @@ def test_errors_of_either_arm_are_no_measurement(tmp_path: Path) -> None:
         "gate baseline: not compared: with skills 1 passed, 1 errored of 2 tasks;"
         " without skills 1 passed, 1 errored of 2 tasks"
     )
-    assert result["metadata"]["verdict"] == {"passed": False, "reasons": [why]}
+    failed = "1 of 2 tasks did not pass: 1 errored"
+    assert result["metadata"]["verdict"] == {"passed": False, "reasons": [failed, why]}
     assert "skill_impact" not in result["tasks"][0]
     assert "Not compared: not every task has a verdict in both passes: " in " ".join(ended.out.split())
     assert "a, without skills: error: " in ended.out

@@ -242,7 +242,7 @@ def test_a_run_that_was_cut_off_or_is_in_progress_is_shown_from_its_journal(tmp_
     assert ended.code == 0
     assert f"was cut off and has no results; go on with it: waza run {suite} --resume=" in ended.err
     assert f"○ {directory.name}: cut off" in ended.out
-    assert "no results yet: 1 trial of 1 task have finished" in ended.out
+    assert "no results yet: 1 of 2 trials have finished" in ended.out
     assert "✗ a\n" in ended.out
     assert "passed" not in ended.out
     assert "no 'done' in the output" in show(tmp_path, "a")

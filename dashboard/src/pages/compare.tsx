@@ -158,8 +158,8 @@ function Conclusion({ page }: { page: ComparisonPage }) {
           <p>The two have no task in common, so there is nothing to compare.</p>
         )}
         <p class="quiet">
-          Over all tasks and trials, broken ones included: success rate {signed(comparison.success_rate_delta * 100, 1)} points, mean score {signed(comparison.aggregate_score_delta)}, duration{" "}
-          {signedDuration(comparison.duration_delta_ms)}
+          Success rate {signed(comparison.success_rate_delta * 100, 1)} points, mean score {signed(comparison.aggregate_score_delta)}, duration{" "}
+          {signedDuration(comparison.duration_delta_ms)}. {visible(page.aggregateNote)}
         </p>
       </Section>
     </>

@@ -73,7 +73,7 @@ function Run({ head, query }: { head: RunHead; query: Record<string, string> }) 
         <Card
           name="Weighted score"
           value={score(run.weightedScore)}
-          note={head.scoreInterval ? `95% interval ${interval(head.scoreInterval.lower, head.scoreInterval.upper)}` : ""}
+          note={[head.scoreInterval && `95% interval ${interval(head.scoreInterval.lower, head.scoreInterval.upper)}`, head.scoreNote].filter(Boolean).join("; ")}
         />
         <Card name="Duration" value={run.duration === null ? ABSENT : duration(run.duration * 1000)} />
         <Card name="Tokens" value={count(run.tokens)} />
@@ -128,6 +128,8 @@ function rest(counts: RunHead["counts"]): string {
     [counts.error, counts.error === 1 ? "error" : "errors"],
     [counts.skipped, "skipped"],
     [counts.cutOff, "cut off"],
+    [counts.inProgress, "in progress"],
+    [counts.notStarted, "not started"],
   ]
     .filter(([number]) => number)
     .map(([number, word]) => `${number} ${word}`)
@@ -177,7 +179,7 @@ function Actions({ head }: { head: RunHead }) {
   };
   return (
     <div class="actions">
-      {api.served && <a href={link(["compare"], { b: head.run.id })}>Compare</a>}
+      {api.served && <a href={link(["compare"], { a: head.before || undefined, b: head.run.id })}>Compare</a>}
       {api.served && <a href={link(["trends"], { suite: head.run.spec, model: head.run.model })}>Trend</a>}
       <SaveButton save={save}>CSV</SaveButton>
     </div>
@@ -192,6 +194,8 @@ function Bar({ counts }: { counts: RunHead["counts"] }) {
     ["fail", counts.failed],
     ["error", counts.error],
     ["partial", counts.skipped + counts.cutOff],
+    ["running", counts.inProgress],
+    ["", counts.notStarted],
   ] as const;
   return (
     <div class="bar" aria-hidden="true">
@@ -248,7 +252,11 @@ function columns(run: string, grouped: boolean): Column<TaskSummary>[] {
                 {visible(tag)}
               </span>
             ))}
-            {task.missing > 0 && <span class="tag">{plural(task.missing, "trial")} did not run</span>}
+            {task.missing > 0 && task.status !== "not started" && (
+              <span class="tag">
+                {plural(task.missing, "trial")} {task.status === "in progress" ? "to go" : "did not run"}
+              </span>
+            )}
           </>
         );
       },
@@ -325,7 +333,7 @@ function Trials({ run, task }: { run: string; task: TaskSummary }) {
   );
 }
 
-const STATUSES = ["failed", "error", "cut off", "skipped", "passed"] as const;
+const STATUSES = ["failed", "error", "cut off", "skipped", "in progress", "passed", "not started"] as const;
 
 function Tasks({ head, query }: { head: RunHead; query: Record<string, string> }) {
   const api = useApi();
@@ -338,7 +346,13 @@ function Tasks({ head, query }: { head: RunHead; query: Record<string, string> }
     order: descending ? ("desc" as const) : ("asc" as const),
   };
   const rows = useSlices(`${id} ${JSON.stringify(wanted)}`, (offset, limit) => api.tasks(id, { ...wanted, offset, limit }));
-  const numbers: Record<string, number> = { ...head.counts, "cut off": head.counts.cutOff };
+  const { counts } = head;
+  const numbers: Record<string, number> = {
+    ...counts,
+    "cut off": counts.cutOff,
+    "in progress": counts.inProgress,
+    "not started": counts.notStarted,
+  };
   return (
     <>
       <search class="filters" aria-label="Tasks">
@@ -360,7 +374,7 @@ function Tasks({ head, query }: { head: RunHead; query: Record<string, string> }
         name="Tasks"
         columns={columns(id, head.groups.length > 0)}
         rows={rows}
-        tone={(task) => (task.status === "passed" ? "" : toneOf(task.status))}
+        tone={(task) => (["passed", "in progress"].includes(task.status) ? "" : toneOf(task.status))}
         sort={{ by, descending, change: (sort, down) => setQuery({ sort, order: down ? "desc" : "" }) }}
         empty={
           <Notice title={query.q || query.status ? "No task fits" : "There are no tasks yet"}>
@@ -371,7 +385,7 @@ function Tasks({ head, query }: { head: RunHead; query: Record<string, string> }
                 </button>
               </p>
             ) : (
-              <p>Tasks are shown when their first trial has ended.</p>
+              <p>Its journal does not name them.</p>
             )}
           </Notice>
         }

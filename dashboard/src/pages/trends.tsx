@@ -26,7 +26,7 @@ export function TrendsPage({ query }: { query: Record<string, string> }) {
     <>
       <Heading title="Trends" />
       <Show loaded={loaded}>
-        {({ series }) => {
+        {({ series, scoreNote }) => {
           const some = series.filter((one) => one.runs.length);
           if (!some.length)
             return (
@@ -60,7 +60,7 @@ export function TrendsPage({ query }: { query: Record<string, string> }) {
                   }}
                 />
               </div>
-              <Series key={keyOf(chosen)} series={chosen} />
+              <Series key={keyOf(chosen)} series={chosen} scoreNote={scoreNote} />
             </>
           );
         }}
@@ -71,7 +71,7 @@ export function TrendsPage({ query }: { query: Record<string, string> }) {
 
 const keyOf = (series: HistorySeries) => JSON.stringify([series.suite, series.path, series.model]);
 
-function Series({ series }: { series: HistorySeries }) {
+function Series({ series, scoreNote }: { series: HistorySeries; scoreNote: string }) {
   const flawed = series.runs.filter((run) => run.flaw);
   return (
     <>
@@ -109,7 +109,7 @@ function Series({ series }: { series: HistorySeries }) {
       <Section title="Figures">
         <div class="charts">
           {METRICS.map(([metric, title, format]) => (
-            <Figure key={metric} metric={metric} title={title} format={format} series={series} />
+            <Figure key={metric} metric={metric} title={title} format={format} series={series} note={metric === "score" ? scoreNote : ""} />
           ))}
         </div>
         {flawed.length > 0 && (
@@ -176,9 +176,10 @@ interface FigureProps {
   title: string;
   format: (value: number) => string;
   series: HistorySeries;
+  note: string;
 }
 
-function Figure({ metric, title, format, series }: FigureProps) {
+function Figure({ metric, title, format, series, note }: FigureProps) {
   const known = useMemo(() => series.runs.filter((run) => run.figures[metric]), [series]);
   const points = useMemo<Point[]>(
     () =>
@@ -204,7 +205,7 @@ function Figure({ metric, title, format, series }: FigureProps) {
   return (
     <figure class="chart">
       <h3>
-        {title} <span class="quiet">last {format(last?.value ?? Number.NaN)}</span> {last?.partial && <span class="tag">not all tasks measured</span>}
+        {title} <span class="quiet">last {format(last?.value ?? Number.NaN)}{note && `, ${note}`}</span> {last?.partial && <span class="tag">not all tasks measured</span>}
       </h3>
       <Chart
         title={title}

@@ -29,11 +29,12 @@ from waza.dashboard.reference_run import write_run
 from waza.dashboard.requests import RequestError
 from waza.dashboard.run_pages import choose_tasks, make_head, order_tasks, summarize_tasks
 from waza.dashboard.stored import StoreView
-from waza.dashboard.summaries import choose_runs, sort_runs, summarize_all, summarize_run
+from waza.dashboard.summaries import choose_runs, run_before, sort_runs, summarize_all, summarize_run
 from waza.dashboard.trial_pages import TrialLinks, find_task, make_trial
 from waza.errors import UsageError, WazaError
 from waza.model.result import SuiteResult
 from waza.model.trial import Arm
+from waza.report.compare_table import AGGREGATE_NOTE
 from waza.results.task_index import FileChangedError, RunTasks
 from waza.suite.project import find_project
 from waza.version import __version__
@@ -106,7 +107,7 @@ class Api:
     def head(self, id: str) -> Answer:  # noqa: A002  the name in the path
         """Return the head of a run."""
         run = self.find(id)
-        found: RunHead = make_head(run, *self._read(run))
+        found: RunHead = make_head(run, *self._read(run), before=run_before(run, self.catalogue.runs()))
         return Answer(found)
 
     def tasks(
@@ -152,6 +153,7 @@ class Api:
             comparison=msgspec.structs.replace(compared.found, task_deltas=deltas),
             total_tasks=len(compared.found.task_deltas),
             doubts=compared.doubts,
+            aggregate_note=AGGREGATE_NOTE,
             trials=shared_trials(of_first, of_second, deltas),
         )
         return Answer(page, page.total_tasks)

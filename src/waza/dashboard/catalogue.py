@@ -19,12 +19,11 @@ from waza.errors import WazaError
 from waza.kit.files import Stamp, is_inside, stamp_at, stamp_of
 from waza.kit.line_file import is_locked
 from waza.kit.os_errors import describe_os_error
-from waza.model.observation import tokens_of
+from waza.model.observation import add_usage, tokens_of
 from waza.model.result import SuiteResult
 from waza.problem import display_path
 from waza.results.invocation_lines import RUNS
 from waza.results.journal_lines import JOURNAL, RESULTS, RunHeader, path_text, read_header
-from waza.results.live_state import LiveState, read_live_state
 from waza.results.read import holds_results, open_parts
 from waza.results.saved import SavedRun, saved_run
 from waza.results.so_far import RunSoFar
@@ -194,8 +193,8 @@ class Catalogue:
             locked = _is_locked(place.path)
             if run.state == "cut off" and not locked:
                 return run
-            if run.state == "in progress" and locked and run.head and run.head.config.engine_type:
-                return run  # with all that `live.json` brings
+            if run.state == "in progress" and locked:
+                return run
         name = path_text(Path(place.path.name or "run"))
         try:
             return self._read_run(place.path, name)
@@ -214,7 +213,7 @@ class Catalogue:
         run = saved_run(directory, name if directory.parent == self._project / RUNS else _shown(directory))
         if run.results is not None:
             self._refuse_outside(run.results)
-            return self._with_results(run, name, own=True, header=header)
+            return self._with_results(run, name, own=True, header=_without_tasks(header))
         so_far = self._so_far.setdefault(directory, RunSoFar(directory))
         warnings: tuple[str, ...] = ()
         try:
@@ -222,14 +221,14 @@ class Catalogue:
         except WazaError as error:
             warnings = (str(error),)
         in_progress = run.in_progress
-        head = _with_names(so_far.head(in_progress=in_progress), read_live_state(directory))
+        head = so_far.head(in_progress=in_progress)
         return ListedRun(
             id=name,
             saved=run,
             path="",
             state="in progress" if in_progress else "cut off",
             head=head,
-            header=header,
+            header=_without_tasks(header),
             tokens=tokens_of(head.summary.usage),
             warnings=warnings,
         )
@@ -252,9 +251,9 @@ class Catalogue:
         assert run.results is not None  # noqa: S101  # both callers have seen it
         data = _read_bounded(run.results)
         parts = open_parts(data, self.name(run.results), checked=not own)
-        tokens = tokens_of(parts.head.summary.usage)
-        if tokens is None:  # an older file; the trials know them
-            tokens = tokens_of_trials(self._index(run.results, own=own))
+        usage = parts.head.summary.usage
+        # The trials of an older file know them.
+        known = tokens_of_trials(self._index(run.results, own=own)) if usage is None else tokens_of(usage)
         return ListedRun(
             id=name,
             saved=run,
@@ -262,7 +261,7 @@ class Catalogue:
             state="finished",
             head=_without_transcripts(parts.head),
             header=header,
-            tokens=tokens,
+            tokens=known,
             warnings=tuple(map(str, parts.warnings)),
         )
 
@@ -410,18 +409,14 @@ def _without_transcripts(head: SuiteResult) -> SuiteResult:
     return msgspec.structs.replace(head, trigger_results=triggers)
 
 
-def _with_names(head: SuiteResult, live: LiveState | None) -> SuiteResult:
-    """Return what is known of a run without results, with what its journal does not have."""
-    if live is None:
-        return head
-    config = msgspec.structs.replace(head.config, runs_per_test=live.trials, engine_type=live.executor)
-    return msgspec.structs.replace(head, eval_name=live.suite, skill=live.skill, config=config)
+def _without_tasks(header: RunHeader) -> RunHeader:
+    """Return a header without the tasks, of which there may be thousands in each of thousands of runs."""
+    return msgspec.structs.replace(header, tasks=[])
 
 
 def tokens_of_trials(tasks: RunTasks) -> int | None:
     """Return the tokens of all trials of the main arm, of results that do not add them up; None where none are known."""
-    known = [trial.usage for task in tasks.heads("main") for trial in task.trials if trial.usage is not None]
-    return sum(one.tokens for one in known) if known else None
+    return tokens_of(add_usage([trial.usage for task in tasks.heads("main") for trial in task.trials]))
 
 
 def _size(index: ResultsIndex) -> int:

@@ -12,6 +12,7 @@ from waza.dashboard.pages import History, HistorySeries
 from waza.errors import WazaError
 from waza.history.index import read_entries
 from waza.kit.files import Stamp, stamp_of
+from waza.report.words import LEAVES_OUT_BROKEN
 from waza.results.invocation_lines import RUNS
 from waza.results.read import open_results
 from waza.results.trend import Filter, RunEntry, make_entry, series_of
@@ -34,7 +35,10 @@ class Histories:
                 entries[run.saved.results] = entry
         wanted = Filter(suite=suite or "", model=model or "")
         found = series_of((one for one in entries.values() if wanted.accepts(one)), last)
-        return History(series=[msgspec.convert(one.as_json(), HistorySeries) for one in found])
+        return History(
+            series=[msgspec.convert(one.as_json(), HistorySeries) for one in found],
+            score_note=LEAVES_OUT_BROKEN,
+        )
 
     def _entry(self, run: ListedRun, results: Path) -> RunEntry | None:
         """Return the entry of results that are not in the index of the project; None where they cannot be read."""

@@ -92,11 +92,12 @@ class _Tally:
             self.completed_tasks += arm == "main" and self._finished[arm, task] == self._wanted
         else:  # it broke, and was repeated
             self.statuses[before.status] -= 1
-            self.tokens = (self.tokens or 0) - (tokens_of(before.usage) or 0)
+            if used := tokens_of(before.usage):
+                self.tokens = (self.tokens or 0) - used
         self.trials[arm, task, trial.number] = trial
         self.statuses[trial.status] += 1
-        if trial.usage is not None:
-            self.tokens = (self.tokens or 0) + (tokens_of(trial.usage) or 0)
+        if used := tokens_of(trial.usage):
+            self.tokens = (self.tokens or 0) + used
 
 
 def _make_live_run(run: ListedRun, so_far: RunSoFar, tally: _Tally, state: LiveState | None) -> LiveRun:
@@ -182,7 +183,8 @@ class Follower:
             self._seen = 0
         if not self._at and state:
             self._tally = _Tally(state.trials)
-        self._names |= {one.task: one.name for one in state.running} if state else {}
+        if so_far.header:
+            self._names = {task.id: task.name for task in so_far.header.tasks}
         if run.saved.results and not self._at:  # it ended before anybody looked
             self._names |= {
                 one.test_id: one.display_name for one in self._catalogue.source(run).heads("main")

@@ -15,6 +15,7 @@ from waza.dashboard.static_files import Bundle
 from waza.dashboard.trial_pages import TrialLinks, make_trial
 from waza.kit.text import pluralize, shorten_middle
 from waza.m365.results.overview import Overview
+from waza.model.observation import tokens_of
 from waza.model.result import SuiteResult, TaskResult
 from waza.model.trial import ARMS, Arm
 from waza.problem import Problem
@@ -157,7 +158,7 @@ class _RunPart:
             path="",
             state=run.state,
             head=run.head,
-            tokens=tokens_of_trials(run.source) if usage is None else usage.tokens,
+            tokens=tokens_of_trials(run.source) if usage is None else tokens_of(usage),
         )
         self.head = make_head(self.listed, run.head, run.source)
         self.size = _size(msgspec.json.encode((self.head, self.tasks)))

@@ -18,8 +18,8 @@ from waza.results.trend import Flip, LevelChange, RunEntry
 
 Outcome = Literal["passed", "failed", "not graded", "in progress", "cut off", "unreadable"]
 """How a run came out: its verdict; without results in progress or cut off; a file that cannot be read."""
-Ending = Literal["passed", "failed", "error", "skipped", "cut off"]
-"""How a task ended; `cut off`: some of its trials did not run."""
+Ending = Literal["passed", "failed", "error", "skipped", "cut off", "in progress", "not started"]
+"""How a task ended; `cut off`: some of its trials did not run. The last two are of a run that goes on."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -372,6 +372,10 @@ class TaskCounts(Page, frozen=True, kw_only=True):
     """Tasks that were not graded or did not start."""
     cut_off: int
     """Tasks some of whose trials did not run."""
+    in_progress: int
+    """Tasks some of whose trials have not run yet."""
+    not_started: int
+    """Tasks of which no trial has ended yet."""
 
 
 class GroupPage(Page, frozen=True, kw_only=True):
@@ -468,6 +472,8 @@ class RunHead(Page, frozen=True, kw_only=True):
     """The pass rule unless it is `all`, and the success rates."""
     scores: list[NamedValue]
     """Scores over all tasks."""
+    score_note: str
+    """What is to be known of the scores, such as that they count broken trials; empty where there is nothing."""
     statistics: list[NamedValue]
     """Intervals, and how likely several trials pass."""
     score_interval: IntervalPage | None
@@ -504,6 +510,8 @@ class RunHead(Page, frozen=True, kw_only=True):
     """What was checked out."""
     ci: CiPage | None
     """The job that started it."""
+    before: str
+    """The id of the run that it is to be compared with: the one before it of the same suite; empty without one."""
     not_started: list[NamedValue]
     """What else its call was to run and did not, each with why."""
     suite_path: str
@@ -863,6 +871,8 @@ class ComparisonPage(Page, frozen=True, kw_only=True):
     """Tasks of both runs."""
     doubts: list[str]
     """What keeps the two from being compared fairly."""
+    aggregate_note: str
+    """What the figures over all tasks and trials count."""
     trials: dict[str, list[TrialLink]]
     """By task of the slice, its trials that both runs have."""
 
@@ -905,10 +915,12 @@ class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(Page, frozen=True, kw_only=True):
-    """Runs over time, as `waza history --json` prints them."""
+    """Runs over time; `series` as `waza history --json` prints them."""
 
     series: list[HistorySeries]
     """The runs of each suite on each model."""
+    score_note: str
+    """What the scores count."""
 
 
 class ArmPage(Page, frozen=True, kw_only=True):

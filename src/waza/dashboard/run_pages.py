@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -36,7 +36,7 @@ from waza.report.show_hint import show_command
 from waza.report.trial_page import cause
 from waza.report.view import Pairs, RunView, model_name
 from waza.report.words import one_line
-from waza.results.ending import BAD, CUT_OFF
+from waza.results.ending import BAD, CUT_OFF, IN_PROGRESS, UNSTARTED
 from waza.results.read import open_results
 from waza.results.requirements import join_requirements
 from waza.results.rows import git_state
@@ -44,11 +44,19 @@ from waza.results.task_index import RunTasks, TaskHead, TrialHead
 from waza.results.verdict import gates, verdict_of
 
 _CAUSE = 600  # characters of the line that says why a task did not pass
-_ENDINGS: tuple[Ending, ...] = ("error", "failed", "cut off", "skipped", "passed")
+_ENDINGS: tuple[Ending, ...] = (
+    "error",
+    "failed",
+    "cut off",
+    "skipped",
+    "in progress",
+    "passed",
+    "not started",
+)
 
 
-def make_head(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunHead:
-    """Return the head of a run."""
+def make_head(run: ListedRun, head: SuiteResult, source: RunTasks, before: str = "") -> RunHead:
+    """Return the head of a run; `before` is the id of the run that it is to be compared with."""
     view = _view(run, head, source)
     finished = run.state == "finished"
     gating = {one.name for one in view.gates}
@@ -72,12 +80,15 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunHead:
             error=counts["error"],
             skipped=counts["skipped"],
             cut_off=counts[CUT_OFF],
+            in_progress=counts[IN_PROGRESS],
+            not_started=counts[UNSTARTED],
         ),
         gates=[GatePage(name=one.name, passed=one.passed, found=one.found) for one in view.gates]
         if finished
         else [],
         rates=named_values(view.rates) if finished else [],
         scores=named_values(view.scores) if view.tasks else [],
+        score_note=view.score_note,
         statistics=named_values(view.statistics),
         score_interval=interval_page(found.bootstrap_ci if found else None),
         success_rate_interval=interval_page(found.success_rate_ci if found else None),
@@ -121,6 +132,7 @@ def make_head(run: ListedRun, head: SuiteResult, source: RunTasks) -> RunHead:
         arms=["main", "baseline"] if head.baseline_outcome is not None else ["main"],
         git=_git(run, head),
         ci=_ci(run, head),
+        before=before,
         not_started=_not_started(head),
         suite_path=run.header.suite if run.header else "",
         command=show_command(run.saved.name),
@@ -167,6 +179,8 @@ def _row(task: TaskHead) -> TaskRow:
         requirements=tuple(
             join_requirements(task.requirements, [one.observed for one in task.trials], task.missing_trials)
         ),
+        broken_trials=sum(trial.status == "error" for trial in task.trials),
+        going_on=task.going_on,
     )
 
 
@@ -249,9 +263,8 @@ def _tokens(task: TaskHead) -> int | None:
 
 
 def ending_of(task: TaskHead) -> Ending:
-    """Return how a task ended: one whose trials did not all run has not passed."""
-    cut = task.missing_trials and task.status not in BAD
-    return "cut off" if cut else task.status
+    """Return how a task ended, as reports do."""
+    return cast("Ending", _row(task).ending)
 
 
 def order_tasks(source: RunTasks, by: str, order: str) -> list[int]:
@@ -330,5 +343,7 @@ def _summarize(task: TaskHead, other: TaskHead | None, *, ambiguous: bool, why: 
         tokens=_tokens(task),
         trials=[*(_mark(one, "main") for one in task.trials), *(_mark(one, "baseline") for one in without)],
         missing=task.missing_trials,
-        cause=why or (row.why_cut_off if task.missing_trials else "") or one_line(task.error_msg, _CAUSE),
+        cause=why
+        or (row.why_cut_off if task.missing_trials and not task.going_on else "")
+        or one_line(task.error_msg, _CAUSE),
     )

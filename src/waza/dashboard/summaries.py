@@ -11,7 +11,7 @@ from waza.dashboard.pages import ModelUsagePage, Outcome, RunsSummary, RunSummar
 from waza.kit.moments import EARLIEST, read_moment
 from waza.kit.stats import mean
 from waza.model.observation import Usage
-from waza.results.ending import came_to_its_end, run_status
+from waza.results.ending import came_to_its_end, run_status, tasks_planned
 from waza.results.rows import git_state
 from waza.results.verdict import verdict_of
 
@@ -36,7 +36,7 @@ def summarize_run(run: ListedRun) -> RunSummary:
         judge_model=head.config.judge_model,
         outcome=_outcome(run, verdict.word),
         pass_count=summary.succeeded,
-        task_count=summary.total_tests,
+        task_count=summary.total_tests if finished else tasks_planned(summary),
         tokens=run.tokens,
         premium_requests=None if usage is None else usage.premium_requests,
         ai_credits=None if usage is None else usage.ai_credits,
@@ -198,10 +198,26 @@ def sort_known(items: Sequence[T], key: Callable[[T], Any], *, descending: bool)
     ]
 
 
+def run_before(run: ListedRun, runs: Iterable[ListedRun]) -> str:
+    """Return the id of the latest finished run of the same suite before this one, if possible on the same model."""
+    if run.head is None:
+        return ""
+    began, suite, model = _began(run), run.head.eval_name, run.head.config.model_id
+    others = [
+        one
+        for one in runs
+        if one.state == "finished" and one.head and one.head.eval_name == suite and _began(one) < began
+    ]
+    best = max(
+        others, key=lambda one: (one.head and one.head.config.model_id == model, _began(one)), default=None
+    )
+    return best.id if best else ""
+
+
 def sorted_by_time(runs: Sequence[ListedRun]) -> list[ListedRun]:
     """Return runs, the newest first."""
+    return sorted(runs, key=lambda run: (_began(run), run.id), reverse=True)
 
-    def key(run: ListedRun) -> tuple[datetime, str]:
-        return (run.head and read_moment(run.head.timestamp)) or EARLIEST, run.id
 
-    return sorted(runs, key=key, reverse=True)
+def _began(run: ListedRun) -> datetime:
+    return (run.head and read_moment(run.head.timestamp)) or EARLIEST

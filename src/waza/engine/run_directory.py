@@ -24,9 +24,10 @@ from waza.model.loaded import Project, Suite
 from waza.model.origin import Origin
 from waza.model.recording import TranscriptRecord
 from waza.model.trial import Arm, TrialKey
-from waza.results.assemble import Fold, Triggers
+from waza.results.assemble import Fold, Triggers, groups_of
 from waza.results.journal_lines import (
     EndStatus,
+    PlannedTask,
     RunEnd,
     RunHeader,
     TrialRecord,
@@ -213,6 +214,21 @@ def open_run_directory(
         ci=origin.ci,
         selection=suite.selection,
         transcripts=list(transcripts),
+        name=suite.name,
+        skill=suite.file.skill,
+        executor=suite.file.config.executor,
+        trials=suite.file.config.trials_per_task,
+        pass_rule=suite.file.config.pass_rule,
+        tasks=[
+            PlannedTask(
+                id=task.id,
+                name=task.name,
+                group=", ".join(groups_of(suite, task, model)),
+                golden=task.golden,
+                tags=list(task.tags),
+            )
+            for task in suite.tasks
+        ],
     )
     if directory is not None:
         try:

@@ -160,7 +160,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tokens(self) -> int:
-        """Input and output tokens."""
+        """Input and output tokens; 0: they are not known, since every turn of a model reads some."""
         return self.input_tokens + self.output_tokens
 
 
@@ -279,7 +279,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tokens(self) -> int | None:
         """Input and output tokens, or None where no usage was reported."""
-        return tokens_of(self.usage)
+        return None if self.usage is None else self.usage.tokens
 
 
 START, COMPLETE, MESSAGE = "tool.execution_start", "tool.execution_complete", "assistant.message"
@@ -340,8 +340,8 @@ def _tool_event(number: int, turn: int, start: Event, end: Event | None) -> Tool
 
 
 def tokens_of(usage: Usage | None) -> int | None:
-    """Return input and output tokens; None where they are not known."""
-    return None if usage is None else usage.tokens
+    """Return input and output tokens; None where they are not known, as of a script that states none."""
+    return (usage.tokens or None) if usage is not None else None
 
 
 def add_usage(parts: Sequence[Usage | None]) -> Usage | None:

@@ -90,6 +90,6 @@ def error_key(message: str) -> dict[str, str]:
 
 def token_keys(usage: Usage | None) -> dict[str, int]:
     """Return the tokens that something cost, where they are known."""
-    if usage is None:
+    if usage is None or not usage.tokens:
         return {}
     return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}

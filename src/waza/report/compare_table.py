@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from waza.kit.share import decimal, percent
 from waza.report.section import Draw, Part, Table, wrapped
-from waza.report.words import DOWN, UP, duration, one_line
+from waza.report.words import COUNTS_BROKEN, DOWN, LEAVES_OUT_BROKEN, UP, duration, one_line
 from waza.results.compare import SideBySide, TaskDelta, ToolMetrics
 from waza.results.comparison.comparison import Comparison, MetricComparison
 from waza.results.comparison.sentence import NAMES, amount, bounds, shown_p
 
 _NOT_KNOWN = "not known"
-_AGGREGATE_NOTE = "Over all tasks and trials; the comparison leaves broken trials out"
+AGGREGATE_NOTE = f"Over all tasks and trials, {COUNTS_BROKEN}; in the comparison: {LEAVES_OUT_BROKEN}"
 
 
 def print_comparison(found: SideBySide, draw: Draw) -> None:
@@ -25,7 +25,7 @@ def print_comparison(found: SideBySide, draw: Draw) -> None:
     draw("FILES", files)
     draw("COMPARISON", [part for one in found.all_comparisons for part in _comparison(one)])
     draw("SUITES", list(_suites(found)))
-    draw("AGGREGATE", [_aggregate(found, numbers), _AGGREGATE_NOTE])
+    draw("AGGREGATE", [_aggregate(found, numbers), AGGREGATE_NOTE])
     if any(metrics.total_calls for metrics in found.tool_metrics):
         draw("TOOL USE", [_tools(found.tool_metrics, numbers)])
     draw("PER-TASK DELTAS", _tasks(found.task_deltas, numbers))

@@ -105,7 +105,7 @@ def _summary(view: RunView) -> Iterator[str]:
             yield f"- Gate {text(gate.name)} passed: {gate.found}"
     yield (
         f"- Score range: {decimal(summary.min_score)} to {decimal(summary.max_score)}"
-        f" (\u03c3 = {summary.std_dev:.4f})"
+        f" (\u03c3 = {summary.std_dev:.4f}){f', {view.score_note}' if view.score_note else ''}"
     )
 
 

@@ -8,7 +8,7 @@ from waza.kit.csv_text import csv_lines
 from waza.kit.share import decimal, percent
 from waza.kit.text import pluralize
 from waza.report.section import Draw, Part, Table, wrapped
-from waza.report.words import duration, grouped, one_line
+from waza.report.words import LEAVES_OUT_BROKEN, duration, grouped, one_line
 from waza.results.trend import ENOUGH_RUNS, METRICS, Flip, Level, LevelChange, MetricName, RunEntry, Series
 
 SHOWN = 20  # runs of a table, and lines of a list
@@ -48,6 +48,8 @@ def _runs(series: Series) -> Iterator[Part]:
     cost: MetricName = "ai_credits" if charged else "tokens"
     titles = ("run", "", "passed", "of graded", "score", _NAMES[cost], "duration")
     yield Table(titles, [_line(run, cost) for run in series.runs[-SHOWN:]])
+    if any(run.count("error") for run in series.runs[-SHOWN:]):
+        yield f"Figures are over measured trials: {LEAVES_OUT_BROKEN}"
 
 
 def _line(run: RunEntry, cost: MetricName) -> tuple[str, ...]:

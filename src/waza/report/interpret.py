@@ -34,7 +34,8 @@ def interpretation(view: RunView) -> Iterator[str]:
     yield f"The run: {verdict.word}"
     yield from (f"  {BULLET} {one_line(reason)}" for reason in verdict.reasons)
     if not verdict.passed:
-        yield f"Mean score of what ran: {percent(summary.aggregate_score)}"
+        note = f" ({view.score_note})" if view.score_note else ""
+        yield f"Mean score of what ran: {percent(summary.aggregate_score)}{note}"
     else:
         yield f"Overall score: {percent(summary.aggregate_score)}, {label(summary.aggregate_score)}"
         if abs(summary.weighted_score - summary.aggregate_score) > 1e-9:

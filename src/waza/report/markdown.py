@@ -161,7 +161,7 @@ def _summary(view: RunView) -> Iterator[str]:
             (f"Gate {gate.name}", f"{'passed' if gate.passed else 'failed'}: {gate.found}")
             for gate in view.gates
         ),
-        ("Aggregate score", decimal(summary.aggregate_score)),
+        ("Aggregate score", view.aggregate),
         ("Weighted score", decimal(summary.weighted_score)),
     ):
         yield f"| {text(name)} | {text(value)} |"

@@ -60,7 +60,7 @@ def _cell(result: SuiteResult, title: str) -> str:
         case "Turns":
             return grouped(usage.turns)
         case "Tokens":
-            return grouped(usage.tokens)
+            return grouped(usage.tokens) if usage.tokens else "-"
         case "AI Credits":
             return "n/a" if usage.ai_credits is None else f"{usage.ai_credits:.4f}"
         case _:

@@ -13,7 +13,7 @@ from waza.kit.text import pluralize, shorten_middle
 from waza.model.observation import Usage, add_usage
 from waza.model.result import SkillImpact, TaskStats, TrialResult, TrialStatus, Validation
 from waza.report.words import one_line
-from waza.results.ending import BAD, CUT_OFF, cut_off
+from waza.results.ending import BAD, CUT_OFF, IN_PROGRESS, UNSTARTED, cut_off, task_ending
 from waza.results.figures import SNAPSHOT_UPDATES, TaskOutline, TrialFigures
 from waza.results.requirements import RequirementOutcome, join_requirements
 
@@ -97,8 +97,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """A task. `bad_trials` failed or errored, `first_tries` counts those that passed at their first attempt.
 
     `title` is the name, with the id where other tasks have the same name. `missing` counts the planned trials that
-    did not run. `judging` is what judges and responders used. `error` says what kept
-    the task from starting.
+    did not run, or have not run yet where the run is `going_on`. `broken_trials` counts those that errored. `judging` is what judges
+    and responders used. `error` says what kept the task from starting.
     """
 
     id: str
@@ -122,11 +122,13 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     judging: Usage | None = None
     error: str = ""
     requirements: tuple[RequirementOutcome, ...] = ()
+    broken_trials: int = 0
+    going_on: bool = False
 
     @property
     def ending(self) -> str:
         """The status for people: a task whose trials did not all run has not passed."""
-        return CUT_OFF if self.missing and not self.failed else self.status
+        return task_ending(self.status, trials=self.trials, missing=self.missing, going_on=self.going_on)
 
     @property
     def planned(self) -> int:
@@ -228,6 +230,7 @@ def row(outline: TaskOutline) -> TaskRow:
         requirements=tuple(
             join_requirements(task.requirements, [found.observed for _, found in trials], task.missing_trials)
         ),
+        broken_trials=sum(found.status == "error" for _, found in trials),
         snapshots=tuple([line for trial in task.runs for line in _snapshots(trial.validations or {})]),
     )
 
@@ -249,7 +252,11 @@ def counts(found: Sequence[TaskRow]) -> str:
         f"{endings['passed']} passed",
         f"{endings['failed']} failed",
         pluralize(endings["error"], "error"),
-        *(f"{endings[ending]} {ending}" for ending in ("skipped", CUT_OFF) if endings[ending]),
+        *(
+            f"{endings[ending]} {ending}"
+            for ending in ("skipped", CUT_OFF, IN_PROGRESS, UNSTARTED)
+            if endings[ending]
+        ),
     ]
     return ", ".join(parts)
 
@@ -260,8 +267,8 @@ def _summary(number: int, found: TrialFigures) -> TrialSummary:
         status=found.status,
         score=found.score,
         duration_ms=found.duration_ms,
-        input_tokens=found.usage.input_tokens if found.usage else None,
-        output_tokens=found.usage.output_tokens if found.usage else None,
+        input_tokens=found.usage.input_tokens if found.usage and found.usage.tokens else None,
+        output_tokens=found.usage.output_tokens if found.usage and found.usage.tokens else None,
     )
 
 

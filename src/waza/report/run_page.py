@@ -61,7 +61,8 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
         yield from wrap(what, self.width)
         if run_status(head) in (IN_PROGRESS, CUT_OFF):
             finished = sum(len(task.runs) for task in head.tasks)
-            yield f"{BULLET} no results yet: {pluralize(finished, 'trial')} of {pluralize(len(head.tasks), 'task')} have finished"
+            planned = finished + sum(task.missing_trials for task in head.tasks)
+            yield f"{BULLET} no results yet: {finished} of {pluralize(planned, 'trial')} have finished"
             return
         for reason in verdict_of(head).reasons:
             yield from wrap(one_line(reason), self.width, f"{BULLET} ", "  ")

@@ -132,7 +132,8 @@ def _grader(data: dict[str, Any]) -> tuple[str, str]:
 
 def _judge(data: dict[str, Any]) -> tuple[str, str]:
     usage = data["session_digest"].get("usage")
-    tokens = f", {usage['input_tokens'] + usage['output_tokens']:,} tokens" if usage else ""
+    used = usage["input_tokens"] + usage["output_tokens"] if usage else 0
+    tokens = f", {used:,} tokens" if used else ""
     calls = pluralize(data["session_digest"]["tool_call_count"], "tool call")
     return BULLET, f"{_where(data)}, session of a judge: {calls}{tokens}"
 

@@ -389,8 +389,11 @@ def _tokens(usage: Usage | None) -> str:
         return "usage is not known"
     parts = [
         pluralize(usage.turns, "turn"),
-        f"{grouped(usage.input_tokens)} tokens in",
-        f"{grouped(usage.output_tokens)} out",
+        *(
+            [f"{grouped(usage.input_tokens)} tokens in", f"{grouped(usage.output_tokens)} out"]
+            if usage.tokens
+            else ["tokens are not known"]
+        ),
         *([f"{grouped(usage.cache_read_tokens)} cached"] if usage.cache_read_tokens else []),
         *(
             [f"{usage.premium_requests:g} premium requests"]

@@ -20,8 +20,15 @@ from waza.report.impact import Impact, impact_of
 from waza.report.requirements import RequirementLine, requirement_lines
 from waza.report.rows import TaskRow, counts, rows
 from waza.report.section import Table
-from waza.report.words import LEFT_OUT, NO_SUITE, SKIPPED, grouped, one_line, status_mark
-from waza.results.ending import CUT_OFF, WITHOUT_SUITE, came_to_its_end
+from waza.report.words import COUNTS_BROKEN, LEFT_OUT, NO_SUITE, SKIPPED, grouped, one_line, status_mark
+from waza.results.ending import (
+    CUT_OFF,
+    IN_PROGRESS,
+    WITHOUT_SUITE,
+    came_to_its_end,
+    run_status,
+    tasks_planned,
+)
 from waza.results.figures import TaskOutline, outline_of
 from waza.results.invocation import InvocationResults, suite_name
 from waza.results.outcome import Outcome
@@ -68,6 +75,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         else:
             found = rows(_measuring(outcome.tasks(), measured))
             before = rows(_measuring(outcome.baseline_tasks(), without))
+        if run_status(head) == IN_PROGRESS:
+            found = [msgspec.structs.replace(one, going_on=True) for one in found]
         return cls(
             name=name,
             head=head,
@@ -119,6 +128,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         if not self.complete:
             cut = self.count(CUT_OFF)
             rest = f"{cut} {CUT_OFF}" if cut else "but trials, trigger tests or hooks did not end"
+            if run_status(self.head) == IN_PROGRESS:
+                rest = f"the run is {IN_PROGRESS}"
             return [*self._rule, ("Task success rate", f"{NOT_KNOWN}; {share} that ran passed, {rest}")]
         shown = [*self._rule, ("Task success rate", f"{percent(summary.success_rate)} ({share})")]
         graded = summary.graded_success_rate
@@ -134,11 +145,23 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         return [] if rule == ALL else [("Pass rule", describe_rule(rule, trials))]
 
     @property
+    def score_note(self) -> str:
+        """What is to be known of the scores over all tasks; empty where nothing broke."""
+        broke = any(row.broken_trials or row.status == "error" for row in self.tasks)
+        return COUNTS_BROKEN if broke else ""
+
+    @property
+    def aggregate(self) -> str:
+        """The aggregate score, with what is to be known of it."""
+        note = f" ({self.score_note})" if self.score_note else ""
+        return decimal(self.head.summary.aggregate_score) + note
+
+    @property
     def scores(self) -> Pairs:
         """The scores over all tasks."""
         summary = self.head.summary
         return [
-            ("Aggregate score", decimal(summary.aggregate_score)),
+            ("Aggregate score", self.aggregate),
             ("Min score", decimal(summary.min_score)),
             ("Max score", decimal(summary.max_score)),
             ("Std deviation", f"{summary.std_dev:.4f}"),
@@ -225,16 +248,17 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         host = f" ({total.provider_host})" if total.provider_host else ""
         requests = "Provider requests" if total.provider else "Premium requests"
         tokens = grouped(judges.tokens) if judges else ""
+        known = total.tokens > 0
         return [
             *([("Provider", total.provider + host)] if total.provider else []),
             *([(requests, f"{total.premium_requests:.0f}")] if total.premium_requests else []),
             *([("AI credits", _credits(total.ai_credits))] if total.ai_credits is not None else []),
             ("Turns", grouped(total.turns)),
-            ("Input tokens", grouped(total.input_tokens)),
-            ("Output tokens", grouped(total.output_tokens)),
-            ("Cached tokens read", grouped(total.cache_read_tokens)),
-            ("Cached tokens written", grouped(total.cache_write_tokens)),
-            ("Total tokens", grouped(total.tokens)),
+            ("Input tokens", grouped(total.input_tokens) if known else NOT_KNOWN),
+            ("Output tokens", grouped(total.output_tokens) if known else NOT_KNOWN),
+            *([("Cached tokens read", grouped(total.cache_read_tokens))] if known else []),
+            *([("Cached tokens written", grouped(total.cache_write_tokens))] if known else []),
+            *([("Total tokens", grouped(total.tokens))] if known else []),
             *([("Judges' part", f"{tokens} tokens")] if judges else []),
         ]
 
@@ -417,7 +441,7 @@ def _run_line(named: tuple[str, Outcome]) -> RunLine:
 
 def _skill_line(skill: str, outcomes: Sequence[Outcome], *, whole: bool) -> SkillLine:
     ends = [outcome.head.summary for outcome in outcomes]
-    planned = sum(one.succeeded + one.failed + one.errors + one.skipped for one in ends)
+    planned = sum(map(tasks_planned, ends))
     return SkillLine(
         skill=skill,
         models=tuple(outcome.head.config.model_id for outcome in outcomes),

@@ -16,6 +16,8 @@ Write = Callable[[str], None]
 NO_SUITE = "no suite"  # a skill that was found and has none
 LEFT_OUT = "left out"  # a suite that was found and, by what was asked for, not run
 PASSED, FAILED, ERROR, SKIPPED = "✓", "✗", "⚠", "○"
+COUNTS_BROKEN = "broken trials included, as 0 without a verdict"  # of the scores of runs
+LEAVES_OUT_BROKEN = "broken trials left out"  # of comparisons and trends
 UP, DOWN = "↑", "↓"
 BULLET = "•"
 

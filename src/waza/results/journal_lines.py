@@ -28,6 +28,7 @@ from waza.kit.checksum import checksum_matches
 from waza.kit.line_file import read_lines
 from waza.model.observation import Usage
 from waza.model.origin import CiJob, GitState
+from waza.model.pass_rule import ALL, PassRule
 from waza.model.recording import TranscriptRecord
 from waza.model.result import TrialResult, TriggerMetrics, TriggerResult
 from waza.model.selection import Selection
@@ -39,14 +40,24 @@ EndStatus = Literal["complete", "cancelled", "limit", "stopped"]
 """How a run ended: as planned; by a signal; at a limit of the suite; because its agent's server is broken."""
 
 
+class PlannedTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task of a run, for those who look at it before it has results."""
+
+    id: str = msgspec.field()
+    name: str = msgspec.field()
+    group: str = ""
+    golden: bool = False
+    tags: list[str] = []
+
+
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is of. `digest` names everything that may change a verdict; `started` is RFC 3339.
+    """What a run is of: `tasks` in each of the arms, with `trials` each. `digest` names everything that may change a verdict; `started` is RFC 3339.
 
     `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
     are those parts of the digest that options of the command can change, to say which did. `commits` are those that
     the run is pinned to, by what names them. `git` and `ci` say where the suite comes from,
     `selection` which of its tasks were chosen, None for all. `transcripts` are what its trials are graded from, if these ran
-    elsewhere: no agent can be run for them.
+    elsewhere: no agent can be run for them. `name`, `skill` and `executor` are those of the suite.
     """
 
     id: str
@@ -63,6 +74,12 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     ci: CiJob | None = None
     selection: Selection | None = None
     transcripts: list[TranscriptRecord] = []
+    name: str = ""
+    skill: str = ""
+    executor: str = ""
+    trials: int = 0
+    pass_rule: PassRule = ALL
+    tasks: list[PlannedTask] = []
 
 
 class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -10,14 +10,17 @@ from typing import Any
 import msgspec
 
 from waza.errors import WazaError
+from waza.kit.line_file import is_locked
+from waza.model.pass_rule import ALL
 from waza.model.result import RunConfig, SuiteResult, TaskResult, TrialResult
 from waza.model.suite import SCHEMA_VERSION
 from waza.model.trial import Arm
 from waza.problem import display_path
 from waza.results.ending import CUT_OFF, IN_PROGRESS
-from waza.results.figures import TaskFigures, TrialFigures, figures_of, summary, task_stats
+from waza.results.figures import TaskFigures, TrialFigures, figures_of, summary
 from waza.results.journal_lines import (
     JOURNAL,
+    PlannedTask,
     RunEnd,
     RunHeader,
     TrialRecord,
@@ -59,8 +62,7 @@ Trials = Mapping[str, Mapping[int, JournaledTrial]]
 class RunSoFar:
     """The journal of a run, read as it grows: `refresh` reads what was added. No transcript is kept.
 
-    Its tasks are those with a finished trial, in the order in which their first one finished. The journal knows neither
-    their names nor how many trials were to run. Several threads may use it.
+    Its tasks are those of the plan, which the header of the journal has. Several threads may use it.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -71,6 +73,7 @@ class RunSoFar:
     def _clear(self, file: int) -> None:
         self.header: RunHeader | None = None
         self.entries: list[JournaledTrial | PartBegan | RunEnd] = []
+        self._planned: dict[str, PlannedTask] = {}
         self._trials: dict[Arm, dict[str, dict[int, JournaledTrial]]] = {}
         self._file, self._offset, self._number = file, 0, 1
 
@@ -91,7 +94,8 @@ class RunSoFar:
         for one in journal_lines(self.directory, self._offset, self._number):
             if one.line.run is not None:
                 self.header = one.line.run
-                self._trials = {arm: {} for arm in self.header.arms}
+                self._planned = {task.id: task for task in self.header.tasks}
+                self._trials = {arm: {task: {} for task in self._planned} for arm in self.header.arms}
             elif one.line.trial is not None:
                 self._add(one.line.trial, one.offset, one.size)
             elif one.line.resumed is not None:
@@ -114,8 +118,8 @@ class RunSoFar:
         )
         self.entries.append(trials[number])
 
-    def trials(self, arm: Arm) -> Trials:
-        """Return the finished trials of an arm."""
+    def _tasks(self, arm: Arm) -> Trials:
+        """Return the tasks of an arm with their finished trials."""
         with self._lock:
             return {task: dict(found) for task, found in self._trials.get(arm, {}).items()}
 
@@ -133,13 +137,14 @@ class RunSoFar:
             status[SELECTION] = msgspec.to_builtins(header.selection)
         if header.transcripts:
             status[TRANSCRIPTS] = msgspec.to_builtins(header.transcripts)
-        baseline = _head(header, self.trials("baseline"), {}) if "baseline" in header.arms else None
-        head = _head(header, self.trials("main"), status)
+        baseline = self._head(header, "baseline", {}) if "baseline" in header.arms else None
+        head = self._head(header, "main", status)
         return msgspec.structs.replace(head, is_baseline=baseline is not None, baseline_outcome=baseline)
 
     def heads(self, arm: Arm) -> Sequence[TaskHead]:
         """Return the tasks of an arm in short."""
-        return [_task_head(_figures(task, found), found) for task, found in self.trials(arm).items()]
+        going_on = is_locked(self.directory / JOURNAL)
+        return [self._task_head(task, found, going_on=going_on) for task, found in self._tasks(arm).items()]
 
     def read(self, arm: Arm, place: int) -> TaskResult:
         """Return the task with this place among the heads. Raises FileChangedError, OSError."""
@@ -150,7 +155,7 @@ class RunSoFar:
 
     def read_all(self, arm: Arm) -> list[TaskResult]:
         """Return all tasks of an arm; raises as `read` does."""
-        return [self._read(task, trials) for task, trials in self.trials(arm).items()]
+        return [self._read(task, trials) for task, trials in self._tasks(arm).items()]
 
     def read_trial(self, trial: JournaledTrial) -> TrialResult:
         """Return a finished trial as a whole. Raises FileChangedError, OSError."""
@@ -163,15 +168,71 @@ class RunSoFar:
 
     def _read(self, task: str, trials: Mapping[int, JournaledTrial]) -> TaskResult:
         runs = [self.read_trial(trials[number]) for number in sorted(trials)]
-        head = _task_head(_figures(task, trials), trials)
+        head = self._task_head(task, trials)
         return TaskResult(
             cached=head.cached,
             rejudged=head.rejudged,
             test_id=head.test_id,
             display_name=head.display_name,
+            group=head.group,
+            golden=head.golden,
+            tags=list(head.tags),
             status=head.status,
             runs=runs,
+            missing_trials=head.missing_trials,
             stats=head.stats,
+        )
+
+    def _figures(self, task: str, trials: Mapping[int, JournaledTrial]) -> TaskFigures:
+        header = self.header
+        return TaskFigures(
+            task_id=task,
+            trials={number: one.figures for number, one in trials.items()},
+            planned=max(len(trials), header.trials if header else 0),
+            rule=header.pass_rule if header else ALL,
+        )
+
+    def _task_head(
+        self, task: str, trials: Mapping[int, JournaledTrial], *, going_on: bool = False
+    ) -> TaskHead:
+        figures, planned = (
+            self._figures(task, trials),
+            self._planned.get(task, PlannedTask(id=task, name=task)),
+        )
+        return TaskHead(
+            test_id=task,
+            display_name=planned.name,
+            group=planned.group,
+            golden=planned.golden,
+            tags=tuple(planned.tags),
+            status=figures.status,
+            cached=figures.cached,
+            rejudged=figures.rejudged,
+            missing_trials=figures.missing,
+            stats=figures.stats,
+            trials=tuple(trials[number].head for number in sorted(trials)),
+            going_on=going_on,
+        )
+
+    def _head(self, header: RunHeader, arm: Arm, metadata: dict[str, Any]) -> SuiteResult:
+        config = RunConfig(
+            runs_per_test=header.trials,
+            model_id=header.model,
+            engine_type=header.executor,
+            timeout_sec=0,
+            pass_rule=header.pass_rule,
+        )
+        return SuiteResult(
+            schemaVersion=SCHEMA_VERSION,
+            eval_id=header.id,
+            skill=header.skill,
+            eval_name=header.name or display_path(Path(header.suite)),
+            timestamp=header.started,
+            config=config,
+            summary=summary([self._figures(*one) for one in self._tasks(arm).items()], 1, 0),
+            metrics={},
+            tasks=[],
+            metadata=metadata,
         )
 
 
@@ -193,37 +254,4 @@ def results_so_far(directory: Path, *, in_progress: bool) -> SuiteResult:
         head,
         tasks=found.read_all("main"),
         baseline_outcome=without and msgspec.structs.replace(without, tasks=found.read_all("baseline")),
-    )
-
-
-def _figures(task: str, trials: Mapping[int, JournaledTrial]) -> TaskFigures:
-    return TaskFigures(
-        task_id=task, trials={number: one.figures for number, one in trials.items()}, planned=len(trials)
-    )
-
-
-def _head(header: RunHeader, trials: Trials, metadata: dict[str, str]) -> SuiteResult:
-    return SuiteResult(
-        schemaVersion=SCHEMA_VERSION,
-        eval_id=header.id,
-        skill="",
-        eval_name=display_path(Path(header.suite)),
-        timestamp=header.started,
-        config=RunConfig(runs_per_test=0, model_id=header.model, engine_type="", timeout_sec=0),
-        summary=summary([_figures(task, found) for task, found in trials.items()], 1, 0),
-        metrics={},
-        tasks=[],
-        metadata=metadata,
-    )
-
-
-def _task_head(figures: TaskFigures, trials: Mapping[int, JournaledTrial]) -> TaskHead:
-    return TaskHead(
-        test_id=figures.task_id,
-        display_name=figures.task_id,
-        status=figures.status,
-        cached=figures.cached,
-        rejudged=figures.rejudged,
-        stats=task_stats(figures.task_id, figures.ordered),
-        trials=tuple(trials[number].head for number in sorted(trials)),
     )

@@ -39,7 +39,7 @@ class TrialHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskHead(msgspec.Struct, frozen=True, kw_only=True):
-    """A task in short."""
+    """A task in short. `going_on`: its run is in progress, so missing trials may still run."""
 
     test_id: str
     display_name: str
@@ -54,6 +54,7 @@ class TaskHead(msgspec.Struct, frozen=True, kw_only=True):
     stats: TaskStats | None = None
     trials: tuple[TrialHead, ...] = ()
     requirements: tuple[RecordedRequirement, ...] = ()
+    going_on: bool = False
 
 
 class FileChangedError(WazaError):

@@ -14,7 +14,16 @@ from waza.kit.share import TOLERANCE, decimal, percent
 from waza.kit.text import pluralize
 from waza.model.result import SuiteResult, Summary
 from waza.model.suite import Metric
-from waza.results.ending import BAD, CUT_OFF, LEFT_OUT, NO_DATA, WITHOUT_SUITE, came_to_its_end, run_status
+from waza.results.ending import (
+    BAD,
+    CUT_OFF,
+    LEFT_OUT,
+    NO_DATA,
+    WITHOUT_SUITE,
+    came_to_its_end,
+    run_status,
+    tasks_planned,
+)
 
 UNGRADED = "not graded (--skip-graders)"
 _ALWAYS = "trigger_accuracy"  # gates without being asked to
@@ -227,7 +236,7 @@ def uncompared(head: SuiteResult, without: SuiteResult) -> str:
 
 def _ending(summary: Summary, *, cut: bool) -> str:
     """Return what the tasks of a pass came to. In a run that was `cut`, those without a result were cut off."""
-    planned = summary.succeeded + summary.failed + summary.errors + summary.skipped
+    planned = tasks_planned(summary)
     cut_off = summary.skipped if cut else planned - summary.total_tests
     counts = (
         (summary.succeeded, "passed"),
@@ -269,10 +278,10 @@ def reason_of(gate: Gate) -> str:
 
 
 def tasks_reason(head: SuiteResult) -> str:
-    """Return what tasks that did not pass say in the verdict; nothing if all passed, or only the baseline counts."""
+    """Return what tasks that did not pass say in the verdict; nothing if all passed."""
     summary = head.summary
     bad = summary.failed + summary.errors
-    if not bad or head.baseline_outcome is not None:
+    if not bad:
         return ""
     counts = ((summary.failed, "failed"), (summary.errors, "errored"))
     which = ", ".join(f"{count} {word}" for count, word in counts if count)
@@ -285,7 +294,8 @@ def _reasons(head: SuiteResult, missing_trials: int) -> Iterator[str]:
         yield f"the run did not come to its end ({run_status(head)}){missing}"
     elif not (head.summary.total_tests or head.summary.skipped or head.trigger_metrics):
         yield "nothing was measured: no task and no trigger test ran"
-    tasks = tasks_reason(head)
-    if tasks:
+    failed = [reason_of(gate) for gate in gates(head) if not gate.passed]
+    # With a baseline, tasks that fail alone keep no run from passing.
+    if (tasks := tasks_reason(head)) and (failed or head.baseline_outcome is None):
         yield tasks
-    yield from (reason_of(gate) for gate in gates(head) if not gate.passed)
+    yield from failed

@@ -74,14 +74,13 @@ def test_a_run_is_followed_through_its_death_to_its_end(project):
                 (now,) = served.data("live")
                 assert [one["task"] for one in now["running"]] == ["c"]
                 tasks = served.data("runs", run_id, "tasks")
-                assert {one["id"]: one["status"] for one in tasks} == {"a": "passed", "b": "failed"}
+                statuses = {one["name"]: one["status"] for one in tasks}
+                assert statuses == {"The quick one": "passed", "b": "failed", "The slow one": "not started"}
                 assert served.data("runs", run_id, "tasks", "a", "trials", "1")["inProgress"]
                 head = served.data("runs", run_id, "head")
-                assert (head["inProgress"], head["verdict"]["word"], head["rates"]) == (
-                    True,
-                    "in progress",
-                    [],
-                )
+                shown = head["inProgress"], head["verdict"]["word"], head["rates"], head["run"]["taskCount"]
+                assert shown == (True, "in progress", [], 3)
+                assert head["counts"]["notStarted"] == 1
 
                 live.kill()
                 stream.until(says("cut off"))

@@ -79,10 +79,41 @@ def test_a_trial_of_two_runs_is_side_by_side(served, runs):
     assert served.get("compare", "trial", a=runs[0], b=runs[1], task="none").status == 404
 
 
+def test_what_broke_and_what_is_not_known_is_said_where_the_figures_are(tmp_path):
+    broken = "inputs: {prompt: p}\nmock: {output: one, error: it fell over}"
+    folder = mock_suite(tmp_path, {"a": "inputs: {prompt: p}\nmock: {output: one two}", "b": broken}, GRADER)
+    included, left_out = "broken trials included, as 0 without a verdict", "broken trials left out"
+    ended = waza("run", folder, "--interpret", cwd=tmp_path)
+    shown = " ".join(ended.out.split())
+    assert f"Aggregate score: 0.75 ({included})" in shown
+    assert f"Mean score of what ran: 75.0% ({included})" in shown
+    assert "Input tokens: not known" in shown  # the script states none
+    waza("run", folder, "--reporter", "markdown:m.md", cwd=tmp_path)
+    assert f"| Aggregate score | 0.75 ({included}) |" in (tmp_path / "m.md").read_text(encoding="utf-8")
+    ids = sorted(path.parent.name for path in tmp_path.glob(".waza/runs/*/results.json"))
+    compared = " ".join(waza("compare", *ids, cwd=tmp_path).out.split())
+    assert f"Over all tasks and trials, {included}; in the comparison: {left_out}" in compared
+    assert left_out in waza("history", cwd=tmp_path).out
+    with serving(tmp_path) as served:
+        newest, oldest = served.data("runs")
+        assert (newest["score"], newest["tokens"]) == (0.75, None)
+        head = served.data("runs", newest["id"], "head")
+        assert (head["scoreNote"], head["before"]) == (included, oldest["id"])
+        assert served.data("runs", oldest["id"], "head")["before"] == ""
+        page = served.data("compare", a=oldest["id"], b=newest["id"])
+        assert page["aggregateNote"].endswith(f"in the comparison: {left_out}")
+        assert "tokens" not in {
+            one["metric"] for one in page["comparison"]["comparison"]["metrics"].values() if one["n"]
+        }
+        trial = served.data("runs", newest["id"], "tasks", "a", "trials", "1")
+        assert (trial["digest"]["tokensTotal"], trial["digest"]["tokensIn"]) == (None, None)
+
+
 def test_trends_are_those_of_the_command(project, served):
     wanted = json.loads(waza("history", "--json", cwd=project).out)
-    assert served.data("history", suite="suite") == wanted
-    assert served.data("history", suite="suite", model="none") == {"series": []}
+    note = {"scoreNote": "broken trials left out"}
+    assert served.data("history", suite="suite") == {**wanted, **note}
+    assert served.data("history", suite="suite", model="none") == {"series": [], **note}
 
 
 def test_trends_have_results_files_of_other_places(project, tmp_path):

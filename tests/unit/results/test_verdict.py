@@ -72,7 +72,10 @@ def test_a_baseline_is_a_gate_that_replaces_the_tasks() -> None:
     equal = suite([GOOD, BAD], baseline_outcome=suite([GOOD, BAD]), is_baseline=True)
     assert judge(better).passed
     assert [gate.name for gate in gates(equal)] == ["baseline"]
-    assert judge(equal).reasons == ("gate baseline: success rate 50.0% with skills, 50.0% without",)
+    assert judge(equal).reasons == (
+        "1 of 2 tasks did not pass: 1 failed",  # though this alone would not keep it from passing
+        "gate baseline: success rate 50.0% with skills, 50.0% without",
+    )
 
 
 def test_results_carry_their_verdict_and_others_are_judged() -> None:

@@ -91,7 +91,7 @@ def _usage(figures: TrialFigures) -> dict[str, float]:
     usage = figures.usage
     if usage is None:
         return {}
-    found: dict[str, float] = {"tokens": usage.tokens}
+    found: dict[str, float] = {"tokens": usage.tokens} if usage.tokens else {}
     if usage.ai_credits is not None:
         found["ai_credits"] = usage.ai_credits
     elif usage.premium_requests:
