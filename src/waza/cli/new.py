@@ -37,7 +37,7 @@ class NewCommands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in their order."""
         del ctx
-        return [*self.commands, "grader"]
+        return [*self.commands, "task", "grader"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command. `grader` is `waza grader new`, and the commands of `task` have a file of their own."""
@@ -45,6 +45,10 @@ class NewCommands(click.Group):
             from waza.cli.grader import new
 
             return new
+        if cmd_name == "task":
+            from waza.cli.new_task import task
+
+            return task
         return super().get_command(ctx, cmd_name)
 
 

@@ -34,7 +34,22 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # older ones of click 
         return number
 
 
+class Duration(Number):
+    """A number of seconds, which may have a unit as in `90s`, `5m` and `1h`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds that a word is. Raises click.BadParameter."""
+        unit = _UNITS.get(str(value)[-1:], 0)
+        seconds = super().convert(str(value)[:-1] if unit else value, param, ctx) * (unit or 1)
+        if seconds > self.most:
+            self.fail(f"{value!r} is not {self.expected}", param, ctx)
+        return seconds
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
 SECONDS = Number("a whole number of seconds from 1 to 86400, such as 300", int, least=1, most=86_400)
+DURATION = Duration("a whole number of seconds, or one such as 90s, 5m or 1h", int, least=1, most=86_400)
 PARTS_OF_SECONDS = Number("a number of seconds, such as 300 or 0.5", float, least=0.001)
 COUNT = Number("a whole number from 1 on, such as 3", int, least=1)
 COUNT_OR_NONE = Number("a whole number from 0 on, such as 4", int, least=0)
