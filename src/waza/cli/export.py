@@ -1,4 +1,4 @@
-"""`waza export`: results as rows of a table, or trials as trajectories."""
+"""`waza export`: results as rows of a table, trials as trajectories, or a run as a benchmark of Agent Skills evals."""
 
 from __future__ import annotations
 
@@ -20,26 +20,30 @@ EPILOG = """
 Examples:
   waza export .waza/runs --rows verdicts --format jsonl -o verdicts.jsonl
   waza export results.json --format atif -o trajectories
+  waza export results.json --format benchmark -o workspace/iteration-1
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("results", nargs=-1, metavar="[RESULTS]...")
-@format_option(["csv", "jsonl", "parquet", "atif"])
+@format_option(["csv", "jsonl", "parquet", "atif", "benchmark"])
 @click.option(
     "--rows",
     type=click.Choice(["trials", "verdicts"]),
     help="What a row is: a trial [the default] or a verdict.",
 )
 @output_option(
-    "Write into this file instead of standard output; trajectories of several trials into this directory."
+    "Write into this file instead of standard output; trajectories of several trials, and a benchmark with its "
+    "gradings, into this directory."
 )
 def command(results: tuple[str, ...], form: str, rows: str | None, output: Path | None) -> int:
-    """Write results as a table with a row for each trial, or for each verdict; or each trial as a trajectory in ATIF.
+    """Write results as a table with a row for each trial or verdict, as trajectories (ATIF), or as a benchmark.
 
     RESULTS are results files, ids of runs, or directories; without any, the newest run is taken. CSV is for
     spreadsheets: a text that they would compute gets an apostrophe before it. JSON Lines and Parquet hold the data as
-    it is. docs/reference/rows.md lists the columns. Trajectories (atif) are of version 1.8, one file for each trial.
+    it is. docs/reference/rows.md lists the columns. Trajectories are of version 1.8, one file for each trial. A
+    benchmark is that of Agent Skills evals: benchmark.json, and in a directory also grading.json and timing.json of each
+    trial.
     """
     import sys
 
@@ -52,8 +56,9 @@ def command(results: tuple[str, ...], form: str, rows: str | None, output: Path 
 
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("Parquet is not text for a terminal; give a file: -o rows.parquet")
-    if form == "atif" and rows is not None:
-        raise UsageError("--rows is of tables; a trajectory is of one trial")
+    one = {"atif": "a trajectory is of one trial", "benchmark": "a benchmark is of one run"}.get(form)
+    if one and rows is not None:
+        raise UsageError(f"--rows is of tables; {one}")
     runs = _find(results)
     if output is not None and any(run.results and _same(run.results, output) for run in runs):
         raise UsageError(f"{output} is one of the results files to export; give another file with -o")
@@ -61,6 +66,10 @@ def command(results: tuple[str, ...], form: str, rows: str | None, output: Path 
         from waza.cli.export_trajectories import export_trajectories
 
         return export_trajectories(runs, output)
+    if form == "benchmark":
+        from waza.cli.export_benchmark import export_benchmark
+
+        return export_benchmark(runs, output)
     rows = rows or "trials"
     table = _Rows(runs, rows)  # type: ignore[arg-type]  # click has checked the choice
     chunks = encode_rows(table, rows, form)  # type: ignore[arg-type]  # as above

@@ -28,6 +28,7 @@ Give one verdict.
 
 Statement:
 """
+_MATERIAL = "\n\n---\n\n"  # between what a judge is asked and what it is shown
 _ALL = """Which of the statements below hold for the result of the task?
 Look at the reply, and in the workspace where a statement is about files. If you cannot see that one holds, it does not.
 Give one verdict for each statement, and name it in your reason.
@@ -40,6 +41,13 @@ Give one verdict.
 
 Description:
 """
+
+
+def stated(prompt: str) -> str:
+    """Return the statement that a judge was asked about with a prompt of an imported eval; empty for any other."""
+    if not prompt.startswith(_ONE):
+        return ""
+    return prompt.removeprefix(_ONE).partition(_MATERIAL)[0].strip()
 
 
 class Statement(msgspec.Struct, kw_only=True):
