@@ -70,7 +70,13 @@ def test_one_answer_becomes_a_task_that_plays_it_and_holds_it(tmp_path: Path):
     assert "nobody has reviewed" in ran.out  # in every report
     assert waza("preflight", "eval.yaml", cwd=tmp_path).code == 0
     assert fits_schemas(tmp_path / "tasks") == 1
-    for change in ({"output": "Hello"}, {"skills": []}, {"tool_calls": []}, {"files": []}):
+    changes: list[dict[str, object]] = [
+        {"output": "Hello"},
+        {"skills": []},
+        {"tool_calls": []},
+        {"files": []},
+    ]
+    for change in changes:
         path.write_text(json.dumps({**task, "mock": {**task["mock"], **change}}), encoding="utf-8")
         assert waza("run", "eval.yaml", "--task", "auto*", "--no-save", cwd=tmp_path).code == 1, change
     again = from_prompt(tmp_path, "Say more", "tasks/more.yaml", "--script", "answer.yaml")

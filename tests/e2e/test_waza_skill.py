@@ -222,10 +222,10 @@ def test_the_suite_that_it_shows_works(tmp_path: Path):
     for line in lines:
         ended = waza(*line.split()[1:], cwd=tmp_path)
         assert (ended.code, "warning" in ended.err) == (0, False), f"{line}\n{ended.out}{ended.err}"
-    task = "evals/csv-tidy/tasks/trim.yaml"
-    wrong = files[task].replace('content: "name,price\\nPear,2\\n"', 'content: "name,price\\nPear, 2\\n"')
-    assert wrong != files[task]
-    write_tree(tmp_path, {task: wrong})
+    trim = "evals/csv-tidy/tasks/trim.yaml"
+    wrong = files[trim].replace('content: "name,price\\nPear,2\\n"', 'content: "name,price\\nPear, 2\\n"')
+    assert wrong != files[trim]
+    write_tree(tmp_path, {trim: wrong})
     assert waza("run", "csv-tidy", "--executor", "mock", cwd=tmp_path).code == 1
 
 

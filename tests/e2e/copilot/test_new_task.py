@@ -22,7 +22,17 @@ def test_calls_skills_and_files_of_a_real_agent_are_held_and_played_again(tmp_pa
         Call("skill", {"skill": "greeter"}),
         bash("cat notes.md > copy.md"),
     )
-    words = ["new", "task", "from-prompt", "GREET", "eval/greet.yaml", "--suite", suite, "--file", "notes.md"]
+    words = [
+        "new",
+        "task",
+        "from-prompt",
+        "GREET",
+        "eval/greet.yaml",
+        "--suite",
+        str(suite),
+        "--file",
+        "notes.md",
+    ]
     with ModelServer({"GREET": calls}) as server:
         ended = waza(*words, cwd=tmp_path, env=copilot_environment(server))
     assert ended.code == 0, ended.err
