@@ -211,6 +211,7 @@ READ = {
             "The trace of a job, which spans continue (`--otel-exporter`), with `TRACESTATE`. The `OTEL_*` variables of "
             "OpenTelemetry are read as well."
         ),
+        "GITHUB_REPOSITORY": "The repository, as `owner/name`, in which `--auto-file-issue` files an issue.",
         "CI": "Set, and neither `0` nor `false`: no live progress.",
         "TERM": "`dumb`: no live progress, no colours.",
     },

@@ -88,6 +88,12 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 @click.option("--interpret", is_flag=True, help="Say in plain words what the figures mean.")
 @click.option("--recommend", is_flag=True, help="Recommend one of several models.")
 @click.option("--suggest", is_flag=True, help="Ask a model what to change in the skill, if anything failed.")
+@click.option(
+    "--auto-file-issue",
+    is_flag=True,
+    help="File an issue on GitHub by the program gh, if the run did not pass.",
+)
+@click.option("--print-issue", is_flag=True, help="Print the issue that --auto-file-issue would file.")
 @click.option("--transcript-dir", type=PATH, help="Write a transcript of each task.")
 @click.option("--session-log/--no-session-log", default=None, help="Write what happens as NDJSON.")
 @click.option(

@@ -92,6 +92,8 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     interpret: bool
     recommend: bool
     suggest: bool
+    auto_file_issue: bool
+    print_issue: bool
     transcript_dir: Path | None
     session_log: bool | None
     session_dir: Path | None
@@ -288,6 +290,10 @@ class _SuitesRun:
                 interrupted = self.cancellation.exit_code is not None
                 outcomes = [one.outcome for one in self.done]
                 await upload_after_run(self.project, outcomes, interrupted=interrupted)
+            if (
+                self.arguments.auto_file_issue or self.arguments.print_issue
+            ) and not self.cancellation.exit_code:
+                await self._file_issue(results)
         finally:
             for run in self.runs:
                 run.run_directory.close()
@@ -443,6 +449,13 @@ class _SuitesRun:
             self.done[number] = _with_metadata(one, run, KEY, text)
             if not self.to_stdout and self.arguments.form == "default":
                 self.out.draw(f"SUGGESTIONS FOR {one.skill}", text.splitlines())
+
+    async def _file_issue(self, results: CommandResults) -> None:
+        from waza.cli.run_issue import report_failure  # most runs do without it
+
+        suites = {job.suite.path: job.suite for job in self.jobs}.values()
+        redactors = [make_redactor(suite, self.project, self.redaction) for suite in suites]
+        await report_failure(results.invocation, redactors, dry=self.arguments.print_issue)
 
     def _sum_up(self, results: CommandResults, *, several: bool) -> None:
         """Print what all suites and models come to."""
