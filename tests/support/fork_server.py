@@ -28,7 +28,15 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE", "MALLOC")  # begin variables that only a start heeds
+_AT_START = (
+    "PYTHON",
+    "LC_",
+    "LANG",
+    "LD_",
+    "SSL_",
+    "COVERAGE",
+    "MALLOC",
+)  # begin variables that only a start heeds
 _AVAILABLE = sys.platform == "linux" and os.environ.get("WAZA_TESTS_FORK") != "0"
 _SIZE = 4  # bytes of the length before a request
 

@@ -140,7 +140,7 @@ def test_disabled_tasks_are_counted_and_named_where_they_alone_are_asked_for(tmp
     with pytest.raises(SuiteError) as error:
         load(suite, LoadOptions(tasks=("of*",)))
     [problem] = [one for one in error.value.problems if one.severity == "error"]
-    assert problem.message == "0 tasks selected: none matches --task of*; off is disabled (enabled: false)"
+    assert problem.message == "0 tasks selected: none matches --task 'of*'; off is disabled (enabled: false)"
 
 
 @pytest.mark.parametrize(
