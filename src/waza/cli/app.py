@@ -52,6 +52,7 @@ COMMANDS = {
     "grader": ("waza.cli.grader", "Look graders up, write your own, and try them."),
     "m365": ("waza.cli.m365", "Work with evaluation documents of Microsoft 365 Copilot agents."),
     "models": ("waza.cli.models", "List the models of the Copilot runtime."),
+    "migrate": ("waza.cli.migrate", "Bring suites and results up to this version of waza."),
     "doctor": ("waza.cli.doctor", "Say what is installed, and what real agents still need."),
     "explain": ("waza.cli.explain", "Explain the code of a problem."),
     "schema": ("waza.cli.schema", "Print the JSON Schema of a file format."),

@@ -70,7 +70,7 @@ def read_version(document: Document) -> tuple[Version, list[Problem]]:
             hint,
         )
     version = Version(major, minor)
-    if version.newer:
+    if version.newer and major == 1:
         message = f"{declared} is newer than what this version of waza reads in full"
         hint = "unknown keys are ignored"
         place = at(document, "schemaVersion")
