@@ -21,7 +21,7 @@ Examples:
   waza migrate --check evals/*/eval.yaml
 
 \b
-Exit codes: 0 this waza reads all of the files as they are, 1 --check and a file is to be changed,
+Exit codes: 0 this waza reads the files as they are, 1 --check and a file is to be changed,
 2 bad usage, or a file that cannot be read or is of another major version.
 """
 
