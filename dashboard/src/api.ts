@@ -773,6 +773,16 @@ export interface NamedValue {
   value: string;
 }
 
+/** An element of a plot, as HTML and SVG know it: pages make elements of it, and no HTML of texts. */
+export interface PlotNode {
+  /** What it is, such as `svg` or `rect`. */
+  tag: string;
+  /** Its attributes. */
+  attributes: Record<string, string>;
+  /** What is in it: elements and texts. */
+  children: (string | PlotNode)[];
+}
+
 /** A task in the answer of `/api/runs/{id}`; verdicts, transcript and digest are those of its first trial. */
 export interface ReferenceTask {
   /** The id of the task. */

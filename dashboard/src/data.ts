@@ -21,6 +21,7 @@ import type {
   Health,
   History,
   LiveRun,
+  PlotNode,
   RunDetail,
   RunHead,
   RunSummary,
@@ -100,6 +101,8 @@ export interface Api {
   summary(): Promise<RunsSummary>;
   runs(wanted: Wanted): Promise<Slice<RunSummary>>;
   head(run: string): Promise<RunHead>;
+  /** The plots of a run that did not come with the page. */
+  drawings(run: string): Promise<PlotNode[]>;
   tasks(run: string, wanted: Wanted): Promise<Slice<TaskSummary>>;
   verdicts(run: string): Promise<TaskVerdicts[]>;
   trial(run: string, task: string, number: number, arm: string): Promise<TrialDetail>;
@@ -134,6 +137,7 @@ export class HttpApi implements Api {
   summary = () => this.#get<RunsSummary>(["summary"]);
   runs = (wanted: Wanted) => this.#slice<RunSummary>(["runs"], wanted);
   head = (run: string) => this.#get<RunHead>(["runs", run, "head"]);
+  drawings = (run: string) => this.#get<PlotNode[]>(["runs", run, "plots"]);
   tasks = (run: string, wanted: Wanted) => this.#slice<TaskSummary>(["runs", run, "tasks"], wanted);
   trial = (run: string, task: string, number: number, arm: string) =>
     this.#get<TrialDetail>(["runs", run, "tasks", task, "trials", number], { arm: arm === "baseline" ? arm : undefined });
@@ -228,6 +232,7 @@ export class EmbeddedApi implements Api {
 
   health = async (): Promise<Health> => ({ status: "ok", version: this.data.version });
   head = async (run: string) => this.#head(run);
+  drawings = async (): Promise<PlotNode[]> => [];
   compare = () => Promise.reject(new Error(NO_SERVER));
   compareTrial = () => Promise.reject(new Error(NO_SERVER));
   history = () => Promise.reject(new Error(NO_SERVER));

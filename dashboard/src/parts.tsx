@@ -1,8 +1,8 @@
 /** Small parts that all pages are made of. */
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { NamedValue } from "./api";
+import type { NamedValue, PlotNode } from "./api";
 import { ApiError } from "./data";
 import { ABSENT, ago, moment, visible } from "./format";
 import { type Span, pieces } from "./highlight";
@@ -287,6 +287,24 @@ export function Whisker({ value, lower, upper, tone = "" }: { value: number; low
       )}
       <circle cx={x(value)} cy="6" r="4" />
     </svg>
+  );
+}
+
+// What plots are made of; of anything else, and of attributes that could do something, nothing is drawn.
+const DRAWN = new Set(["b", "circle", "desc", "div", "figcaption", "figure", "g", "li", "line", "ol", "p", "rect", "span", "svg", "text", "title"]);
+const INERT = /^(on|href|src|xlink|style$)/i;
+
+/** A plot that the server drew. */
+export function Plot({ node }: { node: PlotNode | string }): ComponentChildren {
+  if (typeof node === "string") return node;
+  if (!DRAWN.has(node.tag)) return null;
+  const inert = Object.entries(node.attributes).filter(([name]) => !INERT.test(name));
+  const widest = /^--widest:(\d+px)$/.exec(node.attributes.style ?? "")?.[1];
+  const style = widest ? { style: { "--widest": widest } } : {};
+  return h(
+    node.tag,
+    { ...Object.fromEntries(inert), ...style },
+    node.children.map((child, i) => <Plot key={i} node={child} />),
   );
 }
 

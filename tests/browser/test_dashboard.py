@@ -156,6 +156,7 @@ def pages(runs: list[str], served: Served) -> dict[str, str]:
         "run": f"/runs/{new}",
         "run-with-baseline": f"/runs/{old}",
         "figures": f"/runs/{old}?tab=figures",
+        "plots": f"/runs/{new}?tab=plots",
         "trial": f"/runs/{new}/{task}/1",
         "compare-nothing": "/compare",
         "compare": f"/compare?a={old}&b={new}",
@@ -340,6 +341,29 @@ def test_a_printed_page_has_all_rows_and_no_controls(visitor, runs):
         "rows => rows.map((row) => row.getBoundingClientRect().top)"
     )
     assert len(tops) == len(set(tops)) == len(TASKS)
+
+
+def test_plots_are_those_of_the_report(visitor, served, runs):
+    page = visitor.visit(pages(runs, served)["plots"])
+    sent = json.dumps(served.data("runs", runs[0], "plots"))
+    for tag in sorted(set(re.findall(r'"tag": "(\w+)"', sent))):
+        assert page.locator(f"main .plots {tag}, main {tag}.plots").count() == sent.count(
+            f'"tag": "{tag}"'
+        ), tag
+    expect(page.locator("figcaption").first).to_contain_text("Scores")
+    tasks = served.data("runs", runs[0], "tasks")
+    assert page.locator("circle.mark").count() == len([one for one in tasks if one["trials"]])
+    assert page.locator("g.cell").count() == sum(len(one["trials"]) + one["missing"] for one in tasks)
+    assert page.locator("figure svg").first.bounding_box()["width"] > 200
+    expect(page.locator("figure").first).to_contain_text(HOSTILE[:40])
+
+
+def test_a_run_is_compared_with_the_one_before_it(visitor, served, runs):
+    new, old = runs
+    page = visitor.visit(f"/runs/{new}")
+    page.get_by_role("link", name="Compare", exact=True).last.click()
+    expect(page.get_by_label("A, to compare with")).to_have_value(old)
+    expect(page.get_by_label("B, which is compared")).to_have_value(new)
 
 
 def test_two_runs_side_by_side_lead_to_two_conversations(visitor, served, runs):

@@ -113,6 +113,9 @@ def test_two_runs_at_once_are_both_offered(chromium: Browser, project: Project):
         other = page.get_by_text("Also in progress").get_by_role("link")
         expect(other).to_have_count(1)
         before = page.url
+        run_page = visitor.visit(f"/runs/{project.runs[0].name}")
+        expect(run_page.get_by_role("button", name="not started 3")).to_be_visible()
+        expect(run_page.get_by_text("The task c")).to_be_visible()
         other.click()
         expect(page).not_to_have_url(before)
         expect(page.get_by_role("region", name="Running now")).to_contain_text("The task a")

@@ -166,10 +166,15 @@ def test_several_runs_begin_with_the_verdict_over_all_of_them(view, project):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("where", ["", "?tab=plots", "?tab=figures"])
+@pytest.mark.parametrize("where", ["", "?tab=plots", "?tab=figures", "a trial"])
 def test_axe_finds_nothing_in_the_pages(view, project, where, scheme):
     page: Page = view(project / "one.html", color_scheme=scheme)
     expect(page.get_by_text("✗ Failed")).to_be_visible()
+    if where == "a trial":
+        page.get_by_role("link", name="Breaks").click()
+        expect(page.get_by_role("heading", level=1, name="Breaks")).to_be_visible()
+        assert axe(page) == []
+        return
     page.evaluate("(where) => { location.hash = location.hash + where }", where)
     if where:
         expect(page.get_by_role("link", name="Tasks", exact=True)).not_to_have_attribute(

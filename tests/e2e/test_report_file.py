@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.live import Project
 from tests.support.page import Page
 from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
 
@@ -195,6 +196,20 @@ def test_what_cannot_be_is_refused(suite: Path):
         ended = waza("report", *args, cwd=suite.parent)
         assert (ended.code, message in ended.err) == (2, True), ended.err
     assert (suite.parent / "r.json").read_bytes() == before
+
+
+@with_pages
+def test_a_run_that_goes_on_has_what_has_finished(project: Project):
+    slow = "inputs: {prompt: p}\nmock: {output: hello, delay_ms: 100000000}"
+    suite = mock_suite(project.home, {"a": PASSES, "b": slow}, SAYS)
+    with project.started("run", suite) as live:
+        live.until(lambda: len(project.finished()) == 1)
+        ended = waza("report", "-o", "r.html", cwd=project.home)
+    assert ended.code == 0, ended.err
+    (head,) = embedded(project.home / "r.html")["heads"]
+    assert (head["verdict"]["word"], head["counts"]["notStarted"]) == ("in progress", 1)
+    lines = Page((project.home / "r.html").read_text(encoding="utf-8")).lines
+    assert any("not started" in line for line in lines)
 
 
 DOCUMENT = {

@@ -5,7 +5,7 @@ import { download, toCsv } from "../csv";
 import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Choice, Command, Drawn, Facts, MARKS, Mark, Notice, Pairs, Search, Section, Show, StatusChips, Whisker, pairsOf, toneOf } from "../parts";
+import { Choice, Command, Drawn, Facts, MARKS, Mark, Notice, Pairs, Plot, Search, Section, Show, StatusChips, Whisker, pairsOf, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { Card, SaveButton } from "./runs";
@@ -24,8 +24,8 @@ export function RunPage({ id, query }: { id: string; query: Record<string, strin
 
 function Run({ head, query }: { head: RunHead; query: Record<string, string> }) {
   const { run, verdict, counts } = head;
-  const plots = useApi().plots(run.id);
-  const tabs = { figures: true, plots: plots.length > 0, requirements: head.requirements.length > 0 };
+  const api = useApi();
+  const tabs = { figures: true, plots: api.served || api.plots(run.id).length > 0, requirements: head.requirements.length > 0 };
   const tab = tabs[query.tab as keyof typeof tabs] ? query.tab : "";
   return (
     <>
@@ -93,7 +93,7 @@ function Run({ head, query }: { head: RunHead; query: Record<string, string> }) 
         <a href={linkToRun(run.id)} aria-current={tab ? undefined : "page"}>
           Tasks
         </a>
-        {plots.length > 0 && (
+        {tabs.plots && (
           <a href={linkToRun(run.id, { tab: "plots" })} aria-current={tab === "plots" ? "page" : undefined}>
             Plots
           </a>
@@ -112,11 +112,36 @@ function Run({ head, query }: { head: RunHead; query: Record<string, string> }) 
       ) : tab === "requirements" ? (
         <Requirements head={head} />
       ) : tab ? (
-        <Drawn of={plots} />
+        <Plots run={run.id} />
       ) : (
         <Tasks head={head} query={query} />
       )}
     </>
+  );
+}
+
+/** The plots of a run: those that came with the page, else those that its server draws. */
+function Plots({ run }: { run: string }) {
+  const api = useApi();
+  const own = api.plots(run);
+  const loaded = useLoad(() => api.drawings(run), [run]);
+  if (own.length) return <Drawn of={own} />;
+  return (
+    <Show loaded={loaded}>
+      {(plots) =>
+        plots.length ? (
+          <div class="section">
+            {plots.map((plot, i) => (
+              <Plot key={i} node={plot} />
+            ))}
+          </div>
+        ) : (
+          <Notice title="There is nothing to draw">
+            <p>Plots are of two trials or more.</p>
+          </Notice>
+        )
+      }
+    </Show>
   );
 }
 

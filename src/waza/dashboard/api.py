@@ -17,6 +17,7 @@ from waza.dashboard.live import Follower, live_runs, newest_run
 from waza.dashboard.pages import (
     ComparisonPage,
     Health,
+    PlotNode,
     RunHead,
     RunsSummary,
     RunSummary,
@@ -25,9 +26,10 @@ from waza.dashboard.pages import (
     TrialComparison,
     TrialDetail,
 )
+from waza.dashboard.plots import plot_nodes
 from waza.dashboard.reference_run import write_run
 from waza.dashboard.requests import RequestError
-from waza.dashboard.run_pages import choose_tasks, make_head, order_tasks, summarize_tasks
+from waza.dashboard.run_pages import choose_tasks, make_head, order_tasks, plot_rows, summarize_tasks
 from waza.dashboard.stored import StoreView
 from waza.dashboard.summaries import choose_runs, run_before, sort_runs, summarize_all, summarize_run
 from waza.dashboard.trial_pages import TrialLinks, find_task, make_trial
@@ -108,6 +110,12 @@ class Api:
         """Return the head of a run."""
         run = self.find(id)
         found: RunHead = make_head(run, *self._read(run), before=run_before(run, self.catalogue.runs()))
+        return Answer(found)
+
+    def plots(self, id: str) -> Answer:  # noqa: A002  the name in the path
+        """Return the plots of a run."""
+        _, source = self._read(self.find(id))
+        found: list[PlotNode] = plot_nodes(plot_rows(source))
         return Answer(found)
 
     def tasks(

@@ -539,6 +539,17 @@ class TrialMark(Page, frozen=True, kw_only=True):
     """Its tokens, with discarded attempts; null where they are not known."""
 
 
+class PlotNode(Page, frozen=True, kw_only=True):
+    """An element of a plot, as HTML and SVG know it: pages make elements of it, and no HTML of texts."""
+
+    tag: str
+    """What it is, such as `svg` or `rect`."""
+    attributes: dict[str, str]
+    """Its attributes."""
+    children: list[PlotNode | str]
+    """What is in it: elements and texts."""
+
+
 class TaskSummary(Page, frozen=True, kw_only=True):
     """A task of a run in a list."""
 

@@ -114,6 +114,13 @@ ROUTES: tuple[ApiRoute, ...] = (
         parameters=(_RUN,),
     ),
     ApiRoute(
+        path="/api/runs/{id}/plots",
+        name="plots",
+        answer=list[pages.PlotNode],
+        summary="The plots of a run, those of its report; none of a single trial.",
+        parameters=(_RUN,),
+    ),
+    ApiRoute(
         path="/api/runs/{id}/tasks",
         name="tasks",
         answer=list[pages.TaskSummary],

@@ -31,12 +31,12 @@ from waza.model.origin import CiJob
 from waza.model.result import ConfidenceInterval, SuiteResult, TaskResult
 from waza.model.trial import Arm
 from waza.report.requirements import NOTE, count_requirements, requirement_lines
-from waza.report.rows import TaskRow
+from waza.report.rows import TaskRow, TrialSummary
 from waza.report.show_hint import show_command
 from waza.report.trial_page import cause
 from waza.report.view import Pairs, RunView, model_name
 from waza.report.words import one_line
-from waza.results.ending import BAD, CUT_OFF, IN_PROGRESS, UNSTARTED
+from waza.results.ending import BAD, CUT_OFF, IN_PROGRESS, UNSTARTED, task_ending
 from waza.results.read import open_results
 from waza.results.requirements import join_requirements
 from waza.results.rows import git_state
@@ -184,6 +184,26 @@ def _row(task: TaskHead) -> TaskRow:
     )
 
 
+def plot_rows(source: RunTasks) -> list[TaskRow]:
+    """Return the tasks of a run with what plots show of their trials."""
+    return [
+        msgspec.structs.replace(_row(task), trial_summaries=tuple(map(_trial, task.trials)))
+        for task in source.heads("main")
+    ]
+
+
+def _trial(trial: TrialHead) -> TrialSummary:
+    known = trial.usage if tokens_of(trial.usage) else None
+    return TrialSummary(
+        number=trial.number,
+        status=trial.status,
+        score=trial.score or 0.0,
+        duration_ms=trial.duration_ms,
+        input_tokens=known.input_tokens if known else None,
+        output_tokens=known.output_tokens if known else None,
+    )
+
+
 def named_values(pairs: Iterable[tuple[str, str]]) -> list[NamedValue]:
     """Return names and values."""
     return [NamedValue(name=name, value=value) for name, value in pairs]
@@ -264,7 +284,10 @@ def _tokens(task: TaskHead) -> int | None:
 
 def ending_of(task: TaskHead) -> Ending:
     """Return how a task ended, as reports do."""
-    return cast("Ending", _row(task).ending)
+    found = task_ending(
+        task.status, trials=len(task.trials), missing=task.missing_trials, going_on=task.going_on
+    )
+    return cast("Ending", found)
 
 
 def order_tasks(source: RunTasks, by: str, order: str) -> list[int]:

@@ -19,7 +19,7 @@ from waza.report.section import Table
 from waza.report.task_plots import TONES
 from waza.report.view import Pairs, RunView
 from waza.report.words import one_line
-from waza.results.ending import CUT_OFF
+from waza.results.ending import CUT_OFF, IN_PROGRESS, UNSTARTED
 
 MEANINGS = {
     "passed": "every grader passed, in every trial",
@@ -27,6 +27,8 @@ MEANINGS = {
     "error": "no verdict was reached, because of something other than the answer",
     "skipped": "not graded, on purpose",
     CUT_OFF: "some trials did not run, so it has not passed",
+    IN_PROGRESS: "some trials have not run yet",
+    UNSTARTED: "no trial has ended yet",
 }
 """What each status means."""
 

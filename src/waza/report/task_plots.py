@@ -10,10 +10,18 @@ from waza.report.html_page import element
 from waza.report.plots import Amount, Cell, CellRow, ScoreMark, plot_amounts, plot_cells, plot_scores
 from waza.report.rows import TaskRow, TrialSummary
 from waza.report.words import duration, grouped
-from waza.results.ending import CUT_OFF, came_to_its_end
+from waza.results.ending import CUT_OFF, IN_PROGRESS, UNSTARTED, came_to_its_end
 from waza.results.outcome import Outcome
 
-TONES = {"passed": "pass", "failed": "fail", "error": "error", "skipped": "partial", CUT_OFF: "partial"}
+TONES = {
+    "passed": "pass",
+    "failed": "fail",
+    "error": "error",
+    "skipped": "partial",
+    CUT_OFF: "partial",
+    IN_PROGRESS: "partial",
+    UNSTARTED: "partial",
+}
 """The tone of each ending of a task or a trial."""
 _WORDS = {
     "pass": "passed",
