@@ -165,6 +165,7 @@ def test_without_a_skill_the_name_is_a_label(tmp_path: Path) -> None:
 
 WRONG = {
     "[": "there is no file or directory",
+    '{"evals": [': "evals.json:1:12: not valid JSON",
     '{"evals": []}': "nothing that waza knows",
     '{"evals": [{"id": 1, "prompt": ""}]}': "the prompt is empty",
     '{"evals": [{"id": 1}, {"prompt": "A"}]}': "'prompt' is missing",
@@ -240,6 +241,10 @@ def test_the_directory_of_a_skill_is_one_suite(tmp_path: Path) -> None:
     imported(tmp_path, "price-sorter")
     assert len(tasks_of(tmp_path / "made")) == 1
     assert read(tmp_path / "made/trigger_tests.yaml")["should_trigger_prompts"] == [{"prompt": "sort"}]
+    assert "other.json: file: is not imported" in (tmp_path / "made/IMPORT.md").read_text("utf-8")
+    skill(tmp_path, '{"evals": [')  # beside queries that can be read
+    refused = waza("import", "price-sorter", "-o", "other", cwd=tmp_path)
+    assert (refused.code, "evals.json:1:12: not valid JSON" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -382,6 +382,59 @@ def test_a_case_that_does_not_load_refuses_the_import_with_its_place(tmp_path: P
     assert not any("evals/good" in line for line in lines)
 
 
+def test_links_and_manifests_with_mistakes_are_no_silent_gaps(tmp_path: Path) -> None:
+    plugin(tmp_path, {"a": {**GOOD, "graders/notes.txt": "x"}}, {"elsewhere/b/prompt.md": "x"})
+    done = waza("import", "plugin", "-o", "first", cwd=tmp_path)
+    assert (done.code, "notes.txt: graders: is not a grader" in done.err) == (0, True), done.err
+    (tmp_path / "plugin/evals/linked").symlink_to(tmp_path / "plugin/elsewhere")
+    done = waza("import", "plugin", "-o", "made", cwd=tmp_path)
+    assert (done.code, "evals/linked: is a link, which is not followed" in done.err) == (2, True)
+    (tmp_path / "plugin/evals/linked").unlink()
+    write_tree(tmp_path, {"plugin/.claude-plugin/plugin.json": '{"name": "shop",}'})
+    done = waza("import", "plugin", "-o", "made", cwd=tmp_path)
+    assert (done.code, "plugin.json:1:16: not valid JSON" in done.err) == (2, True), done.err
+    write_tree(tmp_path, {"plugin/.claude-plugin/plugin.json": '{"name": "shop", "skills": "../elsewhere"}'})
+    done = waza("import", "plugin", "-o", "made", cwd=tmp_path)
+    assert (done.code, "there is no folder '../elsewhere' of skills in the plugin" in done.err) == (
+        2,
+        True,
+    ), done.err
+    write_tree(
+        tmp_path,
+        {
+            "plugin/.claude-plugin/plugin.json": '{"name": "shop"}',
+            "plugin/skills/labels/SKILL.md": "---\nname: [\n",
+        },
+    )
+    shutil.rmtree(tmp_path / "plugin/skills/price-sorter")
+    done = waza("import", "plugin", "-o", "made", cwd=tmp_path)  # the skill under test is broken
+    assert (done.code, (tmp_path / "made").exists(), "Traceback" in done.err) == (2, False, False), done.err
+
+
+def test_a_program_as_the_agent(tmp_path: Path) -> None:
+    graders = {
+        "top": regex("^mango", "m"),
+        "made": {"type": "file_exists", "path": "out.txt"},
+        "in": regex("plum", target=FILE),
+    }
+    cases = {"good": case("Sort well.", graders), "bad": case("Sort badly.", graders)}
+    agent = (
+        "import pathlib, sys\nwell = 'well' in sys.stdin.read()\n"
+        "print('sorted:\\nmango' if well else 'plum')\n"
+        "pathlib.Path('out.txt' if well else 'other.txt').write_text('mango plum')\n"
+    )
+    plugin(tmp_path, cases, {"agent.py": agent})
+    ended = waza(
+        "run", "plugin", "--executor", f"command:python3 {tmp_path / 'plugin/agent.py'}", cwd=tmp_path
+    )
+    assert ended.code == 1, ended.err
+    found = {
+        task["test_id"]: {name: one["passed"] for name, one in task["runs"][0]["validations"].items()}
+        for task in ended.results()["tasks"]
+    }
+    assert found == {name: dict.fromkeys(sorted(graders), name == "good") for name in ("bad", "good")}
+
+
 def test_run_takes_a_plugin_its_evals_and_a_case(tmp_path: Path) -> None:
     grader = {"g": regex("Go")}
     plugin(tmp_path, {"a": case("Go.", grader), "group/b": case("Go.", grader, "runs: 2")})

@@ -33,22 +33,31 @@ def command(
     SRC is a file or a directory; what it is shows in its content. What has no equal in waza is named on stderr and in
     IMPORT.md; what is not checked because of it is also in every report of a run.
     """
+    import shutil
+
     import msgspec
 
     from waza.cli.streams import print_json, print_line, print_notice
-    from waza.errors import EXIT_OK
+    from waza.errors import EXIT_OK, SuiteError
     from waza.foreign.imported import refuse_filled, write_files
     from waza.foreign.importing import ImportOptions, import_suites
     from waza.foreign.recognize import NAMES
     from waza.kit.text import pluralize
+    from waza.suite.load import load
 
     refuse_filled(output)
     options = ImportOptions(skill=skill, scaffold=scaffold, one_judge=one_judge)
     imported = import_suites(source, options)
     write_files(output, imported.render(output))
+    suites = [output / name for name in imported.suite_files()]
+    try:
+        for suite in suites:
+            load(suite)
+    except SuiteError:
+        shutil.rmtree(output)  # it was made just now
+        raise
     for note in imported.notes:
         print_notice(f"warning: {note}" if note.unchecked else f"note: {note}")
-    suites = [str(output / name) for name in imported.suite_files()]
     if as_json:
         tasks = [len(suite.tasks) for suite in imported.suites]
         print_json(
@@ -56,7 +65,9 @@ def command(
                 "kind": imported.kind,
                 "source": str(source),
                 "directory": str(output),
-                "suites": [{"path": path, "tasks": count} for path, count in zip(suites, tasks, strict=True)],
+                "suites": [
+                    {"path": str(path), "tasks": count} for path, count in zip(suites, tasks, strict=True)
+                ],
                 "notes": msgspec.to_builtins(imported.notes),
             }
         )

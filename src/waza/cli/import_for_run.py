@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waza.errors import UsageError
+from waza.errors import UsageError, WazaError
 from waza.model.loaded import Project
 from waza.problem import display_path
 from waza.report.words import Write
@@ -52,9 +52,13 @@ def import_for_run(path: Path, kind: Kind, project: Project, say: Write) -> list
     digest = digest_of(files)
     target = home / "imported" / f"{slug(imported.name)}-{digest[:12]}"
     if not target.exists():
-        write_files(target, files)
+        try:
+            write_files(target, files)
+        except WazaError:
+            if not target.exists():  # another run may have been faster
+                raise
         ignore_in_git(home)
-    elif digest_of(read_files(target)) != digest:
+    if digest_of(read_files(target)) != digest:
         raise UsageError(
             f"{display_path(target)} was changed since it was imported; move it out of .waza to keep it, or delete it"
         )

@@ -50,8 +50,13 @@ def import_suites(origin: Path, options: ImportOptions) -> Imported:
 
 
 def _refuse(origin: Path, what: str) -> str:
+    """Return why something is not imported. Raises SuiteError for JSON with mistakes."""
     if not os.path.lexists(origin):
         return f"there is no file or directory {origin}"
+    if not what and origin.suffix.lower() == ".json" and origin.is_file():
+        source = SourceFolder(origin.parent)
+        source.read_json(origin.name)
+        source.raise_errors()
     taken = ", ".join(NAMES[kind] for kind in SUITES)
     return (
         f"{origin} is {what or 'nothing that waza knows'}, which is not imported; waza import takes {taken}"
@@ -69,7 +74,12 @@ def _import_evals(origin: Path, options: ImportOptions) -> Imported:
     triggers: dict[str, Any] = {}
     for file in files:
         relative = Path(os.path.relpath(file.absolute(), source.root)).as_posix()
-        if recognize(file) == "trigger-queries":
+        kind = recognize(file)
+        if kind not in SUITES:
+            if source.read_json(relative) is not None:
+                what = f"is {NAMES[kind]}, which is" if kind else "is"
+                notes.add(source.name(relative), "file", f"{what} not imported")
+        elif kind == "trigger-queries":
             read_queries(source, relative, notes, triggers)
         elif tasks is None:
             tasks = read_evals(source, relative, notes, one_judge=options.one_judge)
@@ -92,12 +102,13 @@ def _import_evals(origin: Path, options: ImportOptions) -> Imported:
 
 
 def _json_files(directory: Path) -> list[Path]:
+    """Return the JSON files of a skill's directory and of its evals, those with trigger queries last."""
     found = [
         path
         for folder in (directory, directory / EVALS)
         if folder.is_dir()
         for path in sorted(folder.iterdir())
-        if path.suffix.lower() == ".json" and recognize(path) in ("agent-skills", "trigger-queries")
+        if path.suffix.lower() == ".json" and path.is_file()
     ]
     return sorted(found, key=lambda path: recognize(path) == "trigger-queries")
 

@@ -17,7 +17,6 @@ from waza.suite.read import at, child
 
 PROMPT, CASE, GRADERS = "prompt.md", "case.yaml", "graders"
 _NO_CASES = {"mocks", "results", "node_modules"}
-_DEPTH = 8
 
 Target = Literal["last_message", "trace", "files", "mock_calls"]
 Runs = Annotated[int, msgspec.Meta(ge=1, le=50)]
@@ -189,17 +188,25 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return (PurePosixPath(self.directory) / relative.replace("\\", "/")).as_posix()
 
 
-def find_cases(root: Path) -> list[str]:
-    """Return the folders of cases below a directory, itself included, by name. What is inside a case belongs to it."""
+def find_cases(source: SourceFolder) -> list[str]:
+    """Return the folders of cases below that of the source, itself included, by name.
+
+    What is inside a case belongs to it. Folders that are links are mistakes: they are not followed.
+    """
     found = []
-    for folder, names, files in os.walk(root):
-        relative = Path(folder).relative_to(root)
+    for folder, names, files in os.walk(source.root):
+        relative = Path(folder).relative_to(source.root)
         if {PROMPT, CASE} & set(files):
             found.append(relative.as_posix().removeprefix("."))
             names.clear()
             continue
-        deep = len(relative.parts) >= _DEPTH
-        names[:] = sorted(name for name in names if not (deep or name.startswith(".") or name in _NO_CASES))
+        names[:] = sorted(name for name in names if not (name.startswith(".") or name in _NO_CASES))
+        for name in names:
+            if Path(folder, name).is_symlink():
+                hint = "put a copy there"
+                source.error(
+                    "outside-path", (relative / name).as_posix(), "is a link, which is not followed", hint
+                )
     return found
 
 
@@ -312,8 +319,15 @@ class _Reader:
         folder = self.source.root / self.directory / GRADERS
         if not folder.is_dir():
             return
-        for path in sorted(folder.glob("*.md")):
+        for path in sorted(folder.iterdir()):
             relative = self._path(f"{GRADERS}/{path.name}")
+            if path.suffix != ".md":
+                self.notes.add(
+                    self.source.name(relative),
+                    "graders",
+                    "is not a grader, there and here: it is no .md file",
+                )
+                continue
             read = self.source.read_markdown(relative)
             if read is None:
                 continue

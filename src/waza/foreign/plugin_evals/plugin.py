@@ -6,11 +6,15 @@ from pathlib import Path
 
 import msgspec
 
+from waza.errors import SuiteError
 from waza.foreign.notes import Notes
+from waza.foreign.source import SourceFolder
+from waza.kit import yaml
 from waza.kit.files import is_inside
 from waza.suite.discover import iter_targets
 
 MANIFESTS = ("plugin.json", ".claude-plugin/plugin.json")
+_LEVELS = 8
 _PARTS = {
     "hooks": ("hooks", "hooks"),
     "agents": ("agents", "agents"),
@@ -44,22 +48,24 @@ class _Manifest(msgspec.Struct):
 
 
 def read_plugin(directory: Path) -> Plugin | None:
-    """Return the plugin in a directory; None where there is none, or its manifest cannot be read."""
+    """Return the plugin in a directory, None where there is none. Raises SuiteError for a manifest with mistakes."""
     path = next((directory / name for name in MANIFESTS if (directory / name).is_file()), None)
     if path is None:
         return None
-    try:
-        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-        manifest, keys = (
-            msgspec.json.decode(data, type=_Manifest),
-            msgspec.json.decode(data, type=dict[str, msgspec.Raw]),
-        )
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    source = SourceFolder(path.parent)
+    document = source.read_json(path.name)
+    manifest = source.decode(document, _Manifest, strict=False)[0] if document else None
+    if document is None or manifest is None:
+        raise SuiteError(source.problems)
+    keys = yaml.to_plain(document.root)
     more = [manifest.skills] if isinstance(manifest.skills, str) else manifest.skills
-    folders = [directory / name for name in ("skills", *more)]
-    kept = tuple(dict.fromkeys(one for one in folders if one.is_dir() and is_inside(directory, one)))
-    others = (part for part, (name, key) in _PARTS.items() if (directory / name).exists() or key in keys)
+    for name in more:
+        if not ((directory / name).is_dir() and is_inside(directory, directory / name)):
+            source.error("missing-file", path.name, f"there is no folder {name!r} of skills in the plugin")
+    source.raise_errors()
+    folders = dict.fromkeys(directory / name for name in ("skills", *more))
+    kept = tuple(one for one in folders if one.is_dir())
+    others = (part for part, (name, key) in _PARTS.items() if (directory / name).exists() or key in keys)  # type: ignore[operator]  # it was read as a mapping
     return Plugin(
         directory=directory,
         name=manifest.name or directory.resolve().name,
@@ -71,8 +77,9 @@ def read_plugin(directory: Path) -> Plugin | None:
 
 
 def enclosing_plugin(start: Path) -> Plugin | None:
-    """Return the nearest plugin that a directory is in."""
-    return next((found for one in (start, *start.parents) if (found := read_plugin(one)) is not None), None)
+    """Return the nearest plugin that a directory is in, a few levels above at most."""
+    around = (start, *start.parents)[: _LEVELS + 1]
+    return next((found for one in around if (found := read_plugin(one)) is not None), None)
 
 
 def note_parts(plugins: tuple[Plugin, ...], notes: Notes, file: str) -> None:

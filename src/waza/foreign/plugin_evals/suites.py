@@ -41,7 +41,7 @@ def read_plugin_evals(
 
     `scaffold` runs the scripts of cases; without it they do not run. `name` begins the names of the suites.
     """
-    directories = find_cases(source.root)
+    directories = find_cases(source)
     if not directories:
         source.error("no-task", "", "holds no case", "a case is a folder with prompt.md or case.yaml")
     cases = [case for one in directories if (case := read_case(source, one, notes)) is not None]
@@ -129,6 +129,8 @@ class _Suite:
         config: dict[str, Any] = {"trials_per_task": self.group.runs, "inject_skill_body": False}
         if self.group.model:
             config["model"] = self.group.model
+            message = f"{self.group.model!r} is taken as it is; other agents call models by other names"
+            self.own.add(self.source.name(), "model", message)
         if folders:
             config["skill_directories"] = folders
         keys: dict[str, Any] = {"schemaVersion": "1.4", "name": self.name}
