@@ -38,6 +38,7 @@ COMMANDS = {
     "noise": ("waza.cli.noise", "Say how often chance alone trips a gate."),
     "session": ("waza.cli.session", "List and view session logs."),
     "experiment": ("waza.cli.experiment", "Compare two arms by a plan that is sealed before the data."),
+    "init": ("waza.cli.init", "Write the settings of a project, and suites for its skills."),
     "new": ("waza.cli.new", "Start a skill, a suite, a task, a custom agent or a grader."),
     "check": ("waza.cli.check", "Check whether skills and agents are fit for use."),
     "coverage": ("waza.cli.coverage", "List skills and agents with their suites, and what these hold."),

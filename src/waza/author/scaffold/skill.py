@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from waza.author.scaffold.place import NewExecutor, Place
+from waza.author.scaffold.project import SOURCE, WORKFLOW, workflow
 from waza.author.scaffold.skill_text import SkillText, description, folded, prompts_of
 from waza.author.scaffold.suite import NewSuite
 from waza.author.scaffold.target import UNRELATED, TargetPlan, plan_target
@@ -47,4 +48,16 @@ def plan_skill(text: SkillText, place: Place, executor: NewExecutor, *, judge: b
         "target/edge-case": f"Use {words} on empty.txt.",
         "target/should-not-trigger": UNRELATED[0],
     }
-    return plan_target(definition, fill_file("skill/SKILL.md", values), suite, tasks, judge=judge)
+    more = {} if place.has_skills else _of_its_own(definition.parent, text, place)
+    content = fill_file("skill/SKILL.md", values)
+    return plan_target(definition, content, suite, tasks, judge=judge, more=more)
+
+
+def _of_its_own(directory: Path, text: SkillText, place: Place) -> dict[Path, str]:
+    """Return the files that a skill has besides where it may become a repository."""
+    readme = {"title": text.title, "eval_file": place.eval_file}
+    return {
+        directory / "README.md": fill_file("standalone/README.md", readme),
+        directory / ".gitignore": fill_file("project/gitignore", {"results": place.keys.paths.results}),
+        directory / WORKFLOW: workflow(SOURCE),
+    }

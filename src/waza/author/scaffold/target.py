@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -44,12 +45,18 @@ class TargetPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_target(
-    definition: Path, content: str, suite: NewSuite, tasks: Mapping[str, str], *, judge: bool = False
+    definition: Path,
+    content: str,
+    suite: NewSuite,
+    tasks: Mapping[str, str],
+    *,
+    judge: bool = False,
+    more: Mapping[Path, str] = MappingProxyType({}),
 ) -> TargetPlan:
     """Return the files of a new skill or agent, and of one that lacks some of them.
 
     A definition that cannot be used is replaced by `content`. Tasks and fixtures are written where their directories are empty;
-    `tasks` are their templates, each with a prompt. `judge`: the first one is graded by a model as well.
+    `tasks` are their templates, each with a prompt. `judge`: the first one is graded by a model as well. `more` are further files.
     """
     wanted = NewFiles()
     wanted.add(definition, content)
@@ -61,6 +68,8 @@ def plan_target(
     if not _has_files(suite.directory / "fixtures"):
         for name, template in SAMPLE.items():
             wanted.add(suite.directory / "fixtures" / name, fill_file(template, {}))
+    for path, text in more.items():
+        wanted.add(path, text)
     kept = [path for path in wanted if path.exists() and (path != definition or is_kept(path))]
     files = NewFiles()
     for path in wanted:
