@@ -747,6 +747,8 @@ export interface MockedCommand {
   exitCode: number;
   /** Which response was given, from 1; null: none fitted. */
   response: number | null;
+  /** Whether the sequence of that response had no step left. */
+  exhausted: boolean;
 }
 
 /** What one model used in a run. */

@@ -95,8 +95,8 @@ eval.yaml:3:1: colour: warning: unknown key 'colour', ignored; known: adversaria
 eval.yaml:4:12: metrics[0].name: warning: there is no metric 'a', so it is left out; known: behavior_quality, task_completion, trigger_accuracy, trigger_precision, trigger_recall
 eval.yaml:5:9: hooks.before_runs: warning: unknown key 'before_runs', ignored; did you mean 'before_run'?
 eval.yaml:5:56: hooks.after_run[0].comment: warning: unknown key 'comment', ignored; did you mean 'command'?
-eval.yaml:6:1: mcp_mocks: warning: has no effect with the executor 'mock'
-eval.yaml:7:1: command_mocks: warning: has no effect with the executor 'mock'
+eval.yaml:6:1: mcp_mocks: warning: has no effect with the executor 'mock', but on calls of its script that have no result
+eval.yaml:7:1: command_mocks: warning: has no effect with the executor 'mock', but on calls of its script that have no result
 eval.yaml:8:38: adversarial.pack: warning: unknown key 'pack', ignored; did you mean 'packs'?
 eval.yaml:9:17: tasks[1]: warning: no file matches 'none.yaml'; patterns are relative to the suite's directory
 eval.yaml:10:1: range: warning: has no effect without tasks_from

@@ -468,11 +468,11 @@ function Rest({ trial }: { trial: Trial }) {
             </thead>
             <tbody>
               {trial.mockedCommands.map((call, i) => (
-                <tr key={i} class={call.response === null ? "fail" : ""}>
+                <tr key={i} class={call.response === null || call.exhausted ? "fail" : ""}>
                   <td>
                     <code>{visible(call.line)}</code>
                   </td>
-                  <td class="tone">{call.response === null ? "none fitted" : `the ${ordinal(call.response)}`}</td>
+                  <td class="tone">{call.response === null ? "none fitted" : `the ${ordinal(call.response)}${call.exhausted ? ", exhausted" : ""}`}</td>
                   <td class="number">{call.exitCode}</td>
                 </tr>
               ))}

@@ -728,6 +728,8 @@ class MockedCommand(Page, frozen=True, kw_only=True):
     """The exit code that it gave."""
     response: int | None
     """Which response was given, from 1; null: none fitted."""
+    exhausted: bool
+    """Whether the sequence of that response had no step left."""
 
 
 class JudgePage(Page, frozen=True, kw_only=True):

@@ -146,6 +146,7 @@ def make_trial(
                 line=command_line(call),
                 exit_code=call.exit_code,
                 response=call.response_index + 1 if call.response_index >= 0 else None,
+                exhausted=call.exhausted,
             )
             for call in trial.command_invocations
         ],
@@ -191,8 +192,8 @@ def _besides(trial: TrialResult) -> Iterator[str]:
     for denial in trial.session_digest.tool_policy_denials:
         yield one_line(f"denied: {denial.tool}: {denial.reason}", _LINE)
     for call in trial.command_invocations:
-        if call.response_index < 0:
-            yield one_line(f"mocked program: no response fits {command_line(call)}", _LINE)
+        if not call.answered:
+            yield one_line(f"mocked program: {command_line(call)}", _LINE)
     calls = calls_of(trial)
     mocks = mock_errors(calls)
     for one in mocks:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from waza.engine.attempt_watch import AttemptWatch
@@ -10,6 +12,7 @@ from waza.model.loaded import Suite
 from waza.model.task import Task
 from waza.workspace.prepare import close_workspace, open_workspace
 from waza.workspace.relay import AttemptMocks, Relay
+from waza.workspace.relay import open_mocks as open_scripted_mocks
 from waza.workspace.run_tempdir import RunTempdir
 
 
@@ -17,7 +20,8 @@ class AttemptScope:
     """The block in which an attempt has its workspace and its mocks (None without any), which `async with` gives.
 
     Entering it raises ExecutorError where the workspace or a mock cannot be made. `wanted`: there is to be a workspace
-    even without files. `watch` gets to know what agent and mocks do.
+    even without files. `watch` gets to know what agent and mocks do. `scripted`: a script is played, whose calls meet the mocks
+    without a relay.
     """
 
     def __init__(
@@ -28,9 +32,10 @@ class AttemptScope:
         *,
         wanted: bool,
         watch: AttemptWatch | None = None,
+        scripted: bool = False,
     ) -> None:
         self._tempdir, self._relay, self._task, self._wanted = tempdir, relay, task, wanted
-        self._watch = watch
+        self._watch, self._scripted = watch, scripted
         self._mocks: AttemptMocks | None = None
 
     async def __aenter__(self) -> tuple[AttemptWorkspace, AttemptMocks | None]:
@@ -39,14 +44,19 @@ class AttemptScope:
         if (watch := self._watch) is not None:
             environment = {**watch.environment, **place.environment}
             place = msgspec.structs.replace(place, environment=environment, report=watch.see)
-        if self._relay is None or not (task.mcp_mocks or task.command_mocks):
+        asks = self._scripted and task.mock is not None and task.mock.asks_mocks
+        open_mocks = self._relay.open if self._relay else open_scripted_mocks if asks else None
+        if open_mocks is None or not (task.mcp_mocks or task.command_mocks):
             return place, None
         try:
-            mocks = self._relay.open(task.mcp_mocks, task.command_mocks, task.home, place.workspace, watch)
+            mocks = open_mocks(task.mcp_mocks, task.command_mocks, task.home, place.workspace, watch)
         except BaseException:
             await close_workspace(self._tempdir, place)
             raise
         self._mocks = mocks
+        if self._scripted:
+            workdir = str(place.workdir or "")
+            return msgspec.structs.replace(place, ask_mocks=partial(mocks.ask, workdir=workdir)), mocks
         token = mocks.token if task.command_mocks else ""
         return msgspec.structs.replace(place, mock_servers=mocks.mcp_servers, mock_token=token), mocks
 

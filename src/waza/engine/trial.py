@@ -225,7 +225,10 @@ async def _run_attempt(
         if change := context.helpers.shared.get(TamperCheck).task_change(task):
             raise ExecutorError(change)
         needed = _needs_workspace(context, task)
-        scope = AttemptScope(context.tempdir, context.relay, task, wanted=needed, watch=watch)
+        scripted = context.plan.suite.capabilities.scripted
+        scope = AttemptScope(
+            context.tempdir, context.relay, task, wanted=needed, watch=watch, scripted=scripted
+        )
         async with scope as (place, mocked):
             return await _run_in_workspace(context, trial, attempt, place, mocked, watch)
     except Exception as error:  # noqa: BLE001 - executors are other people's code: one that breaks costs a trial

@@ -12,6 +12,7 @@ import msgspec
 from copilot.rpc import PermissionDecisionApproveOnce, PermissionDecisionReject
 
 from waza.model.agent import READING, JudgeQuestion
+from waza.model.mocks import SHELLS
 from waza.model.observation import COMPLETE, START, Denial, Event
 from waza.model.skill import Target, allowed_by, allows, canonical_tool, server_prefix
 
@@ -22,8 +23,6 @@ _NATIVE = {
     "bash": "builtin:bash",
     "fetch": "builtin:web_fetch",
 }
-# Shell tools, into whose command the session of mocked programs is written.
-SHELLS = frozenset({"bash", "powershell", "local_shell"})
 LAUNCHER = "task"  # what an unnamed workflow or a sub-agent launch goes by
 
 Hook = Callable[[Mapping[str, Any], Mapping[str, str]], Awaitable[dict[str, Any] | None]]

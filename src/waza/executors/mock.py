@@ -21,9 +21,10 @@ from waza.model.agent import (
     JudgeSession,
     JudgeToolCall,
     Limits,
+    MockedAnswer,
     Setup,
 )
-from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedSkill
+from waza.model.mock import JudgeStep, MockScript, MockTurn, ScriptedCall, ScriptedSkill
 from waza.model.observation import COMPLETE, MESSAGE, START, Event, SkillInvocation, Turn, Usage
 from waza.model.task import Task
 from waza.model.trial import Attempt
@@ -81,15 +82,33 @@ class MockSession:
             return Turn(output=_echo(self.task, self.place, prompt), session_id=self.session_id)
         turn = scripted[number]
         started = time.monotonic()
-        timed_out = await self._delay(turn.delay_ms / 1000, limits.turn)
+        answered = self._answer(turn)
+        timed_out = await self._delay(turn.delay_ms / 1000 + sum(delay for _, delay in answered), limits.turn)
         took = round((time.monotonic() - started) * 1000)
         if timed_out:
             error = f"the turn did not end within {limits.turn:g} s"
             return Turn(error=error, timed_out=True, duration_ms=took, session_id=self.session_id)
-        return self._play(turn, number, took)
+        calls = [call for call, _ in answered]
+        return self._play(msgspec.structs.replace(turn, tool_calls=calls), number, took)
 
     async def aclose(self) -> None:
         """Nothing to end."""
+
+    def _answer(self, turn: MockTurn) -> list[tuple[ScriptedCall, float]]:
+        """Return the calls of a turn with their results, and the seconds that mocks take to answer them."""
+        answered = []
+        for call in turn.tool_calls:
+            asked = self.place.ask_mocks if call.is_open else None
+            found = asked(call.name, call.args) if asked else None
+            answer = found or MockedAnswer("", success=True)
+            given = msgspec.structs.replace(
+                call,
+                result=answer.result if call.result is None else call.result,
+                success=answer.success if call.success is None else call.success,
+                duration_ms=call.duration_ms + round(answer.delay * 1000),
+            )
+            answered.append((given, answer.delay))
+        return answered
 
     async def _delay(self, seconds: float, limit: float) -> bool:
         """Wait, and tell whether the turn's limit came first."""

@@ -170,4 +170,6 @@ def _call(event: ToolEvent) -> dict[str, Any]:
 
 
 def _invocation(call: CommandInvocation) -> dict[str, Any]:
-    return msgspec.structs.asdict(call)
+    """Return a call of a mocked program; `exhausted` is there only where it is true, as in results."""
+    keys = msgspec.structs.asdict(call)
+    return keys if call.exhausted else {key: value for key, value in keys.items() if key != "exhausted"}

@@ -110,6 +110,17 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             raise ExecutorError(f"config.executor_options of {self.config.executor}: {error}") from error
 
 
+class MockedAnswer(msgspec.Struct, frozen=True):
+    """What a mocked dependency answers to a call of a script."""
+
+    result: str
+    """The text that the agent would get."""
+    success: bool
+    """Whether the call succeeds."""
+    delay: float = 0
+    """Seconds until it is answered."""
+
+
 class AttemptWorkspace(msgspec.Struct, frozen=True, kw_only=True):
     """Where an attempt happens: the workspace, the agent's directory in it, and what was put there."""
 
@@ -128,6 +139,9 @@ class AttemptWorkspace(msgspec.Struct, frozen=True, kw_only=True):
     mock_token: str = ""
     """What the shell of the agent must carry as WAZA_MOCK_SESSION, so that mocked programs know whose call it
     is."""
+    ask_mocks: Callable[[str, Any], MockedAnswer | None] | None = None
+    """Takes the name of a tool and the arguments of a scripted call, and returns the answer of the mocks of the attempt,
+    or None where it is not for them. Only for executors that play a script; others meet mocks by the two fields above."""
     report: Callable[[Event | ModelCall], None] | None = None
     """Takes what is seen of the agent in the moment it is seen: starts and ends of tool calls, which are events of
     the turn as well, and calls of models. An executor need not report anything. None: nobody wants to know."""

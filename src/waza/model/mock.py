@@ -20,12 +20,18 @@ class ScriptedCall(Keys, frozen=True, kw_only=True):
     """The name of the tool."""
     args: dict[str, Any] = {}
     """The arguments of the call."""
-    result: Any = ""
-    """What the tool answers."""
-    success: bool = True
-    """Whether the call succeeds."""
+    result: Any = None
+    """What the tool answers. Left out together with `success`: what `mcp_mocks` or `command_mocks` answer to the call
+    (`SERVER-TOOL`, or a shell with the command line of one mocked program), else an empty text."""
+    success: bool | None = None
+    """Whether the call succeeds. Default: yes, unless a mock answers and says otherwise."""
     duration_ms: NonNegative = 0
     """How long the call takes by the record, in milliseconds. Nothing waits."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the script leaves it to mocks to answer the call."""
+        return self.result is None and self.success is None
 
 
 class ScriptedSkill(Keys, frozen=True, kw_only=True):
@@ -174,6 +180,11 @@ class MockScript(msgspec.Struct, frozen=True, kw_only=True):
     def acts(self) -> bool:
         """Whether it says what the agent does; without a turn it echoes."""
         return bool(self.turns)
+
+    @property
+    def asks_mocks(self) -> bool:
+        """Whether it has calls that mocked servers and programs may answer."""
+        return any(call.is_open for turn in self.turns or () for call in turn.tool_calls)
 
     @property
     def lists_skills(self) -> bool:

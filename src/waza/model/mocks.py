@@ -8,6 +8,9 @@ import msgspec
 
 from waza.model.base import Keys, NonBlank, NonNegative
 
+SHELLS = frozenset({"bash", "local_shell", "powershell"})
+"""Tools of agents that run command lines, and so call mocked programs."""
+
 # Go counts delays in nanoseconds of 64 bits; files must stay readable there.
 Delay = Annotated[int, msgspec.Meta(ge=0, le=9_223_372_036_854)]
 

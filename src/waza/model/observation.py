@@ -93,6 +93,13 @@ class CommandInvocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     """The exit code that the mock gave."""
     response_index: int = msgspec.field()
     """The response that was given, counted from 0; -1: none fitted."""
+    exhausted: bool = False
+    """The sequence of the response had no step left, so that the call failed."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether a response was given."""
+        return self.response_index >= 0 and not self.exhausted
 
 
 class WrittenFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """All of the arguments."""
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A call of a mocked program; `response_index` is -1 where no response of the mock matched."""
 
     command: str
@@ -48,6 +48,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """The exit code that the mock gave."""
     response_index: int
     """The response that was given, counted from 0; -1: none fitted."""
+    exhausted: bool = False
+    """The sequence of the response had no step left, so that the call failed."""
 
 
 class RequestAgent(msgspec.Struct, frozen=True, kw_only=True):

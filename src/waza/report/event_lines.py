@@ -224,6 +224,7 @@ def _command(call: CommandInvocation, clean: Clean) -> str:
 
 
 def command_line(call: CommandInvocation) -> str:
-    """Return a call of a mocked program in one line: what was called, its exit code, and whether no response matched."""
-    unmatched = " (no response matched)" if call.response_index < 0 else ""
-    return f"{shlex.join((call.command, *call.args))} -> exit {call.exit_code}{unmatched}"
+    """Return a call of a mocked program in one line: what was called, its exit code, and why it got no answer."""
+    why = " (no response matched)" if call.response_index < 0 else ""
+    why = " (the sequence is exhausted)" if call.exhausted else why
+    return f"{shlex.join((call.command, *call.args))} -> exit {call.exit_code}{why}"

@@ -182,7 +182,7 @@ class TrialPage:
         trial = self.trial
         for denial in trial.session_digest.tool_policy_denials[:_MOST]:
             yield from self._text(f"denied: {denial.tool}: {denial.reason}", f"{BULLET} ", "    ", few=True)
-        for call in [one for one in trial.command_invocations if one.response_index < 0][:_MOST]:
+        for call in [one for one in trial.command_invocations if not one.answered][:_MOST]:
             yield from self._text(f"mocked program: {command_line(call)}", f"{BULLET} ", "    ", few=True)
         mocks = mock_errors(self.calls)
         for mocked in mocks[:_MOST]:
@@ -322,7 +322,7 @@ class TrialPage:
 
     def _commands(self) -> Iterator[str]:
         for call in self.trial.command_invocations:
-            mark = status_mark("failed" if call.response_index < 0 else "passed")
+            mark = status_mark("passed" if call.answered else "failed")
             answered = "" if call.response_index < 0 else f" (response {call.response_index + 1})"
             yield from self._text(f"{mark} {command_line(call)}{answered}", "", "    ")
 

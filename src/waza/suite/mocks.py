@@ -20,6 +20,7 @@ from waza.workspace.fixtures import read_tool_file, tool_files
 
 _MCP_OUTPUT = ("return", "error")
 _COMMAND_OUTPUT = ("stdout", "stderr", "exit_code", "fixture")
+_WHOLE = ("exit_code", "delay_ms")
 _NOT_EMPTY = ("stderr", "exit_code", "fixture", "delay_ms")
 _HOOK = "a before_run hook may create it"
 
@@ -27,7 +28,7 @@ _HOOK = "a before_run hook may create it"
 def check_mocks(scope: Scope, mcp: Sequence[McpMock] | None, commands: Sequence[CommandMock] | None) -> None:
     """Note what is wrong with the mocks of a suite or task."""
     if mcp:
-        scope.child("mcp_mocks").require("mcp", lenient=True)
+        _require(scope.child("mcp_mocks"), "mcp", lenient=True)
     if mcp is not None and not scope.loading.version.at_least("1.1"):
         scope.child("mcp_mocks").error("version", "needs schemaVersion 1.1 or newer")
     if commands is not None:
@@ -46,7 +47,15 @@ def check_mocks(scope: Scope, mcp: Sequence[McpMock] | None, commands: Sequence[
 def _check_commands_allowed(scope: Scope) -> None:
     if not scope.loading.version.at_least("1.3"):
         scope.child("command_mocks").error("version", "needs schemaVersion 1.3 or newer")
-    scope.child("command_mocks").require("command_mocks")
+    _require(scope.child("command_mocks"), "command_mocks")
+
+
+def _require(scope: Scope, capability: str, *, lenient: bool = False) -> None:
+    """Report that mocks need a capability which the executor lacks; a script meets them by its calls alone."""
+    lack = scope.loading.lack(capability, lenient=lenient)
+    if lack is not None:
+        but = ", but on calls of its script that have no result" if lack.warning else ""
+        scope.report(lack.code, f"{lack.message}{but}", lack.hint, warning=lack.warning)
 
 
 def _check_names(scope: Scope, key: str, names: list[str]) -> None:
@@ -221,3 +230,5 @@ def _check_step(scope: Scope, outputs: Sequence[str]) -> None:
         node = keys.get(key)
         if isinstance(node, yaml.Scalar) and node.value is None:
             scope.child(key).error("invalid-value", "must not be empty")
+        elif isinstance(node, yaml.Scalar) and isinstance(node.value, float) and key in _WHOLE:
+            scope.child(key).error("invalid-value", f"must be a whole number, not {node.text}")

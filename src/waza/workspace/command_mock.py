@@ -31,13 +31,17 @@ class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgramOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call gives after `delay` seconds; `index` is that of the response, -1 if none matched."""
+    """What a call gives after `delay` seconds; `index` is that of the response, -1 if none matched.
+
+    `exhausted`: its sequence had no step left.
+    """
 
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int = NOT_ANSWERED
     index: int = -1
     delay: float = 0
+    exhausted: bool = False
 
 
 class MockedProgram:
@@ -57,7 +61,7 @@ class MockedProgram:
                 output = next(response.outputs, None)
                 if output is None:
                     message = f"waza: command mock {self.name!r}: fault sequence exhausted\n"
-                    return ProgramOutput(stderr=message.encode(), index=index)
+                    return ProgramOutput(stderr=message.encode(), index=index, exhausted=True)
                 return msgspec.structs.replace(output, index=index)
         return ProgramOutput(stderr=self._describe_no_match(call, workdir).encode("utf-8", "replace"))
 

@@ -51,6 +51,7 @@ class McpServer:
 
     def __init__(self, name: str, tools: Mapping[str, McpTool]) -> None:
         self.name = name
+        self.tools = frozenset(tools)
         self._listing = [_describe_tool(tool, tools[tool]) for tool in sorted(tools)]
         self._tools = {
             tool: [_Response(response) for response in tools[tool].responses] for tool in sorted(tools)
@@ -104,9 +105,10 @@ class McpServer:
             arguments = {}
         if not isinstance(arguments, dict):
             raise _RefusedError(_INVALID_PARAMS, f"the arguments of {tool!r} must be an object")
-        return self._answer_call(tool, arguments)
+        return self.call(tool, arguments)
 
-    def _answer_call(self, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    def call(self, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """Return the result of a call of a tool, in the form of the protocol, and the seconds until it is sent."""
         place = f"MCP mock {self.name!r}, tool {tool!r}"
         if tool not in self._tools:
             return _make_error(

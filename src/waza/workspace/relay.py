@@ -25,16 +25,18 @@ import msgspec
 
 from waza.errors import ExecutorError
 from waza.kit.tempdirs import ProcessTempdir
-from waza.model.mocks import CommandMock, McpMock
+from waza.model.agent import MockedAnswer
+from waza.model.mocks import SHELLS, CommandMock, McpMock
 from waza.model.observation import CommandInvocation
 from waza.workspace.command_mock import MockedProgram, ProgramCall, ProgramOutput, redact_call
 from waza.workspace.fixtures import load_tools
 from waza.workspace.mcp_mock import McpServer, McpToolCall
 from waza.workspace.shim import SESSION
 
-__all__ = ["SESSION", "AttemptMocks", "Relay"]
+__all__ = ["SESSION", "AttemptMocks", "Relay", "open_mocks"]
 
 KIND = "mocks"
+_OPERATORS = frozenset("();<>|&")
 _SHIM = Path(__file__).with_name("shim.py")
 _PYTHON = (sys.executable, "-I", "-S", "-X", "utf8", str(_SHIM))
 _LONGEST_PATH = 100  # bytes; a unix socket's path has room for 104 to 108
@@ -69,6 +71,7 @@ class AttemptMocks:
         closed: Callable[[AttemptMocks], None],
         watch: MockWatch | None,
     ) -> None:
+        self._address = address
         self.token = secrets.token_hex(16)
         self.servers = {secrets.token_hex(16): server for server in servers}
         self.mcp_servers: dict[str, dict[str, Any]] = {
@@ -96,9 +99,37 @@ class AttemptMocks:
             args=redact_call(call),
             exit_code=output.exit_code,
             response_index=output.index,
+            exhausted=output.exhausted,
         )
         self._invocations.append(record)
         return output, record
+
+    def ask(self, name: str, args: Any, workdir: str) -> MockedAnswer | None:
+        """Answer a scripted call as that of an agent would be; None: it is neither of a mocked tool nor of a mocked program.
+
+        A tool is called `SERVER-TOOL`; a program by a shell whose command line is one call of it, in `workdir`.
+        """
+        given = args if isinstance(args, dict) else {}
+        for token, server in self.servers.items():
+            tool = name.removeprefix(f"{server.name}-")
+            if tool in server.tools and name == f"{server.name}-{tool}":
+                return self._ask_server(token, tool, given)
+        argv = _split_command(given.get("command")) if name in SHELLS else []
+        if not argv or os.path.normcase(argv[0]) not in self.programs:
+            return None
+        call = ProgramCall(
+            name=argv[0], argv=argv[1:], cwd=workdir, environment=dict(os.environ), session=self.token
+        )
+        output, record = self.run(call)
+        if self.watch is not None:
+            self.watch.see_command(record, output.delay)
+        text = (output.stdout + output.stderr).decode("utf-8", "replace")
+        return MockedAnswer(text, output.exit_code == 0, output.delay)
+
+    def _ask_server(self, token: str, tool: str, args: dict[str, Any]) -> MockedAnswer:
+        result, delay = self.servers[token].call(tool, args)
+        self.report_mcp(token, McpToolCall(tool, args, result), time.monotonic() - delay)
+        return MockedAnswer(result["content"][0]["text"], "isError" not in result, delay)
 
     def report_mcp(self, token: str, call: McpToolCall | None, started: float) -> None:
         """Report a call of a mocked server's tool that came at a time of the monotonic clock."""
@@ -113,7 +144,12 @@ class AttemptMocks:
             )
 
     def call_count_error(self) -> str:
-        """Return which programs were not called as often as `expect_calls` says, or an empty text."""
+        """Return which programs were not called as often as `expect_calls` says, or an empty text.
+
+        A script need not call any program; one that calls some is to do so as often as an agent would have to.
+        """
+        if not (self._invocations or self._address):
+            return ""
         counts = Counter(invocation.command for invocation in self._invocations)
         return "; ".join(
             f"command mock {program.name!r}: expected {program.expect_calls} call(s), "
@@ -181,10 +217,8 @@ class Relay:
         `home` is the suite's directory, where fixtures are; `workspace` is what `workdir` is relative to.
         Raises ExecutorError for fixtures that cannot be used.
         """
-        servers = [_load_server(mock, home) for mock in mcp]
-        programs = [MockedProgram(mock, home) for mock in commands]
-        mocked = AttemptMocks(servers, programs, workspace, self.address, self._forget, watch)
-        for program in programs:
+        mocked = open_mocks(mcp, commands, home, workspace, watch, self.address, self._forget)
+        for program in mocked.programs.values():
             self._place_script(program.name)
         self._attempts[mocked.token] = mocked
         self._mcp |= dict.fromkeys(mocked.servers, mocked)
@@ -286,6 +320,32 @@ class Relay:
             # Else it is called after its attempt, and must not run for real for that: no answer.
             writer.write(b'{"pass": true}\n')
         await writer.drain()
+
+
+def open_mocks(
+    mcp: Sequence[McpMock],
+    commands: Sequence[CommandMock],
+    home: Path,
+    workspace: Path | None,
+    watch: MockWatch | None = None,
+    address: str = "",
+    closed: Callable[[AttemptMocks], None] = lambda _: None,
+) -> AttemptMocks:
+    """Set up the mocks of an attempt, as `Relay.open` does; without the `address` of a relay, only `ask` reaches them."""
+    servers = [_load_server(mock, home) for mock in mcp]
+    programs = [MockedProgram(mock, home) for mock in commands]
+    return AttemptMocks(servers, programs, workspace, address, closed, watch)
+
+
+def _split_command(line: object) -> list[str]:
+    """Return the words of a command line that is a single call; nothing for any other."""
+    words = shlex.shlex(line if isinstance(line, str) else "", posix=True, punctuation_chars=True)
+    words.commenters = ""
+    try:
+        found = list(words)
+    except ValueError:  # a quote is not closed
+        return []
+    return [] if any(set(word) <= _OPERATORS for word in found if word) else found
 
 
 def _load_server(mock: McpMock, home: Path) -> McpServer:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.e2e.copilot.suites import Seen, calls_then_fine, run, task, tools_server, write_suite
 from tests.support.model_server import Call, Reply, Scripts
-from tests.support.program import write_tree
+from tests.support.program import waza, write_tree
 
 pytestmark = pytest.mark.slow
 
@@ -277,3 +277,8 @@ def test_sequences_answer_once_a_step_and_again_for_every_trial(tmp_path: Path):
         assert up["duration_ms"] >= 200
         calls = seen.run("UP", number)["command_invocations"]
         assert [(call["exit_code"], call["response_index"]) for call in calls] == [(7, 0), (0, 0), (127, 0)]
+        assert [call.get("exhausted", False) for call in calls] == [False, False, True]
+    pages = [" ".join(waza("show", name, cwd=tmp_path).out.split()) for name in ("UP", "BUY")]
+    assert "• mocked program: az up -> exit 127 (the sequence is exhausted)" in pages[0]
+    assert "• mocked server: shop-buy" in pages[1]
+    assert pages[1].count("fault sequence exhausted") == 2, "among the causes, and in the conversation"

@@ -323,6 +323,13 @@ BESIDE = "cannot be combined with 'sequence'"
                 ".sequence[2].fixture: the path '../x' climbs",
             ],
         ),
+        (
+            "{args: [], sequence: [{exit_code: 1.0}, {stdout: x, delay_ms: 2.0}]}",
+            [
+                ".sequence[0].exit_code: must be a whole number, not 1.0",
+                ".sequence[1].delay_ms: must be a whole number, not 2.0",
+            ],
+        ),
         ("{args: [], sequence: [{exit_code: 300}]}", [".sequence[0].exit_code: is 300"]),
         ("{args: [], sequence: [{stdout: x, args: []}]}", [".sequence[0].args: unknown key 'args'"]),
     ],
