@@ -1,4 +1,7 @@
-"""Write `dashboard/src/api.ts`, the types of the HTTP API for the front end, or check (`--check`) the committed one."""
+"""Write `dashboard/src/api.ts`, or check (`--check`) the committed one.
+
+It has the types of the HTTP API, and of the data in the file of `waza report`, for the front end.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,18 @@ from typing import Any
 
 import msgspec
 
-from waza.dashboard.openapi import make_document
+from waza.dashboard.one_file import Embedded
+from waza.dashboard.openapi import make_document, make_schemas
 
 FILE = Path(__file__).parent.parent / "dashboard" / "src" / "api.ts"
-NOTE = "// Written by scripts/api_types.py from the OpenAPI document; do not edit."
+NOTE = "// Written by scripts/api_types.py from the structs of waza.dashboard; do not edit."
 WORDS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
 
 def main() -> int:
     """Write or check; return the exit code."""
-    schemas = make_document()["components"]["schemas"]
+    schemas = {**make_document()["components"]["schemas"], **make_schemas([Embedded])[1]}
+    schemas = dict(sorted(schemas.items()))
     text = "\n\n".join([NOTE, *("\n".join(_interface(name, one)) for name, one in schemas.items())]) + "\n"
     if "--check" not in sys.argv:
         FILE.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-// Written by scripts/api_types.py from the OpenAPI document; do not edit.
+// Written by scripts/api_types.py from the structs of waza.dashboard; do not edit.
 
 /** An arm of an experiment. */
 export interface ArmPage {
@@ -268,6 +268,20 @@ export interface DocumentTurnPage {
   citations: unknown;
   /** What the platform says of the response. */
   diagnostics: unknown;
+}
+
+/** What the pages read from their file instead of asking a server. */
+export interface Embedded {
+  /** The version of waza. */
+  version: string;
+  /** The heads of the runs. */
+  heads: RunHead[];
+  /** The tasks of each run, by its id, in the order of its suite. */
+  tasks: Record<string, TaskSummary[]>;
+  /** The trials of each run, by its id, each a `TrialDetail`; those that are left out are not among them. */
+  trials: Record<string, TrialDetail[]>;
+  /** Results of evaluation documents, each with all of its items. */
+  documents: DocumentPage[];
 }
 
 /** The answer to a request that cannot be served. */

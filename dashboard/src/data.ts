@@ -16,6 +16,7 @@ import type {
   ItemPage,
   DocumentPage,
   DocumentSummary,
+  Embedded,
   ExperimentPage,
   GraderResult,
   Health,
@@ -33,20 +34,6 @@ import type {
   TrialDetail,
 } from "./api";
 import { link, linkToRun } from "./router";
-
-/** What `waza report` embeds. Lists are complete: runs as they were named, tasks as in their suite, items as the API gives them. */
-export interface Embedded {
-  /** The version of waza. */
-  version: string;
-  /** The heads of the runs. */
-  heads: RunHead[];
-  /** The tasks of each run, by its id. */
-  tasks: Record<string, TaskSummary[]>;
-  /** The trials of each run, by its id; those that are left out to keep the file small are not among them. */
-  trials: Record<string, TrialDetail[]>;
-  /** Results of evaluation documents, each with all of its items. */
-  documents?: DocumentPage[];
-}
 
 /** A part of a list, and how long the whole list is. */
 export interface Slice<T> {
@@ -216,11 +203,11 @@ export class EmbeddedApi implements Api {
     readonly data: Embedded,
     page?: Document,
   ) {
-    this.documentsOnly = !data.heads.length && Boolean(data.documents?.length);
+    this.documentsOnly = !data.heads.length && Boolean(data.documents.length);
     this.overview = [...(page?.querySelectorAll("[data-overview]") ?? [])];
     this.#plots = [...(page?.querySelectorAll<HTMLElement>("[data-plots]") ?? [])];
     const [only, ...others] = data.heads;
-    const [document, ...documents] = data.documents ?? [];
+    const [document, ...documents] = data.documents;
     this.home = only && !others.length && !this.overview.length ? linkToRun(only.run.id) : "";
     if (this.documentsOnly && document && !documents.length) this.home = link(["documents", document.document.id]);
   }
@@ -297,10 +284,10 @@ export class EmbeddedApi implements Api {
   }
 
   documents = async (offset: number, limit: number): Promise<Slice<DocumentSummary>> =>
-    cut((this.data.documents ?? []).map((one) => one.document), { offset, limit });
+    cut(this.data.documents.map((one) => one.document), { offset, limit });
 
   async document(id: string, wanted: Wanted) {
-    const page = this.data.documents?.find((one) => one.document.id === id);
+    const page = this.data.documents.find((one) => one.document.id === id);
     if (!page) throw new Error(`There is no document ${id} in the report.`);
     const found = page.items
       .filter((item) => fits(wanted.filters?.status, item.status))

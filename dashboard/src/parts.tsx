@@ -94,6 +94,72 @@ export function Pairs({ of, name }: { of: readonly (readonly [string, ComponentC
   );
 }
 
+/** A column of a `DataTable`. Texts in its cells are made visible. */
+export interface DataColumn<T> {
+  title: string;
+  number?: boolean;
+  /** The class of its cells. */
+  class?: string | ((row: T) => string);
+  cell: (row: T) => ComponentChildren;
+}
+
+interface DataTableProps<T> {
+  name: string;
+  columns: readonly DataColumn<T>[];
+  rows: readonly T[];
+  /** The class that colours a row. */
+  tone?: (row: T) => string;
+  /** The classes of the table. */
+  kind?: string;
+  /** It is scrolled by itself where the screen is narrower. */
+  wide?: boolean;
+}
+
+/** A short table, of which all rows are drawn. The cells of its first column head their rows. */
+export function DataTable<T>({ name, columns, rows, tone, kind = "framed", wide = false }: DataTableProps<T>) {
+  const content = (column: DataColumn<T>, row: T) => {
+    const found = column.cell(row);
+    return typeof found === "string" ? visible(found) : found;
+  };
+  const classOf = (column: DataColumn<T>, row: T) => (typeof column.class === "function" ? column.class(row) : (column.class ?? (column.number ? "number" : "")));
+  const table = (
+    <table class={kind} aria-label={name}>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column.title} scope="col" class={column.number ? "number" : ""}>
+              {column.title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, i) => (
+          <tr key={i} class={tone?.(row)}>
+            {columns.map((column, at) =>
+              at ? (
+                <td key={column.title} class={classOf(column, row)}>
+                  {content(column, row)}
+                </td>
+              ) : (
+                <th key={column.title} scope="row" class={classOf(column, row)}>
+                  {content(column, row)}
+                </th>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+  if (!wide) return table;
+  return (
+    <div class="scroll" role="group" aria-label={name} tabIndex={0}>
+      {table}
+    </div>
+  );
+}
+
 /** A part of a page with its heading. Nothing is drawn where there is nothing to show. */
 export function Section({ title, children, id, count }: { title: string; children: ComponentChildren; id?: string; count?: number }) {
   return (

@@ -1,8 +1,8 @@
 /** The data that are embedded in a page answer as the HTTP API does. */
 
 import { expect, test } from "vitest";
-import type { RunHead, RunSummary, TaskSummary } from "../src/api";
-import { type Embedded, EmbeddedApi } from "../src/data";
+import type { Embedded, RunHead, RunSummary, TaskSummary } from "../src/api";
+import { EmbeddedApi } from "../src/data";
 
 const task = (name: string, status: TaskSummary["status"]) => ({ id: name, name, status, group: "", tags: [] }) as unknown as TaskSummary;
 const head = (run: Partial<RunSummary>) => ({ run: { skill: "", model: "", spec: "", score: null, weightedScore: null, ...run } }) as unknown as RunHead;
@@ -16,6 +16,7 @@ const api = new EmbeddedApi({
   ],
   tasks: { a: [task("one", "passed"), task("Two", "failed"), task("three", "error"), task("four", "passed")] },
   trials: {},
+  documents: [],
 } satisfies Embedded);
 
 const tasks = async (sort: string) => (await api.tasks("a", { offset: 0, limit: 9, sort })).items.map((one) => one.name);

@@ -572,6 +572,7 @@ def test_embedded_data_are_shown_without_a_server(chromium, served, runs, tmp_pa
                 if trial["arm"] == "main"
             ]
         },
+        "documents": [],
     }
     script, style = ((static / name).read_text(encoding="utf-8") for name in ("index.js", "index.css"))
     assert "</script" not in script

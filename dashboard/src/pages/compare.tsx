@@ -6,7 +6,7 @@ import { align } from "../diff";
 import { ABSENT, moment, percent, plain, score, signed, signedDuration, visible } from "../format";
 import { type Slices, useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Badge, Mark, Notice, Section, Show, Text, toneOf } from "../parts";
+import { Badge, type DataColumn, DataTable, Mark, Notice, Section, Show, Text, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { outcomeOf, statusOf } from "./conversation";
@@ -217,34 +217,23 @@ function Metrics({ found }: { found: Comparison }) {
   const show = (metric: MetricComparison, value: number | null | undefined) =>
     (SHOWN[metric.metric] ?? ((one: number | null) => signed(one)))(value ?? null);
   return (
-    <div class="scroll" role="group" aria-label="Metrics" tabIndex={0}>
-      <table class="framed metrics" aria-label="Metrics">
-        <thead>
-          <tr>
-            <th scope="col">Metric</th>
-            <th scope="col" class="number">
-              Difference
-            </th>
-            <th scope="col" class="number">
-              Interval
-            </th>
-            <th scope="col">What can be said</th>
-          </tr>
-        </thead>
-        <tbody>
-          {metrics.map((metric) => (
-            <tr key={metric.metric}>
-              <th scope="row">{NAMES[metric.metric] ?? metric.metric.replaceAll("_", " ")}</th>
-              <td class="number">{show(metric, metric.mean_difference)}</td>
-              <td class="number">
-                {metric.interval ? `${show(metric, metric.interval.lower)} to ${show(metric, metric.interval.upper)}` : ABSENT}
-              </td>
-              <td>{visible(metric.sentence)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      name="Metrics"
+      kind="framed metrics"
+      wide
+      rows={metrics}
+      columns={[
+        { title: "Metric", cell: (metric) => NAMES[metric.metric] ?? metric.metric.replaceAll("_", " ") },
+        { title: "Difference", number: true, cell: (metric) => show(metric, metric.mean_difference) },
+        {
+          title: "Interval",
+          number: true,
+          cell: (metric) =>
+            metric.interval ? `${show(metric, metric.interval.lower)} to ${show(metric, metric.interval.upper)}` : ABSENT,
+        },
+        { title: "What can be said", cell: (metric) => metric.sentence },
+      ]}
+    />
   );
 }
 
@@ -344,38 +333,29 @@ function TrialCard({ side, trial }: { side: string; trial: TrialDetail | null })
 function Checks({ a, b }: { a: TrialDetail | null; b: TrialDetail | null }) {
   const labels = [...new Set([...(a?.checks ?? []), ...(b?.checks ?? [])].map((check) => check.label))];
   if (!labels.length) return null;
-  const cell = (trial: TrialDetail | null, label: string) => {
-    const check = trial?.checks.find((one) => one.label === label);
-    if (!check) return <td class="quiet">{ABSENT}</td>;
-    return (
-      <td class={check.passed ? "pass" : "fail"}>
-        <span class="result">
-          {check.passed ? "passed" : "failed"} {score(check.score)}
-        </span>{" "}
-        {!check.passed && visible(check.feedback)}
-      </td>
-    );
-  };
+  const checkOf = (trial: TrialDetail | null, label: string) => trial?.checks.find((one) => one.label === label);
+  const side = (title: string, trial: TrialDetail | null): DataColumn<string> => ({
+    title,
+    class: (label) => {
+      const check = checkOf(trial, label);
+      return check ? (check.passed ? "pass" : "fail") : "quiet";
+    },
+    cell: (label) => {
+      const check = checkOf(trial, label);
+      if (!check) return ABSENT;
+      return (
+        <>
+          <span class="result">
+            {check.passed ? "passed" : "failed"} {score(check.score)}
+          </span>{" "}
+          {!check.passed && visible(check.feedback)}
+        </>
+      );
+    },
+  });
   return (
     <Section title="Verdicts">
-      <table class="framed" aria-label="Verdicts">
-        <thead>
-          <tr>
-            <th scope="col">Grader</th>
-            <th scope="col">A</th>
-            <th scope="col">B</th>
-          </tr>
-        </thead>
-        <tbody>
-          {labels.map((label) => (
-            <tr key={label}>
-              <th scope="row">{visible(label)}</th>
-              {cell(a, label)}
-              {cell(b, label)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable name="Verdicts" rows={labels} columns={[{ title: "Grader", cell: (label) => label }, side("A", a), side("B", b)]} />
     </Section>
   );
 }

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ItemPage, DocumentPage as Page, DocumentSummary, DocumentTurnPage, EvaluatorScore } from "../api";
 import { ABSENT, plain, score, visible } from "../format";
 import { Crumbs, Heading, useApi } from "../page";
-import { Badge, Command, Facts, Notice, Search, Section, StatusChips, Text, Words, pairsOf, toneOf } from "../parts";
+import { Badge, Command, DataTable, Facts, Notice, Search, Section, StatusChips, Text, Words, pairsOf, toneOf } from "../parts";
 import { link, setQuery } from "../router";
 import { List } from "./list";
 
@@ -100,32 +100,19 @@ function Totals({ page }: { page: Page }) {
   if (!page.totals.length) return null;
   return (
     <Section title="Evaluators">
-      <div class="scroll" role="group" aria-label="Evaluators" tabIndex={0}>
-        <table class="framed" aria-label="Evaluators">
-          <thead>
-            <tr>
-              {["Evaluator", "Asked", "Passed", "Failed", "Errors", "Mean"].map((title, i) => (
-                <th key={title} scope="col" class={i ? "number" : ""}>
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {page.totals.map((one) => (
-              <tr key={one.evaluator}>
-                <th scope="row">{visible(one.evaluator)}</th>
-                {[one.asked, one.passed, one.failed, one.errors].map((number, i) => (
-                  <td key={i} class="number">
-                    {number}
-                  </td>
-                ))}
-                <td class="number">{score(one.mean)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        name="Evaluators"
+        wide
+        rows={page.totals}
+        columns={[
+          { title: "Evaluator", cell: (one) => one.evaluator },
+          { title: "Asked", number: true, cell: (one) => String(one.asked) },
+          { title: "Passed", number: true, cell: (one) => String(one.passed) },
+          { title: "Failed", number: true, cell: (one) => String(one.failed) },
+          { title: "Errors", number: true, cell: (one) => String(one.errors) },
+          { title: "Mean", number: true, cell: (one) => score(one.mean) },
+        ]}
+      />
     </Section>
   );
 }
@@ -204,31 +191,27 @@ const RANKS: Record<string, number> = { error: 0, fail: 1 };
 function Scores({ of }: { of: readonly EvaluatorScore[] }) {
   const ordered = [...of].sort((a, b) => (RANKS[a.result] ?? 2) - (RANKS[b.result] ?? 2));
   return (
-    <table class="framed stack" aria-label="Evaluators of this turn">
-      <thead>
-        <tr>
-          <th scope="col">Evaluator</th>
-          <th scope="col">Result</th>
-          <th scope="col" class="number">
-            Score
-          </th>
-          <th scope="col">Why</th>
-        </tr>
-      </thead>
-      <tbody>
-        {ordered.map((one) => (
-          <tr key={one.evaluator} class={toneOf(one.result)}>
-            <th scope="row">{visible(one.evaluator)}</th>
-            <td class="result">{visible(one.result)}</td>
-            <td class="number">
+    <DataTable
+      name="Evaluators of this turn"
+      kind="framed stack"
+      rows={ordered}
+      tone={(one) => toneOf(one.result)}
+      columns={[
+        { title: "Evaluator", cell: (one) => one.evaluator },
+        { title: "Result", class: "result", cell: (one) => one.result },
+        {
+          title: "Score",
+          number: true,
+          cell: (one) => (
+            <>
               {one.score || ABSENT}
               {one.threshold && <span class="quiet"> of {visible(one.threshold)}</span>}
-            </td>
-            <td class="reason">{visible(one.reason)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        },
+        { title: "Why", class: "reason", cell: (one) => one.reason },
+      ]}
+    />
   );
 }
 

@@ -5,7 +5,7 @@ import { download, toCsv } from "../csv";
 import { ABSENT, count, duration, interval, moment, percent, plural, score, visible } from "../format";
 import { useLoad, useSlices } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Choice, Command, Drawn, Facts, MARKS, Mark, Notice, Pairs, Plot, Search, Section, Show, StatusChips, Whisker, pairsOf, toneOf } from "../parts";
+import { Choice, Command, DataTable, Drawn, Facts, MARKS, Mark, Notice, Pairs, Plot, Search, Section, Show, StatusChips, Whisker, pairsOf, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { type Column, VirtualTable } from "../table";
 import { Card, SaveButton } from "./runs";
@@ -426,94 +426,72 @@ function Requirements({ head }: { head: RunHead }) {
       {head.requirementNotes.map((line) => (
         <p key={line}>{visible(line)}</p>
       ))}
-      <table class="framed stack" aria-label="Requirements">
-        <thead>
-          <tr>
-            <th scope="col">Requirement</th>
-            <th scope="col">Task</th>
-            <th scope="col">Recorded</th>
-            <th scope="col">What is required, and what the record rests on</th>
-          </tr>
-        </thead>
-        <tbody>
-          {head.requirements.map((one, i) => (
-            <tr key={i} class={toneOf(one.status)}>
-              <th scope="row">
+      <DataTable
+        name="Requirements"
+        kind="framed stack"
+        rows={head.requirements}
+        tone={(one) => toneOf(one.status)}
+        columns={[
+          {
+            title: "Requirement",
+            cell: (one) => (
+              <>
                 {visible(one.id)} <span class="tag">{visible(one.category)}</span>
-              </th>
-              <td>
-                <a href={linkToRun(head.run.id, { q: one.task })}>{visible(one.title)}</a>
-              </td>
-              <td class="result">{one.recorded}</td>
-              <td class="reason">
+              </>
+            ),
+          },
+          { title: "Task", cell: (one) => <a href={linkToRun(head.run.id, { q: one.task })}>{visible(one.title)}</a> },
+          { title: "Recorded", class: "result", cell: (one) => one.recorded },
+          {
+            title: "What is required, and what the record rests on",
+            class: "reason",
+            cell: (one) => (
+              <>
                 {visible(one.description)}
                 <br />
                 <small>{visible(one.meaning)}</small>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+        ]}
+      />
     </>
   );
 }
+
+const resultOf = (one: { passed: boolean }) => (one.passed ? "passed" : "failed");
+const passing = (one: { passed: boolean }) => toneOf(resultOf(one));
 
 function Figures({ head }: { head: RunHead }) {
   return (
     <>
       {head.gates.length > 0 && (
         <Section title="Gates">
-          <table class="framed stack" aria-label="Gates">
-            <thead>
-              <tr>
-                <th scope="col">Gate</th>
-                <th scope="col">Result</th>
-                <th scope="col">What was measured</th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...head.gates]
-                .sort((a, b) => Number(a.passed) - Number(b.passed))
-                .map((gate) => (
-                  <tr key={gate.name} class={gate.passed ? "pass" : "fail"}>
-                    <th scope="row">{visible(gate.name)}</th>
-                    <td class="result">{gate.passed ? "passed" : "failed"}</td>
-                    <td class="reason">{visible(gate.found)}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
+          <DataTable
+            name="Gates"
+            kind="framed stack"
+            rows={[...head.gates].sort((a, b) => Number(a.passed) - Number(b.passed))}
+            tone={passing}
+            columns={[
+              { title: "Gate", cell: (gate) => gate.name },
+              { title: "Result", class: "result", cell: resultOf },
+              { title: "What was measured", class: "reason", cell: (gate) => gate.found },
+            ]}
+          />
         </Section>
       )}
       <Metrics head={head} />
       {head.groups.length > 0 && (
         <Section title="Groups">
-          <table class="framed" aria-label="Groups">
-            <thead>
-              <tr>
-                <th scope="col">Group</th>
-                <th scope="col" class="number">
-                  Passed
-                </th>
-                <th scope="col" class="number">
-                  Score
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {head.groups.map((group) => (
-                <tr key={group.name}>
-                  <th scope="row">
-                    <a href={linkToRun(head.run.id, { q: group.name })}>{visible(group.name)}</a>
-                  </th>
-                  <td class="number">
-                    {group.passed} of {group.total}
-                  </td>
-                  <td class="number">{score(group.score)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <DataTable
+            name="Groups"
+            rows={head.groups}
+            columns={[
+              { title: "Group", cell: (group) => <a href={linkToRun(head.run.id, { q: group.name })}>{visible(group.name)}</a> },
+              { title: "Passed", number: true, cell: (group) => `${group.passed} of ${group.total}` },
+              { title: "Score", number: true, cell: (group) => score(group.score) },
+            ]}
+          />
         </Section>
       )}
       {head.triggerFigures.length > 0 && (
@@ -533,31 +511,19 @@ function Figures({ head }: { head: RunHead }) {
       <Table title="Usage" of={head.usage} />
       {head.modelUsage.length > 1 && (
         <Section title="Usage by model">
-          <div class="scroll" role="group" aria-label="Usage by model" tabIndex={0}>
-            <table class="framed" aria-label="Usage by model">
-              <thead>
-                <tr>
-                  {["Model", "In", "Out", "Cache read", "Cache written", "AI credits"].map((title, i) => (
-                    <th key={title} scope="col" class={i ? "number" : ""}>
-                      {title}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {head.modelUsage.map((one) => (
-                  <tr key={one.model}>
-                    <th scope="row">{visible(one.model)}</th>
-                    {[one.inputTokens, one.outputTokens, one.cacheReadTokens, one.cacheWriteTokens, one.aiCredits].map((value, i) => (
-                      <td key={i} class="number">
-                        {count(value)}
-                      </td>
-                    ))}
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <DataTable
+            name="Usage by model"
+            wide
+            rows={head.modelUsage}
+            columns={[
+              { title: "Model", cell: (one) => one.model },
+              { title: "In", number: true, cell: (one) => count(one.inputTokens) },
+              { title: "Out", number: true, cell: (one) => count(one.outputTokens) },
+              { title: "Cache read", number: true, cell: (one) => count(one.cacheReadTokens) },
+              { title: "Cache written", number: true, cell: (one) => count(one.cacheWriteTokens) },
+              { title: "AI credits", number: true, cell: (one) => count(one.aiCredits) },
+            ]}
+          />
         </Section>
       )}
       <Table title="Settings" of={[...head.config, { name: "Suite file", value: head.suitePath }].filter((one) => one.value)} />
@@ -583,32 +549,24 @@ function Metrics({ head }: { head: RunHead }) {
   if (!head.metrics.length) return null;
   return (
     <Section title="Metrics">
-      <table class="framed" aria-label="Metrics">
-        <thead>
-          <tr>
-            <th scope="col">Metric</th>
-            <th scope="col">Result</th>
-            <th scope="col" class="number">
-              Value
-            </th>
-            <th scope="col" class="number">
-              Threshold
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {head.metrics.map((metric) => (
-            <tr key={metric.name} class={metric.passed ? "pass" : "fail"}>
-              <th scope="row">
+      <DataTable
+        name="Metrics"
+        rows={head.metrics}
+        tone={passing}
+        columns={[
+          {
+            title: "Metric",
+            cell: (metric) => (
+              <>
                 {visible(metric.name)} {metric.gate && <span class="tag">gate</span>}
-              </th>
-              <td class="result">{metric.passed ? "passed" : "failed"}</td>
-              <td class="number">{score(metric.value)}</td>
-              <td class="number">{score(metric.threshold)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+          { title: "Result", class: "result", cell: resultOf },
+          { title: "Value", number: true, cell: (metric) => score(metric.value) },
+          { title: "Threshold", number: true, cell: (metric) => score(metric.threshold) },
+        ]}
+      />
     </Section>
   );
 }

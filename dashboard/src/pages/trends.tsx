@@ -3,10 +3,10 @@
 import { useMemo } from "preact/hooks";
 import type { HistorySeries } from "../api";
 import { Chart, type Point } from "../chart";
-import { count, exactDuration, interval, moment, percent, plural, score, visible } from "../format";
+import { ABSENT, count, exactDuration, moment, percent, plural, score, visible } from "../format";
 import { useLoad } from "../load";
 import { Heading, useApi } from "../page";
-import { Badge, Choice, Command, Facts, Notice, Section, Show } from "../parts";
+import { Badge, Choice, Command, DataTable, Facts, Notice, Section, Show } from "../parts";
 import { go, linkToRun, setQuery } from "../router";
 
 type Metric = HistorySeries["changes"][number]["metric"];
@@ -120,40 +120,18 @@ function Series({ series, scoreNote }: { series: HistorySeries; scoreNote: strin
       </Section>
       {series.flips.length > 0 && (
         <Section title="Tasks that flip" count={series.flips.length}>
-          <div class="scroll" role="group" aria-label="Tasks that flip" tabIndex={0}>
-            <table class="framed" aria-label="Tasks that flip">
-              <thead>
-                <tr>
-                  <th scope="col">Task</th>
-                  <th scope="col">Now</th>
-                  <th scope="col" class="number">
-                    Passed
-                  </th>
-                  <th scope="col" class="number">
-                    Flips
-                  </th>
-                  <th scope="col">Last flip</th>
-                </tr>
-              </thead>
-              <tbody>
-                {series.flips.map((flip) => (
-                  <tr key={flip.task}>
-                    <th scope="row">{visible(flip.task)}</th>
-                    <td>
-                      <Badge status={flip.now} />
-                    </td>
-                    <td class="number">
-                      {flip.passed} of {flip.runs}
-                    </td>
-                    <td class="number">{flip.flips}</td>
-                    <td>
-                      <a href={linkToRun(flip.last_flip)}>{visible(flip.last_flip)}</a>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <DataTable
+            name="Tasks that flip"
+            wide
+            rows={series.flips}
+            columns={[
+              { title: "Task", cell: (flip) => flip.task },
+              { title: "Now", cell: (flip) => <Badge status={flip.now} /> },
+              { title: "Passed", number: true, cell: (flip) => `${flip.passed} of ${flip.runs}` },
+              { title: "Flips", number: true, cell: (flip) => String(flip.flips) },
+              { title: "Last flip", cell: (flip) => <a href={linkToRun(flip.last_flip)}>{visible(flip.last_flip)}</a> },
+            ]}
+          />
         </Section>
       )}
       {flawed.length > 0 && (
@@ -219,44 +197,33 @@ function Figure({ metric, title, format, series, note }: FigureProps) {
       />
       <details>
         <summary>As a table</summary>
-        <div class="scroll" role="group" aria-label={title} tabIndex={0}>
-          <table aria-label={title}>
-            <thead>
-              <tr>
-                <th scope="col" class="number">
-                  No.
-                </th>
-                <th scope="col">Run</th>
-                <th scope="col">Started</th>
-                <th scope="col" class="number">
-                  {title}
-                </th>
-                <th scope="col" class="number">
-                  95% interval
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {known.map((run, i) => {
-                const figure = run.figures[metric];
-                const bounds = figure && figure.lower !== null && figure.upper !== null ? `${format(figure.lower)} to ${format(figure.upper)}` : interval(null, null);
-                return (
-                  <tr key={run.run}>
-                    <td class="number">{i + 1}</td>
-                    <td>
-                      <a href={linkToRun(run.run)}>{visible(run.run)}</a>
-                      {changes.includes(i) && <span class="tag">new level</span>}
-                      {run.flaw && <span class="tag">{visible(run.flaw)}</span>}
-                    </td>
-                    <td>{moment(run.started)}</td>
-                    <td class="number">{format(figure?.value ?? Number.NaN)}</td>
-                    <td class="number">{bounds}</td>
-                  </tr>
-                );
-              })}
-            </tbody>
-          </table>
-        </div>
+        <DataTable
+          name={title}
+          kind=""
+          wide
+          rows={known.map((run, i) => ({ run, number: i + 1, figure: run.figures[metric] }))}
+          columns={[
+            { title: "No.", number: true, cell: ({ number }) => String(number) },
+            {
+              title: "Run",
+              cell: ({ run, number }) => (
+                <>
+                  <a href={linkToRun(run.run)}>{visible(run.run)}</a>
+                  {changes.includes(number - 1) && <span class="tag">new level</span>}
+                  {run.flaw && <span class="tag">{visible(run.flaw)}</span>}
+                </>
+              ),
+            },
+            { title: "Started", cell: ({ run }) => moment(run.started) },
+            { title, number: true, cell: ({ figure }) => format(figure?.value ?? Number.NaN) },
+            {
+              title: "95% interval",
+              number: true,
+              cell: ({ figure }) =>
+                figure && figure.lower !== null && figure.upper !== null ? `${format(figure.lower)} to ${format(figure.upper)}` : ABSENT,
+            },
+          ]}
+        />
       </details>
     </figure>
   );

@@ -6,7 +6,7 @@ import { readDiff } from "../diff";
 import { ABSENT, exactDuration, grouped, plain, plural, score, visible } from "../format";
 import { useLoad } from "../load";
 import { Crumbs, Heading, useApi } from "../page";
-import { Badge, Command, Facts, Pairs, Section, Show, Text, Words, pairsOf, toneOf } from "../parts";
+import { Badge, Command, DataTable, Facts, Pairs, Section, Show, Text, Words, pairsOf, toneOf } from "../parts";
 import { link, linkToRun, linkToTrial, setQuery } from "../router";
 import { Conversation } from "./conversation";
 
@@ -456,28 +456,21 @@ function Rest({ trial }: { trial: Trial }) {
       )}
       {trial.mockedCommands.length > 0 && (
         <Section title="Mocked programs" count={trial.mockedCommands.length}>
-          <table class="framed" aria-label="Mocked programs">
-            <thead>
-              <tr>
-                <th scope="col">Call</th>
-                <th scope="col">Response</th>
-                <th scope="col" class="number">
-                  Exit code
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {trial.mockedCommands.map((call, i) => (
-                <tr key={i} class={call.response === null || call.exhausted ? "fail" : ""}>
-                  <td>
-                    <code>{visible(call.line)}</code>
-                  </td>
-                  <td class="tone">{call.response === null ? "none fitted" : `the ${ordinal(call.response)}${call.exhausted ? ", exhausted" : ""}`}</td>
-                  <td class="number">{call.exitCode}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <DataTable
+            name="Mocked programs"
+            rows={trial.mockedCommands}
+            tone={(call) => (call.response === null || call.exhausted ? "fail" : "")}
+            columns={[
+              { title: "Call", cell: (call) => <code>{visible(call.line)}</code> },
+              {
+                title: "Response",
+                class: "tone",
+                cell: (call) =>
+                  call.response === null ? "none fitted" : `the ${ordinal(call.response)}${call.exhausted ? ", exhausted" : ""}`,
+              },
+              { title: "Exit code", number: true, cell: (call) => String(call.exitCode) },
+            ]}
+          />
         </Section>
       )}
       {trial.judges.length > 0 && (

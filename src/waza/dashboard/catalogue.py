@@ -10,11 +10,13 @@ import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from waza.dashboard.file_cache import FileCache
 from waza.errors import WazaError
 from waza.kit.files import Stamp, is_inside, stamp_at, stamp_of
 from waza.kit.line_file import is_locked
@@ -90,7 +92,8 @@ class Catalogue:
         self._project = find_project(Path.cwd()).directory  # where commands look for ids of runs
         self._lock = threading.Lock()
         self._listed: dict[Path, tuple[_Place, ListedRun]] = {}
-        self._kinds: dict[Path, tuple[Stamp, Kind]] = {}
+        self._known_kinds = FileCache[Kind]()
+        self._kinds: dict[Path, Kind] = {}
         self._so_far: dict[Path, RunSoFar] = {}
         self._sources: OrderedDict[Path, ResultsIndex] = OrderedDict()
 
@@ -108,7 +111,7 @@ class Catalogue:
         """Return the files of a kind, sorted."""
         with self._lock:
             self._refresh()
-            return sorted(path for path, (_, known) in self._kinds.items() if known == kind)
+            return sorted(path for path, known in self._kinds.items() if known == kind)
 
     def reread(self, run: ListedRun) -> ListedRun:
         """Return a run in a directory as it is now. Raises WazaError where it is gone."""
@@ -162,7 +165,7 @@ class Catalogue:
             listed[place.path] = place, self._run(place)
         self._classify(found.files)
         for place in found.files:
-            if self._kinds[place.path][1] == "results":
+            if self._kinds[place.path] == "results":
                 listed[place.path] = place, self._file(place)
         self._listed = listed
         self._so_far = {path: one for path, one in self._so_far.items() if path in listed}
@@ -266,18 +269,13 @@ class Catalogue:
         )
 
     def _classify(self, files: Sequence[_Place]) -> None:
-        kinds: dict[Path, tuple[Stamp, Kind]] = {}
-        for place in files:
-            known = self._kinds.get(place.path)
-            if known and known[0] == place.stamps[0]:
-                kinds[place.path] = known
-                continue
-            try:
-                kind: Kind = kind_of(_read_bounded(place.path))
-            except (WazaError, OSError):
-                kind = "other"
-            kinds[place.path] = place.stamps[0], kind
-        self._kinds = kinds
+        self._kinds = {
+            place.path: self._known_kinds.get(
+                place.path, partial(_kind_at, place.path), stamp=place.stamps[0]
+            )
+            for place in files
+        }
+        self._known_kinds.keep(self._kinds)
 
     def _journal(self, directory: Path) -> RunSoFar:
         found = self._so_far.setdefault(directory, RunSoFar(directory))
@@ -301,6 +299,13 @@ class Catalogue:
     def _refuse_outside(self, path: Path) -> None:
         if not is_inside(self.root, path):
             raise WazaError(f"{self.name(path)} leads out of the directory that is served, so it is not read")
+
+
+def _kind_at(path: Path) -> Kind:
+    try:
+        return kind_of(_read_bounded(path))
+    except (WazaError, OSError):
+        return "other"
 
 
 def _shown(path: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from waza.dashboard.catalogue import Catalogue
+from waza.dashboard.file_cache import FileCache
 from waza.dashboard.pages import (
     DocumentPage,
     DocumentSummary,
@@ -21,7 +22,6 @@ from waza.dashboard.pages import (
 from waza.dashboard.run_pages import named_values
 from waza.dashboard.summaries import matches
 from waza.errors import WazaError
-from waza.kit.files import Stamp, stamp_of
 from waza.kit.os_errors import describe_error
 from waza.m365.document.read import read_document
 from waza.m365.results.overview import STATUSES, ItemRow, Overview, TurnRow, make_overview
@@ -36,7 +36,7 @@ class Documents:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._lock = threading.Lock()
-        self._known: dict[Path, tuple[Stamp, DocumentSummary]] = {}
+        self._known = FileCache[DocumentSummary]()
 
     def summaries(self) -> list[DocumentSummary]:
         """Return all documents with results, by their paths."""
@@ -64,11 +64,7 @@ class Documents:
     def _summary(self, path: Path) -> DocumentSummary:
         name = self._catalogue.name(path)
         try:
-            stamp = stamp_of(path.stat())
-            known = self._known.get(path)
-            if known is None or known[0] != stamp:
-                known = self._known[path] = stamp, _summarize(name, read_overview(path))
-            return known[1]
+            return self._known.get(path, lambda: _summarize(name, read_overview(path)))
         except (WazaError, OSError) as error:
             why = describe_error(error)
             return DocumentSummary(

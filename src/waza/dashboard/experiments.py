@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from waza.dashboard.catalogue import Catalogue
+from waza.dashboard.file_cache import FileCache
 from waza.dashboard.pages import ArmPage, ExperimentPage, ReleaseCollection
 from waza.dashboard.run_pages import named_values
 from waza.errors import WazaError
@@ -16,17 +17,18 @@ from waza.experiment.collection import PLAN, read_collection
 from waza.experiment.decide import decide
 from waza.experiment.ledger import LEDGER, read_ledger
 from waza.experiment.plan import ARMS, ExperimentPlan, PlannedArm, read_plan
-from waza.kit.files import Stamp, stamp_at, stamp_of
 from waza.kit.os_errors import describe_error
+from waza.results.invocation_lines import RUNS
+from waza.results.journal_lines import JOURNAL, RESULTS
 
 
 class Experiments:
-    """The experiments below the root; each is read again only when its plan or its ledger has changed."""
+    """The experiments below the root; each is read again only when its plan, its ledger or its runs have changed."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._lock = threading.Lock()
-        self._known: dict[Path, tuple[tuple[Stamp, Stamp | None], ExperimentPage]] = {}
+        self._known = FileCache[ExperimentPage]()
 
     def pages(self) -> list[ExperimentPage]:
         """Return all experiments, the newest first."""
@@ -46,12 +48,11 @@ class Experiments:
         ]
 
     def _page(self, path: Path) -> ExperimentPage:
+        folder = path.parent
+        runs = sorted((folder / RUNS).glob("*")) if path.name == PLAN else ()
+        others = [folder / LEDGER, *(run / name for run in runs for name in (JOURNAL, RESULTS))]
         try:
-            stamps = stamp_of(path.stat()), stamp_at(path.parent / LEDGER)
-            known = self._known.get(path)
-            if known is None or known[0] != stamps:
-                known = self._known[path] = stamps, _make(self._catalogue.name(path.parent), path)
-            return known[1]
+            return self._known.get(path, lambda: _make(self._catalogue.name(folder), path), others)
         except (WazaError, OSError) as error:
             return _broken(self._catalogue.name(path), error)
 

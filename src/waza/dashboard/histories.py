@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from waza.dashboard.catalogue import Catalogue, ListedRun
+from waza.dashboard.file_cache import FileCache
 from waza.dashboard.pages import History, HistorySeries
 from waza.errors import WazaError
 from waza.history.index import read_entries
-from waza.kit.files import Stamp, stamp_of
 from waza.report.words import LEAVES_OUT_BROKEN
 from waza.results.invocation_lines import RUNS
 from waza.results.read import open_results
@@ -23,7 +23,7 @@ class Histories:
 
     def __init__(self, catalogue: Catalogue, warn: Callable[[str], None]) -> None:
         self._catalogue, self._warn = catalogue, warn
-        self._known: dict[Path, tuple[Stamp, RunEntry]] = {}
+        self._known = FileCache[RunEntry]()
 
     def history(self, *, suite: str | None, model: str | None, last: int) -> History:
         """Return the series of the runs that are wanted, of each the `last` ones."""
@@ -42,13 +42,13 @@ class Histories:
 
     def _entry(self, run: ListedRun, results: Path) -> RunEntry | None:
         """Return the entry of results that are not in the index of the project; None where they cannot be read."""
+
+        def make() -> RunEntry:
+            outcome, _ = open_results(results)
+            path = run.header.suite if run.header else outcome.head.eval_name
+            return make_entry(outcome, run.id, path)
+
         try:
-            stamp = stamp_of(results.stat())
-            known = self._known.get(results)
-            if known is None or known[0] != stamp:
-                outcome, _ = open_results(results)
-                path = run.header.suite if run.header else outcome.head.eval_name
-                known = self._known[results] = stamp, make_entry(outcome, run.id, path)
+            return self._known.get(results, make)
         except (WazaError, OSError):  # the list of runs says so
             return None
-        return known[1]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from waza.dashboard.catalogue import ListedRun, RunState, tokens_of_trials
 from waza.dashboard.documents import make_document_page, worst_first
+from waza.dashboard.openapi import SCHEMAS
 from waza.dashboard.pages import DocumentPage, Page, RunHead, TaskSummary, TrialDetail
 from waza.dashboard.run_pages import make_head, named_values, order_tasks, summarize_tasks
 from waza.dashboard.static_files import Bundle
@@ -68,6 +69,12 @@ def read_run(saved: SavedRun) -> tuple[ReportedRun, list[Problem]]:
     return ReportedRun(saved=saved, state=state, head=head, source=so_far), []
 
 
+EncodedTrial = Annotated[
+    msgspec.Raw, msgspec.Meta(extra_json_schema={"$ref": SCHEMAS.format(name="TrialDetail")})
+]
+"""A `TrialDetail` that is JSON already: it was written to see how large it is."""
+
+
 class Embedded(Page, frozen=True, kw_only=True):
     """What the pages read from their file instead of asking a server."""
 
@@ -77,7 +84,7 @@ class Embedded(Page, frozen=True, kw_only=True):
     """The heads of the runs."""
     tasks: dict[str, list[TaskSummary]]
     """The tasks of each run, by its id, in the order of its suite."""
-    trials: dict[str, list[msgspec.Raw]]
+    trials: dict[str, list[EncodedTrial]]
     """The trials of each run, by its id, each a `TrialDetail`; those that are left out are not among them."""
     documents: list[DocumentPage] = []
     """Results of evaluation documents, each with all of its items."""

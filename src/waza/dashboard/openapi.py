@@ -13,17 +13,13 @@ from waza.dashboard.routes import ROUTES, ApiRoute, Parameter
 from waza.kit.field_docs import field_docs, structs_in
 from waza.version import __version__
 
-_SCHEMAS = "#/components/schemas/{name}"
+SCHEMAS = "#/components/schemas/{name}"
 
 
 def make_document() -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of the HTTP API."""
     answers = [route.answer for route in ROUTES if route.answer is not None]
-    roots = [*answers, LiveEvent, ErrorAnswer]
-    refs, schemas = msgspec.json.schema_components(roots, ref_template=_SCHEMAS)
-    for struct in _structs(roots):
-        _complete(struct, schemas[struct.__name__])
-    found = dict(zip(map(str, roots), refs, strict=True))
+    found, schemas = make_schemas([*answers, LiveEvent, ErrorAnswer])
     return {
         "openapi": "3.1.0",
         "info": {
@@ -34,6 +30,14 @@ def make_document() -> dict[str, Any]:
         "paths": {route.path: {"get": _operation(route, found)} for route in ROUTES},
         "components": {"schemas": dict(sorted(schemas.items()))},
     }
+
+
+def make_schemas(roots: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schemas of types, by how they are written, and those of all structs in them, by name."""
+    refs, schemas = msgspec.json.schema_components(roots, ref_template=SCHEMAS)
+    for struct in _structs(roots):
+        _complete(struct, schemas[struct.__name__])
+    return dict(zip(map(str, roots), refs, strict=True)), schemas
 
 
 def _structs(roots: list[Any]) -> Iterator[type[msgspec.Struct]]:
@@ -62,7 +66,7 @@ def _complete(struct: type[msgspec.Struct], schema: dict[str, Any]) -> None:
 
 def _operation(route: ApiRoute, schemas: dict[str, Any]) -> dict[str, Any]:
     if route.answer is None:
-        content = {"text/event-stream": {"schema": {"$ref": _SCHEMAS.format(name="LiveEvent")}}}
+        content = {"text/event-stream": {"schema": {"$ref": SCHEMAS.format(name="LiveEvent")}}}
     else:
         content = {"application/json": {"schema": schemas[str(route.answer)]}}
     ok: dict[str, Any] = {"description": route.summary, "content": content}
@@ -75,7 +79,7 @@ def _operation(route: ApiRoute, schemas: dict[str, Any]) -> dict[str, Any]:
         }
     failure = {
         "description": "The request cannot be served.",
-        "content": {"application/json": {"schema": {"$ref": _SCHEMAS.format(name="ErrorAnswer")}}},
+        "content": {"application/json": {"schema": {"$ref": SCHEMAS.format(name="ErrorAnswer")}}},
     }
     return {
         "operationId": route.name,

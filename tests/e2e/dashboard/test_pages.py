@@ -173,10 +173,15 @@ def test_an_experiment_is_shown_with_its_decision(tmp_path):
     with serving(tmp_path) as served:
         found = {one["path"]: one for one in served.data("experiments")}
         short = {one["path"]: one for one in served.data("release-collections")}
+        run = next((tmp_path / "ex").glob(".waza/runs/*/results.json"))
+        run.write_bytes(run.read_bytes() + b" ")
+        (changed,) = (one for one in served.data("experiments") if one["path"] == "ex")
     assert found["ex"]["outcome"] == decided["outcome"] == "pass"
     assert found["ex"]["reason"] == decided["reason"]
     assert found["ex"]["comparison"] == decided["comparison"]["sentence"]
     assert (found["ex"]["runsWanted"], found["ex"]["error"]) == (0, "")
+    assert "is not as it was collected" in changed["error"]
+    assert changed["outcome"] is None
     assert found["broken.json"]["error"]
     assert short["ex"] == {"path": "ex", "decision": "pass", "error": ""}
 
