@@ -3,14 +3,14 @@ PY ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo runtime browser azurite actionlint dashboard dashboard-test promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
+.PHONY: demo runtime browser shells azurite actionlint dashboard dashboard-test promptflow test test-quick coverage check lint fmt build install bench fuzz schemas reference api docs lock clean
 
 demo: $(STAMP)
 	$(BIN)/waza run examples/code-explainer/eval.yaml -v --no-save
 
 # check first: it is quick and says most. Then every test, on all cores. The coverage at the end counts lines and branches
 # that run in the processes of the tests themselves; `make coverage` counts those of the programs that they start as well.
-test: check docs runtime browser azurite actionlint dashboard-test promptflow
+test: check docs runtime browser shells azurite actionlint dashboard-test promptflow
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=50
 
 test-quick: $(STAMP)
@@ -18,7 +18,7 @@ test-quick: $(STAMP)
 
 # The same tests with every process measured, which takes half as long again.
 COVERAGE := $(CURDIR)/.venv/coverage/data
-coverage: $(STAMP) docs runtime browser azurite actionlint dashboard promptflow
+coverage: $(STAMP) docs runtime browser shells azurite actionlint dashboard promptflow
 	COVERAGE_FILE=$(COVERAGE) COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/python -m pytest -n auto --cov --cov-report=
 	COVERAGE_FILE=$(COVERAGE) $(BIN)/coverage report --skip-covered --sort=cover
 
@@ -29,6 +29,10 @@ runtime:
 # Chromium, for the tests that look at HTML reports.
 browser:
 	@scripts/browser.sh
+
+# zsh and fish, for the tests of completion.
+shells:
+	@scripts/shells.sh
 
 # An emulator of Azure Blob Storage, for the tests of stores.
 azurite:

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -21,6 +21,9 @@ from waza.errors import (
     WazaError,
 )
 from waza.version import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "run": ("waza.cli.run", "Run a suite and report what its graders say."),
@@ -53,7 +56,10 @@ COMMANDS = {
     "grader": ("waza.cli.grader", "Look graders up, write your own, and try them."),
     "m365": ("waza.cli.m365", "Work with evaluation documents of Microsoft 365 Copilot agents."),
     "models": ("waza.cli.models", "List the models of the Copilot runtime."),
+    "cache": ("waza.cli.cache", "Show what the cache of results holds, or empty it."),
     "migrate": ("waza.cli.migrate", "Bring suites and results up to this version of waza."),
+    "completion": ("waza.cli.completion", "Print a script that completes words in a shell."),
+    "update": ("waza.cli.update", "Print the command that updates waza."),
     "doctor": ("waza.cli.doctor", "Say what is installed, and what real agents still need."),
     "explain": ("waza.cli.explain", "Explain the code of a problem."),
     "schema": ("waza.cli.schema", "Print the JSON Schema of a file format."),
@@ -90,13 +96,25 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; say which one was probably meant."""
-        if args and args[0] not in {**COMMANDS, **OTHER_NAMES} and not args[0].startswith("-"):
+        known = args and (args[0] in COMMANDS or args[0] in OTHER_NAMES or args[0].startswith("-"))
+        if args and not known and not ctx.resilient_parsing:
             from waza.kit.names import nearest_name
 
             meant = nearest_name(args[0], COMMANDS)
             hint = f" Did you mean {meant!r}?" if meant else f" Commands: {', '.join(COMMANDS)}."
             raise click.UsageError(f"there is no command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Complete names of commands from the table, and the options."""
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*names, *super(click.Group, self).shell_complete(ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table."""

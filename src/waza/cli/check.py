@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from waza.cli.options import format_option
+from waza.cli.options import complete_targets, format_option
 
 EPILOG = """
 \b
@@ -21,7 +21,7 @@ or a file that cannot be read.
 
 
 @click.command(epilog=EPILOG)
-@click.argument("targets", metavar="[TARGET]...", nargs=-1)
+@click.argument("targets", shell_complete=complete_targets, metavar="[TARGET]...", nargs=-1)
 @format_option(["text", "table", "json", "sarif", "github"])
 @click.option(
     "--fail-on",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waza.cli.options import format_option
+from waza.cli.options import complete_targets, format_option
 from waza.cli.paths import PATH
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Exit codes: 0 the report is printed, 2 bad usage, or there is no skill and no ag
 
 
 @click.command(epilog=EPILOG)
-@click.argument("targets", metavar="[ROOT | SKILL...]", nargs=-1)
+@click.argument("targets", shell_complete=complete_targets, metavar="[ROOT | SKILL...]", nargs=-1)
 @format_option(["text", "markdown", "json"])
 @click.option(
     "--path",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from waza.cli.options import (
+    complete_targets,
     executor_option,
     json_option,
     judge_model_option,
@@ -27,7 +28,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("target", metavar="EVAL.YAML|SKILL")
+@click.argument("target", shell_complete=complete_targets, metavar="EVAL.YAML|SKILL")
 @click.option("--results", "results_path", type=PATH, help="Recorded results.")
 @click.option(
     "--transcript",

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from waza.cli.numbers import COUNT, Number
 from waza.cli.paths import PATH
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def complete_targets(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """Complete names of skills, agents and suites, and paths, in a shell."""
+    del ctx, param
+    from waza.cli.complete_targets import list_targets
+
+    return list_targets(incomplete)
 
 
 class ResumableCommand(click.Command):

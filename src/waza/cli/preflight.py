@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waza.cli.options import context_dir_option, format_option, json_option
+from waza.cli.options import complete_targets, context_dir_option, format_option, json_option
 
 if TYPE_CHECKING:
     from waza.cli.choose_suites import Chosen
@@ -25,7 +25,7 @@ Exit codes: 0 nothing is invalid, 1 something is (--strict: or unresolved, or un
 
 
 @click.command(epilog=EPILOG)
-@click.argument("targets", metavar="[EVAL.YAML | SKILL]...", nargs=-1)
+@click.argument("targets", shell_complete=complete_targets, metavar="[EVAL.YAML | SKILL]...", nargs=-1)
 @format_option(["human", "json"])
 @json_option("Print the report as JSON, same as --format json.")
 @context_dir_option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from waza.cli.options import ask_options, executor_option, format_option, model_option
+from waza.cli.options import ask_options, complete_targets, executor_option, format_option, model_option
 
 EPILOG = """
 \b
@@ -22,7 +22,7 @@ Exit codes: 0 the report is printed, 2 bad usage, or the judge gave no answer th
 
 
 @click.command(epilog=EPILOG)
-@click.argument("skill")
+@click.argument("skill", shell_complete=complete_targets)
 @executor_option("The executor whose judge is asked; mock:FILE has the answers.")
 @model_option("Model of the judge.")
 @format_option(["table", "json"])

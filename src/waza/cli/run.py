@@ -9,6 +9,7 @@ import click
 from waza.cli.numbers import COUNT, COUNT_OR_NONE, SECONDS
 from waza.cli.options import (
     ResumableCommand,
+    complete_targets,
     context_dir_option,
     executor_option,
     format_option,
@@ -44,7 +45,7 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
 
 
 @click.command(cls=ResumableCommand, epilog=EPILOG)
-@click.argument("targets", nargs=-1, metavar="[EVAL.YAML | SKILL]...")
+@click.argument("targets", shell_complete=complete_targets, nargs=-1, metavar="[EVAL.YAML | SKILL]...")
 @executor_option("Agent engine, instead of config.executor.")
 @model_option("Model; several are run one after another.", several=True)
 @judge_model_option

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from waza.cli.numbers import COUNT, PARTS_OF_SECONDS
-from waza.cli.options import ask_options, executor_option, format_option, judge_model_option
+from waza.cli.options import ask_options, complete_targets, executor_option, format_option, judge_model_option
 
 EPILOG = """
 \b
@@ -26,8 +26,8 @@ def command() -> None:
 
 
 @command.command("verify", epilog=EPILOG)
-@click.argument("skill", default="", metavar="[SKILL]")
-@click.argument("suite", default="", metavar="[EVAL.YAML]")
+@click.argument("skill", shell_complete=complete_targets, default="", metavar="[SKILL]")
+@click.argument("suite", shell_complete=complete_targets, default="", metavar="[EVAL.YAML]")
 @click.option("--skill", "skill_option", default="", metavar="SKILL", help="The same as the argument SKILL.")
 @click.option(
     "--eval", "suite_option", default="", metavar="EVAL.YAML", help="The same as the argument EVAL.YAML."

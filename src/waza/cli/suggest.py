@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from waza.cli.numbers import COUNT
-from waza.cli.options import ask_options, executor_option, format_option, model_option
+from waza.cli.options import ask_options, complete_targets, executor_option, format_option, model_option
 from waza.cli.paths import PATH
 
 EPILOG = """
@@ -28,7 +28,7 @@ cannot be used, mistakes that the loader finds in it, or files that are there al
 
 
 @click.command(epilog=EPILOG)
-@click.argument("skill")
+@click.argument("skill", shell_complete=complete_targets)
 @executor_option("The executor whose judge is asked; mock:FILE has the answers.")
 @model_option("Model that is asked.")
 @click.option("--dry-run/--no-dry-run", default=True, help="Only print the suggestion [default].")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from waza.cli.numbers import COUNT_OR_NONE, Number
-from waza.cli.options import format_option
+from waza.cli.options import complete_targets, format_option
 
 _PERCENT = Number("a percentage from 0 on, such as 10", float, least=0)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +26,9 @@ Exit codes: 0 the report is printed, 1 something is over a limit that was asked 
 or something cannot be read.
 """
 
-targets_argument = click.argument("targets", metavar="[SKILL | PATH]...", nargs=-1)
+targets_argument = click.argument(
+    "targets", shell_complete=complete_targets, metavar="[SKILL | PATH]...", nargs=-1
+)
 tokenizer_option = click.option(
     "--tokenizer",
     type=click.Choice(["bpe", "estimate"]),
@@ -124,7 +126,7 @@ def compare(
 
 
 @command.command("profile", epilog="Example: waza tokens profile code-explainer")
-@click.argument("targets", metavar="[SKILL | PATH]...", nargs=-1)
+@click.argument("targets", shell_complete=complete_targets, metavar="[SKILL | PATH]...", nargs=-1)
 @format_option(["text", "json"])
 @tokenizer_option
 def profile(*, targets: tuple[str, ...], form: str, tokenizer: str | None) -> int:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from waza.engine.pinned_commits import pin_commits
+from waza.engine.plan import make_plan
 from waza.engine.record import recorded_event
 from waza.engine.regrade import rebuild_observation
 from waza.engine.saved_attempt import SavedAttempt
@@ -50,6 +52,16 @@ class CachedTrial(msgspec.Struct, frozen=True):
     workspace: Path | None = None
 
 
+class CachedTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task of an arm, its key, and whether the cache has it. `why`: why it is never cached, if so."""
+
+    task: str
+    arm: Arm
+    key: str
+    cached: bool
+    why: str = ""
+
+
 class Cache:
     """Task results in files named by their key. An entry that cannot be read is a miss."""
 
@@ -74,6 +86,16 @@ class Cache:
             return None
         wanted = range(1, self.suite.file.config.trials_per_task + 1)
         return found if found.keys() == set(wanted) else None
+
+    def describe(self, task: Task, arm: Arm) -> CachedTask:
+        """Return whether the cache has a task."""
+        return CachedTask(
+            task=task.id,
+            arm=arm,
+            key=self._path(task, arm).stem,
+            cached=self.get(task, arm) is not None,
+            why=self._off or "; ".join(self._obstacles(task)),
+        )
 
     def store_trial(
         self, task: Task, arm: Arm, trial: TrialResult, saved: SavedAttempt | None
@@ -167,6 +189,14 @@ class Cache:
         if sha256(path.read_bytes()).hexdigest() != kept.workspace:
             raise WazaError(f"{path} belongs to another entry, or was changed")
         return CachedTrial(kept.result, path)
+
+
+async def list_cached(directory: Path, suite: Suite, model: str) -> list[CachedTask]:
+    """Return what a cache has of a suite on a model, as a run of it would look it up: the tasks of all arms."""
+    pinned, _ = await pin_commits(suite, {})
+    cache = Cache(directory, pinned, model)
+    arms = make_plan(pinned, model).arms
+    return [cache.describe(task, arm.arm) for arm in arms for task in arm.tasks]
 
 
 def rejudged_graders(task: Task) -> list[BuiltGrader]:

@@ -99,10 +99,15 @@ def _clear_remains(folder: Path) -> None:
     _checked_folders.add(folder)
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if _TEMPORARY.fullmatch(entry.name):
+            if is_temporary(entry.name):
                 with suppress(OSError):
                     if time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_AFTER:
                         Path(entry).unlink()
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether a file of this name is one that is being written, or that a killed write left."""
+    return bool(_TEMPORARY.fullmatch(name))
 
 
 def write_all(descriptor: int, data: bytes) -> None:

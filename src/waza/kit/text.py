@@ -55,3 +55,11 @@ def shorten_middle(text: str, limit: int) -> str:
     if blank and len(word) <= _WORD:
         last = rest
     return f"{first}{_LEFT_OUT}{last}"
+
+
+def describe_size(size: int) -> str:
+    """Return a number of bytes for people."""
+    for unit, factor in (("GB", 1024**3), ("MB", 1024**2), ("kB", 1024)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return pluralize(size, "byte")
