@@ -48,6 +48,7 @@ COMMANDS = {
     "spec": ("waza.cli.spec", "Check that tasks exercise what a skill promises."),
     "tokens": ("waza.cli.tokens", "Count tokens of skills, and compare them with limits."),
     "suggest": ("waza.cli.suggest", "Ask a model for a suite of a skill."),
+    "dev": ("waza.cli.dev", "Improve the descriptions of skills."),
     "quality": ("waza.cli.quality", "Ask a judge how good a skill or agent is."),
     "import": ("waza.cli.import_", "Make suites of the evals of other tools."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),

@@ -54,6 +54,21 @@ def write_atomic(
         raise write_error(path, error) from error
 
 
+def rewrite_file(path: Path, data: bytes) -> None:
+    """Replace the content of a file that is there, as a whole; its mode stays, also that of what a link leads to.
+
+    Raises WazaError naming the file.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        mode = real.stat().st_mode & 0o777
+    except OSError as error:
+        raise write_error(path, error) from error
+    write_atomic(path, data)
+    with suppress(OSError):
+        real.chmod(mode)
+
+
 def _is_stream(path: Path) -> bool:
     # By name first: a redirected /dev/stdout is a regular file, but not one to put another in its place.
     if str(path).startswith(_STREAMS):

@@ -105,12 +105,12 @@ class ServerKeys(Keys, frozen=True, kw_only=True):
 class DevKeys(Keys, frozen=True, kw_only=True):
     """`dev` of `.waza.yaml`."""
 
-    model: str = "claude-sonnet-4-20250514"
-    """The model of an authoring loop. No command of waza reads it."""
+    model: str = ""
+    """The model that `waza dev` asks. Default: that of judges."""
     target: Literal["low", "medium", "medium-high", "high"] = "medium-high"
-    """The level that an authoring loop aims at. No command of waza reads it."""
+    """The level that `waza dev` raises descriptions to."""
     maxIterations: NonNegative = 5  # noqa: N815
-    """The iterations of an authoring loop. No command of waza reads it."""
+    """How many changes or candidates `waza dev` tries at most."""
 
 
 class TokenLimitKeys(Keys, frozen=True, kw_only=True):
@@ -233,7 +233,7 @@ class ProjectFile(Keys, frozen=True, kw_only=True):
     server: ServerKeys = ServerKeys()
     """Settings of `waza serve`."""
     dev: DevKeys = DevKeys()
-    """Settings of an authoring loop."""
+    """Settings of `waza dev`."""
     tokens: TokenKeys = TokenKeys()
     """Limits on the size of files."""
     graders: GraderKeys = GraderKeys()

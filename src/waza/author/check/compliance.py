@@ -79,7 +79,7 @@ def check_description(source: Source) -> Iterator[Finding]:
             "add 'DO NOT USE FOR:' and phrases that belong to other skills",
             place,
         )
-    if not _has_any(text, _ROUTING):
+    if not has_routing(text):
         yield source.finding(
             "missing-routing",
             "note",
@@ -126,6 +126,11 @@ def has_anti_triggers(text: str) -> bool:
     return _has_any(text, _ANTI_TRIGGERS)
 
 
+def has_routing(text: str) -> bool:
+    """Return whether a description says what the skill hands work to."""
+    return _has_any(text, _ROUTING)
+
+
 def list_triggers(text: str) -> list[str]:
     """Return the phrases behind `USE FOR:`."""
     return [phrase for phrase, negative in _phrases(text) if not negative]
@@ -161,7 +166,7 @@ def _level(text: str) -> Level:
         return "Low"
     if not has_anti_triggers(text):
         return "Medium"
-    return "High" if _has_any(text, _ROUTING) else "Medium-High"
+    return "High" if has_routing(text) else "Medium-High"
 
 
 def _has_any(text: str, marks: tuple[str, ...]) -> bool:

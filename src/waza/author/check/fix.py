@@ -6,10 +6,8 @@ once, so that a second time changes nothing.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -21,7 +19,7 @@ from waza.author.check.spec_checks import ALLOWED, NAME, suggest_name
 from waza.errors import WazaError
 from waza.kit import frontmatter, yaml
 from waza.kit.decode import fields_of
-from waza.kit.files import is_inside, write_atomic
+from waza.kit.files import is_inside, rewrite_file
 from waza.kit.markdown import Link, spellings
 from waza.kit.names import nearest_name
 from waza.problem import display_path
@@ -71,7 +69,7 @@ def _fix_file(path: Path, correct: Callable[[Path, str], _Edit | None]) -> Itera
         text = edit.text
         done.append(Correction(display_path(path), edit.line, edit.what))
     if text != original:
-        _write(path, text)
+        rewrite_file(path, text.encode())
         yield from done
 
 
@@ -83,13 +81,6 @@ def _read(path: Path) -> str | None:
         return None  # a finding says so
     except OSError as error:
         raise WazaError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    mode = path.stat().st_mode & 0o777
-    write_atomic(path, text.encode())
-    with suppress(OSError):
-        os.chmod(os.path.realpath(path), mode)  # noqa: PTH101  # of what a link leads to
 
 
 def _fix_definition(path: Path, text: str) -> _Edit | None:
