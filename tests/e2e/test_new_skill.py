@@ -201,6 +201,43 @@ def test_a_definition_that_cannot_be_read_is_replaced_only_when_that_is_asked_fo
     assert ready("greeter", tmp_path)
 
 
+def test_a_suite_that_is_elsewhere_and_another_declared_name_are_heeded(tmp_path: Path):
+    """A second suite would hide the first one, and a suite for the name of the directory would test nothing."""
+    write_tree(
+        tmp_path,
+        {
+            "skills/greeter/SKILL.md": SKILL,
+            "skills/greeter/tests/eval.yaml": "{name: e, skill: greeter, config: {executor: mock}, tasks: [a.yaml]}",
+            "skills/renamed/SKILL.md": SKILL.replace("greeter", "other"),
+            "agents/file.agent.md": "---\nname: declared\ndescription: Reads.\n---\nRead.\n",
+        },
+    )
+    before = files_below(tmp_path)
+    ended = waza("new", "greeter", cwd=tmp_path)
+    assert (ended.code, "waza run skills/greeter/tests/eval.yaml" in ended.out) == (0, True), ended.err
+    assert files_below(tmp_path) == before
+    assert waza("new", "renamed", cwd=tmp_path).code == 0
+    assert files_below(tmp_path / "skills") == [
+        one.removeprefix("skills/") for one in before if "skills" in one
+    ]
+    passed("evals/other/eval.yaml", tmp_path)
+    assert waza("new", "agent", "file", cwd=tmp_path).code == 0
+    assert plain(tmp_path / "evals/file/eval.yaml")["skill"] == "declared"
+    assert waza("run", "evals/file/eval.yaml", cwd=tmp_path).code == 0
+
+
+def test_the_older_forms_of_the_command_are_accepted(tmp_path: Path):
+    for words in (
+        ["generate", "one"],
+        ["generate", "skill", "two"],
+        ["new", "-d", "sub", "three", "-t", "x"],
+    ):
+        ended = waza(*words, cwd=tmp_path)
+        assert ended.code == 0, ended.err
+    assert "--template x has no effect yet" in ended.err
+    assert (tmp_path / "sub/three/SKILL.md").is_file()
+
+
 NAMES = {
     "": "name the skill",
     "Foo_Bar": "use 'foo-bar'",
@@ -249,3 +286,7 @@ def test_nothing_is_left_when_a_file_cannot_be_written(tmp_path: Path):
     ended = waza("new", "greeter", cwd=tmp_path)
     assert (ended.code, "evals is not a directory" in ended.err) == (2, True)
     assert files_below(tmp_path) == ["evals", "skills/a.txt"]
+    (tmp_path / "evals").unlink()
+    (tmp_path / ".waza").write_text("also in the way", encoding="utf-8")
+    ended = waza("new", "greeter", cwd=tmp_path)  # without schemas the skill is no worse
+    assert (ended.code, "editors find no schemas" in ended.err) == (0, True), ended.err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,17 @@ from typing import Any
 import pytest
 from tests.e2e.test_new_eval import fits_schemas
 from tests.e2e.test_new_skill import plain
-from tests.support.program import Ended, mock_suite, strict_json, waza, write_tree
+from tests.support.live import nap, survivors, until
+from tests.support.program import (
+    LIMIT,
+    Ended,
+    command,
+    environment,
+    mock_suite,
+    strict_json,
+    waza,
+    write_tree,
+)
 from tests.unit.registry._upstream import files_below
 
 ANSWER = """
@@ -62,8 +74,8 @@ def test_one_answer_becomes_a_task_that_plays_it_and_holds_it(tmp_path: Path):
         "text": "inferred_answer",
     }
     assert len(task["graders"][1]["config"]["expect_tools"]) == 1  # a call that failed need not happen again
-    command = shlex.split(next(line for line in ended.out.splitlines() if "waza run" in line).split("#")[0])
-    ran = waza(*command[1:], cwd=tmp_path)
+    line = next(line for line in ended.out.splitlines() if "waza run" in line)
+    ran = waza(*shlex.split(line, comments=True)[1:], cwd=tmp_path)
     assert ran.code == 0, ran.out + ran.err
     (seen,) = ran.results()["tasks"]
     assert seen["runs"][0]["final_output"] == 'Hello "Ada": auto-generated-test {{.Vars.x}}\n'
@@ -294,3 +306,17 @@ def test_what_results_do_not_have_is_said(tmp_path: Path):
     (run,) = (tmp_path / ".waza" / "runs").iterdir()
     ended = from_run(tmp_path, run.name, "t")
     assert (ended.code, "on the mock it does not fail" in ended.err) == (0, True), ended.err
+
+
+def test_an_interrupt_ends_the_agent_and_writes_nothing(tmp_path: Path):
+    suite(tmp_path)
+    duration, started = nap(), tmp_path / "started"
+    agent = f"command:touch '{started}'; sleep {duration}"
+    words = ("new", "task", "from-prompt", "p", "tasks/x.yaml", "--executor", agent)
+    with subprocess.Popen(command(*words), cwd=tmp_path, env=environment(), stderr=subprocess.PIPE) as ran:
+        until(started.exists)
+        ran.send_signal(signal.SIGINT)
+        ran.communicate(timeout=LIMIT)
+    assert ran.returncode == 130
+    assert survivors(duration) == []
+    assert not (tmp_path / "tasks" / "x.yaml").exists()

@@ -12,6 +12,7 @@ from waza.author.scaffold.agent import agent_file, plan_agent
 from waza.author.scaffold.names import check_agent_name, check_skill_name
 from waza.author.scaffold.new_files import NewFiles, list_paths
 from waza.author.scaffold.place import MOCK, NewExecutor, Place, choose_executor, find_place
+from waza.author.scaffold.project import ABOUT_SOURCE, WORKFLOW
 from waza.author.scaffold.skill import plan_skill, skill_file
 from waza.author.scaffold.skill_text import SkillText, check_description, complete, text_of
 from waza.author.scaffold.target import TargetPlan, is_kept, unusable
@@ -22,6 +23,9 @@ from waza.errors import EXIT_OK, UsageError
 from waza.kit.text import pluralize
 from waza.problem import display_path
 from waza.suite.definition import make_absolute, read_definition
+from waza.suite.detect import describe_definition
+from waza.suite.locate import SuiteLocator
+from waza.suite.project import find_project
 
 
 class NewSkillArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +57,7 @@ def new_skill(arguments: NewSkillArguments) -> int:
     else:
         _confirm_replacing(definition, overwrite=arguments.overwrite, asks=asks)
         text, judge = _describe(name, arguments, asks=asks)
-    return _finish(f"the skill {name}", plan_skill(text, place, executor, judge=judge), place, executor)
+    return _finish(f"the skill {name}", plan_skill(name, text, place, executor, judge=judge), place, executor)
 
 
 class NewAgentArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,24 +78,38 @@ def new_agent(arguments: NewAgentArguments) -> int:
     name = _name(arguments.name, "agent", check_agent_name, asks=asks)
     place = find_place(make_absolute(arguments.output_dir))
     executor = choose_executor(arguments.executor, place)
-    definition, what, judge = agent_file(place, name), arguments.description, arguments.judge
-    if not is_kept(definition):
+    definition, what, judge, target = agent_file(place, name), arguments.description, arguments.judge, name
+    if is_kept(definition):
+        target = read_definition(definition).target.name
+    else:
         _confirm_replacing(definition, overwrite=arguments.overwrite, asks=asks)
         usual = (
             f"Reads files and says what is in them, for work on {name.replace('-', ' ')}. Changes nothing."
         )
         what = what or (ask_text("What does it do, in a sentence?", usual) if asks else usual)
         judge = judge or (asks and ask_yes("Shall a model judge the first task as well?"))
-    plan = plan_agent(name, check_description(what), place, executor, judge=judge)
+    plan = plan_agent(name, check_description(what), place, executor, target=target, judge=judge)
     return _finish(f"the agent {name}", plan, place, executor)
 
 
 def _finish(what: str, plan: TargetPlan, place: Place, executor: NewExecutor) -> int:
+    elsewhere = _find_suite(plan.definition, place) if plan.definition in plan.kept else None
+    if elsewhere and elsewhere != plan.suite:
+        report_files(what, NewFiles(), [plan.definition, elsewhere])
+        report_steps(check_and_run(plan.definition, elsewhere, executor))
+        return EXIT_OK
     plan.files.write(overwrite=True)  # what is to be kept is not among them
     write_schemas(place.root)
     report_files(what, plan.files, plan.kept)
+    if any(path.match(WORKFLOW) for path in plan.files):
+        print_notice(f"note: {ABOUT_SOURCE}")
     report_steps(check_and_run(plan.definition, plan.suite, executor))
     return EXIT_OK
+
+
+def _find_suite(definition: Path, place: Place) -> Path | None:
+    """Return the suite that a skill or agent has already, wherever it is."""
+    return SuiteLocator(find_project(place.root)).locate(describe_definition(definition, place.root))
 
 
 def _name(given: str, what: str, check: Callable[[str], str], *, asks: bool) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from waza.cli.streams import print_notice
+from waza.errors import WazaError
 from waza.kit.files import write_atomic
 from waza.kit.git import ignore_in_git
 from waza.schemas import schema_of
@@ -14,7 +16,14 @@ _KINDS = ("suite", "task", "trigger-tests", "config")
 
 
 def write_schemas(root: Path) -> None:
-    """Write the schemas of this version of waza where they are missing or differ. Raises WazaError."""
+    """Write the schemas of this version of waza where they are missing or differ; what cannot be written is reported."""
+    try:
+        _write(root)
+    except (OSError, WazaError) as error:
+        print_notice(f"note: editors find no schemas: {error}")
+
+
+def _write(root: Path) -> None:
     for kind in _KINDS:
         path = root / ".waza" / "schemas" / f"{kind}.schema.json"
         content = msgspec.json.format(msgspec.json.encode(schema_of(kind)), indent=2) + b"\n"

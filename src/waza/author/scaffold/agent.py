@@ -21,11 +21,11 @@ def agent_file(place: Place, name: str) -> Path:
 
 
 def plan_agent(
-    name: str, what: str, place: Place, executor: NewExecutor, *, judge: bool = False
+    name: str, what: str, place: Place, executor: NewExecutor, *, target: str = "", judge: bool = False
 ) -> TargetPlan:
-    """Return the files of a custom agent: of a new one, or those that one lacks. `what` says what it is for.
+    """Return the files of a custom agent: of a new one, or those that one lacks.
 
-    `judge`: its first task is graded by a model as well. It may only read where the executor can see to that.
+    `what` says what it is for; `target` is the name that it declares, where that is not the name of its file. `judge`: its first task is graded by a model as well. It may only read where the executor can see to that.
     """
     definition, can = agent_file(place, name), executor.capabilities
     suite = NewSuite(
@@ -33,7 +33,7 @@ def plan_agent(
         executor=executor,
         file=place.evals / name / place.eval_file,
         kind="custom agent",
-        target=name,
+        target=target or name,
         target_directory=definition.parent,
         description=f"Whether the agent {name} does its work with the tools that it may use",
     )

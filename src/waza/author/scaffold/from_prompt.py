@@ -196,9 +196,15 @@ def _read_script(path: Path, loading: Loading) -> MockScript | None:
 def _read(done: FinishedRun, suite: Suite) -> Observed:
     tasks = list(done.outcome.tasks())
     trials = [trial for task in tasks for trial in task.runs]
+    if done.interrupted is not None:
+        interrupted = RunError("interrupted; nothing was written")
+        interrupted.exit_code = done.interrupted
+        raise interrupted
     if not trials or trials[0].status == "error":
-        why = trials[0].error_msg if trials else next((task.error_msg for task in tasks), "")
-        raise RunError(f"the agent gave no answer: {why or 'the run was interrupted'}; nothing was written")
+        why = (
+            trials[0].error_msg if trials else next((task.error_msg for task in tasks), "no trial of it ran")
+        )
+        raise RunError(f"the agent gave no answer: {why}; nothing was written")
     trial = trials[0]
     workspace = Path(trial.workspace_dir) if trial.workspace_dir else None
     (task,) = suite.tasks

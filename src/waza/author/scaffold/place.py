@@ -161,4 +161,8 @@ def choose_executor(wanted: str, place: Place, default: str = MOCK) -> NewExecut
 def schema_comment(file: Path, root: Path, kind: str) -> str:
     """Return the comment by which editors find the schema of a new file: in `.waza` of its project."""
     schema = root / _SCHEMAS / f"{kind}.schema.json"
-    return f"# yaml-language-server: $schema={Path(os.path.relpath(schema, file.parent)).as_posix()}"
+    try:
+        place = Path(os.path.relpath(schema, file.parent)).as_posix()
+    except ValueError:  # on Windows, where they are on different drives
+        place = schema.as_uri()
+    return f"# yaml-language-server: $schema={place}"

@@ -25,6 +25,9 @@ from waza.version import __version__
 SOURCE = "https://github.com/your-organization/waza"
 """In the place of the repository that has waza, until somebody names it."""
 
+ABOUT_SOURCE = "replace your-organization in workflow and hooks by the owner of the repository that has waza"
+"""What is to be done about it."""
+
 WORKFLOW = ".github/workflows/eval.yml"
 HOOKS = ".pre-commit-config.yaml"
 _EVAL_FILES = ("eval.yaml", "eval.yml")
@@ -112,9 +115,7 @@ def plan_project(request: ProjectRequest) -> ProjectPlan:
         if path not in kept:
             files.add(path, wanted.text(path))
     if request.source == SOURCE and any(root / name in [*files] for name in (WORKFLOW, HOOKS)):
-        notes.append(
-            "replace your-organization by the owner of the repository that has waza (or use --source)"
-        )
+        notes.append(f"{ABOUT_SOURCE}, or use --source")
     places = (root / request.paths.skills, root / request.paths.evals)
     return ProjectPlan(
         files=files,

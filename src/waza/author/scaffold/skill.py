@@ -19,13 +19,15 @@ def skill_file(place: Place, name: str) -> Path:
     return place.skills / name / SKILL_FILE
 
 
-def plan_skill(text: SkillText, place: Place, executor: NewExecutor, *, judge: bool = False) -> TargetPlan:
-    """Return the files of a skill: of a new one, or those that one lacks.
+def plan_skill(
+    name: str, text: SkillText, place: Place, executor: NewExecutor, *, judge: bool = False
+) -> TargetPlan:
+    """Return the files of a skill: of a new one, or those that one lacks. `name` is that of its directory.
 
     `judge`: its first task is graded by a model as well. Its suite is below itself where the project has no directory
     of suites.
     """
-    definition, words = skill_file(place, text.name), text.words
+    definition, words = skill_file(place, name), text.words
     directory = place.evals / text.name if place.has_skills else definition.parent / "evals"
     suite = NewSuite(
         place=place,

@@ -9,6 +9,7 @@ import msgspec
 
 from waza.author.check.compliance import LONGEST, SHORTEST, leading_text, list_anti_triggers, list_triggers
 from waza.errors import UsageError
+from waza.kit.template import has_references
 from waza.kit.unsafe_text import escape_unsafe
 from waza.model.skill import Target
 from waza.report.words import shortened
@@ -91,7 +92,7 @@ def folded(text: str) -> str:
 
 def prompts_of(phrases: Iterable[str]) -> list[str]:
     """Return phrases as somebody would write them to an agent, each once."""
-    texts = (shortened(phrase, _LONGEST_PHRASE) for phrase in phrases)
+    texts = (shortened(phrase, _LONGEST_PHRASE) for phrase in phrases if not has_references(phrase))
     return [
         *dict.fromkeys(one[:1].upper() + one[1:] + ("" if one[-1] in ".?!…" else ".") for one in texts if one)
     ]
