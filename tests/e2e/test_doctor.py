@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,7 +26,19 @@ pytestmark = pytest.mark.slow
 NOTHING = dict.fromkeys(
     ["COPILOT_BASE_URL", "COPILOT_PROVIDER_BASE_URL", "COPILOT_CLI_PATH", "GITHUB_TOKEN", "GH_TOKEN"], ""
 )
-NAMES = ["waza", "Python", "git", "node", "Copilot SDK", "Model server", "Copilot runtime"]
+EXTRAS = ["m365", "otel", "tokens", "azure", "objects", "parquet", "wasm"]
+NAMES = [
+    *(
+        "waza",
+        "Python",
+        "git",
+        "node",
+        "Dashboard",
+        *(f"Extra {name}" for name in EXTRAS),
+        "Store of results",
+    ),
+    *("Copilot SDK", "Model server", "Copilot runtime"),
+]
 OWN_SERVER = {"COPILOT_BASE_URL": "http://user:s3cret@127.0.0.1:9/v1", "COPILOT_API_KEY": "k3y-of-the-server"}
 
 
@@ -64,8 +77,8 @@ def test_all_is_there(tmp_path: Path, served: dict[str, str]):
     assert lines[0] == f"✓ waza: {package.__version__}"
     assert lines[1] == f"✓ Python: {platform.python_version()} ({sys.executable})"
     host = served["COPILOT_BASE_URL"].partition("@")[2].partition("/")[0]
-    assert lines[5] == f"✓ Model server: {host}, with a key"
-    assert re.fullmatch(rf"✓ Copilot runtime: version \d+\.\d+\.\d+ \({re.escape(runtime)}\)", lines[6])
+    assert lines[-2] == f"✓ Model server: {host}, with a key"
+    assert re.fullmatch(rf"✓ Copilot runtime: version \d+\.\d+\.\d+ \({re.escape(runtime)}\)", lines[-1])
     assert "s3cret" not in ended.out
     assert "k3y" not in ended.out
 
@@ -76,7 +89,7 @@ def test_all_is_there_as_json(tmp_path: Path, served: dict[str, str]):
     found = findings(ended)
     assert list(found) == NAMES
     assert all(one["ok"] and one["advice"] == "" for one in found.values())
-    assert [name for name, one in found.items() if one["needed"]] == NAMES[4:]
+    assert [name for name, one in found.items() if one["needed"]] == NAMES[-3:]
     assert "s3cret" not in ended.out
 
 
@@ -161,9 +174,14 @@ def test_a_run_with_a_path_that_is_no_runtime(tmp_path: Path):
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The packages of this environment but for the SDK, for a Python that has no others."""
-    directory = tmp_path_factory.mktemp("packages")
+    return packages_without(tmp_path_factory.mktemp("all") / "packages")
+
+
+def packages_without(directory: Path, *names: str) -> Path:
+    """Make a directory with the packages of this environment but for these and the SDK."""
+    directory.mkdir()
     for entry in Path(copilot.__file__).parents[1].iterdir():
-        if not entry.name.startswith(("copilot", "github_copilot_sdk")):
+        if not entry.name.startswith(("copilot", "github_copilot_sdk", *names)):
             (directory / entry.name).symlink_to(entry)
     return directory
 
@@ -201,8 +219,72 @@ def test_without_the_sdk_real_agents_say_what_to_install(bare: Path, tmp_path: P
 def test_without_the_sdk_the_doctor_says_so(bare: Path, tmp_path: Path):
     ended = without_sdk(bare, tmp_path, "doctor", COPILOT_CLI_PATH=str(runtime_path()))
     assert ended.code == 1
-    assert "⚠ Copilot SDK: not installed\n    pip install 'waza[copilot]'\n" in ended.out
+    (advice,) = re.findall(r"⚠ Copilot SDK: not installed\n    (.*)\n", ended.out)
+    checkout = Path(package.__file__).parents[2]
+    command = [sys.executable, "-m", "pip", "install", "--editable", f"{checkout}[copilot]"]
+    assert shlex.split(advice) == command
     assert "⚠ Copilot runtime: not tried: the SDK is missing" in ended.out
+
+
+def test_extras_that_are_not_installed_are_named_with_the_command_that_installs_them(tmp_path: Path):
+    packages = packages_without(tmp_path / "packages", "opentelemetry", "bpe_openai", "obstore", "wasmtime")
+    (tmp_path / ".waza.yaml").write_text("storage: {provider: s3, bucket: results}\n", encoding="utf-8")
+    ended = without_sdk(packages, tmp_path, "doctor", "--json", COPILOT_CLI_PATH="nowhere")
+    found = findings(ended)
+    for extra in EXTRAS:
+        one = found[f"Extra {extra}"]
+        missing = extra in ("otel", "tokens", "objects", "wasm")
+        assert (one["ok"], one["needed"]) == (not missing, False)
+        assert one["advice"].endswith(f"[{extra}]'") == missing
+    store = found["Store of results"]
+    assert (store["ok"], store["needed"], store["finding"]) == (False, True, "s3 needs obstore")
+    assert store["advice"].endswith("[objects]'")
+
+
+STORES: list[tuple[str, dict[str, str], bool, str]] = [
+    ("provider: s3, bucket: b", {"AWS_ACCESS_KEY_ID": "i", "AWS_SECRET_ACCESS_KEY": "s3cret"}, True, "s3, with credentials of AWS_ACCESS_KEY_ID; --online asks it"),
+    ("provider: s3, bucket: b", {"AWS_ACCESS_KEY_ID": "i"}, False, "s3, no credentials are in sight; those of the machine, if it has any, are tried; --online asks it"),
+    ("provider: gcs, bucket: b", {"GOOGLE_APPLICATION_CREDENTIALS": "nowhere"}, False, "gcs, GOOGLE_APPLICATION_CREDENTIALS names nowhere, which is no file; --online asks it"),
+    ("provider: gcs, bucket: b", {"GOOGLE_APPLICATION_CREDENTIALS": ".waza.yaml"}, True, "gcs, with credentials of GOOGLE_APPLICATION_CREDENTIALS; --online asks it"),
+    ("provider: azure-blob, accountName: acme", {"AZURE_CONFIG_DIR": "azure"}, True, "azure-blob, with credentials of az login; --online asks it"),
+    ("provider: azure-blob, accountName: acme", {"AZURE_CONFIG_DIR": "none"}, False, "azure-blob, no credentials are in sight; those of the machine, if it has any, are tried; --online asks it"),
+    ("provider: azure-blob, connectionString: 'AccountName=acme;AccountKey=s3cret'", {}, True, "azure-blob, with credentials of the connection string of .waza.yaml; --online asks it"),
+    ("provider: s3, bucket: b, enabled: false", {}, True, "switched off in .waza.yaml"),
+    ("provider: file, path: azure", {}, True, "file, {place}/azure can be written to"),
+    ("provider: file, path: nowhere", {}, False, "file, there is no directory {place}/nowhere"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("section", "variables", "ok", "told"), STORES)
+def test_credentials_of_the_store_that_are_in_sight(
+    tmp_path: Path, section: str, variables: dict[str, str], ok: bool, told: str
+):
+    (tmp_path / "azure").mkdir()
+    (tmp_path / "azure" / "azureProfile.json").write_text(
+        '\ufeff{"subscriptions": [{"id": "x"}]}', encoding="utf-8"
+    )
+    (tmp_path / ".waza.yaml").write_text(f"storage: {{{section}}}\n", encoding="utf-8")
+    nothing = dict.fromkeys(
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", "AZURE_STORAGE_CONNECTION_STRING", "AZURE_CLIENT_ID"), ""
+    )
+    ended = doctor(tmp_path, "--json", **{**nothing, "APPDATA": "", **variables})
+    store = findings(ended)["Store of results"]
+    assert (store["ok"], store["finding"]) == (ok, told.format(place=tmp_path))
+    assert "s3cret" not in ended.out
+    assert bool(store["advice"]) == (not ok and "names" not in told)
+
+
+def test_the_store_is_asked_only_where_that_is_wanted(tmp_path: Path, served: dict[str, str]):
+    (tmp_path / "kept").mkdir()
+    for path, ok, told in (("kept", True, "kept answers"), ("gone", False, "there is no directory gone")):
+        (tmp_path / ".waza.yaml").write_text(f"storage: {{provider: file, path: {path}}}\n", encoding="utf-8")
+        ended = doctor(tmp_path, "--json", "--online", COPILOT_CLI_PATH=str(runtime_path()), **served)
+        store = findings(ended)["Store of results"]
+        assert (ended.code, store["ok"], store["needed"]) == (0 if ok else 1, ok, not ok)
+        assert store["finding"].startswith(told)
+    text = "storage: {provider: s3, bucket: b, endpoint: 'http://127.0.0.1:9', region: r}\n"
+    (tmp_path / ".waza.yaml").write_text(text, encoding="utf-8")
+    assert "s3, " in findings(doctor(tmp_path, "--json"))["Store of results"]["finding"]
 
 
 def test_a_model_server_that_does_not_answer_is_named(tmp_path: Path):

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from waza.kit.packages import are_installed
 
 TYPES = {
     "azure-blob": "waza.stores.azure_blob:AzureBlobStore",
@@ -35,11 +35,4 @@ def missing_package(provider: str) -> str:
     Nothing of it is imported, so that a run can say so before it starts.
     """
     _, _, modules = EXTRAS.get(provider, ("", "", ()))
-    return "" if all(map(_is_installed, modules)) else needed_package(provider)
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package above it
-        return False
+    return "" if are_installed(modules) else needed_package(provider)
