@@ -495,9 +495,11 @@ def test_a_suite_may_have_trigger_tests_and_no_task(tmp_path: Path) -> None:
     for fires, code in (("false", 0), ("true", 1)):
         script = f"mock: {{triggers: {{hello: true, bye: {fires}}}}}\n"
         write_tree(tmp_path, {"eval.yaml": head + metric + script})
-        ended = waza("run", "eval.yaml", *outputs, cwd=tmp_path)
+        ended = waza("run", "eval.yaml", "--interpret", *outputs, cwd=tmp_path)
         assert (ended.code, "Traceback" in ended.err) == (code, False), ended.err
         assert ended.results()["trigger_metrics"]["false_positives"] == code
+        assert "Task success rate:  no task" in ended.out
+        assert "Overall score" not in ended.out  # of nothing
         assert all((tmp_path / name).stat().st_size for name in ("report.html", "j.xml", "m.md"))
     write_tree(tmp_path, {"eval.yaml": head})
     ended = waza("run", "eval.yaml", cwd=tmp_path)

@@ -36,7 +36,7 @@ def interpretation(view: RunView) -> Iterator[str]:
     if not verdict.passed:
         note = f" ({view.score_note})" if view.score_note else ""
         yield f"Mean score of what ran: {percent(summary.aggregate_score)}{note}"
-    else:
+    elif view.tasks:
         yield f"Overall score: {percent(summary.aggregate_score)}, {label(summary.aggregate_score)}"
         if abs(summary.weighted_score - summary.aggregate_score) > 1e-9:
             yield f"Weighted score: {percent(summary.weighted_score)}, {label(summary.weighted_score)}"

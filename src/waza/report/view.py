@@ -43,6 +43,7 @@ Pairs = list[tuple[str, str]]
 
 NOT_STARTED = "not started"
 NOT_KNOWN = "not known"
+NO_TASK = "no task"  # of suites of trigger tests alone
 _PROMPT = 100  # characters of a prompt of a trigger test
 _ERROR = 500  # characters of why there was no answer to it
 _STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # of k, for which pass@k is shown
@@ -124,6 +125,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         Of a run that did not come to its end there is no rate: nobody knows what the rest would have done.
         """
         summary = self.head.summary
+        if not self.tasks:
+            return [*self._rule, ("Task success rate", NO_TASK)]
         share = f"{summary.succeeded} of {pluralize(summary.total_tests, 'task')}"
         if not self.complete:
             cut = self.count(CUT_OFF)
@@ -419,6 +422,8 @@ def model_name(head: SuiteResult) -> str:
 
 def success_rate(head: SuiteResult) -> str:
     """Return the success rate of a run; it is not known where the run did not come to its end."""
+    if not (head.summary.total_tests or head.summary.skipped):
+        return NO_TASK
     return percent(head.summary.success_rate) if came_to_its_end(head) else NOT_KNOWN
 
 
