@@ -25,6 +25,7 @@ from waza.report.transcripts import slug
 SUITE_FILE = "eval.yaml"
 NOTES_FILE = "IMPORT.md"
 FIXTURES = "fixtures"
+_HEAD = b"# Imported: IMPORT.md says from what, and what has no equal here.\n"
 
 
 class ImportedTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +129,7 @@ def _suite_files(suite: ImportedSuite, home: Path) -> Iterator[tuple[str, bytes]
     keys = dict(suite.keys)
     if suite.tasks:
         keys["tasks"] = ["tasks/*.yaml"]
-    yield SUITE_FILE, _as_yaml(keys, home)
+    yield SUITE_FILE, _HEAD + _as_yaml(keys, home)
     width = len(str(len(suite.tasks)))
     for number, task in enumerate(suite.tasks, 1):
         # Numbered, since patterns are expanded in the order of names.

@@ -371,6 +371,8 @@ class _Reader:
             self.source.error(
                 "missing-key", file, "there are no criteria", "write them below the frontmatter", node
             )
+        if any(not name.strip() for name in _tools(grader)):
+            self.source.error("missing-key", file, "the name of a tool is empty", node=node)
         if isinstance(grader, Regex) and grader.match not in ("contains", "not_contains"):
             count = grader.match.removeprefix("count:")
             if count == grader.match or not (count.isascii() and count.isdigit()):
@@ -385,3 +387,12 @@ class _Reader:
         names = [one.grader.name for one in graders]
         for name in sorted({name for name in names if name and names.count(name) > 1}):
             self.source.error("duplicate-grader", self.directory, f"several graders are called {name!r}")
+
+
+def _tools(grader: CaseGrader) -> list[str]:
+    """Return the names of tools that a grader looks for."""
+    if isinstance(grader, ToolUsed):
+        return [grader.tool]
+    if isinstance(grader, ToolOrder):
+        return [one if isinstance(one, str) else one.tool for one in (grader.before, grader.after)]
+    return []

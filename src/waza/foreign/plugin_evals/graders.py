@@ -246,9 +246,11 @@ class _Converter:
 
 def _refuse_outside(path: str) -> None:
     try:
-        safe_join(Path(), path)
+        inside = safe_join(Path(), path) != Path()
     except ValueError as error:
         raise _NoEqualError(f"looks outside of the workspace ({error})") from None
+    if not inside:
+        raise _NoEqualError("looks at the workspace itself")
 
 
 def _is_call(names: list[str], input_match: str | None) -> str:

@@ -179,10 +179,14 @@ class _Suite:
         if fixtures:
             inputs["context"] = {"fixture": self._home(case)}
             self.files.update({f"{self._home(case)}/{name}": content for name, content in fixtures.items()})
-        for key in case.env:
+        for key, value in case.env.items():
             if not _VARIABLE.fullmatch(key):
                 message = f"the variable {key!r} is not allowed"
                 self.source.error("invalid-value", case.directory, message, "names begin with EVAL_")
+            elif "\0" in value:
+                self.source.error(
+                    "invalid-value", case.directory, f"{key} holds a NUL character", "remove it"
+                )
         if case.env:
             inputs["environment"] = dict(case.env)
         return inputs
