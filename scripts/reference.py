@@ -30,7 +30,8 @@ from waza.model.policy import GatePolicy
 from waza.model.result import SuiteResult
 from waza.model.suite import SuiteFile
 from waza.model.task import TaskFile
-from waza.problem_codes import EXPLANATIONS
+from waza.preflight.codes import DIAGNOSTICS
+from waza.problem_codes import EXPLANATIONS, Explanation
 from waza.reference import REQUIRED, Key, Section, grader_page, sections_of
 from waza.results.rows import TrialRow, VerdictRow
 
@@ -574,14 +575,21 @@ def problem_codes() -> str:
             "`problem`) and `waza m365 validate --json` (as `code`) report them; `waza explain CODE` prints what is here."
         ),
     ]
-    for code, explanation in EXPLANATIONS.items():
-        parts += [
-            f"## `{code}`",
-            explanation.meaning,
-            f"**What to do:** {explanation.remedy}",
-            f"**Example:**\n\n```text\n{explanation.example}\n```",
-        ]
+    parts += _explain("##", EXPLANATIONS)
+    parts += [
+        "## Diagnostics of `waza preflight`",
+        "The `code` of each diagnostic. Its `problem` is one of the codes above.",
+        *_explain("###", DIAGNOSTICS),
+    ]
     return "\n\n".join(parts)
+
+
+def _explain(heading: str, codes: Mapping[str, Explanation]) -> Iterator[str]:
+    for code, explanation in codes.items():
+        yield f"{heading} `{code}`"
+        yield explanation.meaning
+        yield f"**What to do:** {explanation.remedy}"
+        yield f"**Example:**\n\n```text\n{explanation.example}\n```"
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ Code = Literal[
     "dead-link",
     "description-length",
     "description-too-long",
+    "descriptive",
     "directory-link",
     "disabled-skill",
     "disabled-task",

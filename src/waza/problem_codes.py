@@ -77,6 +77,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Move details into the text below the frontmatter.",
         "a description of 3,000 characters",
     ),
+    "descriptive": Explanation(
+        "`expected.outcomes` and `expected.tool_calls` describe a task for people and for `waza coverage`. Nothing checks them.",
+        "Write graders for what must hold, and name them under `requirements`.",
+        "expected: {outcomes: [{type: file, value: NOTES.md}]}",
+    ),
     "directory-link": Explanation(
         "A link leads to a directory. Agents cannot read it as a file.",
         "Link a file in it.",

@@ -102,6 +102,31 @@ def test_json(tmp_path):
     }
 
 
+def test_described_outcomes_are_counted_and_cover_nothing(tmp_path):
+    task = "inputs: {prompt: p}\nexpected: {outcomes: [{type: file, value: a.md}, {type: state, condition: done}]}\n"
+    skill = "---\nname: bot\ndescription: d\n---\nHelp."
+    suite = "name: s\nskill: bot\nconfig: {executor: mock}\ntasks: [t.yaml]\n"
+    write_tree(
+        tmp_path, {"skills/bot/SKILL.md": skill, "evals/bot/eval.yaml": suite, "evals/bot/t.yaml": task}
+    )
+    (found,) = strict_json(waza("coverage", "--format", "json", cwd=tmp_path).out)["skills"]
+    assert (found["outcomes"], found["graders"], found["coverage"]) == (2, [], "⚠️ Partial")
+    line = "Described outcomes, which nothing checks: bot 2\n"
+    assert waza("coverage", cwd=tmp_path).out.endswith(line)
+    assert waza("coverage", "-f", "markdown", cwd=tmp_path).out.endswith(line)
+    ran = waza("run", "evals/bot/eval.yaml", "-o", "r.json", cwd=tmp_path)
+    (task,) = strict_json((tmp_path / "r.json").read_bytes())["tasks"]
+    assert (ran.code, task["runs"][0]["validations"]) == (0, {})
+    assert "has no check" in ran.err
+    asked = waza("preflight", "evals/bot/eval.yaml", "--json", cwd=tmp_path)
+    described = [
+        one for one in strict_json(asked.out)["diagnostics"] if one["code"] == "expected.descriptive"
+    ]
+    assert [one["message"].partition(": expected")[2] for one in described] == [
+        ".outcomes: describes 2 outcomes, and nothing checks that"
+    ]
+
+
 def test_a_suite_with_mistakes_covers_in_part_and_is_named(tmp_path):
     write_tree(tmp_path, TREE)
     (tmp_path / "evals/code-explainer/tasks/a.yaml").write_text(

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 from tests.support.program import waza, write_tree
 
+from waza.preflight.codes import DIAGNOSTICS
 from waza.preflight.inventory import inventory
 from waza.problem import Code
 from waza.suite.loading import LoadOptions
@@ -16,8 +17,12 @@ from waza.suite.loading import LoadOptions
 def test_all_codes_are_listed(tmp_path: Path) -> None:
     ended = waza("explain", cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
-    assert [line.split()[0] for line in ended.out.splitlines()] == sorted(get_args(Code))
-    assert "no-task                 No task is selected, so there is nothing to run\n" in ended.out
+    lines = ended.out.splitlines()
+    second = lines.index("Diagnostics of waza preflight")
+    assert lines[0] == "Problems"
+    assert [line.split()[0] for line in lines[1:second]] == sorted(get_args(Code))
+    assert [line.split()[0] for line in lines[second + 1 :]] == list(DIAGNOSTICS) == sorted(DIAGNOSTICS)
+    assert f"  {'no-task':28}  No task is selected, so there is nothing to run\n" in ended.out
 
 
 def test_a_code_is_explained(tmp_path: Path) -> None:

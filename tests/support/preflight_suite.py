@@ -204,8 +204,8 @@ RICH_REPORT: dict[str, Any] = {
         _diagnostic(
             "tasks.pattern",
             "unmatched-pattern",
-            "unresolved",
-            "warning",
+            "invalid",
+            "error",
             "eval.yaml:15:23: tasks[1]: no file matches 'none/*.yaml'",
             "patterns are relative to the suite's directory",
         ),
@@ -282,5 +282,5 @@ RICH_END = """\
       tasks/a.yaml:12:81: requirements[2].checks[0].grader: there is no grader 'keept' in scope task
       did you mean 'kept'?
 
-Not complete: 7 unresolved, 1 invalid.
+Not complete: 6 unresolved, 2 invalid.
 """

@@ -31,12 +31,16 @@ _INNER = ("evals", "tests")  # directories of suites within that of a skill
 
 
 class CoveredSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill or agent with what its suites have: `tasks` that run, and the types of graders that the files name."""
+    """A skill or agent with what its suites have: `tasks` that run, and the types of graders that the files name.
+
+    `outcomes` counts the outcomes that tasks describe (`expected.outcomes`). Nothing checks them, so they change no `coverage`.
+    """
 
     skill: str
     kind: Literal["skill", "agent"]
     path: str
     tasks: int = 0
+    outcomes: int = 0
     graders: tuple[str, ...] = ()
     coverage: Classification = NONE
     evals: tuple[str, ...] = ()
@@ -54,14 +58,20 @@ class CoverageReport(msgspec.Struct, frozen=True, kw_only=True):
         return sum(one.coverage == coverage for one in self.skills)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON document; `coverage_pct` is the percentage of fully covered skills, to one decimal."""
+        """Return the JSON document; `coverage_pct` is the percentage of fully covered skills, to one decimal.
+
+        Skills have `outcomes` where their tasks describe any.
+        """
+        skills = [msgspec.to_builtins(one) for one in self.skills]
         return {
             "total_skills": len(self.skills),
             "covered": self.count(FULL),
             "partial": self.count(PARTIAL),
             "uncovered": self.count(NONE),
             "coverage_pct": float(self.share.removesuffix("%")),
-            "skills": msgspec.to_builtins(self.skills),
+            "skills": [
+                {key: value for key, value in one.items() if value or key != "outcomes"} for one in skills
+            ],
             "evals": list(self.evals),
         }
 
@@ -76,6 +86,7 @@ class _SuiteFacts(msgspec.Struct, frozen=True):
 
     path: Path
     tasks: int
+    outcomes: int
     graders: tuple[str, ...]
     is_sound: bool
 
@@ -152,7 +163,7 @@ def _read(path: Path) -> tuple[_SuiteFacts, str]:
     try:
         suite, loading = examine(path, LoadOptions())
     except SuiteError as error:
-        return _SuiteFacts(path, 0, (), False), f"{error.problems[0]}"
+        return _SuiteFacts(path, 0, 0, (), False), f"{error.problems[0]}"
     problems = [problem for problem in sort_problems(loading) if problem.severity == "error"]
     built = chain(
         (one.spec.type for one in loading.graders),
@@ -161,7 +172,8 @@ def _read(path: Path) -> tuple[_SuiteFacts, str]:
     types = tuple(sorted(set(built)))
     more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
     warning = f"{problems[0]}{more}; it counts as partial coverage" if problems else ""
-    return _SuiteFacts(path, len(suite.tasks), types, not problems), warning
+    outcomes = sum(len(task.expected.outcomes) for task in suite.tasks)
+    return _SuiteFacts(path, len(suite.tasks), outcomes, types, not problems), warning
 
 
 def _covered(target: DetectedSkill, suites: Sequence[_SuiteFacts]) -> CoveredSkill:
@@ -173,6 +185,7 @@ def _covered(target: DetectedSkill, suites: Sequence[_SuiteFacts]) -> CoveredSki
         kind="skill" if target.definition.name == "SKILL.md" else "agent",
         path=display_path(target.definition),
         tasks=tasks,
+        outcomes=sum(one.outcomes for one in suites),
         graders=graders,
         coverage=NONE if not suites else FULL if is_full else PARTIAL,
         evals=tuple(display_path(one.path) for one in suites),
@@ -192,6 +205,7 @@ def text_lines(report: CoverageReport, width: int = WIDTH) -> Iterator[str]:
     yield from table(("Skill", "Tasks", "Graders", "Coverage"), rows, width)
     yield ""
     yield _summary(report)
+    yield from _describe_outcomes(report)
 
 
 def markdown_lines(report: CoverageReport) -> Iterator[str]:
@@ -203,6 +217,14 @@ def markdown_lines(report: CoverageReport) -> Iterator[str]:
         yield f"| {markdown_text(one.skill)} | {one.tasks} | {graders} | {one.coverage} |"
     yield ""
     yield _summary(report)
+    yield from ("", *map(markdown_text, found)) if (found := [*_describe_outcomes(report)]) else ()
+
+
+def _describe_outcomes(report: CoverageReport) -> Iterator[str]:
+    """Yield a line on the outcomes that tasks describe; nothing without any."""
+    described = [f"{one.skill} {one.outcomes}" for one in report.skills if one.outcomes]
+    if described:
+        yield one_line(f"Described outcomes, which nothing checks: {', '.join(described)}")
 
 
 def _summary(report: CoverageReport) -> str:

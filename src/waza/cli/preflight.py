@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waza.cli.options import complete_targets, context_dir_option, format_option, json_option
+from waza.cli.options import (
+    complete_targets,
+    context_dir_option,
+    executor_option,
+    format_option,
+    json_option,
+)
 
 if TYPE_CHECKING:
     from waza.cli.choose_suites import Chosen
@@ -15,6 +21,7 @@ EPILOG = """
 \b
 Examples:
   waza preflight eval.yaml                   what there is, and what is missing
+  waza preflight eval.yaml --executor mock   what a try without an agent would lack
   waza preflight                             the suites of all skills and agents of the workspace
   waza preflight eval.yaml --strict --json   for a pipeline: everything must be confirmed
 
@@ -29,8 +36,11 @@ Exit codes: 0 nothing is invalid, 1 something is (--strict: or unresolved, or un
 @format_option(["human", "json"])
 @json_option("Print the report as JSON, same as --format json.")
 @context_dir_option
+@executor_option("Agent engine to examine the suites for, instead of config.executor.")
 @click.option("--strict", is_flag=True, help="What cannot be confirmed is a failure, too.")
-def command(*, targets: tuple[str, ...], form: str, as_json: bool, context_dir: str, strict: bool) -> int:
+def command(
+    *, targets: tuple[str, ...], form: str, as_json: bool, context_dir: str, executor: str, strict: bool
+) -> int:
     """List what suites hold and need: tasks, requirements, dependencies, and each one's state.
 
     Without an argument these are the suites of the skills and agents around here. Only files are read: no agent, no
@@ -45,7 +55,7 @@ def command(*, targets: tuple[str, ...], form: str, as_json: bool, context_dir: 
     from waza.suite.loading import LoadOptions
 
     reports = [
-        inventory(one.path, LoadOptions(context_dir=context_dir, skill_dir=one.skill_dir))
+        inventory(one.path, LoadOptions(executor=executor, context_dir=context_dir, skill_dir=one.skill_dir))
         for one in _suites(targets, strict=strict)
     ]
     out = Output()

@@ -85,7 +85,8 @@ class Dependencies:
 
     def _executor(self) -> Iterator[Dependency]:
         name = self._file.config.executor
-        known_state = self._diagnostics.state(self._document.file, "config.executor")
+        unknown = any(problem.code == "unknown-executor" for problem in self._loading.problems)
+        known_state: State = "invalid" if unknown else "verified"
         known = self._loading.capabilities
         state: State = known_state if known_state == "invalid" or known.scripted else "unresolved"
         mode: Mode = "mocked" if known.scripted else "subprocess" if known.local_program else "live"
@@ -124,7 +125,7 @@ class Dependencies:
         gate = self._state(document, "command_mocks")
         for i, command in enumerate(commands or ()):
             state = self._state(document, "command_mocks", i)
-            state = gate if gate == "invalid" else state
+            state = gate if gate in ("invalid", "unsupported") else state
             yield Dependency(kind="command", name=command.name, mode="mocked", state=state, task_id=task_id)
 
     def _targets(self) -> Iterator[Dependency]:

@@ -22,6 +22,7 @@ _CODES: dict[Code, str] = {
     "changed-module": "grader.cache_integrity",
     "context-fixture": "context.fixture",
     "dataset": "tasks.csv",
+    "descriptive": "expected.descriptive",
     "disabled-skill": "skill.target",
     "duplicate-grader": "grader.configuration",
     "duplicate-task": "task.id",
@@ -82,6 +83,9 @@ _OF_SCHEMA = frozenset[Code](
     ("duplicate-key", "invalid-value", "missing-key", "syntax", "unknown-key", "wrong-type")
 )
 
+# What the executor lacks.
+_LACKS = frozenset[Code](("capability", "mcp-servers", "tool-boundary"))
+
 _SEVERITIES: dict[State, Severity] = {"unresolved": "warning", "unsupported": "warning", "invalid": "error"}
 _REMEDIES = {
     "eval.read": "name the file of a suite that can be read",
@@ -122,13 +126,15 @@ def make_diagnostic(
 
 
 def _code(problem: Problem, level: str) -> str:
-    if problem.code in ("missing-file", "unreadable-file") and not problem.path:
-        return f"{level}.read"  # the file itself
     part = re.sub(r"\[\d+\]", "", problem.path)
     if level == _MOCK_FILE:
         return "mock.input_schema" if part.endswith("input_schema") else "mock.mcp"
+    if problem.code in ("missing-file", "unreadable-file") and not problem.path:
+        return f"{level}.read"  # the file itself
     if problem.code == "outside-path" and part.endswith("instruction_files"):
         return "instruction.path"
+    if level == "task" and part == "id":
+        return "task.id"
     if level == "task" and problem.code in _TASK_CODES:
         return _TASK_CODES[problem.code]
     if problem.code in _CODES:
@@ -176,8 +182,13 @@ class LoaderDiagnostics:
 
 
 def _state(problem: Problem) -> State:
-    to_be_fetched = problem.code == "missing-module"
-    return "unresolved" if to_be_fetched or problem.severity == "warning" else "invalid"
+    if problem.code == "missing-module":
+        return "unresolved"  # it is only to be fetched
+    if problem.code == "unmatched-pattern":
+        return "invalid"  # a run goes on without the tasks that were meant
+    if problem.severity == "error":
+        return "invalid"
+    return "unsupported" if problem.code in _LACKS else "unresolved"
 
 
 def _is_reported_as_capability(problem: Problem) -> bool:

@@ -15,6 +15,7 @@ from waza.preflight.capabilities import check_capabilities, report_capabilities
 from waza.preflight.dependencies import Dependencies, report_replaced, report_unconfirmed
 from waza.preflight.diagnosis import LoaderDiagnostics, make_diagnostic
 from waza.preflight.requirements import check_requirements, find_collisions
+from waza.preflight.tasks import find_id_faults, report_descriptions
 from waza.problem import display_path
 from waza.suite.load import examine, sort_problems
 from waza.suite.loading import Loading, LoadOptions, TaskSource
@@ -71,9 +72,10 @@ def _list_tasks(suite: Suite, loading: Loading) -> tuple[list[ListedTask], list[
         if source.tasks:
             tasks += [_list_task(task, requirements) for task in source.tasks]
             diagnostics += [*gaps_found, *find_collisions(source, declared, task_id)]
+            diagnostics += report_descriptions(source, task_id)
         else:
             tasks.append(_list_disabled(loading, source, requirements))
-    return tasks, diagnostics
+    return tasks, [*diagnostics, *find_id_faults(loading)]
 
 
 def _list_task(task: Task, requirements: list[CheckedRequirement]) -> ListedTask:

@@ -123,7 +123,8 @@ def _with_names(loading: Loading, file: TaskFile) -> TaskFile:
 
 def _expand_short_form(scope: Scope, path: Path, file: TaskFile) -> TaskFile:
     """Return the task with its defaults filled in, the prompt read from its file, the short form resolved."""
-    name = file.name or file.id or path.stem
+    own_id = file.id if file.id.strip() else ""
+    name = file.name or own_id or path.stem
     inputs = file.inputs
     if file.triggers:
         if inputs.prompt or inputs.prompt_file:
@@ -139,7 +140,7 @@ def _expand_short_form(scope: Scope, path: Path, file: TaskFile) -> TaskFile:
     inputs = _with_prompt_file(scope, path, inputs)
     if not inputs.prompt.strip():
         scope.child("inputs").warn("missing-key", "the prompt is empty", "write inputs.prompt")
-    return msgspec.structs.replace(file, id=file.id or name, name=name, inputs=inputs)
+    return msgspec.structs.replace(file, id=own_id or name, name=name, inputs=inputs)
 
 
 def _with_prompt_file(scope: Scope, path: Path, inputs: Inputs) -> Inputs:
