@@ -205,13 +205,19 @@ MISTAKES = {
     ("x", "--scenario", "--executor", "command:x", "--template", "mcp"): "has no MCP servers",
     ("a/b", "--scenario"): "is a path",
     ("x", "--scenario", "--judge"): "leave --judge out",
-    ("skills",): "holds 2 skills and agents; name one",
+    ("skills",): "holds 3 skills and agents; name one",
+    ("skills/odd",): "no directory can be named '../up'",
 }
 
 
 def test_mistakes_are_refused_with_advice(tmp_path: Path):
     write_tree(
-        tmp_path, {"skills/greeter/SKILL.md": SKILL, "skills/broken/SKILL.md": "---\nname: broken\n---\nx\n"}
+        tmp_path,
+        {
+            "skills/greeter/SKILL.md": SKILL,
+            "skills/broken/SKILL.md": "---\nname: broken\n---\nx\n",
+            "skills/odd/SKILL.md": SKILL.replace("greeter", "../up"),
+        },
     )
     for words, advice in MISTAKES.items():
         ended = waza("new", "eval", *words, cwd=tmp_path)

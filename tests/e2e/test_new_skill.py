@@ -212,7 +212,10 @@ def test_a_suite_that_is_elsewhere_and_another_declared_name_are_heeded(tmp_path
             "agents/file.agent.md": "---\nname: declared\ndescription: Reads.\n---\nRead.\n",
         },
     )
+    write_tree(tmp_path, {"skills/odd/SKILL.md": SKILL.replace("greeter", "../../up")})
     before = files_below(tmp_path)
+    refused = waza("new", "odd", cwd=tmp_path)
+    assert (refused.code, "no directory can be named" in refused.err) == (2, True)
     ended = waza("new", "greeter", cwd=tmp_path)
     assert (ended.code, "waza run skills/greeter/tests/eval.yaml" in ended.out) == (0, True), ended.err
     assert files_below(tmp_path) == before

@@ -161,7 +161,11 @@ def _files_of_suite(one: DetectedSkill, place: Place) -> Iterator[tuple[Path, st
         why = next(str(problem) for problem in definition.problems if problem.severity == "error")
         print_notice(f"note: no suite for {one.name}: {one_line(why, 300)}")
         return
-    file = suite_path(definition.target, place, None)
+    try:
+        file = suite_path(definition.target, place, None)
+    except UsageError as error:
+        print_notice(f"note: no suite for {one.name}: {error}")
+        return
     files = plan_evaluation(definition.target, place, choose_executor("", place), file)
     taken = files.conflicts()
     if taken:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from waza.author.scaffold.names import check_directory_name
 from waza.author.scaffold.new_files import NewFiles
 from waza.author.scaffold.place import NewExecutor, Place, schema_comment
 from waza.author.scaffold.skill_text import prompts_of, text_of
@@ -34,7 +35,7 @@ def suite_path(target: Target, place: Place, output: Path | None) -> Path:
         return as_suite_file(output, place)
     if target.kind == "skill" and not place.has_skills:
         return target.directory / "evals" / place.eval_file
-    return place.evals / target.name / place.eval_file
+    return place.evals / check_directory_name(target.name) / place.eval_file
 
 
 def as_suite_file(output: Path, place: Place) -> Path:
@@ -51,7 +52,7 @@ def plan_evaluation(
     """
     executor.require_judge(judge)
     text = text_of(target)
-    positive = prompts_of(text.triggers)
+    positive = text.prompts
     negative = [one for one in [*prompts_of(text.anti_triggers), *UNRELATED] if one not in positive]
     triggers = not target.why_it_never_fires and executor.sees_skills
     kind = "skill" if target.kind == "skill" else "custom agent"

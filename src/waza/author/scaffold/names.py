@@ -53,6 +53,15 @@ def check_grader_name(name: str) -> str:
     return name
 
 
+def check_directory_name(name: str) -> str:
+    """Return the name that a skill or agent gives itself, if a directory can have it. Raises UsageError for any other."""
+    if any(sign in name for sign in "/\\:\0\n") or name.strip(" .") == "":
+        raise UsageError(
+            f"no directory can be named {name!r}; give the skill another name, or the suite's with --output"
+        )
+    return name
+
+
 def file_stem(text: str) -> str:
     """Return the name of a file for what has a name in words: its letters and digits, with hyphens between them."""
     words = "-".join(re.findall(r"[^\W_]+", text.lower()))[:LONGEST_NAME].strip("-")

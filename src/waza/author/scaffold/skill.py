@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from waza.author.scaffold.names import check_directory_name
 from waza.author.scaffold.place import NewExecutor, Place
 from waza.author.scaffold.project import SOURCE, WORKFLOW, workflow
-from waza.author.scaffold.skill_text import SkillText, description, folded, prompts_of
+from waza.author.scaffold.skill_text import USUAL_ANTI_TRIGGERS, SkillText, description, folded, prompts_of
 from waza.author.scaffold.suite import NewSuite
 from waza.author.scaffold.target import UNRELATED, TargetPlan, plan_target
 from waza.author.scaffold.template import fill_file
@@ -28,7 +29,12 @@ def plan_skill(
     of suites.
     """
     definition, words = skill_file(place, name), text.words
-    directory = place.evals / text.name if place.has_skills else definition.parent / "evals"
+    directory = (
+        place.evals / check_directory_name(text.name) if place.has_skills else definition.parent / "evals"
+    )
+    own = text.anti_triggers != USUAL_ANTI_TRIGGERS
+    positive = text.prompts
+    negative = [*(prompts_of(text.anti_triggers) if own else ()), *UNRELATED]
     suite = NewSuite(
         place=place,
         executor=executor,
@@ -37,8 +43,8 @@ def plan_skill(
         target=text.name,
         target_directory=definition.parent,
         description=f"Whether the skill {text.name} does what it is for, and nothing else",
-        positive=prompts_of(text.triggers),
-        negative=UNRELATED,
+        positive=positive,
+        negative=[one for one in negative if one not in positive],
     )
     values = {
         "name": format_scalar(text.name),

@@ -14,6 +14,9 @@ from waza.kit.unsafe_text import escape_unsafe
 from waza.model.skill import Target
 from waza.report.words import shortened
 
+USUAL_ANTI_TRIGGERS = ("questions about other subjects", "small talk")
+"""What a new skill is not for, where nobody says it; they are no prompts."""
+
 _WIDTH = 100
 _LONGEST_PHRASE = 200  # characters
 _LEAD = "Reads the files that a request names, does the work step by step, and says what was done and what is left open."
@@ -37,6 +40,13 @@ class SkillText(msgspec.Struct, frozen=True, kw_only=True):
         """The name as a heading."""
         return self.words[:1].upper() + self.words[1:]
 
+    @property
+    def prompts(self) -> list[str]:
+        """What users may write who need it, at least one prompt."""
+        return (
+            prompts_of(self.triggers) or prompts_of([f"help me with {self.words}", "help me with this"])[:1]
+        )
+
 
 def complete(given: SkillText) -> SkillText:
     """Return the text with something in the place of all that was not given. Raises UsageError for what cannot be used."""
@@ -45,8 +55,13 @@ def complete(given: SkillText) -> SkillText:
         name=given.name,
         what=_sentence(given.what) or f"Helps with {words}.",
         triggers=_phrases(given.triggers) or (f"help with {words}", f"use {words} on this file"),
-        anti_triggers=_phrases(given.anti_triggers) or ("questions about other subjects", "small talk"),
+        anti_triggers=_phrases(given.anti_triggers) or USUAL_ANTI_TRIGGERS,
     )
+    both = {one.lower() for one in made.triggers} & {one.lower() for one in made.anti_triggers}
+    if both:
+        raise UsageError(
+            f"the skill cannot be for {min(both)!r} and not for it; leave it out of one of the two"
+        )
     text = check_description(description(made))
     if list_triggers(text) != [*made.triggers] or list_anti_triggers(text) != [*made.anti_triggers]:
         raise UsageError(
