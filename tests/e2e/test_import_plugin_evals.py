@@ -451,3 +451,27 @@ def test_run_takes_a_plugin_its_evals_and_a_case(tmp_path: Path) -> None:
         assert sum(len(one["tasks"]) for one in results) == tasks
         assert all(one["skill"] == "" for one in results)
     assert "Claude Code plugin evals; imported into" in ended.err
+
+
+def test_mocked_tools_with_a_fixed_answer_are_mocked_here_too(tmp_path: Path) -> None:
+    shared = {
+        "evals/mocks/tracker/find.md": '{"state": "open"}\n',
+        "evals/mocks/tracker/close.md": "---\nerror: true\n---\nnot allowed\n",
+        "evals/mocks/tracker/echo.md": "You said {{input.text}}\n",
+        "evals/mocks/tracker/ask.md": "---\ntype: agent\n---\nPlay the tracker.\n",
+        "evals/mocks/tracker/_server.md": "tools: [x]\n",
+        "evals/mocks/wiki/read.md": "a text\n",
+    }
+    own = {**GOOD, "mocks/tracker/find.md": '{"state": "closed"}\n'}
+    plugin(tmp_path, {"a": GOOD, "b": own}, shared)
+    done = waza("import", "plugin", "-o", "made", cwd=tmp_path)
+    assert done.code == 0, done.err
+    first, second = (tasks_of(tmp_path / "made")[name] for name in ("a", "b"))
+    wiki = {"name": "wiki", "tools": {"read": {"responses": [{"return": "a text"}]}}}
+    closing = {"close": {"responses": [{"error": "not allowed"}]}}
+    answers = [{"find": {"responses": [{"return": {"state": state}}]}} for state in ("open", "closed")]
+    assert first["mcp_mocks"] == [{"name": "tracker", "tools": {**closing, **answers[0]}}, wiki]
+    assert second["mcp_mocks"] == [{"name": "tracker", "tools": {**closing, **answers[1]}}, wiki]
+    for what in ("tracker/echo", "tracker/ask", "tracker/_server"):
+        assert any(what in caveat for caveat in first["caveats"])
+        assert f"mock {what}: " in done.err
