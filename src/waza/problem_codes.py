@@ -26,6 +26,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Correct the link or add the file; `waza check --fix` corrects links that differ in case or in their slashes.",
         "[guide](references/Guide.md), where the file is references/guide.md",
     ),
+    "canary": Explanation(
+        "The canary of a suite is in what agents are given, or in an answer. An answer that has it was made by an agent that read the suite.",
+        "Choose a canary that is nowhere else, and keep the suite away from agents and their training.",
+        "canary: 4d1c6f0e-suite-of-review, which an answer repeats",
+    ),
     "capability": Explanation(
         "The suite needs something that its executor cannot do. A check, mock or limit would not be applied.",
         "Use an executor that has the capability, or remove what needs it. `waza preflight` lists them.",
@@ -35,6 +40,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "The suite or one of its tasks says what its results do not show, such as a check that an import had to leave out.",
         "Add what is missing and remove the sentence from `caveats`, or bear it in mind.",
         "caveats: ['not checked: the file that the agent made has two columns']",
+    ),
+    "changed-grader": Explanation(
+        "A file that a grader reads is not the same after the answers of the suite were run.",
+        "Keep files of graders where neither agents nor other graders write.",
+        "a hook that rewrites expected.json",
     ),
     "changed-module": Explanation(
         "The files of a cached module differ from those that waza.lock pins. Either was changed.",
@@ -152,6 +162,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Get an unchanged copy, or run the suite again with `--snapshot`. `waza evidence verify` names all such files.",
         "a verdict in a snapshot was edited by hand",
     ),
+    "failing-solution": Explanation(
+        "The `solution` of a task does not pass each of its graders. Either the answer or a grader is wrong.",
+        "Correct the one that is wrong; the message names the graders and what they miss.",
+        "solution: {output: Hello}, where a grader asks for Good morning",
+    ),
     "grader-collision": Explanation(
         "Graders in two scopes of a task have the same name, so a requirement cannot tell their verdicts apart.",
         "Give each its own name.",
@@ -181,6 +196,16 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "A value is of the right type, but not one that is allowed.",
         "Use one of the listed values, or a value within the limits that the message states.",
         "config: {trials_per_task: 0}",
+    ),
+    "judge-injection": Explanation(
+        "What an agent writes could instruct the judge of a grader.",
+        "Leave out `continue_session`, so that the judge reads the answer as data.",
+        "a prompt grader with continue_session: true",
+    ),
+    "leaked-answer": Explanation(
+        "A prompt, a fixture or the skill has the text that a grader looks for. An agent that copies it passes.",
+        "Look for what only the work can show, or remove the text from what agents are given.",
+        "expected: {output_contains: [blue]} with the prompt 'Say blue or red'",
     ),
     "link-outside": Explanation(
         "A link leads out of the directory of its skill. What is there is missing where only the skill is installed.",
@@ -282,6 +307,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Add `INVOKES:` with their names, or `FOR SINGLE OPERATIONS:` with what to use instead.",
         "a description without INVOKES:",
     ),
+    "missing-solution": Explanation(
+        "A task has no `solution`, and its mock does not pass, so that no change of a right answer could be tried.",
+        "Write a right answer below `solution`, in the form of `mock`.",
+        "a task without solution and mock",
+    ),
     "missing-suite": Explanation(
         "A skill or agent has no suite. Nothing shows whether it works.",
         "Write one with `waza new eval`, into evals/<skill>/, or next to the definition.",
@@ -337,6 +367,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Choose one way, give each procedure a heading, and keep the orders that matter.",
         "use A, but alternatively use B",
     ),
+    "never-fails": Explanation(
+        "A grader passed every agent that should fail, and every answer that was made worse. It decides nothing.",
+        "Ask for something that only a right answer has, or remove the grader.",
+        "regex_match: ['.*']",
+    ),
     "never-invoked": Explanation(
         "The suite expects a skill to be invoked that an agent can never invoke.",
         "Let models invoke the skill (disable-model-invocation: false), or remove the expectation.",
@@ -377,6 +412,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Run `waza get` with the suite's file.",
         "a ref that was added to the suite by hand",
     ),
+    "not-proved": Explanation(
+        "`waza check --prove` could not prove a grader or a task, such as one that asks a judge or runs a program.",
+        "Add `--programs` for graders that run programs. `waza assure` is for judges.",
+        "a prompt grader",
+    ),
     "older-form": Explanation(
         "An evaluation document has an older form than that of the current schema.",
         "Run `waza m365 upgrade` with the document.",
@@ -397,6 +437,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Use a relative path, a placeholder, or an environment variable.",
         "/home/ana/projects/tool",
     ),
+    "passes-failing-agent": Explanation(
+        "A task passes for an agent that does no work: one that does nothing, repeats its prompt, or answers another task.",
+        "Add a grader that asks for the result of the work.",
+        "a task whose only grader is not_contains: [error]",
+    ),
     "preset-conflict": Explanation(
         "A suite gives a grader from elsewhere another type than its module does.",
         "Remove `type` beside the ref.",
@@ -416,6 +461,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Variables in the prompt of a custom evaluator are not among its inputs, so they would be empty.",
         "List them below `inputs:` in the frontmatter of the .prompty file.",
         "{{response}} in tone.prompty, whose inputs are only {query: {type: string}}",
+    ),
+    "readable-suite": Explanation(
+        "Agents can read the suite, or a file that one of its graders reads.",
+        "Keep suites out of skills and fixtures. Agents of the executor `command` always get the directory of the suite.",
+        "a snapshot of the right answer below fixtures",
     ),
     "required-skill": Explanation(
         "A skill that config.required_skills lists was not found, or there is no directory to look in.",
@@ -572,6 +622,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "A pattern for tasks matches nothing.",
         "Correct it; patterns in the suite are relative to its directory.",
         "tasks: ['task/*.yaml'] where the directory is called tasks",
+    ),
+    "unnoticed-change": Explanation(
+        "No grader of a task notices when its passing answer is changed: cut, shuffled, negated, or with other numbers.",
+        "Check more of the answer.",
+        "contains: [total] for the answer 'The total is 42'",
     ),
     "unreadable-file": Explanation(
         "A file or directory exists, but cannot be read: permissions, its kind, its size or its encoding forbid it.",

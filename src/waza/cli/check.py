@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from waza.cli.options import complete_targets, format_option
+from waza.errors import UsageError
 
 EPILOG = """
 \b
@@ -13,6 +14,7 @@ Examples:
   waza check code-explainer --fix        one, and correct what is mechanical
   waza check skills/review --format json
   waza check --offline --fail-on error   in a hook: no network; exit code 1 unless all are ready
+  waza check code-explainer --prove --integrity --fail-on warning   whether its suite can be trusted
 
 \b
 Exit codes: 0 the report is printed, 1 --fail-on found something, 2 bad usage, nothing found,
@@ -35,6 +37,21 @@ or a file that cannot be read.
 )
 @click.option("--offline", is_flag=True, help="Do not ask whether addresses on the web are there.")
 @click.option(
+    "--prove",
+    is_flag=True,
+    help="Prove suites instead: run their graders against agents that should fail, their solutions, and answers made worse.",
+)
+@click.option(
+    "--integrity",
+    is_flag=True,
+    help="Look into suites instead: leaked answers, what agents can read, canaries, injections into judges.",
+)
+@click.option(
+    "--programs",
+    is_flag=True,
+    help="With --prove or --integrity: also ask graders that run programs, and run hooks.",
+)
+@click.option(
     "--tokenizer",
     type=click.Choice(["bpe", "estimate"]),
     help="How tokens are counted [default: bpe where its extra is installed].",
@@ -47,15 +64,29 @@ def command(
     fail_on: str | None,
     fix: bool,
     offline: bool,
+    prove: bool,
+    integrity: bool,
+    programs: bool,
     tokenizer: str | None,
     verbose: bool,
 ) -> int:
     """Check skills and custom agents: format, description, links, tokens, and their suites.
 
     TARGET is a name, a directory, a SKILL.md or an .agent.md; without one, all of the workspace are checked. Nothing is
-    run. Every finding has a file, a line and a code, which `waza explain CODE` explains.
+    run, but for what --prove and --integrity play on the mock executor. Every finding has a file, a line and a code, which `waza explain CODE` explains.
     """
     del verbose
-    from waza.cli.check_command import CheckArguments, run_check
+    from waza.cli.check_arguments import CheckArguments
 
-    return run_check(CheckArguments(targets, form, fail_on or "", fix, offline, tokenizer or ""))
+    given = CheckArguments(
+        targets, form, fail_on or "", fix, offline, tokenizer or "", prove, integrity, programs
+    )
+    if prove or integrity:
+        from waza.cli.check_prove import run_prove
+
+        return run_prove(given)
+    if programs:
+        raise UsageError("--programs is for suites that are proved; add --prove or --integrity")
+    from waza.cli.check_command import run_check
+
+    return run_check(given)

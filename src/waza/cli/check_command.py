@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from waza.author.check.annotations import annotation_lines
 from waza.author.check.report import CheckReport
 from waza.author.check.run import CheckOptions, check_targets
 from waza.author.check.text import report_lines, table_lines
 from waza.author.tokens.count import choose_counter
+from waza.cli.check_arguments import CheckArguments
 from waza.cli.find_targets import find_targets, repository_of
 from waza.cli.streams import output_width, print_commands, print_json, print_line, print_notice
-from waza.errors import EXIT_ERROR, EXIT_FAILED, EXIT_OK
+from waza.errors import EXIT_ERROR
 from waza.suite.detect import DetectedSkill, describe_definition
 from waza.suite.project import find_project
 
 _STEP = 25  # addresses between two lines of progress
-
-
-class CheckArguments(NamedTuple):
-    """The arguments and options of the command."""
-
-    targets: tuple[str, ...]
-    form: str
-    fail_on: str
-    fix: bool
-    offline: bool
-    tokenizer: str
 
 
 def run_check(given: CheckArguments) -> int:
@@ -47,7 +36,7 @@ def run_check(given: CheckArguments) -> int:
     )
     report = check_targets(found, options)
     _print(report, given.form)
-    return _exit_code(report, given.fail_on)
+    return _exit_code(report, given)
 
 
 def _fix(found: Sequence[DetectedSkill]) -> None:
@@ -74,16 +63,15 @@ def _print(report: CheckReport, form: str) -> None:
 
         print_json(to_sarif(report.findings, repository_of(Path.cwd())))
     elif form == "github":
-        print_commands(annotation_lines(report, repository_of(Path.cwd())))
+        print_commands(annotation_lines(report.findings, repository_of(Path.cwd())))
     else:
         lines = table_lines if form == "table" else report_lines
         print_line("\n".join(lines(report, output_width())))
 
 
-def _exit_code(report: CheckReport, fail_on: str) -> int:
+def _exit_code(report: CheckReport, given: CheckArguments) -> int:
     unreadable = [target.path for target in report.targets if not target.readable]
     if unreadable:
         print_notice(f"Error: cannot be read as a skill or agent: {', '.join(unreadable)}")
         return EXIT_ERROR
-    bad = {"error": ("error",), "warning": ("error", "warning")}.get(fail_on, ())
-    return EXIT_FAILED if any(one.severity in bad for one in report.findings) else EXIT_OK
+    return given.exit_code(report.findings)

@@ -16,6 +16,7 @@ import msgspec
 from waza.engine.attempt_clock import AttemptClock
 from waza.engine.attempt_watch import AttemptWatch
 from waza.engine.attempt_workspace import AttemptScope
+from waza.engine.canary import shows_canary
 from waza.engine.converse import Conversation, Driver, converse
 from waza.engine.expected import AgentFacts, expected_checks
 from waza.engine.grade import Grading, as_validation, grade
@@ -338,6 +339,10 @@ async def _run_in_workspace(
                 grading = await grade_observation(
                     context.plan.suite, attempt, observation, helpers, task.graders, watch, clock
                 )
+    if shows_canary(context.plan.suite.file.canary, observation.output, observation.transcript):
+        context.warn(
+            f"{task.name}: the agent shows the canary of the suite, so it has read the suite's files"
+        )
     result = trial_result(
         context.plan.suite,
         attempt,

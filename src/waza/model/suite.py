@@ -13,6 +13,7 @@ from waza.model.pass_rule import ALL, PassRule
 
 SCHEMA_VERSION = "1.4"  # of suites without one, and of the results we write
 SCENARIO_VERSION = "2.0"
+SHORTEST_CANARY = 8  # characters; a shorter text may be in an answer by chance
 
 
 # Types of graders that judge how an agent works, and the metrics that are not the mean of a grader.
@@ -220,5 +221,8 @@ class SuiteFile(Keys, frozen=True, kw_only=True):
     """The first and the last row of `tasks_from` to use, counted from 1."""
     mock: SuiteMockBlock | None = None
     """The script of the mock executor for tasks that have none of their own."""
+    canary: str = ""
+    """A text that occurs nowhere but in the files of the suite, such as a random id. An answer or tool call of an agent
+    that contains it is a warning: the agent has read the suite. No agent is given it."""
     caveats: list[NonBlank] = []
     """What results of the suite do not show, in sentences. Each is a warning in every report."""

@@ -206,6 +206,8 @@ class TaskFile(Keys, frozen=True, kw_only=True):
     """Mocked MCP servers, instead of those of the suite. An empty list: none."""
     mock: MockBlock | None = None
     """The script of the mock executor. It replaces that of the suite key by key."""
+    solution: MockBlock | None = None
+    """A right answer, in the form of `mock`. No run plays it: `waza check --prove` shows that every grader passes it."""
     triggers: list[str] = []
     """The short form of `inputs.prompt`: the first is the prompt, each further one makes a further task."""
     fixtures: list[str] = []
@@ -260,6 +262,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     command_mocks: tuple[CommandMock, ...] = ()
     mcp_mocks: tuple[McpMock, ...] = ()
     mock: MockScript | None = None
+    solution: MockScript | None = None
     variables: dict[str, str] = {}
     verbatim: bool = False
     digest: str = ""

@@ -16,7 +16,7 @@ from waza.model.base import Keys
 from waza.model.capabilities import EVERYTHING, Capabilities
 from waza.model.loaded import Suite
 from waza.model.selection import Selection
-from waza.model.suite import Config, SuiteFile
+from waza.model.suite import SHORTEST_CANARY, Config, SuiteFile
 from waza.model.task import Task
 from waza.plugins import find_capabilities
 from waza.plugins import list_names as plugin_names
@@ -396,6 +396,9 @@ def _check_head(loading: Loading) -> None:
         for i, hook in enumerate(hooks):
             for key in ("command", "working_directory"):
                 check_text(loading.at("hooks", point, i, key), getattr(hook, key))
+    if file.canary and len(file.canary) < SHORTEST_CANARY:
+        message = f"has fewer than {SHORTEST_CANARY} characters, so that an answer may contain it by chance"
+        loading.at("canary").error("invalid-value", message, "write a random id")
     if file.adversarial is not None and not loading.version.at_least("1.2"):
         loading.at("adversarial").error("version", "needs schemaVersion 1.2 or newer")
     if file.tasks and file.tasks_from:

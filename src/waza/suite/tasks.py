@@ -208,7 +208,10 @@ def _build_tasks(scope: Scope, path: Path, file: TaskFile, base: Task) -> list[T
         mcp_mocks=base.mcp_mocks if file.mcp_mocks is None else tuple(file.mcp_mocks),
     )
     own_mock = build_mock_script(scope.child("mock"), file.mock)
-    task = msgspec.structs.replace(task, mock=own_mock.over(base.mock) if own_mock else base.mock)
+    solution = build_mock_script(scope.child("solution"), file.solution)
+    task = msgspec.structs.replace(
+        task, mock=own_mock.over(base.mock) if own_mock else base.mock, solution=solution
+    )
     warn_unscripted_expectations(scope, task)
     return [
         _with_expected(scope, _number_task(task, number, prompt))
@@ -327,6 +330,7 @@ def _check_task(scope: Scope, file: TaskFile, fixtures: Path, base: Task) -> Non
     check_templates(scope.child("inputs", "follow_up_prompts"), file.inputs.follow_up_prompts, known)
     check_templates(scope.child("triggers"), file.triggers, known)
     check_templates(scope.child("mock"), file.mock, known)
+    check_templates(scope.child("solution"), file.solution, known)
     if file.inputs.responder:
         scope.child("inputs", "responder").require("judge", "use follow_up_prompts")
     if file.inputs.responder and file.inputs.follow_up_prompts:

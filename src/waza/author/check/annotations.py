@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from waza.author.check.finding import Finding, Severity, path_below, worst_first
-from waza.author.check.report import CheckReport
 from waza.report.workflow_command import workflow_command
 
 MOST = (
@@ -15,13 +14,13 @@ MOST = (
 _LEVELS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def annotation_lines(report: CheckReport, root: Path) -> Iterator[str]:
+def annotation_lines(found: Sequence[Finding], root: Path) -> Iterator[str]:
     """Yield workflow commands, worst findings first, and for each level how many are left out.
 
     Paths are relative to `root`, the top of the repository.
     """
     for severity, level in _LEVELS.items():
-        findings = [one for one in worst_first(report.findings) if one.severity == severity]
+        findings = [one for one in worst_first(found) if one.severity == severity]
         shown = findings if len(findings) <= MOST else findings[: MOST - 1]
         for finding in shown:
             yield _annotation(level, finding, root)

@@ -73,7 +73,7 @@ def _target_lines(target: TargetReport) -> Iterator[str]:
     yield f"Overall Readiness: {_mark(target.ready)} {'ready' if target.ready else 'not ready'} ({target.counted})"
     if target.findings:
         yield from ("", "Findings")
-        yield from _finding_lines(target.findings)
+        yield from finding_lines(target.findings)
     if target.next_steps:
         yield from ("", "Next Steps")
         yield from (f"  {number}. {one_line(step)}" for number, step in enumerate(target.next_steps, start=1))
@@ -131,7 +131,8 @@ def _check_lines(title: str, checks: Sequence[NamedCheck], mark: str) -> Iterato
             yield f"  {mark} {check.name}: {shortened(one_line(check.evidence), 300)}"
 
 
-def _finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the findings, worst first, and how many are left out."""
     for finding in worst_first(findings)[:_SHOWN]:
         mark = _MARKS[finding.severity]
         yield f"  {mark} {one_line(finding.file)}:{finding.line}:{finding.column}: {finding.code}"

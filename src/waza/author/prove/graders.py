@@ -1,0 +1,277 @@
+"""The graders of tasks as they are proved: where each is declared, what it looks at, and why it is not proved."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import msgspec
+
+from waza.author.prove.material import kept_files, without_missing
+from waza.author.prove.probe import EVERYTHING, Aspect
+from waza.graders import TYPES
+from waza.graders.base import Grader
+from waza.graders.diff import Diff
+from waza.model.loaded import Suite
+from waza.model.task import Task, TaskFile
+from waza.model.verdict import BuiltGrader, Helpers
+from waza.problem import display_path
+from waza.suite.loading import Loading
+from waza.suite.read import at
+from waza.suite.requirements import declared_graders
+
+_LOOKS_AT: dict[str, frozenset[Aspect]] = {
+    "text": frozenset(("output",)),
+    "json_schema": frozenset(("output",)),
+    "action_sequence": frozenset(("calls",)),
+    "behavior": frozenset(("calls",)),
+    "tool_calls": frozenset(("calls",)),
+    "tool_constraint": frozenset(("calls",)),
+    "skill_invocation": frozenset(("skills",)),
+    "file": frozenset(("files",)),
+    "diff": frozenset(("files",)),
+    "trigger": frozenset(),
+    "_output_contains": frozenset(("output",)),
+    "_output_not_contains": frozenset(("output",)),
+    "_output_contains_any": frozenset(("output",)),
+    "_behavior": frozenset(("calls",)),
+    "_should_trigger": frozenset(("skills",)),
+}
+"""By type of grader, or by name of a check under `expected`; all others may look at everything."""
+
+# By type of grader, the keys that ask for something, and those that only forbid.
+_ASKS: dict[str, tuple[str, ...]] = {
+    "text": ("contains", "contains_cs", "regex_match"),
+    "behavior": ("required_tools",),
+    "tool_calls": ("required_tools", "min_calls", "expect"),
+    "tool_constraint": ("expect_tools",),
+    "skill_invocation": ("required_skills",),
+    "file": ("must_exist", "content_patterns"),
+}
+_FORBIDS: dict[str, tuple[str, ...]] = {
+    "text": ("not_contains", "not_contains_cs", "regex_not_match"),
+    "behavior": ("max_tool_calls", "max_tokens", "forbidden_tools"),
+    "tool_calls": ("forbidden_tools", "max_calls"),
+    "tool_constraint": ("reject_tools", "allow_only"),
+    "skill_invocation": ("forbidden_skills",),
+    "file": ("must_not_exist", "content_patterns"),
+}
+_CHILDREN = {"program", "wgp"}
+_EXPECTED_KEYS = {
+    "_output_contains": "output_contains",
+    "_output_not_contains": "output_not_contains",
+    "_output_contains_any": "output_contains_any",
+    "_behavior": "behavior",
+    "_should_trigger": "should_trigger",
+}
+"""The checks of `expected` by their names, with their keys."""
+
+
+class GraderPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a grader is declared. `task` is the id of the first task that has it, empty for a grader of the suite."""
+
+    name: str
+    type: str
+    file: str
+    line: int = 1
+    column: int = 1
+    task: str = ""
+    after_turn: int | None = None
+
+
+class ProvableGrader(msgspec.Struct, frozen=True, kw_only=True):
+    """A grader of a task. `lack` says why it is not proved, empty where it is. `keeps` are files that must stay as they are. `built` is None for a check of `expected`."""
+
+    place: GraderPlace
+    looks_at: frozenset[Aspect]
+    lack: str = ""
+    only_forbids: bool = False
+    forbids: bool = False
+    keeps: tuple[str, ...] = ()
+    built: BuiltGrader | None = None
+
+    @property
+    def key(self) -> tuple[int | None, str]:
+        """What its verdicts are found by: the turn of its checkpoint, and its name."""
+        return self.place.after_turn, self.place.name
+
+
+def graders_by_task(suite: Suite, loading: Loading, *, programs: bool) -> dict[str, list[ProvableGrader]]:
+    """Return the graders of each task, by its id. With `programs`, those that run programs are proved as well."""
+    places = _Places(loading)
+    found = {task.id: list(_graders(suite, task, places, programs=programs)) for task in suite.tasks}
+    for task in suite.tasks:
+        found[task.id] += places.faulty(task, {one.key for one in found[task.id]})
+    return found
+
+
+def _graders(suite: Suite, task: Task, places: _Places, *, programs: bool) -> Iterator[ProvableGrader]:
+    hooked = programs and bool(suite.file.hooks.before_run or suite.file.hooks.before_task)
+    incomplete = not hooked and without_missing(task) is not task
+    points = [
+        (None, task.graders),
+        *((one.after_turn, one.graders) for one in task.checkpoints),
+    ]
+    for turn, graders in points:
+        for built in graders:
+            kind, grader = built.spec.type, built.grader
+            asks = any(_is_given(grader, key) for key in _ASKS.get(kind, ()))
+            forbids = any(_is_given(grader, key) for key in _FORBIDS.get(kind, ()))
+            kept = kept_files(task, built)
+            if kind == "file":
+                asks, forbids = _file_keys(grader)
+            elif isinstance(grader, Diff):
+                asks, forbids = len(kept) < len(grader.expected_files), bool(kept)
+            yield ProvableGrader(
+                place=places.find(task, turn, built.spec.name, kind),
+                looks_at=_LOOKS_AT.get(kind, EVERYTHING),
+                lack=_lack(built, programs=programs)
+                or (_MISSING if incomplete and _reads_files(built) else ""),
+                only_forbids=forbids and not asks,
+                forbids=forbids,
+                keeps=tuple(kept),
+                built=built,
+            )
+    for name in _expected_checks(suite, task):
+        behavior = task.expected.behavior
+        asks = name in ("_output_contains", "_output_contains_any")
+        if name == "_behavior" and behavior is not None:
+            asks = bool(behavior.required_tools)
+        if name == "_should_trigger":
+            asks = bool(task.expected.should_trigger)
+        kind = "behavior" if name == "_behavior" else "text"
+        timed = name == "_behavior" and behavior is not None and behavior.checks == 1
+        timed = timed and behavior is not None and bool(behavior.max_response_time_ms)
+        yield ProvableGrader(
+            place=places.find(task, None, name, "skill_invocation" if name == "_should_trigger" else kind),
+            looks_at=_LOOKS_AT[name],
+            lack=_TIMED if timed else "",
+            only_forbids=not asks,
+            forbids=not asks or name == "_behavior",
+        )
+
+
+_FAULTY = "it has mistakes"
+_MISSING = "a file or repository of the task is missing"
+_REWRITES = "it rewrites its own files, which a proof must not change"
+_TIMED = "it looks at durations alone, which scripted agents do not have"
+_JUDGED = "it asks a judge; `waza assure` holds judges to answers whose verdict is known"
+
+
+def _lack(built: BuiltGrader, *, programs: bool) -> str:
+    """Return why a grader is not proved, or an empty text."""
+    kind, grader = built.spec.type, built.grader
+    rewrites = getattr(grader, "rewrites", None)
+    if rewrites is not None and rewrites(Helpers()):
+        return _REWRITES
+    if isinstance(grader, Grader) and "judge" in grader.required_capabilities():
+        return _JUDGED
+    if kind == "evaluator" and isinstance(grader, Grader):
+        if not grader.repeatable:
+            return _JUDGED
+        return (
+            "it runs code of the project; --programs asks it, too"
+            if grader.extra_files() and not programs
+            else ""
+        )
+    if kind == "trigger":
+        return "it looks at the prompt alone, so that no answer changes its verdict"
+    if kind == "behavior" and not any(_is_given(grader, key) for key in (*_ASKS[kind], *_FORBIDS[kind])):
+        return _TIMED
+    if kind in _CHILDREN and not programs:
+        return "it runs a program; --programs asks it, too"
+    if kind not in TYPES and not programs:
+        return f"it is of the type {kind}, which another package brings; --programs asks it, too"
+    return ""
+
+
+def _reads_files(built: BuiltGrader) -> bool:
+    return isinstance(built.grader, Grader) and built.grader.reads_workspace
+
+
+def _is_given(grader: object, key: str) -> bool:
+    value = getattr(grader, key, None)
+    empty: tuple[Any, ...] = ([], "", ()) if key in ("allow_only", "max_calls") else ([], "", (), 0)
+    return value is not None and (key == "allow_only" or value not in empty)
+
+
+def _file_keys(grader: object) -> tuple[bool, bool]:
+    """Return whether a file grader asks for something, and whether it forbids something."""
+    entries = getattr(grader, "content_patterns", [])
+    asks = bool(getattr(grader, "must_exist", [])) or bool(
+        entries
+    )  # a file of which content is looked at must be there
+    forbids = bool(getattr(grader, "must_not_exist", [])) or any(one.must_not_match for one in entries)
+    return asks, forbids
+
+
+def _expected_checks(suite: Suite, task: Task) -> Iterator[str]:
+    """Yield the names of the checks that a task makes under `expected`."""
+    expected, config = task.expected, suite.file.config
+    for name in ("_output_contains", "_output_not_contains", "_output_contains_any"):
+        if getattr(expected, _EXPECTED_KEYS[name]):
+            yield name
+    if not config.enforce_expected:
+        return
+    if expected.behavior is not None and expected.behavior.checks:
+        yield "_behavior"
+    if (
+        expected.should_trigger is not None
+        and not config.inject_skill_body
+        and (task.target or suite.file.skill)
+    ):
+        yield "_should_trigger"
+
+
+class _Places:
+    """Finds where the graders of a suite are declared."""
+
+    def __init__(self, loading: Loading) -> None:
+        self._suite = display_path(loading.path)
+        self._sources = {task.id: source for source in loading.sources for task in source.tasks}
+        self._found: dict[str, dict[tuple[int | None, str], GraderPlace]] = {}
+        for task_id, source in self._sources.items():
+            first = source.tasks[0].id
+            self._found[task_id] = self._declared(loading, source.document, source.file, first)
+        self._of_suite = self._declared(loading, loading.document, TaskFile(), "")
+
+    def find(self, task: Task, turn: int | None, name: str, kind: str) -> GraderPlace:
+        """Return where a grader of a task is declared; one that nobody wrote is at the agent that implies it."""
+        place = self._found.get(task.id, self._of_suite).get((turn, name))
+        if place is not None:
+            return msgspec.structs.replace(place, type=kind)
+        source = self._sources.get(task.id)
+        key = _EXPECTED_KEYS.get(name)
+        if source is not None and key is not None:
+            node = at(source.document, "expected", key)
+            return GraderPlace(
+                name=name, type=kind, file=source.document.file, line=max(node.line, 1),
+                column=max(node.column, 1), task=source.tasks[0].id,
+            )  # fmt: skip
+        file = display_path(task.target.path) if task.target else self._suite
+        return GraderPlace(name=name, type=kind, file=file)
+
+    def faulty(self, task: Task, built: Collection[tuple[int | None, str]]) -> Iterator[ProvableGrader]:
+        """Yield the graders of a task that could not be built."""
+        for key, place in self._found.get(task.id, self._of_suite).items():
+            if key not in built and place.name:
+                yield ProvableGrader(place=place, looks_at=frozenset(), lack=_FAULTY)
+
+    def _declared(
+        self, loading: Loading, document: Any, file: TaskFile, task: str
+    ) -> dict[tuple[int | None, str], GraderPlace]:
+        found = {}
+        for one in declared_graders(loading, document, file):
+            own = one.scope != "eval"
+            home = document if own else loading.document
+            node = at(home, *one.path)
+            found[one.after_turn, one.name] = GraderPlace(
+                name=one.name,
+                type="",
+                file=home.file,
+                line=max(node.line, 1),
+                column=max(node.column, 1),
+                task=task if own else "",
+                after_turn=one.after_turn,
+            )
+        return found

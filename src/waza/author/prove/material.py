@@ -1,0 +1,138 @@
+"""What an agent is given of a suite: prompts, the files of its workspace, the skill. Each text has its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from waza.author.prove.probe import render_prompts
+from waza.graders.diff import Diff
+from waza.kit import yaml
+from waza.kit.files import safe_join
+from waza.kit.template import TemplateError
+from waza.model.task import Task
+from waza.model.verdict import BuiltGrader
+from waza.problem import display_path
+from waza.suite.digest import grader_files
+from waza.suite.loading import Loading
+from waza.suite.read import child
+from waza.workspace.prepare import find_repository, list_files
+
+LONGEST = 200_000  # characters of a file, and of all texts of a suite together
+
+TextKind = Literal["prompt", "fixture", "skill"]
+
+
+class GivenText(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that agents are given. `file` is as it is shown to people; the text begins in `line`, counted from 1."""
+
+    kind: TextKind
+    file: str
+    line: int = 1
+    text: str
+
+
+def given_texts(loading: Loading, task: Task) -> list[GivenText]:
+    """Return the texts that an agent is given with a task; files that cannot be read as text are left out."""
+    return [*_prompts(loading, task), *_fixtures(loading, task), *_skill(task)]
+
+
+def given_files(task: Task) -> list[Path]:
+    """Return the files that are copied into the workspaces of a task; none where one is missing."""
+    try:
+        items = list_files(task)
+        instructions = [safe_join(task.fixtures, name) for name in task.instruction_files]
+    except (OSError, ValueError):
+        return []  # was reported when the suite was loaded
+    return [*(item.source for item in items if item.source is not None), *instructions]
+
+
+def without_missing(task: Task) -> Task:
+    """Return a task without the inputs that are not there, which were reported when its suite was loaded."""
+    inputs = task.inputs
+    files = [one for one in inputs.files if one.content is not None or _exists(task.fixtures, one.path)]
+    context = inputs.context
+    if context.get("fixture") and not _exists(task.home, str(context["fixture"])):
+        context = {key: value for key, value in context.items() if key != "fixture"}
+    repos = [one for one in inputs.repos if find_repository(task, one).exists()]
+    instructions = tuple(name for name in task.instruction_files if _exists(task.fixtures, name))
+    kept = (files, context, repos, instructions)
+    if kept == (inputs.files, inputs.context, inputs.repos, task.instruction_files):
+        return task
+    inputs = msgspec.structs.replace(inputs, files=files, context=context, repos=repos, workdir="")
+    return msgspec.structs.replace(task, inputs=inputs, instruction_files=instructions)
+
+
+def _exists(root: Path, name: str) -> bool:
+    try:
+        return safe_join(root, name).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def kept_files(task: Task, built: BuiltGrader) -> list[str]:
+    """Return the files of the workspace that a grader wants to stay as they are given to the agent."""
+    if not isinstance(built.grader, Diff):
+        return []
+    snapshots = {path.read_bytes() for path in grader_files(built)}
+    try:
+        items = list_files(task)
+        given = {one.path: one.source.read_bytes() if one.source else one.content for one in items}
+    except (OSError, ValueError):
+        return []  # was reported when the suite was loaded
+    return [
+        one.path for one in built.grader.expected_files if one.snapshot and given.get(one.path) in snapshots
+    ]
+
+
+def _prompts(loading: Loading, task: Task) -> Iterator[GivenText]:
+    file, line, follow_ups = display_path(loading.path), 1, list[int]()
+    for source in loading.sources:
+        if any(one.id == task.id for one in source.tasks):
+            root = source.document.root
+            node = child(root, "inputs", "prompt") or child(root, "triggers") or root
+            block = (
+                isinstance(node, yaml.Scalar) and "\n" in node.text
+            )  # its text begins below its first line
+            file, line = source.document.file, node.line + block
+            found = (child(root, "inputs", "follow_up_prompts", i) for i in range(len(task.follow_ups)))
+            follow_ups = [node.line if node else line for node in found]
+    try:
+        prompts = render_prompts(task)
+    except TemplateError:
+        return  # was reported when the suite was loaded
+    for text, at in zip(prompts, [line, *follow_ups, *(line for _ in prompts)], strict=False):
+        yield GivenText(kind="prompt", file=file, line=max(at, 1), text=text)
+
+
+def _fixtures(loading: Loading, task: Task) -> Iterator[GivenText]:
+    for file in task.inputs.files:
+        if file.content is not None:
+            own = next((one.document.file for one in loading.sources if task in one.tasks), task.file)
+            yield GivenText(kind="fixture", file=own or display_path(loading.path), text=file.content)
+    for path in given_files(task):
+        text = read_text(path)
+        if text:
+            yield GivenText(kind="fixture", file=display_path(path), text=text)
+
+
+def _skill(task: Task) -> Iterator[GivenText]:
+    if task.target is not None and not task.no_skills:
+        text = read_text(task.target.path)
+        if text:
+            yield GivenText(kind="skill", file=display_path(task.target.path), text=text)
+
+
+@lru_cache(maxsize=256)
+def read_text(path: Path) -> str:
+    """Return the beginning of a file of text; an empty text for any other."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(LONGEST)
+        return "" if b"\0" in data else data.decode("utf-8", "ignore")
+    except (OSError, ValueError):
+        return ""
