@@ -14,7 +14,7 @@ Examples:
   waza check code-explainer --fix        one, and correct what is mechanical
   waza check skills/review --format json
   waza check --offline --fail-on error   in a hook: no network; exit code 1 unless all are ready
-  waza check code-explainer --prove --integrity --fail-on warning   whether its suite can be trusted
+  waza check code-explainer --prove --integrity   whether its suite can be trusted
 
 \b
 Exit codes: 0 the report is printed, 1 --fail-on found something, 2 bad usage, nothing found,
