@@ -64,6 +64,12 @@ class SuiteError(WazaError):
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
+    @property
+    def listing(self) -> str:
+        """All problems, and how many of them kept everything from being run."""
+        count = sum(problem.severity == "error" for problem in self.problems)
+        return f"{self}\n{count} {'mistake' if count == 1 else 'mistakes'}; nothing was run"
+
 
 class RunError(WazaError):
     """The run as a whole cannot go on."""

@@ -155,10 +155,7 @@ def run() -> NoReturn:
     try:
         sys.exit(_invoke())
     except SuiteError as error:
-        count = sum(problem.severity == "error" for problem in error.problems)
-        _complain(
-            f"{error}\n{count} {'mistake' if count == 1 else 'mistakes'}; nothing was run", error.exit_code
-        )
+        _complain(error.listing, error.exit_code)
     except WazaError as error:
         if error.__cause__ is not None:
             _trace()

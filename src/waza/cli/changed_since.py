@@ -46,7 +46,8 @@ def choose_changed(chosen: Sequence[Chosen], since: str, context_dir: str, proje
     except GitError as error:
         raise UsageError(f"--changed-since {since}: {error}") from error
     parts = [
-        read_parts(one.path, LoadOptions(context_dir=context_dir, skill_dir=one.skill_dir)) for one in chosen
+        read_parts(one.path, LoadOptions(context_dir=context_dir, skill_dir=one.skill_dir), one.source)
+        for one in chosen
     ]
     found = map_changes(parts, changes.paths, project)
     since = since if changes.commit.startswith(commit) else f"{since} ({changes.commit[:7]})"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def check_options(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> None:
     """Raise UsageError for options that exclude each other, or of which one would be lost."""
     check_resumption(no_save=arguments.no_save, resume=arguments.resume, retry_errors=arguments.retry_errors)
+    if arguments.watch:
+        check_watching(arguments, reporters)
     if arguments.output and arguments.output_dir:
         raise UsageError("-o and --output-dir exclude each other; keep one")
     others = ["--interpret"] if arguments.interpret else []
@@ -36,6 +38,21 @@ def check_resumption(*, no_save: bool, resume: str | None, retry_errors: bool) -
         raise UsageError("--no-save keeps no run to resume; leave one of --no-save and --resume out")
     if retry_errors and resume is None:
         raise UsageError("--retry-errors says what --resume runs again; give both")
+
+
+def check_watching(arguments: RunArguments, reporters: Sequence[ReporterOption]) -> None:
+    """Raise UsageError for options that are of one run, where there are to be many."""
+    of_one_run = {
+        "--resume": arguments.resume is not None,
+        "--snapshot": arguments.snapshot is not None,
+        "--changed-since": arguments.changed_since is not None,
+        "a report on standard output": any(reporter.path is None for reporter in reporters),
+        "--auto-file-issue": arguments.auto_file_issue,
+    }
+    if wrong := [name for name, given in of_one_run.items() if given]:
+        raise UsageError(
+            f"--watch runs again and again, and {wrong[0]} is for one run; leave one of both out"
+        )
 
 
 def check_printed(reporters: Sequence[ReporterOption], others: Sequence[str] = ()) -> None:

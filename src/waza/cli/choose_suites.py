@@ -35,11 +35,20 @@ from waza.suite.locate import SuiteLocator
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """A suite to run, and the directory of the skill that it was found through, if any."""
+    """A suite to run, and the directory of the skill that it was found through, if any.
+
+    `source` is the suite of another tool that it was imported from.
+    """
 
     path: Path
     skill_dir: Path | None = None
     name: str = ""
+    source: Path | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called, read or not."""
+        return self.name or self.path.parent.name or self.path.stem
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -166,7 +175,8 @@ class _LookUp:
             raise UsageError(
                 f"{path} is a suite of another tool; make one of waza with: waza import {path} -o DIR"
             )
-        return Choice([Chosen(suite) for suite in import_for_run(path, kind, self._project, self._say)])
+        suites = import_for_run(path, kind, self._project, self._say)
+        return Choice([Chosen(suite, source=path) for suite in suites])
 
     def _by_definition(self, definition: Path) -> Choice:
         definition = make_absolute(definition)

@@ -37,6 +37,7 @@ Examples:
   waza run eval.yaml --snapshot evidence   keep what was observed, sealed
   waza run --discover skills --strict      every skill must have a suite
   waza run --changed-since main            what a branch touches
+  waza run --executor mock --watch         again what a saved file touches
 
 \b
 Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 not so,
@@ -63,6 +64,9 @@ Exit codes: 0 all tasks passed (--baseline: more with skills than without), 1 no
     "--changed-since",
     metavar="REF",
     help="Only suites that changed files touch, since the branch left this commit.",
+)
+@click.option(
+    "--watch", is_flag=True, help="Run again what a saved file touches, with the cache, until Ctrl-C."
 )
 @context_dir_option
 @click.option("--parallel/--no-parallel", default=None, help="Run trials at the same time, or not.")

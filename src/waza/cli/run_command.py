@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from waza.cli.check_options import check_options, list_outputs
-from waza.cli.choose_suites import Choice, Chosen, choose_suites
+from waza.cli.choose_suites import Chosen, choose_suites
 from waza.cli.command_run import CommandRun, Writer
 from waza.cli.listeners import Listeners
 from waza.cli.load_suite import load_suite
@@ -44,6 +44,7 @@ from waza.problem import Problem, display_path
 from waza.report import overview
 from waza.report.console import print_report
 from waza.report.view import InvocationView, RunView, compare_outcomes
+from waza.report.words import Write
 from waza.results.ending import LEFT_OUT, came_to_its_end
 from waza.results.invocation import LeftOut
 from waza.results.recommend import recommend
@@ -69,6 +70,7 @@ class RunArguments(TelemetryArguments, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     expression: str | None
     changed_since: str | None
+    watch: bool
     context_dir: str
     parallel: bool | None
     workers: int
@@ -125,36 +127,63 @@ def run_command(arguments: RunArguments) -> int:
 
             return run_document(arguments)
     call = CommandRun()
-    project = call.project
-    choice = choose_suites(
-        arguments.targets,
-        project,
-        print_notice,
-        discover=arguments.discover,
-        strict=arguments.strict,
-        importing=True,
-    )
-    arguments = apply_defaults(arguments, project)
+    arguments = apply_defaults(arguments, call.project)
+    if arguments.watch:
+        from waza.cli.watch import watch  # as below
+
+        return watch(call, arguments, reporters)
+    chosen = choose_round(arguments, call.project, print_notice)
     if arguments.snapshot:
         from waza.cli.run_evidence import check_evidence  # as below
 
         check_evidence(arguments, list_outputs(arguments, reporters))
-    if arguments.changed_since is not None:
-        from waza.cli.changed_since import choose_changed  # as below
+    return run_round(call, arguments, reporters, chosen)
 
-        others = [Chosen(path) for path in choice.others]
-        changed = choose_changed(
-            [*choice.suites, *others], arguments.changed_since, arguments.context_dir, project
-        )
-        if not changed.touched:
-            return _run_nothing(len(changed.untouched), changed.since, arguments, reporters)
-        why = f"nothing of it changed since {changed.since}"
-        left_out = [(_name(one), why) for one in changed.untouched]
-        choice = Choice(changed.touched, choice.without_suite)
-    else:
-        left_out = [_untested(path) for path in choice.others]
-    command = _SuitesRun(call, arguments, reporters, choice.without_suite, left_out)
-    suites = command.load_all(choice.suites)
+
+class Round(msgspec.Struct, frozen=True):
+    """The suites of a run. `left_out` are the others by their names, with the reasons; `since` is --changed-since, in words."""
+
+    suites: Sequence[Chosen]
+    without_suite: tuple[str, ...] = ()
+    left_out: Sequence[tuple[str, str]] = ()
+    since: str = ""
+
+    def only(self, suites: Sequence[Chosen], left_out: Sequence[tuple[str, str]]) -> Round:
+        """Return the round of some of its suites, with further ones that are left out."""
+        return msgspec.structs.replace(self, suites=suites, left_out=[*self.left_out, *left_out])
+
+
+def choose_round(arguments: RunArguments, project: Project, say: Write) -> Round:
+    """Return the suites that the arguments mean. Raises UsageError."""
+    choice = choose_suites(
+        arguments.targets,
+        project,
+        say,
+        discover=arguments.discover,
+        strict=arguments.strict,
+        importing=True,
+    )
+    found = Round(choice.suites, choice.without_suite)
+    if arguments.changed_since is None:
+        return found.only(choice.suites, [_untested(path) for path in choice.others])
+    from waza.cli.changed_since import choose_changed  # most runs do without it
+
+    every = [*choice.suites, *(Chosen(path) for path in choice.others)]
+    changed = choose_changed(every, arguments.changed_since, arguments.context_dir, project)
+    why = f"nothing of it changed since {changed.since}"
+    left_out = [(one.label, why) for one in changed.untouched]
+    return msgspec.structs.replace(found.only(changed.touched, left_out), since=changed.since)
+
+
+def run_round(
+    call: CommandRun, arguments: RunArguments, reporters: Sequence[ReporterOption], chosen: Round
+) -> int:
+    """Run suites, report, write files; return the exit code."""
+    if not chosen.suites:
+        return _run_nothing(len(chosen.left_out), chosen.since, arguments, reporters)
+    project = call.project
+    command = _SuitesRun(call, arguments, reporters, chosen.without_suite, chosen.left_out)
+    suites = command.load_all(chosen.suites)
     if project.storage is not None and (needed := missing_package(project.storage.provider)):
         print_notice(f"warning: the results of this run cannot be uploaded: {needed}")
     with open_telemetry(arguments) as command.tracing:
@@ -181,7 +210,7 @@ def apply_defaults(arguments: RunArguments, project: Project) -> RunArguments:
         workers=arguments.workers or keys.defaults.workers,
         verbose=_given(arguments.verbose, keys.defaults.verbose),
         session_log=_given(arguments.session_log, keys.defaults.sessionLog or bool(arguments.session_dir)),
-        cache=_given(arguments.cache, keys.cache.enabled),
+        cache=_given(arguments.cache, keys.cache.enabled or arguments.watch),
         cache_dir=str(cache_dir),
         output_dir=output_dir,
     )
@@ -239,7 +268,7 @@ class _SuitesRun:
             except SuiteError as error:
                 if len(chosen) > 1 and filters and _has_no_task(error):
                     unmatched += error.problems
-                    self._leave_out(_name(one), f"none of its tasks matches {' '.join(filters)}")
+                    self._leave_out(one.label, f"none of its tasks matches {' '.join(filters)}")
                     continue
                 if len(chosen) == 1:
                     _name_old_outputs(given, self.reporters)
@@ -248,7 +277,7 @@ class _SuitesRun:
                 self.broken = True
                 self.unread.append(one.path.absolute())
                 self.not_started += [
-                    NotStarted(skill=_name(one), model=model, why="its files have mistakes", unread=not model)
+                    NotStarted(skill=one.label, model=model, why="its files have mistakes", unread=not model)
                     for model in given.models or ("",)
                 ]
         if not loaded and not self.unread and unmatched:
@@ -327,7 +356,8 @@ class _SuitesRun:
 
     def invocation_started(self, invocation: InvocationJournal) -> None:
         """Say how to go on with the invocation."""
-        self.call.resume_hint.start(invocation.id)
+        if not self.arguments.watch:  # what is cut off runs again in the next round
+            self.call.resume_hint.start(invocation.id)
 
     def job_started(self, index: int) -> Emit:
         """Return the listeners of a job."""
@@ -536,11 +566,6 @@ def _name_old_outputs(arguments: RunArguments, reporters: Sequence[ReporterOptio
 def _has_no_task(error: SuiteError) -> bool:
     """Return whether nothing is wrong with a suite but that options choose none of its tasks."""
     return all(one.code == "no-task" for one in error.problems if one.severity == "error")
-
-
-def _name(chosen: Chosen) -> str:
-    """Return what a suite is called that could not be read."""
-    return chosen.name or chosen.path.parent.name or chosen.path.stem
 
 
 def _with_metadata(one: SkillOutcome, run: FinishedRun, key: str, value: Any) -> SkillOutcome:

@@ -16,7 +16,7 @@ from waza.model.task import Task
 from waza.suite.definition import SKILL_FILE
 from waza.suite.detect import EVAL_FILE
 from waza.suite.digest import input_paths, program_files, read_roots
-from waza.suite.discover import iter_targets
+from waza.suite.discover import iter_targets, project_directories
 from waza.suite.load import examine
 from waza.suite.loading import Loading, LoadOptions
 from waza.suite.project import FILE as PROJECT_FILE
@@ -31,13 +31,14 @@ class SuiteParts(msgspec.Struct, frozen=True, kw_only=True):
     """The files and directories that a suite is made of: its own, those of its tasks and graders, its skills and agents.
 
     `names` are those of the skills and agents that it tests. `roots` are absolute, as they are written and without links;
-    `patterns` are those of its task files, relative to its directory.
+    `patterns` are those of its task files, relative to its directory. `scripted`: there is no agent to be asked.
     """
 
     path: Path
     names: frozenset[str] = frozenset()
     roots: frozenset[Path] = frozenset()
     patterns: tuple[str, ...] = ()
+    scripted: bool = False
 
     def has(self, path: Path) -> bool:
         """Return whether a file belongs to the suite, whether it is there or not."""
@@ -54,18 +55,19 @@ class Touched(msgspec.Struct, frozen=True, kw_only=True):
     outside: list[Path]
 
 
-def read_parts(path: Path, request: LoadOptions) -> SuiteParts:
+def read_parts(path: Path, request: LoadOptions, source: Path | None = None) -> SuiteParts:
     """Return what a suite is made of, whatever mistakes it has: of one that cannot be read, its file and its skill.
 
-    Skills that are offered only because the project keeps them are no part of it.
+    Skills that are offered only because the project keeps them are no part of it. `source` is what it was imported from.
     """
+    more = [source] if source else []
     try:
         suite, loading = examine(path, request)
     except WazaError:
-        known = [path, *([request.skill_dir] if request.skill_dir else [])]
+        known = [path, *more, *([request.skill_dir] if request.skill_dir else [])]
         return SuiteParts(path=path, roots=frozenset(form for root in known for form in _forms(root)))
     targets = [one for one in (suite.trigger_target, *(task.target for task in suite.tasks)) if one]
-    roots = [suite.path, *(source.path for source in loading.sources), *program_files(suite)]
+    roots = [suite.path, *more, *(task.path for task in loading.sources), *program_files(suite)]
     if suite.file.tasks_from:
         roots.append(suite.directory / suite.file.tasks_from)
     roots += [one.path if one.kind == "agent" else one.directory for one in targets]
@@ -80,6 +82,7 @@ def read_parts(path: Path, request: LoadOptions) -> SuiteParts:
         names=frozenset({*filter(None, [suite.file.skill]), *(one.name for one in targets)}),
         roots=frozenset(form for root in roots for form in _forms(root)),
         patterns=tuple(filter(_is_pattern, map(_normalized, suite.file.tasks))),
+        scripted=suite.capabilities.scripted,
     )
 
 
@@ -112,6 +115,13 @@ def map_changes(suites: Sequence[SuiteParts], paths: Iterable[Path], project: Pr
         if not touched:
             outside.append(path)
     return Touched(suites=found, outside=outside)
+
+
+def list_settings(suite: Path, project: Project) -> list[Path]:
+    """Return where settings and instructions may be that touch a suite, up to the top of its project."""
+    tops = [project.directory, *project_directories(suite.parent)]
+    names = [*sorted(_SETTINGS), *(f".github/{name}" for name in _INSTRUCTIONS)]
+    return [top / name for top in tops for name in names]
 
 
 def _find_owner(path: Path, homes: Collection[Path], eval_file: str) -> Path | None:
