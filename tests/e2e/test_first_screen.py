@@ -15,7 +15,7 @@ def test_an_interval_says_which_mean_it_is_about(tmp_path: Path) -> None:
     tasks = dict.fromkeys(("one", "two", "down"), "inputs: {prompt: p}\nmock: {output: hi}")
     mock_suite(tmp_path, tasks, f"{SAYS}\n{hooks}", ["trials_per_task: 2"])
     out = waza("run", "eval.yaml", cwd=tmp_path).out
-    assert "Aggregate score:      0.67\n" in out
+    assert "Aggregate score:      0.67 (broken trials included, as 0 without a verdict)\n" in out
     assert "Score CI95:           [1.00, 1.00] about 1.00, the mean of 2 tasks with trials\n" in out
 
 

@@ -79,7 +79,7 @@ def test_the_report_on_the_console(mixed: Path):
         "Total tests": "4", "Succeeded": "1", "Failed": "2", "Errors": "1",
         "Task success rate": "25.0% (1 of 4 tasks)",
         "Graded success rate": "33.3% (1 of 3, without errors and skipped tasks)",
-        "Aggregate score": "0.46", "Min score": "0.00", "Max score": "1.00", "Std deviation": "0.3608",
+        "Aggregate score": "0.46 (broken trials included, as 0 without a verdict)", "Min score": "0.00", "Max score": "1.00", "Std deviation": "0.3608",
         "Score CI95": figures["Score CI95"], "Success rate CI95": "[0.05, 0.70]",
         "Any of k passes": "0.38 (k=1), 0.50 (k=2)", "All of k pass": "0.38 (k=1), 0.25 (k=2)", "Duration": figures["Duration"],
     }  # fmt: skip
@@ -192,7 +192,7 @@ def test_a_comment_for_github_says_what_the_figures_mean(mixed: Path):
 def test_what_the_figures_mean(mixed: Path):
     found = section(waza("run", "eval.yaml", "--no-save", "--interpret", cwd=mixed).out, "INTERPRETATION")
     assert found.startswith("The run: failed\n")
-    assert "Mean score of what ran: 45.8%\n" in found
+    assert "Mean score of what ran: 45.8% (broken trials included, as 0 without a verdict)\n" in found
     assert "4 tasks: 1 passed, 2 failed, 1 error." in found
     assert (
         "✓ greets [passed]: score 100.0%, Excellent\n    Steady: every one of its 2 trials passed." in found
