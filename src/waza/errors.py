@@ -31,7 +31,8 @@ EXIT_FAILED = 1
 EXIT_ERROR = 2
 """Wrong usage or configuration; nothing was run. Also a run that could not go on."""
 EXIT_UNDECIDED = 3
-"""Of `waza gate`: files or values of options cannot be used. Its 2 says that a golden task did not pass.
+"""Of `waza gate` and `waza adversarial`: files or values of options cannot be used. Their 2 says that a golden task
+did not pass, or that a task of a pack is not safe.
 Of `waza experiment decide`: the rule cannot tell."""
 EXIT_HUNG_UP = 129
 """Interrupted: the terminal was closed (SIGHUP). Finished trials are kept."""

@@ -94,6 +94,7 @@ Code = Literal[
     "orphaned-file",
     "outside-path",
     "over-specificity",
+    "pack",
     "passes-failing-agent",
     "preset-conflict",
     "procedural-content",

@@ -437,6 +437,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "Use a relative path, a placeholder, or an environment variable.",
         "/home/ana/projects/tool",
     ),
+    "pack": Explanation(
+        "A task of an adversarial pack lacks what makes it show something, or asks a model.",
+        "Give it a `description`, requirements of the categories boundary and outcome, graders that ask nobody, and an entry in each script.",
+        "requirements: [{id: safe, category: boundary, ...}] without one of the category outcome: an agent that does nothing would look safe",
+    ),
     "passes-failing-agent": Explanation(
         "A task passes for an agent that does no work: one that does nothing, repeats its prompt, or answers another task.",
         "Add a grader that asks for the result of the work.",

@@ -16,6 +16,10 @@ from tests.support.program import environment
 ROOT = Path(__file__).parents[2]
 STATIC = "waza/dashboard/static"
 PAGES = {f"{STATIC}/index.html", f"{STATIC}/assets/index.js", f"{STATIC}/assets/index.css"}
+PACKS = {
+    path.relative_to(ROOT / "src").as_posix()
+    for path in (ROOT / "src/waza/author/adversarial/packs").rglob("*.yaml")
+}
 # What `npm` is to these tests: it writes a page where the real one does.
 FAKE_NPM = """#!/bin/sh
 echo "npm $*" >> "{log}"
@@ -74,7 +78,7 @@ def test_the_wheel_has_the_pages_and_so_has_the_sdist_from_which_it_can_be_built
     assert done.returncode == 0, done.stderr
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as found:
-        assert set(found.namelist()) >= PAGES
+        assert set(found.namelist()) >= PAGES | PACKS
         assert not [name for name in found.namelist() if not name.startswith("waza")]
 
 

@@ -51,6 +51,7 @@ COMMANDS = {
     "dev": ("waza.cli.dev", "Improve the descriptions of skills."),
     "quality": ("waza.cli.quality", "Ask a judge how good a skill or agent is."),
     "import": ("waza.cli.import_", "Make suites of the evals of other tools."),
+    "adversarial": ("waza.cli.adversarial", "Attack an agent with packs of tasks, and say what it did."),
     "preflight": ("waza.cli.preflight", "Say what a suite needs and what is missing, without running it."),
     "get": ("waza.cli.get", "Fetch graders from elsewhere and pin them in waza.lock."),
     "registry": ("waza.cli.registry", "Add, search and verify graders from elsewhere."),

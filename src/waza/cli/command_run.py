@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from waza.cli.outputs import JSON, CommandResults, json_documents, make_report
+import msgspec
+
+from waza.cli.outputs import JSON, CommandResults, SkillOutcome, json_documents, make_report
 from waza.cli.resume_hint import ResumeHint
 from waza.cli.streams import Output, print_notice
 from waza.engine.cancellation import Cancellation
+from waza.engine.run import FinishedRun
 from waza.errors import WazaError
 from waza.suite.project import find_project
 
@@ -66,3 +70,13 @@ class CommandRun:
             several = ExceptionGroup("what could not be written", self._errors)
             cause = self._errors[0] if len(self._errors) == 1 else several
             raise WazaError("; ".join(map(str, self._errors)) + hint) from cause
+
+
+def with_metadata(one: SkillOutcome, run: FinishedRun, key: str, value: Any) -> SkillOutcome:
+    """Put something into the metadata of an outcome, and into its file."""
+    metadata = {**one.outcome.head.metadata, key: value}
+    head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
+    outcome = msgspec.structs.replace(one.outcome, head=head)
+    if run.run_directory.saved is not None and (trouble := run.run_directory.save(outcome)):
+        print_notice(f"{key} is not in the results file: {trouble}")
+    return msgspec.structs.replace(one, outcome=outcome)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from waza.cli.word import Word, option_name
 from waza.errors import GateError
 
 if TYPE_CHECKING:
@@ -21,27 +22,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("human", "json", "markdown", "github-actions")
 TREATMENTS = ("allow", "warn", "fail")
-
-
-class Word(click.ParamType):  # type: ignore[type-arg]  # older ones of click take no parameters
-    """One of some words; any other ends the gate as a file does that cannot be read."""
-
-    name = "word"
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Return the words for the help."""
-        del param, ctx
-        return f"[{'|'.join(self.words)}]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word. Raises GateError."""
-        del ctx
-        if value not in self.words:
-            raise GateError(f"{_option(param)}: {value!r} is not one of: {', '.join(self.words)}")
-        return str(value)
 
 
 class Points(click.ParamType):  # type: ignore[type-arg]  # as above
@@ -57,12 +37,8 @@ class Points(click.ParamType):  # type: ignore[type-arg]  # as above
         except ValueError:
             number = math.nan
         if not (math.isfinite(number) and number >= 0):
-            raise GateError(f"{_option(param)}: {value!r} is not a number from 0 on, such as 2.5")
+            raise GateError(f"{option_name(param)}: {value!r} is not a number from 0 on, such as 2.5")
         return number
-
-
-def _option(param: click.Parameter | None) -> str:
-    return param.opts[-1] if param else "an option"
 
 
 @click.command(epilog="Example: waza gate --baseline main.json --current pr.json --max-regression-pct 2")
@@ -198,7 +174,7 @@ def _refuse_other_options(context: click.Context, form: str) -> None:
     from click.core import ParameterSource
 
     given = [
-        _option(param)
+        option_name(param)
         for param in context.command.params
         if param.name not in ("release_policy", "form")
         and param.name is not None

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from waza.cli.check_options import check_options, list_outputs
 from waza.cli.choose_suites import Chosen, choose_suites
-from waza.cli.command_run import CommandRun, Writer
+from waza.cli.command_run import CommandRun, Writer, with_metadata
 from waza.cli.listeners import Listeners
 from waza.cli.load_suite import load_suite
 from waza.cli.outputs import (
@@ -455,7 +455,7 @@ class _SuitesRun:
             base = next(place for place, head in enumerate(heads) if head.config.model_id == best)
             found["comparisons"] = compare_outcomes(outcomes, base)
             self.done[first:] = [
-                _with_metadata(*pair, "recommendation", found)
+                with_metadata(*pair, "recommendation", found)
                 for pair in zip(own, self.runs[first:], strict=True)
             ]
         if self.to_stdout or self.arguments.form != "default":
@@ -476,7 +476,7 @@ class _SuitesRun:
             text = await suggest_for(job.suite, job.model, one.outcome, self.project, redactor, directory)
             if not text:
                 continue
-            self.done[number] = _with_metadata(one, run, KEY, text)
+            self.done[number] = with_metadata(one, run, KEY, text)
             if not self.to_stdout and self.arguments.form == "default":
                 self.out.draw(f"SUGGESTIONS FOR {one.skill}", text.splitlines())
 
@@ -566,13 +566,3 @@ def _name_old_outputs(arguments: RunArguments, reporters: Sequence[ReporterOptio
 def _has_no_task(error: SuiteError) -> bool:
     """Return whether nothing is wrong with a suite but that options choose none of its tasks."""
     return all(one.code == "no-task" for one in error.problems if one.severity == "error")
-
-
-def _with_metadata(one: SkillOutcome, run: FinishedRun, key: str, value: Any) -> SkillOutcome:
-    """Put something into the metadata of an outcome, and into its file."""
-    metadata = {**one.outcome.head.metadata, key: value}
-    head = msgspec.structs.replace(one.outcome.head, metadata=metadata)
-    outcome = msgspec.structs.replace(one.outcome, head=head)
-    if run.run_directory.saved is not None and (trouble := run.run_directory.save(outcome)):
-        print_notice(f"{key} is not in the results file: {trouble}")
-    return msgspec.structs.replace(one, outcome=outcome)

@@ -137,7 +137,9 @@ _RUN_WITHOUT_RESUME = "change it back, or run without --resume"
 
 
 def _key(job: Job) -> tuple[str, str]:
-    return path_text(job.suite.path), job.model
+    """Return what an invocation knows a job by. With packs a suite is another one than with its own tasks."""
+    packs = f"#{'+'.join(job.suite.packs)}" if job.suite.packs else ""
+    return path_text(job.suite.path) + packs, job.model
 
 
 def _covers(planned: Sequence[PlannedRun], suite: str, model: str | None) -> bool:
@@ -160,7 +162,7 @@ def _newest(directory: Path, jobs: Sequence[Job], unread: Sequence[Path]) -> Pat
 
 def describe_nearest(project: Path, jobs: Sequence[Job]) -> str:
     """Return what the newest invocation of one of these suites was of, and how to resume it, or an empty text."""
-    suites = {path_text(job.suite.path) for job in jobs}
+    suites = {_key(job)[0] for job in jobs}
     for _, path in sorted(numbered_invocations(project / INVOCATIONS), reverse=True):
         planned = read_planned(path)
         if suites & {one.suite for one in planned if not one.transcripts}:

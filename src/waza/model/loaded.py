@@ -272,6 +272,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     `capabilities` are those of its executor. `tasks` are those that were selected; `models` the models to run on, one after another. `digest` names
     everything that may change a verdict, but for the model. `trigger_target` is the skill that the trigger tests are about,
     where it was found. `filtered`: options chose among its tasks; `selection` says which part they left, None for all.
+    `packs` are the names of the packs whose tasks are in the place of its own.
     """
 
     path: Path
@@ -290,6 +291,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     filtered: bool = False
     selection: Selection | None = None
+    packs: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

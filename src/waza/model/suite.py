@@ -173,9 +173,9 @@ class Adversarial(Keys, frozen=True, kw_only=True):
     """`adversarial`: read by `waza adversarial`, ignored by a run."""
 
     packs: Annotated[list[NonBlank], msgspec.Meta(min_length=1)]
-    """Names of packs of adversarial tasks."""
+    """Packs of adversarial tasks: built-in ones by name, others by the path of their directory, relative to the suite."""
     on_unsafe_outcome: Literal["fail", "warn"] = "fail"
-    """What an unsafe outcome is: a failure or a warning."""
+    """What a task that is not safe means: exit code 2 (`fail`), or a warning."""
 
 
 class SuiteFile(Keys, frozen=True, kw_only=True):

@@ -35,6 +35,7 @@ from waza.suite.inputs import check_file, check_templates, check_text
 from waza.suite.loading import Loading, LoadOptions
 from waza.suite.mock import build_mock_script
 from waza.suite.mocks import check_mocks
+from waza.suite.packs import read_pack_tasks, with_packs
 from waza.suite.project import project_skills
 from waza.suite.read import UnknownKeyRule, at, read_document
 from waza.suite.select import describe_filters, select_tasks
@@ -72,6 +73,14 @@ def examine(path: Path, request: LoadOptions) -> tuple[Suite, Loading]:
     forget_targets()
     loading = _read_suite(path.absolute(), request)
     return _build_suite(loading), loading
+
+
+def read_head(path: Path) -> SuiteFile:
+    """Return the keys of a suite file as they are written, before anything of it is checked.
+
+    Raises SuiteError where nothing can be read of it.
+    """
+    return _read_suite(path.absolute(), LoadOptions()).file
 
 
 def sort_problems(loading: Loading) -> list[Problem]:
@@ -152,7 +161,10 @@ def _apply_options(file: SuiteFile, request: LoadOptions) -> SuiteFile:
         config = msgspec.structs.replace(config, executor_options=options)
     if config.max_attempts == 0:
         config = msgspec.structs.replace(config, max_attempts=1)
-    return msgspec.structs.replace(file, config=config, baseline=file.baseline or request.baseline)
+    file = msgspec.structs.replace(file, config=config, baseline=file.baseline or request.baseline)
+    if request.skill:
+        file = msgspec.structs.replace(file, skill=request.skill)
+    return with_packs(file, request) if request.packs else file
 
 
 def _fixtures(loading: Loading) -> Path:
@@ -174,13 +186,17 @@ def _build_suite(loading: Loading) -> Suite:
     paths = () if loading.skills_off else skills.suite_paths(loading)
     skills.check_required(loading, paths)
     _check_skills(loading)
-    tasks = read_csv_tasks(loading, base) if loading.file.tasks_from else read_file_tasks(loading, base)
+    packs = loading.request.packs
+    if packs:
+        tasks = read_pack_tasks(loading, base)
+    else:
+        tasks = read_csv_tasks(loading, base) if loading.file.tasks_from else read_file_tasks(loading, base)
     if loading.templates:
         tasks = [fill_graders(loading, task) for task in tasks]
     _check_templates(loading, tasks)
     check_agent_tools(loading, tasks)
     check_exact_names(loading, tasks)
-    tests, tested = read_trigger_tests(loading)
+    tests, tested = (None, None) if packs else read_trigger_tests(loading)
     metrics = select_metrics(loading, tasks, triggers=has_trigger_tests(loading))
     selected, given = select_tasks(loading, tasks), loading.request
     filters = describe_filters(given.tasks, given.tags, given.expression)
@@ -203,6 +219,7 @@ def _build_suite(loading: Loading) -> Suite:
         selection=Selection(filters=filters, selected=len(selected), of=len(tasks))
         if len(selected) < len(tasks)
         else None,
+        packs=tuple(pack.name for pack in packs),
     )
 
 

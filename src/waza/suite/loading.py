@@ -31,11 +31,24 @@ RUN_VARIABLES = frozenset(("JobID", "TaskName", "Iteration", "Attempt", "Timesta
 Place: TypeAlias = tuple[str | int, ...]
 
 
+class PackTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """The task files of a pack, and the file with the script of an agent for each of them, or None.
+
+    `agent` is a script that an agent follows in all tasks, where there is no such file.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    scripts: Path | None = None
+    agent: MockScript | None = None
+
+
 class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks of a suite, over what its file says. None and empty: nothing asked.
 
     `skill_dir` is the directory of the skill that the suite was found by. `elsewhere`: the sessions of the agent ran
-    elsewhere and are only graded, so that the executor need do no more than judge.
+    elsewhere and are only graded, so that the executor need do no more than judge. `packs`: their tasks are run by the
+    agent of the suite, in the place of its own tasks (see `waza.suite.packs`).
     """
 
     executor: str = ""
@@ -54,6 +67,8 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     expression: str | None = None
     warnings_as_errors: bool = False
     elsewhere: bool = False
+    skill: str = ""
+    packs: tuple[PackTasks, ...] = ()
 
 
 class TaskSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +167,8 @@ class Loading(msgspec.Struct, kw_only=True):
         if getattr(self.capabilities, capability):
             return None
         name = self.file.config.executor
-        warning = self.capabilities.scripted and (lenient or bool(self.request.executor))
+        asked = bool(self.request.executor or self.request.packs)
+        warning = self.capabilities.scripted and (lenient or asked)
         needs = f"needs {NOUNS[capability]}, which the executor {name!r} does not offer"
         return ConfigMistake(
             code=_CODES.get(capability, "capability"),

@@ -58,7 +58,7 @@ def read_file_tasks(loading: Loading, base: Task) -> list[Task]:
             real = os.path.realpath(path)
             if real not in seen:
                 seen.add(real)
-                tasks += _read(loading, path, base)
+                tasks += read_task_file(loading, path, base)
     _report_unmatched(loading, empty, nothing=not seen)
     return tasks
 
@@ -88,7 +88,8 @@ def _report_unmatched(loading: Loading, empty: dict[int, str], *, nothing: bool)
             loading.at("tasks", i).warn("unmatched-pattern", f"no file matches {pattern!r}", hint)
 
 
-def _read(loading: Loading, path: Path, base: Task) -> list[Task]:
+def read_task_file(loading: Loading, path: Path, base: Task) -> list[Task]:
+    """Return the tasks of a file: none if it is disabled or cannot be read, several for several triggers."""
     document = read_document(path, "task")
     if isinstance(document, Problem):
         loading.problems.append(document)

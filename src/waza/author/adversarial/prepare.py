@@ -1,0 +1,113 @@
+"""A suite of packs: whose agent is attacked, with which packs, and what an unsafe outcome means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from waza.author.adversarial.pack import NAMES, SCRIPTS, Pack, find_packs
+from waza.errors import UsageError
+from waza.executors import parse_executor
+from waza.kit.files import write_atomic
+from waza.kit.git import ignore_in_git
+from waza.kit.names import did_you_mean
+from waza.model.loaded import Project, Suite
+from waza.problem import Problem
+from waza.suite.load import load, read_head
+from waza.suite.loading import LoadOptions
+
+Policy = Literal["fail", "warn"]
+
+MOCK = "mock"
+_NO_SUITE = b"# Written by `waza adversarial` for packs without a suite. Its options say the rest.\nconfig: {executor: mock}\n"
+_WIRING = (
+    "the agent is the mock, which follows a script or echoes: this shows that the packs work, and nothing about a "
+    "real agent"
+)
+
+
+class Attack(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for: empty values mean those of the suite `spec`, or the defaults."""
+
+    packs: tuple[str, ...] = ()
+    spec: Path | None = None
+    skill: str = ""
+    engine: str = ""
+    script: str = ""
+    model: str = ""
+    trials: int | None = None
+    policy: Policy | None = None
+    parallel: bool | None = None
+    workers: int = 0
+
+
+class PreparedAttack(msgspec.Struct, frozen=True, kw_only=True):
+    """A suite with the tasks of packs, ready to run."""
+
+    suite: Suite
+    packs: list[Pack]
+    policy: Policy
+    inherited: frozenset[str]
+    """The names of graders that the suite has for all of its tasks."""
+
+
+def prepare(attack: Attack, project: Project) -> PreparedAttack:
+    """Load the packs and the suite whose agent they attack.
+
+    Without a suite, one is written into `.waza/adversarial` of the project. Raises UsageError and SuiteError.
+    """
+    head = read_head(attack.spec) if attack.spec else None
+    block = head.adversarial if head else None
+    if attack.packs or not (attack.spec and block and block.packs):
+        packs = find_packs(attack.packs or NAMES, Path.cwd())
+    else:
+        packs = find_packs(block.packs, attack.spec.absolute().parent)
+    executor = attack.engine or (head.config.executor if head else "copilot-sdk" if attack.skill else MOCK)
+    scripted = parse_executor(executor)[0] == MOCK
+    if attack.script:
+        _check_script(attack.script, executor, scripted=scripted)
+    suite = load(
+        attack.spec or _write_suite(project.directory),
+        LoadOptions(
+            executor="" if head and not attack.engine else executor,
+            models=(attack.model,) if attack.model else (),
+            skill=attack.skill,
+            trials=attack.trials,
+            parallel=attack.parallel,
+            workers=attack.workers,
+            packs=tuple(pack.tasks(attack.script) for pack in packs),
+        ),
+    )
+    return PreparedAttack(
+        suite=_of_mock(suite) if scripted else suite,
+        packs=packs,
+        policy=attack.policy or (block.on_unsafe_outcome if block else "fail"),
+        inherited=frozenset(one.name for one in suite.file.graders),
+    )
+
+
+def _check_script(script: str, executor: str, *, scripted: bool) -> None:
+    if script not in SCRIPTS:
+        raise UsageError(f"--script: there is no script {script!r}; {did_you_mean(script, SCRIPTS)}")
+    if not scripted:
+        raise UsageError(f"--script is for the executor mock, not for {executor!r}; add --engine mock")
+
+
+def _write_suite(project: Path) -> Path:
+    """Write the suite of packs that attack no suite's agent; it is always the same file, so that runs resume."""
+    path = project / ".waza" / "adversarial" / "eval.yaml"
+    if not path.is_file() or path.read_bytes() != _NO_SUITE:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ignore_in_git(path.parent.parent)
+        write_atomic(path, _NO_SUITE)
+    return path
+
+
+def _of_mock(suite: Suite) -> Suite:
+    """Return the suite with one warning in the place of those about each mock that the script does without."""
+    left: Sequence[Problem] = [one for one in suite.warnings if one.code not in ("capability", "mcp-servers")]
+    warning = Problem(code="caveat", file="--engine", message=_WIRING, severity="warning")
+    return msgspec.structs.replace(suite, warnings=(*left, warning))
