@@ -224,6 +224,11 @@ def test_login_shells_find_the_mock_too(seen: Seen):
     assert len(commands(seen, "SHELLS")) == 3
 
 
+def test_an_agent_that_meets_mocks_uses_tokens(seen: Seen):
+    usage = seen.run("FIND")["session_digest"]["usage"]
+    assert usage["input_tokens"] > 0
+
+
 # --- sequences ---
 
 BUSY = {
