@@ -216,7 +216,7 @@ class Catalogue:
         run = saved_run(directory, name if directory.parent == self._project / RUNS else _shown(directory))
         if run.results is not None:
             self._refuse_outside(run.results)
-            return self._with_results(run, name, own=True, header=_without_tasks(header))
+            return self._with_results(run, name, own=True, header=header.without_tasks())
         so_far = self._so_far.setdefault(directory, RunSoFar(directory))
         warnings: tuple[str, ...] = ()
         try:
@@ -231,7 +231,7 @@ class Catalogue:
             path="",
             state="in progress" if in_progress else "cut off",
             head=head,
-            header=_without_tasks(header),
+            header=header.without_tasks(),
             tokens=tokens_of(head.summary.usage),
             warnings=warnings,
         )
@@ -412,11 +412,6 @@ def _without_transcripts(head: SuiteResult) -> SuiteResult:
         for one in head.trigger_results
     ]
     return msgspec.structs.replace(head, trigger_results=triggers)
-
-
-def _without_tasks(header: RunHeader) -> RunHeader:
-    """Return a header without the tasks, of which there may be thousands in each of thousands of runs."""
-    return msgspec.structs.replace(header, tasks=[])
 
 
 def tokens_of_trials(tasks: RunTasks) -> int | None:

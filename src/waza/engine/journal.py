@@ -39,7 +39,7 @@ class Journal:
     """An open journal, which belongs to this process alone."""
 
     def __init__(self, header: RunHeader, file: LineFile, directory: Path) -> None:
-        self.header, self.file, self.directory = header, file, directory
+        self.header, self.file, self.directory = header.without_tasks(), file, directory
         self.trials = 0  # that this process has added
 
     @property

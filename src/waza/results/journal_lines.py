@@ -81,6 +81,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     pass_rule: PassRule = ALL
     tasks: list[PlannedTask] = []
 
+    def without_tasks(self) -> RunHeader:
+        """Return what most readers need: there may be thousands of tasks, in each of thousands of runs."""
+        return msgspec.structs.replace(self, tasks=[])
+
 
 class TrialRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A finished trial, as the journal has it.
