@@ -201,10 +201,13 @@ def test_trigger_tests_of_phrases(workspace):
         (("--all", "code-review"), "leave the names out"),
         (("code-review", "--filter", "low"), "--filter is for --all"),
         (("--all", "--filter", "medium"), "there is no such skill of the level medium"),
-        (("code-review", "--model", "m"), "--model says who is asked"),
-        (("code-review", "--copilot", "--auto"), "--auto has no meaning with --copilot"),
-        (("code-review", "--copilot", "--target", "low"), "--target has no meaning"),
-        (("code-review", "--scaffold-triggers", "--max-iterations", "2"), "--max-iterations has no meaning"),
+        (("code-review", "--model", "m"), "--model is for --copilot and for --tune; leave it out"),
+        (("code-review", "--copilot", "--auto"), "--auto is for --tune and for raising levels"),
+        (("code-review", "--copilot", "--target", "low"), "--target is for raising levels"),
+        (
+            ("code-review", "--scaffold-triggers", "--max-iterations", "2"),
+            "--max-iterations is for --tune and for raising levels",
+        ),
         (("code-review", "--max-iterations", "0"), "is not a whole number"),
         (
             ("code-review", "--copilot", "--executor", "mock", "--max-tokens", "9"),

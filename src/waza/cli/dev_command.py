@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -51,8 +51,12 @@ class DevArguments(msgspec.Struct, frozen=True, kw_only=True):
     level: str | None
     scaffold_triggers: bool
     copilot: bool
+    tune: bool
+    trials: int | None
+    seed: int | None
     executor: str
     model: str
+    form: str
     max_tokens: int
     show_prompt: bool
 
@@ -73,7 +77,25 @@ def run_dev(given: DevArguments) -> int:
         for target in targets:
             _advise(target, given, project)
         return EXIT_OK
+    if given.tune:
+        from waza.cli.dev_tune import tune_skill
+
+        if len(targets) > 1:
+            raise UsageError("--tune is for one skill; name it")
+        return tune_skill(targets[0], given, project)
     return _raise_levels(targets, given, project)
+
+
+_OF_LOOP = ("target", "max_iterations", "auto")
+_OF_MODEL = ("model", "executor", "show_prompt")
+_OF_TUNING = ("trials", "seed")
+_USED: Mapping[str, Sequence[str]] = {
+    "--copilot": _OF_MODEL,
+    "--tune": (*_OF_MODEL, *_OF_TUNING, "max_iterations", "auto", "form"),
+    "--scaffold-triggers": (),
+    "": _OF_LOOP,
+}
+"""The options that each mode takes besides the skills; without a flag the level is raised."""
 
 
 def _check(given: DevArguments) -> None:
@@ -81,31 +103,22 @@ def _check(given: DevArguments) -> None:
         raise UsageError("--all is all skills; leave the names out")
     if given.level and not given.everything:
         raise UsageError("--filter is for --all; give both")
-    of_model = [
-        name
-        for name, value in (
-            ("--model", given.model),
-            ("--executor", given.executor),
-            ("--show-prompt", given.show_prompt),
-        )
-        if value
-    ]
-    if of_model and not given.copilot:
-        raise UsageError(f"{of_model[0]} says who is asked; give --copilot as well")
-    of_loop = [
-        name
-        for name, value in (
-            ("--target", given.target),
-            ("--max-iterations", given.max_iterations),
-            ("--auto", given.auto),
-        )
-        if value
-    ]
-    if of_loop and (given.copilot or given.scaffold_triggers):
-        other = "--copilot" if given.copilot else "--scaffold-triggers"
-        raise UsageError(
-            f"{of_loop[0]} has no meaning with {other}, which changes no description; leave it out"
-        )
+    flags = (
+        ("--copilot", given.copilot),
+        ("--tune", given.tune),
+        ("--scaffold-triggers", given.scaffold_triggers),
+    )
+    modes = [flag for flag, value in flags if value]
+    if len(modes) > 1:
+        raise UsageError(f"{modes[0]} and {modes[1]} are two things to do; give one of them")
+    mode = modes[0] if modes else ""
+    for name in (*_OF_LOOP, *_OF_MODEL, *_OF_TUNING, "form"):
+        value = getattr(given, name)
+        if name in _USED[mode] or value in (None, False, "", "text"):
+            continue
+        flag = "--format" if name == "form" else f"--{name.replace('_', '-')}"
+        users = [other or "raising levels" for other, names in _USED.items() if name in names]
+        raise UsageError(f"{flag} is for {' and for '.join(users)}; leave it out")
 
 
 def _choose(given: DevArguments, project: Project) -> list[DetectedSkill]:

@@ -27,13 +27,17 @@ class Measured(msgspec.Struct, frozen=True):
     tasks: Sequence[MeasuredTask]
 
 
-def compare_measured(pairs: Sequence[tuple[Measured, Measured]], alpha: float = ALPHA) -> list[Comparison]:
+def compare_measured(
+    pairs: Sequence[tuple[Measured, Measured]], alpha: float = ALPHA, *, resample: bool = True
+) -> list[Comparison]:
     """Compare the second of each pair with the first; `alpha` is the chance of a false alarm that is accepted.
+
+    Without `resample` there is no bootstrap, which takes most of the time.
 
     P-values of scores are adjusted for the number of pairs. Those of the other metrics are adjusted together, for all
     pairs and metrics, so that looking at more figures does not take from what a run is about.
     """
-    scores = _adjusted([_compare(a, b, _SCORE, alpha) for a, b in pairs])
+    scores = _adjusted([_compare(a, b, _SCORE, alpha, resample=resample) for a, b in pairs])
     beside = [list(_compare_others(a, b, alpha)) for a, b in pairs]
     adjusted = iter(_adjusted([one for own in beside for one in own]))
     return [
