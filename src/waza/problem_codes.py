@@ -414,7 +414,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "not-proved": Explanation(
         "`waza check --prove` could not prove a grader or a task, such as one that asks a judge or runs a program.",
-        "Add `--programs` for graders that run programs. `waza assure` is for judges.",
+        "Add `--programs` for graders that run programs. `--judges` asks judges, too.",
         "a prompt grader",
     ),
     "older-form": Explanation(

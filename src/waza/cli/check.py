@@ -52,6 +52,11 @@ or a file that cannot be read.
     help="With --prove or --integrity: also ask graders that run programs, and run hooks.",
 )
 @click.option(
+    "--judges",
+    is_flag=True,
+    help="With --prove: also ask graders that ask a judge; the suite's executor answers, which may cost.",
+)
+@click.option(
     "--tokenizer",
     type=click.Choice(["bpe", "estimate"]),
     help="How tokens are counted [default: bpe where its extra is installed].",
@@ -67,6 +72,7 @@ def command(
     prove: bool,
     integrity: bool,
     programs: bool,
+    judges: bool,
     tokenizer: str | None,
     verbose: bool,
 ) -> int:
@@ -79,8 +85,10 @@ def command(
     from waza.cli.check_arguments import CheckArguments
 
     given = CheckArguments(
-        targets, form, fail_on or "", fix, offline, tokenizer or "", prove, integrity, programs
+        targets, form, fail_on or "", fix, offline, tokenizer or "", prove, integrity, programs, judges
     )
+    if judges and not prove:
+        raise UsageError("--judges is for graders that are proved; add --prove")
     if prove or integrity:
         from waza.cli.check_prove import run_prove
 

@@ -21,6 +21,7 @@ class CheckArguments(NamedTuple):
     prove: bool
     integrity: bool
     programs: bool
+    judges: bool
 
     def exit_code(self, findings: Iterable[Finding]) -> int:
         """Return 1 where `--fail-on` names the severity of a finding, or a milder one, else 0."""

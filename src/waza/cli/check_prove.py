@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from waza.author.check.annotations import annotation_lines
-from waza.author.prove.prove import ProveOptions
+from waza.author.prove.options import ProveOptions
 from waza.author.prove.report import ProveReport
 from waza.author.prove.suites import SuiteToProve, prove_suites
 from waza.author.prove.text import report_lines, table_lines
@@ -29,7 +29,13 @@ def run_prove(given: CheckArguments) -> int:
     chosen = choose_suites(given.targets, project, print_notice, discover=False, strict=False)
     report = prove_suites(
         [SuiteToProve(one.path, one.skill_dir) for one in chosen.suites],
-        ProveOptions(project=project, programs=given.programs, report=_show_progress),
+        ProveOptions(
+            project=project,
+            programs=given.programs,
+            judges=given.judges,
+            report=_show_progress,
+            say=print_notice,
+        ),
         graders=given.prove,
         secrets=given.integrity,
     )

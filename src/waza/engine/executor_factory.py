@@ -11,6 +11,7 @@ from waza.engine.attempt_workspace import open_relay
 from waza.engine.provider import find_provider, secret_variables
 from waza.errors import ExecutorError, RunError, WazaError
 from waza.executors import EXTRAS
+from waza.executors.mock import ScriptedAgent
 from waza.kit.exception_report import describe_exception
 from waza.model.agent import Executor, Setup
 from waza.model.loaded import Project, Suite
@@ -38,8 +39,10 @@ class StartedExecutor(msgspec.Struct, frozen=True):
         return ""
 
 
-async def start_executor(suite: Suite, model: str, project: Project) -> StartedExecutor:
-    """Start the executor of a suite. Raises RunError, with what to do, when it is missing or cannot start."""
+async def start_executor(
+    suite: Suite, model: str, project: Project, *, only_judges: bool = False
+) -> StartedExecutor:
+    """Start the executor of a suite. With `only_judges` a script plays its agent. Raises RunError, with what to do, when it is missing or cannot start."""
     relay = await open_relay(suite)
     executor: Executor | None = None
     try:
@@ -58,7 +61,7 @@ async def start_executor(suite: Suite, model: str, project: Project) -> StartedE
             name = suite.file.config.executor
             raise RunError(f"the executor {name} broke: {describe_exception(error).text}{also}") from error
         raise
-    return StartedExecutor(executor, relay)
+    return StartedExecutor(ScriptedAgent(executor) if only_judges else executor, relay)
 
 
 def missing_extra(executor: str) -> str:

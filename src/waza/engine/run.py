@@ -74,6 +74,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Writes evidence. The cache is not used then: a snapshot is of what this run observed."""
     detailed: bool = False
     """Listeners get also what happens inside attempts (`model.attempt_event`)."""
+    only_judges: bool = False
+    """Scripts of the mock executor play the agents, and the executor of the suite only judges."""
     tracing: Tracing | None = None
     """Follows the runs. Their details are emitted then, too."""
     shared: SharedResources | None = None
@@ -147,7 +149,9 @@ async def run_suite(
         emit = _tee(tracer.handle, emit)
     emit(_run_started(plan, run_directory.id))
     try:
-        executor = await cancellation.run_cancellable(start_executor(suite, job.model, options.project))
+        executor = await cancellation.run_cancellable(
+            start_executor(suite, job.model, options.project, only_judges=options.only_judges)
+        )
         run = _Run(plan, options, emit, cancellation, executor, run_directory, workers, redactor, tracer)
         status = await run.execute()
     except BaseException as error:

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from waza.kit.files import is_inside, safe_join
 from waza.kit.os_errors import describe_os_error
 from waza.model.agent import (
     AttemptWorkspace,
+    Executor,
+    Interview,
+    Judge,
     JudgeAnswer,
     JudgeQuestion,
     JudgeSession,
@@ -31,6 +35,7 @@ from waza.model.trial import Attempt
 
 PREVIEW = 1024  # bytes of a file that the echo shows
 PASS, FAIL, WINNER = "set_waza_grade_pass", "set_waza_grade_fail", "set_pairwise_winner"
+RESPONDER = "responder"  # who asks, where the question is for the one who plays the user
 REPLY, STOP, ABSTAIN = "responder_reply", "responder_stop", "responder_abstain"
 
 _sessions = itertools.count(1)
@@ -245,7 +250,7 @@ class MockInterview:
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         """Answer as the script says."""
-        if question.asker == "responder":
+        if question.asker == RESPONDER:
             return self._decide()
         steps = (self.judge.script.judge or {}).get(question.asker)
         if steps is None:
@@ -291,3 +296,55 @@ def _answer(steps: list[JudgeStep]) -> JudgeAnswer:
         else:
             calls.append(JudgeToolCall(name=FAIL, args={"reason": step.fail or ""}))
     return JudgeAnswer(text="\n".join(text), calls=tuple(calls))
+
+
+class ScriptedAgent(MockExecutor):
+    """An agent and a user that follow a script, beside the judge of another executor, which is started already."""
+
+    def __init__(self, judging: Executor) -> None:
+        self._judging = judging
+
+    def judge(self, attempt: Attempt) -> ScriptedUserJudge | None:  # type: ignore[override]  # the other judge answers as well
+        """Return the other executor's judge; the user stays scripted."""
+        judge = self._judging.judge(attempt)
+        return None if judge is None else ScriptedUserJudge(_script(attempt), judge)
+
+    async def aclose(self) -> None:
+        """Stop the other executor."""
+        await self._judging.aclose()
+
+
+class ScriptedUserJudge:
+    """A judge that answers graders, while the script plays the user."""
+
+    def __init__(self, script: MockScript, judge: Judge) -> None:
+        self._user, self._judge = MockJudge(script), judge
+
+    @property
+    def sessions(self) -> Sequence[JudgeSession]:
+        """The sessions that the judge held."""
+        return self._judge.sessions
+
+    async def open(self, workdir: Path | None, resume_id: str = "") -> _AskedLater:
+        """Start a conversation with the user or the judge."""
+        return _AskedLater(self._user, self._judge, workdir, resume_id)
+
+
+class _AskedLater:
+    """A conversation that begins with its first question, by which it is known who is asked."""
+
+    def __init__(self, user: MockJudge, judge: Judge, workdir: Path | None, resume_id: str) -> None:
+        self._user, self._judge, self._where = user, judge, (workdir, resume_id)
+        self._interview: Interview | None = None
+
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        """Ask the user or the judge."""
+        if self._interview is None:
+            asked: Judge = self._user if question.asker == RESPONDER else self._judge
+            self._interview = await asked.open(*self._where)
+        return await self._interview.ask(question)
+
+    async def aclose(self) -> None:
+        """End the conversation, if it began."""
+        if self._interview is not None:
+            await self._interview.aclose()

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from waza.author.prove.material import kept_files, without_missing
+from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import EVERYTHING, Aspect
 from waza.graders import TYPES
 from waza.graders.base import Grader
@@ -96,17 +97,17 @@ class ProvableGrader(msgspec.Struct, frozen=True, kw_only=True):
         return self.place.after_turn, self.place.name
 
 
-def graders_by_task(suite: Suite, loading: Loading, *, programs: bool) -> dict[str, list[ProvableGrader]]:
-    """Return the graders of each task, by its id. With `programs`, those that run programs are proved as well."""
+def graders_by_task(suite: Suite, loading: Loading, options: ProveOptions) -> dict[str, list[ProvableGrader]]:
+    """Return the graders of each task, by its id, and why those that are not to be asked are not proved."""
     places = _Places(loading)
-    found = {task.id: list(_graders(suite, task, places, programs=programs)) for task in suite.tasks}
+    found = {task.id: list(_graders(suite, task, places, options)) for task in suite.tasks}
     for task in suite.tasks:
         found[task.id] += places.faulty(task, {one.key for one in found[task.id]})
     return found
 
 
-def _graders(suite: Suite, task: Task, places: _Places, *, programs: bool) -> Iterator[ProvableGrader]:
-    hooked = programs and bool(suite.file.hooks.before_run or suite.file.hooks.before_task)
+def _graders(suite: Suite, task: Task, places: _Places, options: ProveOptions) -> Iterator[ProvableGrader]:
+    hooked = options.programs and bool(suite.file.hooks.before_run or suite.file.hooks.before_task)
     incomplete = not hooked and without_missing(task) is not task
     points = [
         (None, task.graders),
@@ -125,8 +126,7 @@ def _graders(suite: Suite, task: Task, places: _Places, *, programs: bool) -> It
             yield ProvableGrader(
                 place=places.find(task, turn, built.spec.name, kind),
                 looks_at=_LOOKS_AT.get(kind, EVERYTHING),
-                lack=_lack(built, programs=programs)
-                or (_MISSING if incomplete and _reads_files(built) else ""),
+                lack=_lack(suite, built, options) or (_MISSING if incomplete and _reads_files(built) else ""),
                 only_forbids=forbids and not asks,
                 forbids=forbids,
                 keeps=tuple(kept),
@@ -155,34 +155,48 @@ _FAULTY = "it has mistakes"
 _MISSING = "a file or repository of the task is missing"
 _REWRITES = "it rewrites its own files, which a proof must not change"
 _TIMED = "it looks at durations alone, which scripted agents do not have"
-_JUDGED = "it asks a judge; `waza assure` holds judges to answers whose verdict is known"
+_JUDGED = "it asks a judge; --judges asks it, too"
+_SCRIPTED = "its judge is scripted, and says what its script says"
+_IN_SESSION = "its judge continues the session of the agent, which a script has not"
 
 
-def _lack(built: BuiltGrader, *, programs: bool) -> str:
+def _lack(suite: Suite, built: BuiltGrader, options: ProveOptions) -> str:
     """Return why a grader is not proved, or an empty text."""
     kind, grader = built.spec.type, built.grader
     rewrites = getattr(grader, "rewrites", None)
     if rewrites is not None and rewrites(Helpers()):
         return _REWRITES
-    if isinstance(grader, Grader) and "judge" in grader.required_capabilities():
-        return _JUDGED
-    if kind == "evaluator" and isinstance(grader, Grader):
-        if not grader.repeatable:
-            return _JUDGED
-        return (
-            "it runs code of the project; --programs asks it, too"
-            if grader.extra_files() and not programs
-            else ""
-        )
+    if isinstance(grader, Grader) and asks_judge(built):
+        return _lack_of_judge(suite, grader, options)
+    if kind == "evaluator" and isinstance(grader, Grader) and grader.extra_files() and not options.programs:
+        return "it runs code of the project; --programs asks it, too"
     if kind == "trigger":
         return "it looks at the prompt alone, so that no answer changes its verdict"
     if kind == "behavior" and not any(_is_given(grader, key) for key in (*_ASKS[kind], *_FORBIDS[kind])):
         return _TIMED
-    if kind in _CHILDREN and not programs:
+    if kind in _CHILDREN and not options.programs:
         return "it runs a program; --programs asks it, too"
-    if kind not in TYPES and not programs:
+    if kind not in TYPES and not options.programs:
         return f"it is of the type {kind}, which another package brings; --programs asks it, too"
     return ""
+
+
+def _lack_of_judge(suite: Suite, grader: Grader, options: ProveOptions) -> str:
+    if not options.judges:
+        return _JUDGED
+    if grader.needs_session:
+        return _IN_SESSION
+    return _SCRIPTED if suite.capabilities.scripted or not suite.capabilities.judge else ""
+
+
+def asks_judge(built: BuiltGrader) -> bool:
+    """Return whether the verdict of a grader is that of a judge."""
+    grader = built.grader
+    if not isinstance(grader, Grader):
+        return False
+    return "judge" in grader.required_capabilities() or (
+        built.spec.type == "evaluator" and not grader.repeatable
+    )
 
 
 def _reads_files(built: BuiltGrader) -> bool:

@@ -12,8 +12,9 @@ import msgspec
 from waza.author.check.finding import Finding, Severity
 from waza.author.prove.graders import GraderPlace, ProvableGrader, graders_by_task
 from waza.author.prove.material import GivenText, given_files, given_texts, read_text
+from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import Probe, count_turns, make_script
-from waza.author.prove.prove import MOST_TASKS, ProveOptions, answer_of
+from waza.author.prove.prove import MOST_TASKS, answer_of
 from waza.author.prove.report import Integrity, JudgeProbe
 from waza.author.prove.run_probes import ProbeRun, keep_graders, run_probes
 from waza.engine.canary import shows_canary
@@ -72,9 +73,10 @@ class _Integrity:
     """An examination while it is made."""
 
     def __init__(self, suite: Suite, loading: Loading, options: ProveOptions) -> None:
-        self._suite, self._loading, self._options = suite, loading, options
+        self._suite, self._loading = suite, loading
+        self._options = msgspec.structs.replace(options, judges=False)  # judges are scripted here
         self._tasks = suite.tasks[:MOST_TASKS]
-        self._graders = graders_by_task(suite, loading, programs=options.programs)
+        self._graders = graders_by_task(suite, loading, self._options)
         self.findings: list[Finding] = []
 
     def look(self) -> Integrity:
@@ -212,14 +214,7 @@ class _Integrity:
             if shows_canary(self._suite.file.canary, result.final_output, result.transcript):
                 shown.add(run.task.id)
 
-        run_probes(
-            self._suite,
-            self._options.project,
-            runs,
-            see,
-            self._options.report,
-            programs=self._options.programs,
-        )
+        run_probes(self._suite, runs, see, self._options)
         for task in self._tasks:
             if task.id in shown:
                 message = f"the answer of the task {task.name!r} shows the canary of the suite"
@@ -238,7 +233,7 @@ class _Integrity:
         runs, places, held = list[ProbeRun](), dict[int, GraderPlace](), dict[GraderPlace, list[str]]()
         for task in self._tasks:
             for one in self._graders[task.id]:
-                if not _asks_judge(one) or one.place in held or one.built is None:
+                if one.built is None or not _has_judge(one.built) or one.place in held:
                     continue
                 held[one.place] = []
                 if getattr(one.built.grader, "continue_session", False):
@@ -256,7 +251,7 @@ class _Integrity:
             fault = _fault(run, result)
             held[places[id(run)]].append(fault)
 
-        run_probes(self._suite, self._options.project, runs, see, self._options.report, programs=False)
+        run_probes(self._suite, runs, see, msgspec.structs.replace(self._options, programs=False))
         for place, faults in held.items():
             for fault in filter(None, dict.fromkeys(faults)):
                 message = f"the grader {place.name!r} does not withstand an answer that instructs its judge: {fault}"
@@ -326,13 +321,9 @@ def _is_not_in(ids: Collection[int], built: BuiltGrader) -> bool:
     return id(built) not in ids
 
 
-def _asks_judge(grader: ProvableGrader) -> bool:
-    built = grader.built
-    return (
-        built is not None
-        and isinstance(built.grader, Grader)
-        and "judge" in built.grader.required_capabilities()
-    )
+def _has_judge(built: BuiltGrader) -> bool:
+    """Return whether a grader asks the judge of the executor, which can be scripted."""
+    return isinstance(built.grader, Grader) and "judge" in built.grader.required_capabilities()
 
 
 def _injected(task: Task, built: BuiltGrader, name: str, steps: list[JudgeStep]) -> ProbeRun:

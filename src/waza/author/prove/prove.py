@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from waza.author.check.finding import Finding, Severity
 from waza.author.prove.agents import AGENTS, EXCESS, failing_agents
 from waza.author.prove.excess import excessive_agent
-from waza.author.prove.graders import GraderPlace, ProvableGrader, graders_by_task
+from waza.author.prove.graders import GraderPlace, ProvableGrader, asks_judge, graders_by_task
 from waza.author.prove.material import given_texts
 from waza.author.prove.mutations import CHANGES, change_answer
+from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import Probe, render_script
 from waza.author.prove.report import GraderProof, Noticed, Proof, Tally
 from waza.author.prove.run_probes import ProbeRun, keep_graders, run_probes
 from waza.kit.template import TemplateError
 from waza.kit.text import pluralize
-from waza.model.loaded import Project, Suite
+from waza.model.loaded import Suite
 from waza.model.mock import MockScript
 from waza.model.result import TrialResult, Validation
 from waza.model.task import Task
@@ -33,14 +34,6 @@ _ONLY_FORBIDS = "it only forbids, and this agent does not do what it forbids"
 _FORBIDS_NOTHING = "it forbids nothing"
 _LEAST_TRIED = 3  # runs, of which one at least should make a grader fail
 _LONGEST = 200  # characters of a reason in a message
-
-
-class ProveOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to prove. `programs`: graders that run programs are asked, and hooks run. `report` gets what is done, of how many."""
-
-    project: Project
-    programs: bool = False
-    report: Callable[[int, int], None] = lambda _done, _all: None
 
 
 class KnownAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +85,7 @@ class _Prover:
     def __init__(self, suite: Suite, loading: Loading, options: ProveOptions) -> None:
         self._suite, self._loading, self._options = suite, loading, options
         self._tasks = suite.tasks[:MOST_TASKS]
-        self._graders = graders_by_task(suite, loading, programs=options.programs)
+        self._graders = graders_by_task(suite, loading, options)
         self._sources = {task.id: source for source in loading.sources for task in source.tasks}
         self._runs = 0
         self._answers: dict[str, KnownAnswer] = {}  # those that pass, by task
@@ -168,15 +161,15 @@ class _Prover:
         )
 
     def _run_probes(self, tasks: Sequence[Task]) -> None:
-        texts = [
-            one.text
+        texts = {
+            task.id: [one.text for one in given_texts(self._loading, task) if one.kind != "skill"]
             for task in self._tasks
-            for one in given_texts(self._loading, task)
-            if one.kind != "skill"
-        ]
+        }
+        every = [text for own in texts.values() for text in own]
         runs = list[ProbeRun]()
         for number, task in enumerate(tasks):
-            runs += [self._run_of(task, probe) for probe in self._probes(task, number, tasks, texts)]
+            known = (*texts[task.id], *every)
+            runs += [self._run_of(task, probe) for probe in self._probes(task, number, tasks, known)]
         self._play(runs)
 
     def _probes(
@@ -225,14 +218,12 @@ class _Prover:
                 answers[run.task.id, run.probe.name] = outcome
             self._count(run, outcome)
 
-        run_probes(
-            self._suite,
-            self._options.project,
-            runs,
-            see,
-            self._options.report,
-            programs=self._options.programs,
-        )
+        judged = sum(asks_judge(built) for run in runs for built in run.task.all_graders)
+        if judged:
+            self._options.say(
+                f"judges are asked up to {pluralize(judged, 'time')} in {pluralize(len(runs), 'run')}"
+            )
+        run_probes(self._suite, runs, see, self._options)
         self._runs += len(runs)
         return answers
 

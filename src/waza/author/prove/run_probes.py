@@ -1,4 +1,4 @@
-"""Probes are run by the engine, on the mock executor, as the tasks of a suite made for them. Nothing is kept."""
+"""Probes are run by the engine, on the mock executor or beside a judge, as the tasks of a suite made for them. Nothing is kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from waza.author.prove.graders import asks_judge
 from waza.author.prove.material import without_missing
+from waza.author.prove.options import ProveOptions
 from waza.author.prove.probe import Probe, as_template
 from waza.engine.cancellation import Cancellation
 from waza.engine.run import RunOptions
@@ -15,15 +17,12 @@ from waza.engine.run_all import run_one
 from waza.errors import WazaError
 from waza.executors import CAPABILITIES
 from waza.model.event import RunEvent, TrialFinished
-from waza.model.loaded import Project, Suite
+from waza.model.loaded import Suite
 from waza.model.pass_rule import ALL
 from waza.model.result import TrialResult
 from waza.model.suite import Hooks
 from waza.model.task import Task
 from waza.model.verdict import BuiltGrader
-
-Report = Callable[[int, int], None]
-"""Gets how many probes are done, of how many."""
 
 
 class ProbeRun(msgspec.Struct, frozen=True):
@@ -37,10 +36,8 @@ Seen = Callable[[ProbeRun, TrialResult], None]
 """Takes the result of a probe. Results are not kept, since answers may be long."""
 
 
-def run_probes(
-    suite: Suite, project: Project, probes: Sequence[ProbeRun], seen: Seen, report: Report, *, programs: bool
-) -> None:
-    """Run probes, and hand each result to `seen`. With `programs`, the hooks of the suite run as well.
+def run_probes(suite: Suite, probes: Sequence[ProbeRun], seen: Seen, options: ProveOptions) -> None:
+    """Run probes, and hand each result to `seen`. The hooks of the suite run where programs are asked.
 
     Raises WazaError if a run cannot go on, or was interrupted.
     """
@@ -51,17 +48,18 @@ def run_probes(
         if isinstance(event, TrialFinished):
             seen(probes[int(event.task_id)], event.result)
             done += 1
-            report(done, len(probes))
+            options.report(done, len(probes))
 
     if not probes:
         return
-    hooked = programs and bool(
+    hooked = options.programs and bool(
         suite.file.hooks.before_run or suite.file.hooks.before_task
     )  # may make what is missing
     tasks = [_as_task(one, str(i), complete=hooked) for i, one in enumerate(probes)]
-    made = _made_for(suite, tasks, programs=programs)
-    options = RunOptions(project=project, save=False)
-    finished = asyncio.run(run_one(made, "", options, emit, Cancellation()))
+    judged = options.judges and any(asks_judge(built) for task in tasks for built in task.all_graders)
+    made = _made_for(suite, tasks, programs=options.programs, judged=judged)
+    run = RunOptions(project=options.project, save=False, only_judges=judged)
+    finished = asyncio.run(run_one(made, made.models[0], run, emit, Cancellation()))
     finished.run_directory.close()
     if finished.interrupted is not None:
         interrupted = WazaError("interrupted; the proof is not complete")
@@ -95,14 +93,18 @@ def _as_task(run: ProbeRun, task_id: str, *, complete: bool) -> Task:
     )
 
 
-def _made_for(suite: Suite, tasks: Sequence[Task], *, programs: bool) -> Suite:
-    """Return a suite with these tasks on the mock executor: one trial each, and none stops another."""
+def _made_for(suite: Suite, tasks: Sequence[Task], *, programs: bool, judged: bool) -> Suite:
+    """Return a suite with these tasks: one trial each, and none stops another. Only where it is `judged`, it keeps its executor."""
+    config, models, capabilities = suite.file.config, suite.models, suite.capabilities
+    if judged:
+        capabilities = msgspec.structs.replace(capabilities, tool_calls=True, usage=True, scripted=True)
+    else:
+        config = msgspec.structs.replace(
+            config, executor="mock", executor_options={}, model="", reasoning_effort=None
+        )
+        models, capabilities = ("",), CAPABILITIES["mock"]
     config = msgspec.structs.replace(
-        suite.file.config,
-        executor="mock",
-        executor_options={},
-        model="",
-        reasoning_effort=None,
+        config,
         mcp_servers={},
         trials_per_task=1,
         pass_rule=ALL,
@@ -126,8 +128,8 @@ def _made_for(suite: Suite, tasks: Sequence[Task], *, programs: bool) -> Suite:
         suite,
         file=file,
         tasks=tuple(tasks),
-        models=("",),
-        capabilities=CAPABILITIES["mock"],
+        models=models,
+        capabilities=capabilities,
         trigger_tests=None,
         filtered=False,
         selection=None,

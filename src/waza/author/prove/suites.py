@@ -9,7 +9,8 @@ import msgspec
 
 from waza.author.check.finding import Finding, of_problem, sort_findings
 from waza.author.prove.integrity import integrity
-from waza.author.prove.prove import ProveOptions, prove
+from waza.author.prove.options import ProveOptions
+from waza.author.prove.prove import prove
 from waza.author.prove.report import Integrity, Proof, ProveReport, SuiteProof
 from waza.errors import SuiteError
 from waza.kit.moments import write_now

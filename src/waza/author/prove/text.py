@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from waza.author.check.text import finding_lines
-from waza.author.prove.agents import AGENTS
+from waza.author.prove.agents import AGENTS, EXCESS
 from waza.author.prove.report import (
     GraderProof,
     Integrity,
@@ -70,10 +70,22 @@ def _table_lines(suite: SuiteProof, width: int) -> Iterator[str]:
         yield from table(_NOTICED, [_noticed_row(one) for one in (*proof.agents, *proof.changes)], width)
 
 
-def _grader_row(grader: GraderProof) -> tuple[str, ...]:
+def _name(grader: GraderProof) -> str:
     name = f"{grader.task}: {grader.name}" if grader.task else grader.name
-    if grader.after_turn is not None:
-        name = f"{name} after turn {grader.after_turn}"
+    return name if grader.after_turn is None else f"{name} after turn {grader.after_turn}"
+
+
+def _reasons_of(grader: GraderProof) -> dict[str, list[str]]:
+    """Return why a grader was not held against agents and changes, with their names. That it forbids nothing is no news."""
+    found: dict[str, list[str]] = {}
+    for name, tally in (*grader.agents.items(), *grader.changes.items()):
+        for reason in tally.not_applicable if name != EXCESS else ():
+            found.setdefault(reason, []).append(name)
+    return found
+
+
+def _grader_row(grader: GraderProof) -> tuple[str, ...]:
+    name = _name(grader)
     if not grader.proved:
         return (name, "not proved", _NOTHING, _NOTHING, _NOTHING)
     return (
@@ -101,12 +113,17 @@ def _reason_lines(proof: Proof) -> Iterator[str]:
     reasons = [
         (one.name, one.not_applicable) for one in (*proof.agents, *proof.changes) if one.not_applicable
     ]
-    if reasons:
+    if reasons or any(one.proved for one in proof.graders):
         yield ""
         yield "Not applicable"
     for name, why in reasons:
         for reason, tasks in why.items():
             yield f"  {name}, {pluralize(tasks, 'task')}: {one_line(reason)}"
+    general = {reason for _, why in reasons for reason in why}
+    for grader in proof.graders:
+        for reason, names in _reasons_of(grader).items():
+            if reason not in general:
+                yield f"  {one_line(_name(grader))}: {', '.join(names)}: {one_line(reason)}"
     if any(one.tried for one in proof.agents):
         yield ""
         yield "Agents that should fail"
