@@ -949,6 +949,8 @@ export interface RunDetail {
   skippedCount: number;
   /** The share of tasks that passed, from 0 to 1; null for a run that did not come to its end. */
   successRate: number | null;
+  /** Which part of the suite was run, in words; empty for all of it. */
+  part: string;
   /** Whether it came to its end. */
   complete: boolean;
   /** How it ended, in the words of results files: `complete`, `cancelled`, `limit`, `stopped`; else as `outcome`. */
@@ -1089,6 +1091,8 @@ export interface RunSummary {
   skippedCount: number;
   /** The share of tasks that passed, from 0 to 1; null for a run that did not come to its end. */
   successRate: number | null;
+  /** Which part of the suite was run, in words; empty for all of it. */
+  part: string;
   /** Whether it came to its end. */
   complete: boolean;
   /** How it ended, in the words of results files: `complete`, `cancelled`, `limit`, `stopped`; else as `outcome`. */

@@ -206,6 +206,26 @@ def test_a_suite_at_the_top_has_what_is_in_no_other_suite_and_no_skill(tmp_path:
     assert ran(run(root, "eval.yaml", since="HEAD")) == []
 
 
+def test_what_waza_writes_is_no_change(tmp_path: Path):
+    text = "name: top\nconfig: {executor: mock, model: m}\ntasks: ['tasks/*.yaml']\n"
+    root = write_tree(tmp_path, {"eval.yaml": text, "tasks/t.yaml": "inputs: {prompt: p}\n"})
+    git(root, "init", "-q")
+    commit(root)
+    outputs = (
+        "eval.yaml",
+        "--cache",
+        "-o",
+        "r.json",
+        "--reporter",
+        "junit:j.xml",
+        "--transcript-dir",
+        "seen",
+    )
+    assert waza("run", *outputs, cwd=root).code == 0
+    for more, expected in ((outputs, []), (("eval.yaml",), ["top"])):
+        assert ran(waza("run", *more, "--changed-since", "HEAD", cwd=root)) == expected
+
+
 def test_links_lead_to_what_they_mean(repo: Path):
     (repo / "real").mkdir()
     (repo / "skills" / "ada").rename(repo / "real" / "ada")

@@ -380,6 +380,26 @@ def test_a_part_of_a_suite_is_called_so_in_every_artifact(
     assert part.replace("*", "\\*") in comment(tmp_path, suite, *args)
     assert part in html(tmp_path).after("Warnings")
     assert part in waza("show", cwd=tmp_path).out.splitlines()
+    selection = metadata["selection"]
+    (start,) = [line for line in session_log(tmp_path / "log") if line["type"] == "session_start"]
+    assert sorted(start["data"]["selected"]) == sorted(
+        task["test_id"] for task in results(tmp_path / "r.json")["tasks"]
+    )
+    (shown,) = strict_json(waza("show", "--json", cwd=tmp_path).out)["runs"]
+    assert shown["selection"] == selection
+    rows = strict_json(f"[{','.join(waza('export', '-f', 'jsonl', cwd=tmp_path).out.splitlines())}]")
+    assert {row["selection"] for row in rows} == {filters}
+    sealed = waza("run", suite, *args, "--snapshot", "kept", "--no-save", cwd=tmp_path)
+    assert (sealed.code, results(tmp_path / "kept" / "evidence.json")["runs"][0]["selection"]) == (
+        0,
+        selection,
+    )
+    waza("run", suite, "-o", "whole.json", "--no-save", cwd=tmp_path)
+    assert f"r.json: {part}" in waza("compare", "r.json", "whole.json", cwd=tmp_path).err
+    noise = waza("noise", "r.json", "r.json", "--json", cwd=tmp_path)
+    assert f"r.json: {part}; a gate over the whole suite has other chances" in noise.out.replace(
+        "\\u0027", "'"
+    )
     waza("report", "-o", "again.html", cwd=tmp_path)
     assert part in (tmp_path / "again.html").read_text("utf-8").replace("&#39;", "'").replace("&#x27;", "'")
 

@@ -23,6 +23,7 @@ const COLUMNS: readonly Column<RunSummary>[] = [
       <>
         <a href={linkToRun(run.id)}>{visible(run.spec || run.id)}</a>
         {run.error && <small> {visible(run.error)}</small>}
+        {run.part && <small> {visible(run.part)}</small>}
       </>
     ),
   },

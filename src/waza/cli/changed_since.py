@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -31,8 +32,13 @@ class ChangedSuites(msgspec.Struct, frozen=True):
     since: str
 
 
-def choose_changed(chosen: Sequence[Chosen], since: str, context_dir: str, project: Project) -> ChangedSuites:
-    """Return which suites the changes since a commit touch, and say what touches them. Raises UsageError without git."""
+def choose_changed(
+    chosen: Sequence[Chosen], since: str, context_dir: str, project: Project, written: Collection[Path] = ()
+) -> ChangedSuites:
+    """Return which suites the changes since a commit touch, and say what touches them. Raises UsageError without git.
+
+    What waza itself writes is no change: `written` are files and folders of this run.
+    """
     top = find_work_tree(Path.cwd() / PROJECT_FILE)
     if top is None:
         raise UsageError("--changed-since needs a git repository, and the current directory is in none")
@@ -45,13 +51,15 @@ def choose_changed(chosen: Sequence[Chosen], since: str, context_dir: str, proje
         changes = asyncio.run(changes_since(top, commit))
     except GitError as error:
         raise UsageError(f"--changed-since {since}: {error}") from error
+    own = {Path(os.path.realpath(path)) for path in (*written, project.directory / ".waza")}
+    paths = [path for path in changes.paths if own.isdisjoint((path, *path.parents))]
     parts = [
         read_parts(one.path, LoadOptions(context_dir=context_dir, skill_dir=one.skill_dir), one.source)
         for one in chosen
     ]
-    found = map_changes(parts, changes.paths, project)
+    found = map_changes(parts, paths, project)
     since = since if changes.commit.startswith(commit) else f"{since} ({changes.commit[:7]})"
-    print_notice(f"Changed since {since}: {pluralize(len(changes.paths), 'file')}")
+    print_notice(f"Changed since {since}: {pluralize(len(paths), 'file')}")
     for path, files in found.suites.items():
         print_notice(f"  {display_path(path)}: {_list(files)}")
     if found.outside:

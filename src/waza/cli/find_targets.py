@@ -67,7 +67,7 @@ def is_pattern(wanted: str) -> bool:
 def expand_paths(pattern: str) -> list[Path]:
     """Return the paths that a pattern matches, relative to the current directory. Raises UsageError for a malformed one."""
     try:
-        return expand(Path.cwd(), pattern)
+        return expand(Path.cwd(), pattern.replace(os.sep, "/"))
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -22,6 +22,7 @@ from waza.report.view import InvocationView
 from waza.results.absent import not_started_outcome
 from waza.results.invocation import INVOCATION, InvocationResults, LeftOut
 from waza.results.outcome import Outcome
+from waza.results.selection import SELECTION
 from waza.results.verdict import NotStarted
 from waza.results.write import encode
 
@@ -327,8 +328,11 @@ def json_documents(results: CommandResults) -> Iterator[bytes]:
 def _summary(results: CommandResults, names: Sequence[str]) -> dict[str, Any]:
     lines = InvocationView(results.invocation).skills
     by_skill: dict[str, list[str]] = {}
+    selections: dict[str, dict[str, Any]] = {}
     for one, name in zip(results.done, names, strict=True):
         by_skill.setdefault(one.skill, []).append(name)
+        if SELECTION in one.outcome.head.metadata:  # the same on all models
+            selections[one.skill] = {SELECTION: one.outcome.head.metadata[SELECTION]}
     skills = [
         {
             "skill_name": line.skill,
@@ -336,6 +340,7 @@ def _summary(results: CommandResults, names: Sequence[str]) -> dict[str, Any]:
             "pass_rate": line.success_rate,
             "aggregate_score": line.score,
             "output_files": by_skill[line.skill],
+            **selections.get(line.skill, {}),
         }
         for line in lines
     ]

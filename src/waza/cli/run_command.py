@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -132,7 +132,7 @@ def run_command(arguments: RunArguments) -> int:
         from waza.cli.watch import watch  # as below
 
         return watch(call, arguments, reporters)
-    chosen = choose_round(arguments, call.project, print_notice)
+    chosen = choose_round(arguments, call.project, print_notice, list_outputs(arguments, reporters))
     if arguments.snapshot:
         from waza.cli.run_evidence import check_evidence  # as below
 
@@ -153,8 +153,10 @@ class Round(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, suites=suites, left_out=[*self.left_out, *left_out])
 
 
-def choose_round(arguments: RunArguments, project: Project, say: Write) -> Round:
-    """Return the suites that the arguments mean. Raises UsageError."""
+def choose_round(
+    arguments: RunArguments, project: Project, say: Write, written: Collection[Path] = ()
+) -> Round:
+    """Return the suites that the arguments mean. `written` are the files and folders of the run. Raises UsageError."""
     choice = choose_suites(
         arguments.targets,
         project,
@@ -169,7 +171,7 @@ def choose_round(arguments: RunArguments, project: Project, say: Write) -> Round
     from waza.cli.changed_since import choose_changed  # most runs do without it
 
     every = [*choice.suites, *(Chosen(path) for path in choice.others)]
-    changed = choose_changed(every, arguments.changed_since, arguments.context_dir, project)
+    changed = choose_changed(every, arguments.changed_since, arguments.context_dir, project, written)
     why = f"nothing of it changed since {changed.since}"
     left_out = [(one.label, why) for one in changed.untouched]
     return msgspec.structs.replace(found.only(changed.touched, left_out), since=changed.since)

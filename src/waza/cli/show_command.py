@@ -24,6 +24,7 @@ from waza.report.wrap import wrap
 from waza.results.ending import BAD, run_status
 from waza.results.outcome import Outcome
 from waza.results.saved import FoundRuns, SavedRun, find_results
+from waza.results.selection import read_selection
 from waza.results.so_far import results_so_far
 from waza.results.verdict import verdict_of
 from waza.suite.project import find_project
@@ -292,6 +293,7 @@ def _describe_run(one: _Loaded) -> dict[str, Any]:
     return {
         "run": saved.name,
         "run_status": run_status(head),
+        "selection": read_selection(head),
         "results": str(saved.results) if saved.results else None,
         "suite": head.eval_name,
         "skill": head.skill,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,11 +105,11 @@ class _Watched:
             for one in self.suites
         ]
         self._roots = {root for parts in self.parts for root in parts.roots}
-        self._roots |= {parts.path.parent for parts in self.parts}
+        self._roots |= {_real(parts.path.parent) for parts in self.parts}
         self._roots |= {path for parts in self.parts for path in list_settings(parts.path, project)}
         if not given.targets:  # there may be new ones
             names = (project.keys.paths.evals, project.keys.paths.skills)
-            self._roots |= {top / name for top in (Path.cwd(), project.directory) for name in names}
+            self._roots |= {_real(top / name) for top in (Path.cwd(), project.directory) for name in names}
 
     def snapshot(self) -> Snapshot:
         """Return the files as they are now."""
@@ -118,7 +119,7 @@ class _Watched:
         """Wait until files were saved; return how all are then, and which were saved."""
         known = {path: state for path, state in before.items() if path not in self._ignored}
         now = wait_for_changes(self._roots, self._ignored, known)
-        return now, changed_files(known, now)
+        return now, sorted({_real(path.parent) / path.name for path in changed_files(known, now)})
 
     def leave_out_own(self, changed: Sequence[Path]) -> None:
         """Stop watching files that change in every round, since the run itself writes them."""
@@ -135,6 +136,10 @@ class _Watched:
         touched = [one for one, parts in zip(self.suites, self.parts, strict=True) if parts.path in found]
         untouched = [one for one in self.suites if one not in touched]
         return everything.only(touched, [(one.label, "nothing of it was saved") for one in untouched])
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def _describe(changed: Sequence[Path]) -> str:

@@ -134,6 +134,8 @@ class RunSummary(Page, frozen=True, kw_only=True):
     """Tasks that were not graded, did not start or were cut off."""
     success_rate: float | None
     """The share of tasks that passed, from 0 to 1; null for a run that did not come to its end."""
+    part: str
+    """Which part of the suite was run, in words; empty for all of it."""
     complete: bool
     """Whether it came to its end."""
     run_status: str

@@ -13,6 +13,7 @@ from waza.kit.stats import mean
 from waza.model.observation import Usage
 from waza.results.ending import came_to_its_end, run_status, tasks_planned
 from waza.results.rows import git_state
+from waza.results.selection import describe_selection
 from waza.results.verdict import verdict_of
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ def summarize_run(run: ListedRun) -> RunSummary:
         error_count=summary.errors,
         skipped_count=summary.skipped,
         success_rate=summary.success_rate if complete and known else None,
+        part=describe_selection(head),
         complete=complete,
         run_status=run_status(head) if finished else run.state,
         reasons=list(verdict.reasons) if finished else [],
@@ -98,6 +100,7 @@ def _unreadable(run: ListedRun) -> RunSummary:
         error_count=0,
         skipped_count=0,
         success_rate=None,
+        part="",
         complete=False,
         run_status="unreadable",
         reasons=[],

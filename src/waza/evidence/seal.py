@@ -18,8 +18,10 @@ from waza.kit.canonical_json import plain_json
 from waza.kit.files import write_atomic
 from waza.kit.json_nodes import dump
 from waza.model.result import SuiteResult, TaskResult, TrialResult
+from waza.model.selection import Selection
 from waza.results.ending import came_to_its_end
 from waza.results.outcome import Outcome
+from waza.results.selection import read_selection
 from waza.results.verdict import NotStarted
 from waza.version import __version__
 
@@ -47,6 +49,8 @@ class SealedRun(SealPart, frozen=True, kw_only=True):
     """How the run ended."""
     trials: int
     """Its finished trials, those of the arm without skills included."""
+    selection: Selection | None = None
+    """Which part of the suite was run; null for all of it."""
 
 
 class Seal(SealPart, frozen=True, kw_only=True):
@@ -127,6 +131,7 @@ class _Sealing:
                 model=head.config.model_id,
                 run_status=status,
                 trials=trials,
+                selection=read_selection(head),
             )
         )
 

@@ -147,6 +147,7 @@ def _start(event: SuiteStarted) -> dict[str, Any]:
         "task_count": event.tasks,
         "runs_per_task": event.trials,
         "run_id": event.run_id,
+        **({"selected": [task_id for _, task_id in event.selected]} if event.selected else {}),
         **({} if event.arm == "main" else {"arm": event.arm}),
     }
 

@@ -13,6 +13,7 @@ from waza.results.comparison.comparison import ALPHA, Comparison
 from waza.results.comparison.conclude import Measured, compare_measured
 from waza.results.comparison.measured import measure
 from waza.results.invocation import suite_name
+from waza.results.selection import describe_selection
 from waza.results.verdict import is_same_run, verdict_of
 
 Named = tuple[str, SuiteResult]
@@ -152,6 +153,8 @@ def doubts(results: Sequence[Named], runs: Sequence[Named] = ()) -> Iterator[str
         verdict = verdict_of(result)
         if not verdict.passed:
             yield f"{name}: {verdict.word}: {'; '.join(verdict.reasons)}"
+        if part := describe_selection(result):
+            yield f"{name}: {part}"
     for i, (name, result) in enumerate(results):
         if any(is_same_run(result, other) for _, other in results[:i]):
             yield f"{name} is the same run as one before it, which is compared with itself"

@@ -17,6 +17,7 @@ from waza.results.comparison.detectable import expected_error, smallest_detectab
 from waza.results.comparison.measured import measure
 from waza.results.ending import came_to_its_end, run_status
 from waza.results.noise import ACCEPTED, Pool, deal_statuses, pools_of_runs
+from waza.results.selection import describe_selection
 from waza.results.verdict import run_name
 
 LIMITS = (0.0, 1.0, 2.0, 5.0, 10.0)
@@ -198,6 +199,8 @@ def _notes(runs: Sequence[tuple[str, SuiteResult]], pools: Sequence[Pool]) -> It
     for name, result in runs:
         if not came_to_its_end(result):
             yield f"{name} did not come to its end ({run_status(result)}): its finished trials count"
+        if part := describe_selection(result):
+            yield f"{name}: {part}; a gate over the whole suite has other chances"
     scarce = [pool for pool in pools if not pool.enough]
     if scarce and all(len(pool.trials) == 1 for pool in scarce):
         yield f"{pluralize(len(scarce), 'task')} with a single trial say nothing of chance; run more trials, or a second time"

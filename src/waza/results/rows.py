@@ -13,6 +13,7 @@ from waza.model.trial import Arm
 from waza.results.ending import run_status
 from waza.results.figures import figures_of
 from waza.results.outcome import Outcome
+from waza.results.selection import selected_by
 
 RowKind = Literal["trials", "verdicts"]
 
@@ -36,6 +37,8 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     """When the run began, as RFC 3339."""
     run_status: str
     """How the run ended: `complete`, or why it did not come to its end."""
+    selection: str
+    """The options that chose the tasks of the run; empty for all tasks of the suite."""
     commit: str
     """The commit of the suite; empty where it is unknown."""
     branch: str
@@ -172,6 +175,7 @@ def _trial_row(
         executor=head.config.engine_type,
         started=head.timestamp,
         run_status=run_status(head),
+        selection=selected_by(head),
         commit=git.commit,
         branch=git.branch,
         dirty=git.dirty,

@@ -19,12 +19,18 @@ def read_selection(head: SuiteResult) -> Selection | None:
         return None
 
 
+def selected_by(head: SuiteResult) -> str:
+    """Return the options that chose the tasks of a run; nothing for all tasks of its suite."""
+    found = read_selection(head)
+    return " ".join(found.filters) if found else ""
+
+
 def describe_selection(head: SuiteResult) -> str:
     """Return that a run was of a part of its suite, in words; nothing for all of it."""
     found = read_selection(head)
     if found is None:
         return ""
-    return f"only {found.selected} of {pluralize(found.of, 'task')} chosen: {' '.join(found.filters)}"
+    return f"only {found.selected} of {pluralize(found.of, 'task')} chosen: {selected_by(head)}"
 
 
 def is_same_part(one: SuiteResult, other: SuiteResult) -> bool:
