@@ -186,7 +186,7 @@ def test_json_has_the_records(zoo: Path):
     found = json.loads(show(zoo, "--json", "--failed"))
     (run,) = found["runs"]
     assert [*run] == [
-        "run", "run_status", "results", "suite", "skill", "model", "started", "verdict", "trials", "not_run",
+        "run", "run_status", "selection", "results", "suite", "skill", "model", "started", "verdict", "trials", "not_run",
     ]  # fmt: skip
     assert {one["task"] for one in run["trials"]} == CAUSES.keys() - {"hooked"}
     assert [(one["task"], one["status"]) for one in run["not_run"]] == [("hooked", "error")]
