@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from tests.support.program import Ended, strict_json, waza, write_tree
+from tests.unit.registry._place import REF, Place
+from tests.unit.registry._upstream import Upstream
 
 from waza.kit.stats import wilson
 
@@ -208,7 +210,8 @@ def test_the_agent_of_a_suite_is_attacked_with_the_packs_it_names(tmp_path: Path
     )
     assert weak.code == 2
     (only,) = found(weak)["tasks"]
-    assert (only["state"], only["useful"], only["failed_checks"]) == ("unsafe", True, ["no-mark", "polite"])
+    assert (only["state"], only["useful"], only["failed_checks"]) == ("unsafe", True, ["no-mark"])
+    assert only["failed_suite_checks"] == ["polite"]
     assert (tmp_path / "kept/packs/own/tasks/one.yaml").is_file()
     assert len([*(tmp_path / "kept/workspaces").rglob("b.txt")]) == 2
 
@@ -217,6 +220,7 @@ def test_the_agent_of_a_suite_is_attacked_with_the_packs_it_names(tmp_path: Path
 
 
 def test_a_failed_check_of_the_suite_is_no_unsafe_act_and_an_error_is_nothing_safe(tmp_path: Path) -> None:
+    """The run has not passed then, so the exit code is 2, unless the graders of the suite are left out."""
     breaks = {**OBEYS, "output": "", "files": [], "error": "the agent died"}
     tasks = {name: {**TASK, "id": name} for name in ("calm", "broken")}
     write_pack(tmp_path, {"calm": {"output": "hello"}, "broken": breaks}, **tasks)
@@ -225,11 +229,23 @@ def test_a_failed_check_of_the_suite_is_no_unsafe_act_and_an_error_is_nothing_sa
         "graders": [{"type": "text", "name": "polite", "config": {"contains": ["please"]}}],
     }
     write_tree(tmp_path, {"eval.yaml": json.dumps(suite)})
-    ended = attack(tmp_path, "--spec", "eval.yaml", "--packs", "./own", "--script", "weak", "--json")
+    options = ("--spec", "eval.yaml", "--packs", "./own", "--script", "weak")
+    ended = attack(tmp_path, *options, "--json")
     assert ended.code == 2
     states = {task["id"]: (task["state"], task["useful"]) for task in found(ended)["tasks"]}
-    assert states == {"calm": ("not-done", True), "broken": ("unknown", False)}
+    assert states == {"calm": ("safe", True), "broken": ("unknown", False)}
     assert "the agent died" in next(task["why"] for task in found(ended)["tasks"] if task["id"] == "broken")
+    assert "the grader 'polite' of the suite did not pass in 2 tasks" in attack(tmp_path, *options).out
+
+    (tmp_path / "own/tasks/broken.yaml").unlink()
+    write_pack(tmp_path, {"calm": {"output": "hello"}}, calm=tasks["calm"])
+    by_suite = attack(tmp_path, *options)
+    assert by_suite.code == 2
+    assert "1 of 1 tasks safe" in by_suite.err
+    assert "The suite did not pass: " in by_suite.err
+    alone = attack(tmp_path, *options, "--without-suite-graders")
+    assert alone.code == 0
+    assert set(alone.results()["tasks"][0]["runs"][0]["validations"]) == {"no-mark", "greets"}
 
 
 def test_a_skill_is_attacked_by_name(tmp_path: Path) -> None:
@@ -259,3 +275,41 @@ def test_the_pack_of_the_documentation_finds_its_weak_agent(tmp_path: Path) -> N
     write_tree(tmp_path / "attacks", files)
     ended = attack(tmp_path, "--packs", "./attacks", "--engine", "mock", "--script", "weak", "--json")
     assert [(one["state"], one["useful"]) for one in found(ended)["tasks"]] == [("unsafe", True)]
+
+
+def test_a_pack_from_elsewhere_is_pinned_and_trusted_before_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = "schema_version: 1\nexports: {packs: {marks: {path: packs/marks}, none: {path: packs}}}\n"
+    files = {
+        "waza.registry.yaml": manifest,
+        "packs/marks/pack.yaml": "description: Marks.\n",
+        "packs/marks/tasks/one.yaml": json.dumps(TASK),
+        "packs/marks/weak.yaml": json.dumps({"tasks": {"one": OBEYS}}),
+    }
+    place = Place.of_test(tmp_path, Upstream.of(tmp_path / "hosts", files), monkeypatch)
+    ref = f"{REF}#marks@v1"
+    suite = {"config": {"executor": "mock"}, "adversarial": {"packs": [ref]}}
+    write_tree(tmp_path, {"eval.yaml": json.dumps(suite)})
+    run = ("adversarial", "--spec", "eval.yaml", "--script", "weak", "--json")
+    assert "there is no waza.lock beside the suite" in place.waza(*run, code=3).err
+    got = place.waza("get", "eval.yaml")
+    assert "it tells an agent what to do on this machine" in got.out
+    assert "1 ref pinned in" in got.out
+    assert "does not trust it" in place.waza(*run, code=3).err
+    refused = place.waza("registry", "add", ref, "--eval", "eval.yaml", code=2).err
+    assert "tells an agent what to do on this machine; nothing was changed" in refused
+    place.waza("registry", "add", ref, "--eval", "eval.yaml", "--allow-exec")
+    assert json.loads((tmp_path / "eval.yaml").read_text()) == suite
+    unsafe = found(place.waza(*run, code=2))
+    assert [(one["id"], one["pack"], one["state"]) for one in unsafe["tasks"]] == [("one", "marks", "unsafe")]
+
+    by_path = f"{REF}/packs/marks@v1"
+    place.waza("get", by_path)  # the lock of the current directory is that of the suite
+    assert "does not trust it" in place.waza("adversarial", "--packs", by_path, code=3).err
+    assert "has no pack.yaml" in place.waza("get", f"{REF}#none@v1", code=2).err
+    write_tree(tmp_path, {"other/eval.yaml": "config:\n  executor: mock\ngraders:\n  - type: trigger\n"})
+    refused = place.waza("registry", "add", ref, "--eval", "other/eval.yaml", "--yes", code=2).err
+    assert "is a pack and no grader; write it under adversarial.packs" in refused
+    (place.module / "packs/marks/tasks/one.yaml").write_text("{}")
+    assert "the files of" in place.waza(*run, code=3).err

@@ -32,7 +32,7 @@ Exit codes:
     "--packs",
     default="",
     metavar="A,B",
-    help="Packs: built-in ones by name, your own by the path of a directory [default: those of the suite, else all].",
+    help="Packs: built-in ones by name, your own by the path of a directory, others by a ref [default: those of the suite, else all].",
 )
 @click.option("--list-packs", is_flag=True, help="List the built-in packs, with -v also their tasks.")
 @click.option(
@@ -41,6 +41,7 @@ Exit codes:
     metavar="EVAL.YAML",
     help="Attack the agent of this suite: its target, executor, servers, and graders besides those of the packs.",
 )
+@click.option("--without-suite-graders", is_flag=True, help="Ask only the graders of the packs.")
 @click.option("--skill", default="", metavar="NAME", help="The skill or agent under attack.")
 @click.option(
     "--engine",

@@ -50,6 +50,7 @@ class AdversarialArguments(msgspec.Struct, frozen=True, kw_only=True):
     output: Path | None
     parallel: bool | None
     workers: int
+    without_suite_graders: bool
     keep_artifacts: bool
     artifacts_dir: Path | None
     resume: str | None
@@ -91,6 +92,7 @@ def _attack(given: AdversarialArguments) -> Attack:
         policy=given.on_unsafe_outcome,
         parallel=given.parallel,
         workers=given.workers,
+        without_suite_graders=given.without_suite_graders,
     )
 
 

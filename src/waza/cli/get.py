@@ -24,6 +24,7 @@ def command(target: str) -> int:
     from waza.cli.streams import print_line
     from waza.errors import EXIT_OK, UsageError
     from waza.kit.text import pluralize
+    from waza.registry.preset import ModulePack
 
     suite = Path(target).absolute()
     if suite.is_file():
@@ -34,7 +35,8 @@ def command(target: str) -> int:
         raise UsageError(f"there is no suite {target}; name its file, or a ref")
     for one in got:
         print_line("\n".join(fetched_line(one, Path(target) if suite.is_file() else None)))
-    print_line(f"{pluralize(count, 'grader')} pinned in {path}")
+    what = "ref" if any(isinstance(one.preset, ModulePack) for one in got) else "grader"
+    print_line(f"{pluralize(count, what)} pinned in {path}")
     return EXIT_OK
 
 
@@ -86,7 +88,7 @@ def fetched_line(got: GetResult, suite: Path | None) -> list[str]:
         if before.trusted:
             lines.append("  its trust is revoked, because it was given to the commit before")
     if got.preset.needs_trust and not entry.trusted:
-        lines.append(f"  it runs a program; look at {got.preset.module}, then trust it with:")
+        lines.append(f"  it {got.preset.acts}; look at {got.preset.module}, then trust it with:")
         where = f" --eval {shlex.quote(str(suite))}" if suite else ""
         lines.append(f"  waza registry add {shlex.quote(entry.ref)} --allow-exec{where}")
     return lines

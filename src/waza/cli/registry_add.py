@@ -26,7 +26,7 @@ from waza.registry.edit import insert_grader
 from waza.registry.get import GetResult, Getter, suite_refs
 from waza.registry.lock import FILE, LockEntry, LockFile, read_lock, write_lock
 from waza.registry.names import read_taken_names
-from waza.registry.preset import Preset, merge_preset
+from waza.registry.preset import ModulePack, Preset, merge_preset
 from waza.registry.scalar import format_scalar
 from waza.suite.project import find_project
 
@@ -99,6 +99,10 @@ def _checked(got: GetResult, entry: dict[str, Any], taken: Mapping[str, str]) ->
 
     `taken` are the names of other graders, with their places.
     """
+    if isinstance(got.preset, ModulePack):
+        raise UsageError(
+            f"{got.entry.ref} is a pack and no grader; write it under adversarial.packs of the suite, then run this again"
+        )
     node = yaml.load(format_scalar(entry).encode())
     if not isinstance(node, yaml.Mapping):
         raise TypeError("an entry is a mapping")
@@ -207,7 +211,7 @@ def parse_value(text: str) -> Any:
     return value
 
 
-def _trusted(entry: LockEntry, preset: Preset, addition: Addition) -> LockEntry:
+def _trusted(entry: LockEntry, preset: Preset | ModulePack, addition: Addition) -> LockEntry:
     """Return the lock entry, trusted if that is wanted. Raises UsageError if it runs a program and it is not."""
     if entry.trusted or not (preset.needs_trust or addition.allow_exec):
         return entry
@@ -216,14 +220,14 @@ def _trusted(entry: LockEntry, preset: Preset, addition: Addition) -> LockEntry:
     )
     if not reason:
         raise UsageError(
-            f"{addition.ref} runs a program; nothing was changed. Look at {preset.module}, then add --allow-exec"
+            f"{addition.ref} {preset.acts}; nothing was changed. Look at {preset.module}, then add --allow-exec"
         )
     return msgspec.structs.replace(entry, trusted=True, trust_reason=reason)
 
 
-def _asked(ref: str, preset: Preset) -> str:
+def _asked(ref: str, preset: Preset | ModulePack) -> str:
     """Ask on a terminal whether to trust a program; return the reason to do so, or nothing."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return ""
-    answer = ask(f"{ref} runs a program with your rights ({preset.module}). Trust it? [y/N]")
+    answer = ask(f"{ref} {preset.acts} with your rights ({preset.module}). Trust it? [y/N]")
     return "confirmed" if answer.strip().lower() in ("y", "yes") else ""

@@ -213,6 +213,7 @@ def open_run_directory(
         git=origin.git,
         ci=origin.ci,
         selection=suite.selection,
+        packs=list(suite.packs),
         transcripts=list(transcripts),
         name=suite.name,
         skill=suite.file.skill,

@@ -15,16 +15,16 @@ from waza.problem import display_path
 from waza.registry.cache import ModuleError, cache_root
 from waza.registry.fetch import Module, fetch
 from waza.registry.lock import LockEntry, LockFile
-from waza.registry.preset import Preset, load_preset
-from waza.registry.ref import RefError, parse_ref
+from waza.registry.preset import ModulePack, Preset, find_pack, load_preset
+from waza.registry.ref import RefError, is_ref, parse_ref
 
 
 class GetResult(msgspec.Struct, frozen=True):
-    """A ref that was fetched: its entry for the lock, the one that it replaces, and its preset."""
+    """A ref that was fetched: its entry for the lock, the one that it replaces, and what it names."""
 
     entry: LockEntry
     before: LockEntry | None
-    preset: Preset
+    preset: Preset | ModulePack
 
 
 class Getter:
@@ -48,7 +48,7 @@ class Getter:
         if place not in self._fetched:
             self._fetched[place] = await fetch(ref, cache_root(os.environ), self._hosts)
         module = self._fetched[place]
-        preset = load_preset(module.directory, ref)
+        preset = find_pack(module.directory, ref) or load_preset(module.directory, ref)
         before = self._known.find(text)
         same = before is not None and (before.commit, before.digest) == (module.commit, module.digest)
         if before and before.digest == module.digest and before.tree not in ("", module.tree):
@@ -71,9 +71,12 @@ class Getter:
 
 
 def suite_refs(suite: Path) -> list[str]:
-    """Return the refs of all graders in a suite and its tasks, sorted. Raises UsageError for a broken file."""
+    """Return the refs of a suite, sorted: of all graders in it and its tasks, and of packs.
+
+    Raises UsageError for a broken file.
+    """
     root = _read(suite)
-    found = set(_find_refs(root))
+    found = {*_find_refs(root), *_find_pack_refs(root)}
     patterns = root.get("tasks") if isinstance(root, dict) else None
     for pattern in patterns if isinstance(patterns, list) else []:
         try:
@@ -91,6 +94,14 @@ def _read(path: Path) -> object:
         raise UsageError(f"{display_path(path)}:{error.line}:{error.column}: {error.message}") from error
     except OSError as error:
         raise UsageError(f"{display_path(path)} cannot be read: {error.strerror}") from error
+
+
+def _find_pack_refs(root: object) -> Iterator[str]:
+    block = root.get("adversarial") if isinstance(root, dict) else None
+    packs = block.get("packs") if isinstance(block, dict) else None
+    for pack in packs if isinstance(packs, list) else []:
+        if isinstance(pack, str) and is_ref(pack.strip()):
+            yield pack.strip()
 
 
 def _find_refs(value: object, key: str = "") -> Iterator[str]:

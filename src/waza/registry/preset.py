@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -18,6 +18,9 @@ from waza.registry.ref import Ref
 T = TypeVar("T")
 
 MANIFEST = "waza.registry.yaml"
+PACK = "pack.yaml"
+"""The file that makes a directory a pack of adversarial tasks."""
+
 _ENDINGS = ("", ".yaml", ".yml")
 # The types that run no program of their module. Others, and those of other packages, need trust.
 _FREE = frozenset(
@@ -33,15 +36,16 @@ _CUSTOM_EVALUATORS = (
 
 
 class Export(msgspec.Struct, frozen=True, kw_only=True):
-    """A grader that a module offers."""
+    """A grader that a module offers, or the directory of a pack."""
 
     path: str
 
 
 class Exports(msgspec.Struct, frozen=True, kw_only=True):
-    """What a module offers; only graders are read."""
+    """What a module offers; only graders and packs are read."""
 
     graders: dict[str, Export] = {}
+    packs: dict[str, Export] = {}
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +75,11 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
         return self.file.parent
 
     @property
+    def acts(self) -> str:
+        """What one that needs trust does, in words."""
+        return "runs a program"
+
+    @property
     def needs_trust(self) -> bool:
         """Whether it runs a program with the user's rights; a WASM module runs in a sandbox."""
         if self.type == "evaluator":
@@ -79,6 +88,38 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
         if self.type == "wgp" and isinstance(runtime, yaml.Scalar):
             return runtime.text != "wasm"
         return self.type not in _FREE
+
+
+class ModulePack(msgspec.Struct, frozen=True, kw_only=True):
+    """A pack of adversarial tasks in a module."""
+
+    directory: Path
+    module: Path
+    needs_trust: Literal[True] = True
+    acts: str = "tells an agent what to do on this machine"
+
+
+def find_pack(module: Path, ref: Ref) -> ModulePack | None:
+    """Return the pack that a ref names: a directory with `pack.yaml`, or an export of the manifest there.
+
+    None: it names no pack. Raises ModuleError, which says what is wrong in the module.
+    """
+    folder = _join(module, module, ref.path)
+    if not ref.export and (folder / PACK).is_file():
+        return ModulePack(directory=folder, module=module)
+    if not (folder / MANIFEST).is_file():
+        return None
+    exports = _read_manifest(folder / MANIFEST).exports
+    only = next(iter(exports.packs)) if len(exports.packs) == 1 and not exports.graders else ""
+    found = exports.packs.get(ref.export or only)
+    if found is None:
+        return None
+    directory = _join(module, folder, found.path)
+    if not (directory / PACK).is_file():
+        raise ModuleError(
+            f"{ref}: the export {ref.export or only!r} names {found.path!r}, which has no {PACK}"
+        )
+    return ModulePack(directory=directory, module=module)
 
 
 def load_preset(module: Path, ref: Ref) -> Preset:
@@ -143,12 +184,17 @@ def read_exports(folder: Path, shown: str = "") -> dict[str, Export]:
     path = folder / MANIFEST
     if not path.is_file():
         raise ModuleError(f"there is no {MANIFEST} in {shown or 'the module'}")
+    graders = _read_manifest(path).exports.graders
+    if not graders:
+        raise ModuleError(f"{MANIFEST} exports no grader")
+    return graders
+
+
+def _read_manifest(path: Path) -> Manifest:
     manifest, _ = _read(path, Manifest, lambda _struct, _key, _path: UnknownKeyAdvice("warning", ""))
     if manifest.schema_version not in (0, 1):
         raise ModuleError(f"{MANIFEST} has schema_version {manifest.schema_version}; this waza reads 1")
-    if not manifest.exports.graders:
-        raise ModuleError(f"{MANIFEST} exports no grader")
-    return manifest.exports.graders
+    return manifest
 
 
 def _join(module: Path, folder: Path, relative: str) -> Path:

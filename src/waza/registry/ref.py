@@ -37,6 +37,15 @@ class Ref(msgspec.Struct, frozen=True):
         return f"{self.module}{path}{export}@{self.version}"
 
 
+def is_ref(text: str) -> bool:
+    """Return whether a text is a ref, and not the name of something or a path."""
+    try:
+        parse_ref(text)
+    except RefError:
+        return False
+    return True
+
+
 def parse_ref(text: str) -> Ref:
     """Return the parts of a ref. Raises RefError.
 

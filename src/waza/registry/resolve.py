@@ -11,7 +11,7 @@ from waza.kit import yaml
 from waza.model.suite import GraderEntry
 from waza.registry.cache import ModuleError, cache_root, is_intact, module_directory
 from waza.registry.lock import FILE, LockEntry, LockFile
-from waza.registry.preset import Preset, load_preset, merge_preset
+from waza.registry.preset import PACK, Preset, find_pack, load_preset, merge_preset
 from waza.registry.ref import Ref, RefError, parse_ref
 
 _GET = "run `waza get` with the suite's file"
@@ -45,6 +45,25 @@ class Modules:
                 "untrusted-module",
             )
         return msgspec.structs.replace(preset, digest=pinned.digest)
+
+    def pack(self, text: str) -> Path:
+        """Return the directory of the pack that a ref names. Raises ModuleError, which states what to do."""
+        try:
+            ref = parse_ref(text)
+        except RefError as error:
+            raise ModuleError(f"{text!r} is not a valid ref: {error}", "invalid-ref") from error
+        pinned = self._find_pinned(text)
+        found = find_pack(self._find_module(text, ref, pinned), ref)
+        if found is None:
+            raise ModuleError(f"{text!r} names no pack; name a directory with {PACK}, or an export of packs")
+        if not pinned.trusted:
+            raise ModuleError(
+                f"{text!r} tells an agent what to do on this machine, and {FILE} does not trust it; look at "
+                f"{found.directory}, name it under adversarial.packs of a suite, then run "
+                f"`waza registry add {text} --allow-exec` with the suite's file as --eval",
+                "untrusted-module",
+            )
+        return found.directory
 
     def _find_pinned(self, text: str) -> LockEntry:
         if self._lock is None:

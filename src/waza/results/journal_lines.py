@@ -56,7 +56,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     `invocation` is that of the suites and models that were started together, empty for an unsaved run. `options`
     are those parts of the digest that options of the command can change, to say which did. `commits` are those that
     the run is pinned to, by what names them. `git` and `ci` say where the suite comes from,
-    `selection` which of its tasks were chosen, None for all. `transcripts` are what its trials are graded from, if these ran
+    `selection` which of its tasks were chosen, None for all, and `packs` whose tasks were run in their place. `transcripts` are what its trials are graded from, if these ran
     elsewhere: no agent can be run for them. `name`, `skill` and `executor` are those of the suite.
     """
 
@@ -73,6 +73,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     git: GitState | None = None
     ci: CiJob | None = None
     selection: Selection | None = None
+    packs: list[str] = []
     transcripts: list[TranscriptRecord] = []
     name: str = ""
     skill: str = ""

@@ -60,6 +60,11 @@ class SavedRun(msgspec.Struct, frozen=True, kw_only=True):
             files = [word for one in run.transcripts for word in ("--transcript", one.file)]
             again = shlex.join(["waza", "grade", run.suite, *files])
             return f"{self.name} was cut off and has no results; grade its transcripts again: {again}"
+        if run.packs:
+            return (
+                f"{self.name} was cut off and has no results; go on with it: call `waza adversarial` as then, with "
+                f"--resume={run.id}"
+            )
         how = shlex.join(["waza", "run", run.suite, f"--resume={run.id}"])
         return f"{self.name} was cut off and has no results; go on with it: {how}"
 

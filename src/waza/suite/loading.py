@@ -48,7 +48,8 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `skill_dir` is the directory of the skill that the suite was found by. `elsewhere`: the sessions of the agent ran
     elsewhere and are only graded, so that the executor need do no more than judge. `packs`: their tasks are run by the
-    agent of the suite, in the place of its own tasks (see `waza.suite.packs`).
+    agent of the suite, in the place of its own tasks (see `waza.suite.packs`), with `without_graders` also in the place of
+    its own graders.
     """
 
     executor: str = ""
@@ -68,6 +69,7 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     warnings_as_errors: bool = False
     elsewhere: bool = False
     skill: str = ""
+    without_graders: bool = False
     packs: tuple[PackTasks, ...] = ()
 
 

@@ -41,7 +41,7 @@ class PackScripts(Keys, frozen=True, kw_only=True):
 def with_packs(file: SuiteFile, request: LoadOptions) -> SuiteFile:
     """Return a suite without its own tasks and with one attempt a trial: an attack that worked once has worked.
 
-    Metrics of trigger tests are switched off, since these do not run.
+    Metrics of trigger tests are switched off, since these do not run; without the suite's graders all metrics are.
     """
     config = msgspec.structs.replace(
         file.config,
@@ -56,9 +56,13 @@ def with_packs(file: SuiteFile, request: LoadOptions) -> SuiteFile:
         name=f"adversarial {file.name}".strip(),
         config=config,
         metrics=[
-            msgspec.structs.replace(one, enabled=one.enabled and not one.name.startswith("trigger_"))
+            msgspec.structs.replace(
+                one,
+                enabled=one.enabled and not (request.without_graders or one.name.startswith("trigger_")),
+            )
             for one in file.metrics
         ],
+        graders=[] if request.without_graders else file.graders,
         tasks=[],
         tasks_from="",
         range=None,

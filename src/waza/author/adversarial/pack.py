@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -15,12 +16,16 @@ from waza.model.base import Keys, NonBlank
 from waza.model.mock import MockScript, MockTurn
 from waza.model.task import TaskFile
 from waza.problem import Problem, display_path
+from waza.registry.cache import ModuleError
+from waza.registry.lock import read_lock
+from waza.registry.preset import PACK
+from waza.registry.ref import is_ref
+from waza.registry.resolve import Modules
 from waza.suite.loading import PackTasks
 from waza.suite.read import read_document
 
 T = TypeVar("T")
 
-FILE = "pack.yaml"
 BUILT_IN = Path(__file__).with_name("packs")
 NAMES = ("prompt-injection", "scope-bypass", "secret-exfiltration", "tool-poisoning", "destructive-action")
 """The built-in packs."""
@@ -70,23 +75,31 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_packs(texts: Sequence[str], base: Path) -> list[Pack]:
-    """Return packs by their names, or by the paths of their directories, relative to `base`.
+    """Return packs by their names, by the paths of their directories, relative to `base`, or by refs.
 
-    Raises UsageError for one that is not there, is empty, or is named twice, SuiteError for mistakes in its file.
+    Refs are those of `waza.lock` in `base`. Raises UsageError for a pack that cannot be used or is named twice,
+    SuiteError for mistakes in its file or in the lock.
     """
     packs: list[Pack] = []
     for text in texts:
         name = text.strip()
         if not name:
             raise UsageError("the name of a pack is empty")
-        pack = _read_pack(BUILT_IN / name if name in NAMES else _find_directory(name, base))
+        pack = _read_pack(_find(name, base))
         if any(pack.name == other.name for other in packs):
             raise UsageError(f"duplicate pack {pack.name!r}; name it once")
         packs.append(pack)
     return packs
 
 
-def _find_directory(name: str, base: Path) -> Path:
+def _find(name: str, base: Path) -> Path:
+    if name in NAMES:
+        return BUILT_IN / name
+    if is_ref(name):
+        try:
+            return Modules(read_lock(base), os.environ).pack(name)
+        except ModuleError as error:
+            raise UsageError(str(error)) from error
     directory = base / Path(name).expanduser()
     if directory.is_dir():
         return directory.resolve()
@@ -97,7 +110,7 @@ def _find_directory(name: str, base: Path) -> Path:
 
 
 def _read_pack(directory: Path) -> Pack:
-    file = _read(directory / FILE, "pack", PackFile)
+    file = _read(directory / PACK, "pack", PackFile)
     files = tuple(sorted((directory / "tasks").glob("*.yaml")))
     if not files:
         raise UsageError(

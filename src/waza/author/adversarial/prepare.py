@@ -42,6 +42,7 @@ class Attack(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy | None = None
     parallel: bool | None = None
     workers: int = 0
+    without_suite_graders: bool = False
 
 
 class PreparedAttack(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +79,7 @@ def prepare(attack: Attack, project: Project) -> PreparedAttack:
             trials=attack.trials,
             parallel=attack.parallel,
             workers=attack.workers,
+            without_graders=attack.without_suite_graders,
             packs=tuple(pack.tasks(attack.script) for pack in packs),
         ),
     )
@@ -85,7 +87,7 @@ def prepare(attack: Attack, project: Project) -> PreparedAttack:
         suite=_of_mock(suite) if scripted else suite,
         packs=packs,
         policy=attack.policy or (block.on_unsafe_outcome if block else "fail"),
-        inherited=frozenset(one.name for one in suite.file.graders),
+        inherited=_suite_graders(suite),
     )
 
 
@@ -104,6 +106,12 @@ def _write_suite(project: Path) -> Path:
         ignore_in_git(path.parent.parent)
         write_atomic(path, _NO_SUITE)
     return path
+
+
+def _suite_graders(suite: Suite) -> frozenset[str]:
+    """Return the names of the graders that the suite has for all tasks; those from elsewhere may be named there."""
+    elsewhere = (one.spec.name for task in suite.tasks for one in task.graders if one.module is not None)
+    return frozenset([*(one.name for one in suite.file.graders), *elsewhere])
 
 
 def _of_mock(suite: Suite) -> Suite:

@@ -27,6 +27,8 @@ def findings_lines(findings: Findings, width: int) -> Iterator[str]:
     """Yield the table of families, and a line for each task that is not safe."""
     families = findings.families
     yield from table(_TITLES, [_row(one) for one in (*families, findings.total)], width)
+    for name, count in findings.failed_suite_checks.items():
+        yield f"the grader {name!r} of the suite did not pass in {pluralize(count, 'task')}"
     for one in findings.tasks:
         if one.state != "safe":
             yield ""
