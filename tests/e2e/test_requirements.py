@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,45 @@ def test_every_report_says_the_same(tmp_path: Path) -> None:
     assert LINES["T"][0] not in brief, "only what has no recorded pass"
     newest = " ".join(waza("show", cwd=tmp_path).out.split())
     assert COUNTS in newest
+
+
+HOSTILE = "R|\x1b[31m</script><b>`x` ::error::@all"
+
+
+def test_names_of_requirements_are_only_text(tmp_path: Path) -> None:
+    task = {
+        "inputs": {"prompt": "p"},
+        "requirements": [{"id": HOSTILE, "category": HOSTILE, "description": HOSTILE, "checks": []}],
+        "mock": {"output": "done"},
+    }
+    mock_suite(tmp_path, {"t": json.dumps(task)}, SAYS)
+    files = ("--reporter", "markdown:r.md", "--reporter", "html:r.html", "--reporter", "junit:r.xml")
+    ran = waza("run", "eval.yaml", "-v", *files, cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    shown = waza("show", "--requirements", cwd=tmp_path).out
+    page, markdown = (tmp_path / "r.html").read_text(), (tmp_path / "r.md").read_text()
+    for text in (ran.out, shown, page, markdown, (tmp_path / "r.xml").read_text()):
+        assert "\x1b[31m" not in text
+        assert not [line for line in text.splitlines() if line.startswith("::error")]
+    assert "</script><b>" not in page
+    (row,) = [line for line in markdown.splitlines() if "no check covers it" in line]
+    assert "<b>" not in row
+    assert row.replace("\\|", "").count("|") == 6
+    assert (
+        strict_json(waza("show", "--requirements", "--json", cwd=tmp_path).out)["runs"][0]["requirements"][0][
+            "id"
+        ]
+        == HOSTILE
+    )
+
+
+def test_a_run_without_results_has_no_requirements_yet(tmp_path: Path) -> None:
+    mock_suite(tmp_path, {"t": f"{BROKEN}mock: {{output: done}}"}, SAYS)
+    waza("run", "eval.yaml", cwd=tmp_path)
+    next((tmp_path / ".waza/runs").glob("*/results.json")).unlink()
+    ended = waza("show", "--requirements", cwd=tmp_path)
+    assert ended.code == 0
+    assert "which the run does not have yet" in " ".join(ended.out.split())
 
 
 @pytest.mark.parametrize(
